@@ -1,0 +1,57 @@
+# Everything here sets itself up: a fresh clone with Python 3.11, git and make needs nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := src tests tools
+
+.PHONY: help demo test check test-all bench picture reference requirements clean
+
+help:  ## List what can be made.
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+demo: .venv/run  ## Play a whole league over real HTTP and print the table.
+	$(BIN)/league demo
+
+test: .venv/dev  ## Run the tests; rings 0-3 must be covered completely, in branches.
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -m "not slow" $(ARGS)
+	$(BIN)/python tools/coverage_gate.py
+
+check: .venv/dev  ## Format, lint, types, architecture, generated pages.
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/pytest -q tests/test_architecture.py tests/test_reference.py
+
+test-all: .venv/dev  ## All tests, the slow ones too.
+	$(BIN)/pytest $(ARGS)
+
+bench: .venv/run  ## Measure matches per second beside a bare HTTP echo.
+	$(BIN)/league bench $(ARGS)
+
+picture: .venv/run  ## Draw docs/demo.svg from a real run.
+	$(BIN)/python tools/picture.py docs/demo.svg
+
+reference: .venv/run  ## Write docs/reference anew from the tables.
+	$(BIN)/python tools/reference.py docs/reference
+
+requirements:  ## Pin the newest versions, with hashes.
+	$(PYTHON) -m venv .venv-pins && .venv-pins/bin/pip install --quiet uv
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group build --upgrade pyproject.toml -o requirements/run.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group dev --upgrade pyproject.toml -o requirements/dev.txt
+	rm -rf .venv-pins
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "agentleague needs Python 3.11 or later; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/run: .venv/bin/python requirements/run.txt pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/dev: .venv/run requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+clean:  ## Remove what was built.
+	rm -rf .venv .coverage dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
