@@ -1,0 +1,1 @@
+"""Games: what the rules of a game are, and where to find one by name."""

@@ -1,0 +1,93 @@
+"""What a role can do: values, so that a test compares lists."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from msgspec import Struct
+
+from agentleague.errors import LeagueError
+from agentleague.protocol.messages import Message
+from agentleague.roles.stimuli import Key
+
+
+class Event(Struct, frozen=True, tag_field="kind"):
+    """A decision that goes into the journal; each kind is a subclass."""
+
+
+class Address(Struct, frozen=True):
+    """Where an agent is called."""
+
+    agent_id: str
+    url: str
+
+
+class Record(Struct, frozen=True):
+    """Write an event into the journal; the role has applied it already."""
+
+    event: Event
+
+
+class Reply(Struct, frozen=True):
+    """Answer what was asked; `receipt` is the row that the host names in the answer."""
+
+    to: int
+    answer: Message | LeagueError
+    receipt: int | None = None
+
+
+class Call(Struct, frozen=True):
+    """Send a message and hand back what is answered before `until`."""
+
+    key: Key
+    to: Address
+    message: Message
+    until: float
+    receipt: int | None = None
+
+
+class Drop(Struct, frozen=True):
+    """Stop waiting for a call."""
+
+    key: Key
+
+
+class WakeAt(Struct, frozen=True):
+    """Ring at `when`; a second timer of the same key replaces the first."""
+
+    key: Key
+    when: float
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """What an author's function is shown when it is to move."""
+
+    game_type: str
+    league_id: str
+    match_id: str
+    round_id: int
+    player_id: str
+    opponent_id: str
+    record: Mapping[str, int]
+    history: Sequence[Mapping[str, Any]]
+    standings: Sequence[Mapping[str, Any]]
+    legal_moves: Sequence[Any]
+    position: Any
+    seconds_left: float
+    rng: Random
+
+
+class Think(Struct, frozen=True):
+    """Run the author's function."""
+
+    key: Key
+    turn: Turn
+
+
+class End(Struct, frozen=True):
+    """The role's work is done; `summary` is what there is to say."""
+
+    summary: Any = None
+
+
+Effect = Record | Reply | Call | Drop | WakeAt | Think | End

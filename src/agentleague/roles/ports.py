@@ -1,0 +1,89 @@
+"""The ports: all that a host needs from the world, and the one thing it needs from a role."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from agentleague.errors import LeagueError, StorageError
+from agentleague.protocol.messages import Message
+from agentleague.roles.effects import Address, Effect, Event, Turn
+from agentleague.roles.stimuli import Caller, Stimulus
+
+Cancel = Callable[[], None]
+
+
+class Head(NamedTuple):
+    """The end of a journal: the number and the chain hash of its last row."""
+
+    seq: int
+    hash: bytes
+
+
+class Row(NamedTuple):
+    """One journal row as stored."""
+
+    league_id: str
+    seq: int
+    at: str
+    kind: str
+    version: int
+    body: bytes
+    hash: bytes
+
+
+class Answer(NamedTuple):
+    """What became of a call."""
+
+    message: Message | None
+    error: LeagueError | None
+    seconds: float
+
+
+class Role(Protocol):
+    """Manager, referee or player: a stimulus and the time go in, effects come out."""
+
+    def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]: ...
+
+    def apply(self, event: Event) -> None: ...
+
+
+class Clock(Protocol):
+    """Monotonic seconds and timers."""
+
+    def now(self) -> float: ...
+
+    def call_at(self, when: float, wake: Callable[[], None]) -> Cancel: ...
+
+
+OnAsk = Callable[[Message, Caller, Callable[[Message | LeagueError], None]], None]
+
+
+class Transport(Protocol):
+    """Messages in and out."""
+
+    def listen(self, on_ask: OnAsk) -> None: ...
+
+    def call(
+        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+    ) -> Cancel: ...
+
+
+class Journal(Protocol):
+    """Append-only rows, chained by hash, one chain per league."""
+
+    def claim(self, league_id: str) -> Head: ...
+
+    def read(self, league_id: str, after: int = 0) -> Iterator[Row]: ...
+
+    def append(
+        self,
+        league_id: str,
+        after: int,
+        events: Sequence[Event],
+        done: Callable[[Sequence[Head] | StorageError], None],
+    ) -> None: ...
+
+
+class Mind(Protocol):
+    """Runs the author's function; `done` gets a move, or None and why it failed."""
+
+    def think(self, turn: Turn, done: Callable[[Any, str | None], None]) -> None: ...

@@ -1,0 +1,60 @@
+"""What can happen to a role."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from msgspec import Struct
+
+from agentleague.errors import LeagueError
+from agentleague.protocol.messages import Message
+
+Key = Hashable  # a role's own name for a call, a timer or a thought
+
+
+class Caller(Struct, frozen=True):
+    """Who asked, as far as the transport can tell."""
+
+    source: str  # the address the request came from
+    token: str | None = None
+    form: str = "jsonrpc"  # how the request was written; the answer takes the same form
+    missing: tuple[str, ...] = ()  # paths of documented fields that were not there
+
+
+class Started(Struct, frozen=True):
+    """The role begins, or begins again after its journal was replayed."""
+
+    wall_offset: float  # wall clock minus monotonic clock; only for printing
+
+
+class Asked(Struct, frozen=True):
+    """A message came in; `reply` names the answer that is awaited."""
+
+    message: Message
+    caller: Caller
+    reply: int
+
+
+class Answered(Struct, frozen=True):
+    """A call came back: with a message, with an error, or (a mere acknowledgement) with neither."""
+
+    key: Key
+    message: Message | None
+    error: LeagueError | None
+    seconds: float
+
+
+class Woken(Struct, frozen=True):
+    """A timer rang."""
+
+    key: Key
+
+
+class Thought(Struct, frozen=True):
+    """The author's function came back with a move, or failed."""
+
+    key: Key
+    move: Any
+    error: str | None = None
+
+
+Stimulus = Started | Asked | Answered | Woken | Thought
