@@ -1,0 +1,1 @@
+"""One league: who takes part, who meets whom, what was decided; pure."""

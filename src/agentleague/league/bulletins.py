@@ -1,0 +1,205 @@
+"""What the manager writes to everybody: announcements, the table, the end of rounds and league.
+
+A message is at most 10 KB (document 004 section 14.1). When all rows do not fit, the receiver's own
+and those nearest to it stay, and the message says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from agentleague.league.league import League, MatchFile
+from agentleague.protocol.messages import (
+    Champion,
+    LeagueCompleted,
+    LeagueStandingsUpdate,
+    PlayerRecord,
+    RoundAnnouncement,
+    RoundCompleted,
+    RoundMatch,
+    RoundSummary,
+    Seated,
+)
+from agentleague.protocol.tokens import channel_key, match_token
+
+SENDER = "league_manager"
+encode = msgspec.json.Encoder().encode
+ROWS_BYTES = 9_400  # of the 10,240 that an agent reads; the rest is the envelope
+
+
+class Bulletins:
+    """Writes for one league."""
+
+    def __init__(self, league: League) -> None:
+        self._league = league
+
+    def announcement(self, now_text: str, rows: "Rows", player_id: str | None) -> RoundAnnouncement:
+        """Who meets whom; to a player with the commitment of its own match."""
+        league = self._league
+        return RoundAnnouncement(
+            **self._envelope(now_text, f"conv-round-{league.round_id}-announce"),
+            round_id=league.round_id,
+            byes=league.byes[league.round_id],
+            **_fitted("matches", rows, player_id),
+        )
+
+    def match_rows(self) -> "Rows":
+        """The matches of the running round, one row each."""
+        league = self._league
+        rows, own, index = [], [], {}
+        for number, file in enumerate(self._of_round(league.round_id)):
+            row = self._match(file)
+            rows.append(encode(row))
+            own.append(encode(msgspec.structs.replace(row, draw_commitment=file.commitment)))
+            index[file.players[0]] = index[file.players[1]] = number
+        return Rows(rows, index, own)
+
+    def assignment(
+        self, now_text: str, matches: Sequence[RoundMatch], session: str
+    ) -> RoundAnnouncement:
+        """A referee's copy of the announcement: the matches it is to run."""
+        league = self._league
+        return RoundAnnouncement(
+            **self._envelope(now_text, f"conv-round-{league.round_id}-announce"),
+            round_id=league.round_id,
+            matches=list(matches),
+            session=session,
+            rules=league.rules.rules,
+        )
+
+    def assigned(self, file: MatchFile, tokens: Mapping[str, str]) -> RoundMatch:
+        """One match as its referee needs to know it."""
+        seats = [self._seated(file, player_id, tokens[player_id]) for player_id in file.players]
+        return msgspec.structs.replace(
+            self._match(file),
+            draw_commitment=file.commitment,
+            player_A_endpoint=seats[0].endpoint,
+            player_B_endpoint=seats[1].endpoint,
+            epoch=file.epoch,
+            seats=seats,
+        )
+
+    def table_rows(self) -> "Rows":
+        """The table, one row each."""
+        standings = self._league.table.rows()
+        rows = [encode(standing) for standing in standings]
+        return Rows(rows, {row.player_id: number for number, row in enumerate(standings)})
+
+    def standings(self, now_text: str, rows: "Rows", player_id: str) -> LeagueStandingsUpdate:
+        """The table as it stands."""
+        round_id = self._league.round_id
+        return LeagueStandingsUpdate(
+            **self._envelope(now_text, f"conv-round-{round_id}-standings"),
+            round_id=round_id,
+            **_fitted("standings", rows, player_id),
+        )
+
+    def round_completed(self, now_text: str) -> RoundCompleted:
+        """A round is over."""
+        league = self._league
+        assert league.schedule
+        round_id, files = league.round_id, self._of_round(league.round_id)
+        outcomes = [file.decided.result.status for file in files if file.decided]
+        return RoundCompleted(
+            **self._envelope(now_text, f"conv-round-{round_id}-complete"),
+            round_id=round_id,
+            matches_played=len(outcomes),
+            matches_completed=len(outcomes),
+            next_round_id=round_id + 1 if round_id < league.schedule.rounds_total else None,
+            summary=RoundSummary(
+                len(files),
+                outcomes.count("WIN"),
+                outcomes.count("DRAW"),
+                outcomes.count("TECHNICAL_LOSS"),
+            ),
+        )
+
+    def league_completed(
+        self, now_text: str, rows: "Rows", agent_id: str | None
+    ) -> LeagueCompleted:
+        """The league is over."""
+        league = self._league
+        assert league.schedule
+        first = league.table.row(league.champion)
+        return LeagueCompleted(
+            **self._envelope(now_text, "conv-league-complete"),
+            total_rounds=league.schedule.rounds_total,
+            total_matches=league.schedule.matches_total,
+            champion=Champion(first.player_id, first.display_name, first.points),
+            **_fitted("final_standings", rows, agent_id),
+        )
+
+    def _envelope(self, now_text: str, conversation_id: str) -> dict[str, Any]:
+        return {
+            "sender": SENDER,
+            "timestamp": now_text,
+            "conversation_id": conversation_id,
+            "league_id": self._league.rules.league_id,
+        }
+
+    def _match(self, file: MatchFile) -> RoundMatch:
+        league = self._league
+        return RoundMatch(
+            file.match_id,
+            league.rules.game_type,
+            *file.players,
+            league.roster.referees[file.referee_id].endpoint,
+        )
+
+    def _seated(self, file: MatchFile, player_id: str, token: str) -> Seated:
+        league = self._league
+        member, row = league.roster.players[player_id], league.table.row(player_id)
+        names = (league.rules.league_id, file.match_id, player_id, file.epoch)
+        return Seated(
+            player_id,
+            member.endpoint,
+            member.display_name,
+            PlayerRecord(row.wins, row.losses, row.draws, row.points),
+            match_token(channel_key(token), "ref>player", *names),
+        )
+
+    def _of_round(self, round_id: int) -> list[MatchFile]:
+        assert self._league.schedule
+        pairings = self._league.schedule.round(round_id).pairings
+        return [self._league.matches[pairing.match_id] for pairing in pairings]
+
+
+class Rows:
+    """Rows of a message, encoded once for all its receivers; `own` is how each sees its own."""
+
+    def __init__(
+        self, rows: Sequence[bytes], index: Mapping[str, int], own: Sequence[bytes] | None = None
+    ) -> None:
+        self.rows, self._index, self._own = rows, index, own
+        self._size = sum(map(len, rows)) + len(rows) + 1
+
+    def fit(self, agent_id: str | None) -> tuple[bytes, bool]:
+        """All rows, or as many as fit around this agent's own; and whether some are missing."""
+        own = self._index.get(agent_id or "")
+        low, high = 0, len(self.rows)
+        if self._size > ROWS_BYTES:
+            low, high = self._around(own or 0)
+        chosen = list(self.rows[low:high])
+        if own is not None and self._own:
+            chosen[own - low] = self._own[own]
+        return b"[" + b",".join(chosen) + b"]", high - low < len(self.rows)
+
+    def _around(self, own: int) -> tuple[int, int]:
+        """Widen from the own row, on both sides in turn, as long as the rows fit."""
+        low, high, size = own, own + 1, len(self.rows[own])
+        while low > 0 or high < len(self.rows):
+            upwards = low > 0 and (own - low < high - own or high == len(self.rows))
+            size += len(self.rows[low - 1 if upwards else high]) + 1
+            if size > ROWS_BYTES:
+                break
+            low, high = (low - 1, high) if upwards else (low, high + 1)
+        return low, high
+
+
+def _fitted(field: str, rows: Rows, agent_id: str | None) -> dict[str, Any]:
+    """The field with its rows as they are encoded already: msgspec copies Raw as it is."""
+    text, truncated = rows.fit(agent_id)
+    if not truncated:
+        return {field: msgspec.Raw(text)}
+    return {field: msgspec.Raw(text), "total": len(rows.rows), "truncated": True}

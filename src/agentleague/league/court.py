@@ -1,0 +1,219 @@
+"""How locks and reports are judged: the table of answers of the design, row by row.
+
+The first lock of an index is final, and a lock that ends the game is the result. A refused lock or
+report changes nothing; a repeated one gets the first one's answer.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from agentleague.errors import (
+    DuplicateReport,
+    LeagueError,
+    MatchMismatch,
+    UnexpectedMessage,
+    WrongType,
+)
+from agentleague.games.game import Game
+from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
+from agentleague.league.judge import Case, judge
+from agentleague.league.league import League, MatchFile
+from agentleague.protocol import draws
+from agentleague.protocol.messages import (
+    Draw,
+    GameResult,
+    LockedResult,
+    LockRequest,
+    LockResponse,
+    MatchResultAck,
+    MatchResultReport,
+)
+from agentleague.roles.effects import Event
+
+
+class Ruling(NamedTuple):
+    """What is decided, what is answered, and whether the result's row is named in the answer."""
+
+    events: Sequence[Event]
+    answer: LockResponse | MatchResultAck | LeagueError
+    receipt: bool = False
+
+
+class Court:
+    """Decides the matches of one league."""
+
+    def __init__(self, league: League, game: Game, draw_secret: bytes) -> None:
+        self._league, self._game, self._secret = league, game, draw_secret
+
+    def commitment(self, match_id: str) -> str:
+        """What the draws of a match are sealed with."""
+        league_id = self._league.rules.league_id
+        return draws.commitment(self._seed(match_id), league_id, match_id)
+
+    def lock(self, referee_id: str, request: LockRequest) -> Ruling:
+        """Fix the moves so far: a number follows, or the result."""
+        file = self._league.matches.get(request.match_id)
+        if file is None or file.referee_id != referee_id:
+            return self._stranger(file, referee_id, request.match_id)
+        if request.epoch != file.epoch:
+            return Ruling((), _old_epoch(file))
+        if file.decided or request.index < len(file.locks):
+            return Ruling((), self._standing(file, request.index), file.decided is not None)
+        try:
+            event = self._decide(file, request)
+        except LeagueError as error:
+            return Ruling((), error)
+        if isinstance(event, MatchLocked):
+            return Ruling((event,), _drawn(event))
+        return Ruling((event,), self._result(file, event), receipt=True)
+
+    def report(self, referee_id: str, report: MatchResultReport) -> Ruling:
+        """Close a match, if the report says what the league holds."""
+        file = self._league.matches.get(report.match_id)
+        if file is None or file.referee_id != referee_id:
+            return self._stranger(file, referee_id, report.match_id)
+        if file.decided is None:
+            return self._unlocked(file, referee_id, report)
+        if not _agrees(report, file.decided.result):
+            return self._contradiction(file, referee_id)
+        ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
+        if file.closed:
+            return Ruling((), _duplicate(ack), receipt=True)
+        return Ruling((MatchClosed(file.match_id, file.epoch),), ack, receipt=True)
+
+    def points(self, file: MatchFile, result: GameResult) -> dict[str, int]:
+        """What each player gets for the result."""
+        win, draw, loss = self._league.rules.points
+        if result.status == "DRAW":
+            return dict.fromkeys(file.players, draw)
+        return {
+            player_id: win if player_id == result.winner_player_id else loss
+            for player_id in file.players
+        }
+
+    def _decide(self, file: MatchFile, request: LockRequest) -> MatchLocked | MatchDecided:
+        locked = file.locks[-1].moves if file.locks else []
+        if request.moves[: len(locked)] != locked:
+            raise WrongType(
+                "LOCK_REQUEST.moves: they differ from those of the lock before", field="moves"
+            )
+        verdict = judge(self._case(file), request.moves, request.forfeits)
+        if verdict.index != request.index or request.index != len(file.locks):
+            raise WrongType(
+                f"LOCK_REQUEST.index: {request.index}, but it is lock {verdict.index} of the match",
+                field="index",
+            )
+        names = (file.match_id, file.epoch, request.index, request.moves)
+        if verdict.result is None:
+            assert verdict.value is not None
+            return MatchLocked(*names, verdict.value)
+        seed = self._seed(file.match_id).hex()
+        return MatchDecided(*names, request.forfeits, verdict.result, seed)
+
+    def _standing(self, file: MatchFile, index: int) -> LockResponse | LeagueError:
+        """The first lock's answer, whatever the moves of the second."""
+        if index < len(file.locks):
+            return _drawn(file.locks[index])
+        assert file.decided
+        return self._result(file, file.decided)
+
+    def _result(self, file: MatchFile, event: MatchDecided) -> LockResponse:
+        winner, score = event.result.winner_player_id, self.points(file, event.result)
+        return LockResponse(
+            file.match_id,
+            event.index,
+            moves=event.moves,
+            result=LockedResult(winner, score, event.result),
+            draw=Draw(file.commitment, event.seed, event.moves),
+        )
+
+    def _unlocked(self, file: MatchFile, referee_id: str, report: MatchResultReport) -> Ruling:
+        """A referee that locks must lock first; any other is believed, and its match is marked."""
+        if self._league.roster.referees[referee_id].locks:
+            return Ruling((), UnexpectedMessage("lock the moves before you report the result"))
+        try:
+            result = _believed(file, report)
+        except LeagueError as error:
+            return Ruling((), error)
+        seed = self._seed(file.match_id).hex()
+        events: tuple[Any, ...] = (
+            MatchDecided(file.match_id, file.epoch, 0, [], [], result, seed, verified=False),
+            MatchClosed(file.match_id, file.epoch),
+        )
+        ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
+        return Ruling(events, ack, receipt=True)
+
+    def _stranger(self, file: MatchFile | None, referee_id: str, match_id: str) -> Ruling:
+        refusal = MatchMismatch(
+            f"match {match_id!r} is unknown or not assigned to {referee_id}", match_id=match_id
+        )
+        if file is None or referee_id in file.disputed_by:
+            return Ruling((), refusal)
+        return Ruling((Disputed(match_id, referee_id, "not its referee"),), refusal)
+
+    def _contradiction(self, file: MatchFile, referee_id: str) -> Ruling:
+        refusal = DuplicateReport(
+            f"{file.match_id} has another result already, which stands", match_id=file.match_id
+        )
+        if referee_id in file.disputed_by:
+            return Ruling((), refusal)
+        return Ruling((Disputed(file.match_id, referee_id, "another result"),), refusal)
+
+    def _case(self, file: MatchFile) -> Case:
+        rules = self._league.rules
+        return Case(
+            self._game,
+            rules.rules.game_options,
+            rules.league_id,
+            file.match_id,
+            file.players,
+            self._seed(file.match_id),
+        )
+
+    def _seed(self, match_id: str) -> bytes:
+        return draws.seed_of(self._secret, self._league.rules.league_id, match_id)
+
+
+def _drawn(event: MatchLocked) -> LockResponse:
+    return LockResponse(event.match_id, event.index, event.value, event.moves)
+
+
+def _duplicate(ack: MatchResultAck) -> MatchResultAck:
+    return MatchResultAck(match_id=ack.match_id, round_id=ack.round_id, duplicate=True)
+
+
+def _old_epoch(file: MatchFile) -> MatchMismatch:
+    return MatchMismatch(f"{file.match_id} is in epoch {file.epoch} now", epoch=file.epoch)
+
+
+def _agrees(report: MatchResultReport, result: GameResult) -> bool:
+    """Same winner; same status, choices and number where they are given."""
+    details = report.result.details
+    return (
+        report.result.winner == result.winner_player_id
+        and details.status in (None, result.status)
+        and details.drawn_number in (None, result.drawn_number)
+        and details.choices in ({}, result.choices)
+    )
+
+
+def _believed(file: MatchFile, report: MatchResultReport) -> GameResult:
+    winner, details = report.result.winner, report.result.details
+    if winner is not None and winner not in file.players:
+        raise WrongType(
+            f"MATCH_RESULT_REPORT.result.winner: {winner!r} does not play this match",
+            field="result.winner",
+        )
+    status = details.status or ("DRAW" if winner is None else "WIN")
+    if (status == "DRAW") != (winner is None) and status != "TECHNICAL_LOSS":
+        raise WrongType(
+            f"MATCH_RESULT_REPORT.result.details.status: {status} does not go with that winner",
+            field="result.details.status",
+        )
+    return GameResult(
+        status,
+        winner,
+        details.drawn_number,
+        choices=details.choices or dict.fromkeys(file.players),
+        reason="as the referee reported it",
+    )

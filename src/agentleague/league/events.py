@@ -1,0 +1,161 @@
+"""Everything the manager decides, one class per kind of journal row.
+
+The journal holds decisions, never inputs. No field ever holds a secret: a seed is written only
+with the result that reveals it.
+"""
+
+from typing import Any
+
+import msgspec
+
+from agentleague.errors import Damaged
+from agentleague.protocol.messages import GameResult, Rules
+from agentleague.roles.effects import Event
+
+Moves = list[tuple[int, str, Any]]
+
+
+class LeagueOpened(Event, frozen=True, tag="league_opened"):
+    """The league and its rules, which hold to its end."""
+
+    league_id: str
+    game_type: str
+    rules: Rules
+    cycles: int
+    points: tuple[int, int, int]
+    tie_breaks: list[str]
+    seeded: bool
+
+
+class PlayerRegistered(Event, frozen=True, tag="player_registered"):
+    """A player was taken in."""
+
+    player_id: str
+    display_name: str
+    endpoint: str
+    version: str
+    token_digest: str
+    generation: int = 1
+
+
+class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
+    """A referee was taken in."""
+
+    referee_id: str
+    display_name: str
+    endpoint: str
+    version: str
+    token_digest: str
+    capacity: int
+    locks: bool
+    generation: int = 1
+
+
+class LeagueStarted(Event, frozen=True, tag="league_started"):
+    """Registration is closed; the schedule follows from the players in this order."""
+
+    players: list[str]
+
+
+class ScheduledMatch(msgspec.Struct, frozen=True, array_like=True):
+    """A match of a round, its referee, and what its draws are sealed with."""
+
+    match_id: str
+    player_a: str
+    player_b: str
+    referee_id: str
+    commitment: str
+
+
+class RoundScheduled(Event, frozen=True, tag="round_scheduled"):
+    """The matches of a round; written before anybody hears of them."""
+
+    round_id: int
+    matches: list[ScheduledMatch]
+    byes: list[str]
+
+
+class MatchLocked(Event, frozen=True, tag="match_locked"):
+    """Moves were fixed and a number was drawn; the game goes on."""
+
+    match_id: str
+    epoch: int
+    index: int
+    moves: Moves
+    value: int
+
+
+class MatchDecided(Event, frozen=True, tag="match_decided"):
+    """The result of a match."""
+
+    match_id: str
+    epoch: int
+    index: int
+    moves: Moves
+    forfeits: list[tuple[str, str]]
+    result: GameResult
+    seed: str
+    verified: bool = True  # False: believed by the report of a referee that does not lock
+
+
+class MatchClosed(Event, frozen=True, tag="match_closed"):
+    """The referee reported that the players were told."""
+
+    match_id: str
+    epoch: int
+
+
+class Disputed(Event, frozen=True, tag="disputed"):
+    """A lock or report that was refused and that the organiser should know of."""
+
+    match_id: str
+    referee_id: str
+    why: str
+
+
+class RoundEnded(Event, frozen=True, tag="round_ended"):
+    """All matches of a round are closed."""
+
+    round_id: int
+
+
+class LeagueEnded(Event, frozen=True, tag="league_ended"):
+    """All rounds are over; this is who won."""
+
+    champion: str
+
+
+KINDS: dict[str, type[Event]] = {
+    str(cls.__struct_config__.tag): cls
+    for cls in (
+        LeagueOpened,
+        PlayerRegistered,
+        RefereeRegistered,
+        LeagueStarted,
+        RoundScheduled,
+        MatchLocked,
+        MatchDecided,
+        MatchClosed,
+        Disputed,
+        RoundEnded,
+        LeagueEnded,
+    )
+}
+_DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in KINDS.items()}
+
+
+def read_event(kind: str, version: int, body: bytes) -> Event:
+    """A stored event.
+
+    Raises:
+        Damaged: the row is of a kind or version that this program does not know.
+    """
+    if kind not in KINDS or version != 1:
+        raise Damaged(
+            f"the journal has a row {kind!r} of version {version}, which this agentleague does not "
+            "know; use the version that wrote it, or a newer one"
+        )
+    try:
+        return _DECODERS[kind].decode(body)
+    except msgspec.DecodeError as error:
+        raise Damaged(f"a journal row {kind!r} cannot be read: {error}") from None

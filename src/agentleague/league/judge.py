@@ -1,0 +1,140 @@
+"""What follows from the moves of a match, by the rules of its game and the sealed draw."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from agentleague.errors import IllegalMove, WrongType
+from agentleague.games.game import Game, Outcome
+from agentleague.protocol import draws
+from agentleague.protocol.messages import GameResult
+
+Moves = Sequence[tuple[int, str, Any]]
+Forfeits = Sequence[tuple[str, str]]
+
+
+class Case(NamedTuple):
+    """A match to be judged: who sits where, and what its draws follow from."""
+
+    game: Game
+    options: Mapping[str, Any]
+    league_id: str
+    match_id: str
+    players: tuple[str, str]
+    seed: bytes
+
+
+class Verdict(Struct, frozen=True):
+    """The number drawn, or the result."""
+
+    index: int
+    value: int | None
+    result: GameResult | None
+
+
+def judge(case: Case, moves: Moves, forfeits: Forfeits) -> Verdict:
+    """Play the moves again from the start, drawing what is to be drawn.
+
+    Raises:
+        WrongType: they are not moves of this match in their order, or nothing follows from them.
+    """
+    state, index, value, drawn = case.game.start(case.options), -1, None, False
+    turns = _turns(case, moves)
+    for number, turn in enumerate(turns):
+        complete = _check_turn(case, state, turn)
+        if not complete and (number < len(turns) - 1 or not forfeits):
+            raise _wrong(f"turn {number} lacks a move")
+        if not complete:
+            break
+        bounds = case.game.chance(state)
+        if bounds:
+            index += 1
+            value = draws.number(
+                case.seed,
+                case.league_id,
+                case.match_id,
+                index=index,
+                moves=[move for move in moves if move[0] <= number],
+                bounds=bounds,
+            )
+        state = case.game.play(state, turn, value if bounds else None)
+        drawn = bounds is not None
+    outcome = case.game.outcome(state)
+    if forfeits:
+        return Verdict(index + 1, None, _technical(case, moves, forfeits))
+    if outcome:
+        last = index if drawn else index + 1
+        return Verdict(last, value, _result(case, outcome, moves))
+    if not drawn:
+        raise _wrong("nothing follows from these moves yet")
+    return Verdict(index, value, None)
+
+
+def _turns(case: Case, moves: Moves) -> list[dict[str, Any]]:
+    seat_of = dict(zip(case.players, case.game.seats, strict=True))
+    turns: list[dict[str, Any]] = []
+    for turn, player_id, move in moves:
+        if turn == len(turns):
+            turns.append({})
+        if turn != len(turns) - 1 or player_id not in seat_of or seat_of[player_id] in turns[-1]:
+            raise _wrong(f"[{turn}, {player_id!r}] is out of order or not of this match")
+        turns[-1][seat_of[player_id]] = move
+    return turns
+
+
+def _check_turn(case: Case, state: Any, turn: Mapping[str, Any]) -> bool:
+    """Whether all who were to move did. Raises WrongType for a move out of turn or illegal."""
+    to_move = case.game.to_move(state)
+    for seat, move in turn.items():
+        if seat not in to_move:
+            raise _wrong(f"seat {seat} was not to move")
+        try:
+            case.game.check(state, seat, move)
+        except IllegalMove as error:
+            raise _wrong(str(error)) from None
+    return len(turn) == len(to_move)
+
+
+def _result(case: Case, outcome: Outcome, moves: Moves) -> GameResult:
+    a, b = case.game.seats
+    winner = None if outcome.winner is None else case.players[case.game.seats.index(outcome.winner)]
+    reason = outcome.reason.replace(f"{{{a}}}", case.players[0]).replace(
+        f"{{{b}}}", case.players[1]
+    )
+    return GameResult(
+        "DRAW" if winner is None else "WIN",
+        winner,
+        outcome.details.get("drawn_number"),
+        outcome.details.get("number_parity"),
+        choices(case.players, moves),
+        reason,
+    )
+
+
+def _technical(case: Case, moves: Moves, forfeits: Forfeits) -> GameResult:
+    losers = [player_id for player_id, _ in forfeits]
+    if not set(losers) <= set(case.players) or len(set(losers)) < len(losers):
+        raise _wrong(f"forfeits name {losers}, not players of this match once each")
+    standing = [player_id for player_id in case.players if player_id not in losers]
+    winner = standing[0] if standing else None
+    causes = ", ".join(f"{player_id} {cause}" for player_id, cause in forfeits)
+    end = f"{winner} wins by default" if winner else "nobody wins"
+    return GameResult(
+        "TECHNICAL_LOSS",
+        winner,
+        choices=choices(case.players, moves),
+        reason=f"{causes} - {end}"[:500],
+    )
+
+
+def choices(players: Sequence[str], moves: Moves) -> dict[str, Any]:
+    """Each player's last move, null where there is none."""
+    last: dict[str, Any] = dict.fromkeys(players)
+    for _, player_id, move in moves:
+        last[player_id] = move
+    return last
+
+
+def _wrong(what: str) -> WrongType:
+    return WrongType(f"LOCK_REQUEST.moves: {what}", field="moves", kind="rules")

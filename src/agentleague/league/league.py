@@ -1,0 +1,160 @@
+"""One league as a fold over its events: what was decided so far, and nothing else.
+
+Reading a journal into a League rebuilds all that the manager knows; deciding is the manager's.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import ClassVar
+
+from msgspec import Struct
+
+from agentleague.league.events import (
+    Disputed,
+    LeagueEnded,
+    LeagueOpened,
+    LeagueStarted,
+    MatchClosed,
+    MatchDecided,
+    MatchLocked,
+    PlayerRegistered,
+    RefereeRegistered,
+    RoundEnded,
+    RoundScheduled,
+)
+from agentleague.league.roster import Roster
+from agentleague.league.schedule import Schedule
+from agentleague.league.standings import Points, Table
+from agentleague.protocol.messages import GameResult
+from agentleague.roles.effects import Event
+
+
+class Phase(StrEnum):
+    """Where a league stands: the states of document 001 section 9.2."""
+
+    REGISTERING = "WAITING_FOR_REGISTRATIONS"
+    SCHEDULING = "CREATING_SCHEDULE"
+    RUNNING = "RUNNING_LEAGUE"
+    COMPLETED = "LEAGUE_COMPLETED"
+
+
+class MatchFile(Struct):
+    """All that is known of one scheduled match."""
+
+    match_id: str
+    round_id: int
+    players: tuple[str, str]
+    referee_id: str
+    commitment: str
+    epoch: int = 1
+    locks: list[MatchLocked] = []
+    decided: MatchDecided | None = None
+    decided_seq: int = 0  # the row that holds the result
+    closed: bool = False
+    disputed_by: list[str] = []
+
+
+class League:
+    """The state of a league; `apply` alone changes it, live and on replay."""
+
+    def __init__(self) -> None:
+        self.seq = 0  # rows applied so far
+        self.phase = Phase.REGISTERING
+        self.roster = Roster()
+        self.matches: dict[str, MatchFile] = {}
+        self.byes: dict[int, list[str]] = {}
+        self.round_id = 0  # the round that runs, or ran last
+        self.rounds_ended = 0
+        self.round_ended_seq = 0
+        self.open_matches: set[str] = set()  # of the running round, not closed yet
+        self.decided_total = 0
+        self.opened: LeagueOpened | None = None
+        self.schedule: Schedule | None = None
+        self.table = Table({})
+        self.champion = ""
+
+    @property
+    def rules(self) -> LeagueOpened:
+        """The league's id, game and rules."""
+        assert self.opened, "a league begins with league_opened"
+        return self.opened
+
+    def apply(self, event: Event) -> None:
+        """Take in one decision."""
+        self.seq += 1
+        self._APPLY[type(event)](self, event)
+
+    def result_of(self, match_id: str) -> GameResult | None:
+        """How a match ended, if it has."""
+        file = self.matches.get(match_id)
+        return file.decided.result if file and file.decided else None
+
+    def _opened(self, event: LeagueOpened) -> None:
+        self.opened = event
+
+    def _started(self, event: LeagueStarted) -> None:
+        self.phase = Phase.SCHEDULING
+        self.schedule = Schedule(event.players, self.rules.cycles)
+        names = {
+            player_id: self.roster.players[player_id].display_name for player_id in event.players
+        }
+        self.table = Table(names, Points(*self.rules.points), self.rules.tie_breaks)
+
+    def _scheduled(self, event: RoundScheduled) -> None:
+        self.phase = Phase.RUNNING
+        self.round_id = event.round_id
+        self.byes[event.round_id] = event.byes
+        for match in event.matches:
+            self.matches[match.match_id] = MatchFile(
+                match.match_id,
+                event.round_id,
+                (match.player_a, match.player_b),
+                match.referee_id,
+                match.commitment,
+            )
+            self.open_matches.add(match.match_id)
+
+    def _locked(self, event: MatchLocked) -> None:
+        self.matches[event.match_id].locks.append(event)
+
+    def _decided(self, event: MatchDecided) -> None:
+        file = self.matches[event.match_id]
+        assert file.decided is None, f"{event.match_id} is decided twice"
+        file.decided, file.decided_seq = event, self.seq
+        self.decided_total += 1
+        result = event.result
+        technical = result.status == "TECHNICAL_LOSS"
+        self.table.count(*file.players, winner=result.winner_player_id, technical=technical)
+
+    def _closed(self, event: MatchClosed) -> None:
+        self.matches[event.match_id].closed = True
+        self.open_matches.discard(event.match_id)
+
+    def _disputed(self, event: Disputed) -> None:
+        self.matches[event.match_id].disputed_by.append(event.referee_id)
+
+    def _round_ended(self, event: RoundEnded) -> None:
+        self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
+
+    def _ended(self, event: LeagueEnded) -> None:
+        self.phase, self.champion = Phase.COMPLETED, event.champion
+
+    def _player(self, event: PlayerRegistered) -> None:
+        self.roster.add_player(event)
+
+    def _referee(self, event: RefereeRegistered) -> None:
+        self.roster.add_referee(event)
+
+    _APPLY: ClassVar[dict[type[Event], Callable[..., None]]] = {
+        LeagueOpened: _opened,
+        PlayerRegistered: _player,
+        RefereeRegistered: _referee,
+        LeagueStarted: _started,
+        RoundScheduled: _scheduled,
+        MatchLocked: _locked,
+        MatchDecided: _decided,
+        MatchClosed: _closed,
+        Disputed: _disputed,
+        RoundEnded: _round_ended,
+        LeagueEnded: _ended,
+    }

@@ -1,0 +1,147 @@
+"""Answers to LEAGUE_QUERY: the same keys in `data` and beside it, as the documents differ."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from agentleague.errors import NotRegistered, NotStarted, UnknownQuery, WrongType
+from agentleague.league.league import League, MatchFile, Phase
+
+# An answer is at most 10 KB and says everything twice, in `data` and beside it.
+ROWS_A_PAGE = 25
+MATCHES_A_PAGE = 16
+OPEN_TO_ALL = frozenset({"GET_STANDINGS", "GET_SCHEDULE", "GET_STATUS"})
+
+
+def answer(
+    league: League, query_type: str, params: Mapping[str, Any], asker: str | None
+) -> dict[str, Any]:
+    """The `data` of the answer.
+
+    Raises:
+        UnknownQuery, NotStarted, NotRegistered, WrongType: why there is none.
+    """
+    query = QUERIES.get(query_type)
+    if query is None:
+        raise UnknownQuery(f"query_type {query_type[:64]!r} is unknown", known=sorted(QUERIES))
+    if league.phase is Phase.REGISTERING and query_type != "GET_STATUS":
+        raise NotStarted("the league has not begun; ask again after the first ROUND_ANNOUNCEMENT")
+    return query(league, params, asker)
+
+
+def _standings(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    rows = league.table.rows()
+    return {
+        "standings": [msgspec.to_builtins(row) for row in _page(rows, params)],
+        "current_round": league.round_id,
+        "total": len(rows),
+    }
+
+
+def _schedule(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    """Pages are counted in matches: a round of a large league alone would be too long."""
+    assert league.schedule
+    schedule, total = league.schedule, league.schedule.rounds_total
+    wanted = params.get("round_id")
+    if wanted is not None and (type(wanted) is not int or not 1 <= wanted <= total):
+        raise WrongType(
+            f"query_params.round_id must be 1 to {total}", field="query_params.round_id"
+        )
+    per_round = schedule.matches_total // total
+    numbers = range(per_round * total) if wanted is None else _matches_of(wanted, per_round)
+    rounds: dict[int, dict[str, Any]] = {}
+    for number in _page(numbers, params, at_most=MATCHES_A_PAGE):
+        planned = schedule.round(number // per_round + 1)
+        empty = {"round_id": planned.round_id, "matches": [], "byes": list(planned.byes)}
+        pairing = planned.pairings[number % per_round]
+        described = _described(league.matches.get(pairing.match_id), pairing.match_id, pairing[1:])
+        rounds.setdefault(planned.round_id, empty)["matches"].append(described)
+    return {"rounds": list(rounds.values()), "total_rounds": total, "total": len(numbers)}
+
+
+def _matches_of(round_id: int, per_round: int) -> range:
+    return range((round_id - 1) * per_round, round_id * per_round)
+
+
+def _described(file: MatchFile | None, match_id: str, players: tuple[str, ...]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "match_id": match_id,
+        "player_A_id": players[0],
+        "player_B_id": players[1],
+    }
+    if file:
+        described["draw_commitment"] = file.commitment
+    if file and file.decided:
+        described["status"] = file.decided.result.status
+        described["winner_player_id"] = file.decided.result.winner_player_id
+    return described
+
+
+def _next_match(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    player_id = _player(league, params, asker)
+    assert league.schedule
+    for round_id in range(max(league.round_id, 1), league.schedule.rounds_total + 1):
+        for pairing in league.schedule.round(round_id).pairings:
+            file = league.matches.get(pairing.match_id)
+            if player_id in pairing[1:] and not (file and file.decided):
+                a, b = pairing[1:]
+                return {
+                    "next_match": {
+                        "match_id": pairing.match_id,
+                        "round_id": round_id,
+                        "opponent_id": b if player_id == a else a,
+                        "referee_endpoint": _referee_endpoint(league, file),
+                        "game_type": league.rules.game_type,
+                    }
+                }
+    return {"next_match": None}
+
+
+def _referee_endpoint(league: League, file: MatchFile | None) -> str | None:
+    return league.roster.referees[file.referee_id].endpoint if file else None
+
+
+def _player_stats(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    player_id = _player(league, params, asker)
+    return {"player_stats": msgspec.to_builtins(league.table.row(player_id))}
+
+
+def _status(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    schedule = league.schedule
+    return {
+        "status": str(league.phase),
+        "current_round": league.round_id,
+        "total_rounds": schedule.rounds_total if schedule else 0,
+        "matches_completed": league.decided_total,
+        "total_matches": schedule.matches_total if schedule else 0,
+        "players": len(league.roster.players),
+        "referees": len(league.roster.referees),
+        "you": asker,
+    }
+
+
+def _player(league: League, params: Mapping[str, Any], asker: str | None) -> str:
+    player_id = params.get("player_id", asker)
+    if player_id not in league.roster.players:
+        raise NotRegistered(f"Player ID {str(player_id)[:64]} not found in registry")
+    return str(player_id)
+
+
+def _page(
+    rows: Sequence[Any], params: Mapping[str, Any], at_most: int = ROWS_A_PAGE
+) -> Sequence[Any]:
+    offset, limit = params.get("offset", 0), params.get("limit", at_most)
+    for field, value in (("offset", offset), ("limit", limit)):
+        if type(value) is not int or value < 0:
+            raise WrongType(f"query_params.{field} must be an integer from 0", field=field)
+    return rows[offset : offset + min(limit, at_most)]
+
+
+QUERIES: dict[str, Callable[[League, Mapping[str, Any], str | None], dict[str, Any]]] = {
+    "GET_STANDINGS": _standings,
+    "GET_SCHEDULE": _schedule,
+    "GET_NEXT_MATCH": _next_match,
+    "GET_PLAYER_STATS": _player_stats,
+    "GET_STATUS": _status,
+}

@@ -1,0 +1,91 @@
+"""Who takes part: ids, names, end points, and whose token is whose."""
+
+import unicodedata
+
+from msgspec import Struct
+
+from agentleague.league.events import PlayerRegistered, RefereeRegistered
+from agentleague.protocol.tokens import MATCH_TOKEN, digest
+
+NAME_MAX = 50
+
+
+class Member(Struct, frozen=True):
+    """A registered agent."""
+
+    agent_id: str
+    display_name: str
+    endpoint: str
+    token_digest: str
+    version: str = ""
+    capacity: int = 0  # a referee's: matches at once
+    locks: bool = False  # a referee's: asks the manager to decide
+
+
+class Roster:
+    """All agents of a league, by id and by token."""
+
+    def __init__(self) -> None:
+        self.players: dict[str, Member] = {}
+        self.referees: dict[str, Member] = {}
+        self._by_digest: dict[str, str] = {}
+        self._names: set[str] = set()
+
+    def add_player(self, event: PlayerRegistered) -> None:
+        """Take a player in."""
+        member = Member(
+            event.player_id, event.display_name, event.endpoint, event.token_digest, event.version
+        )
+        self.players[member.agent_id] = member
+        self._names.add(_folded(member.display_name))
+        self._by_digest[member.token_digest] = member.agent_id
+
+    def add_referee(self, event: RefereeRegistered) -> None:
+        """Take a referee in."""
+        member = Member(
+            event.referee_id,
+            event.display_name,
+            event.endpoint,
+            event.token_digest,
+            event.version,
+            event.capacity,
+            event.locks,
+        )
+        self.referees[member.agent_id] = member
+        self._by_digest[member.token_digest] = member.agent_id
+
+    def owner(self, token: str | None) -> str | None:
+        """Whose league token this is; a match token is nobody's here."""
+        if not token or token.startswith(MATCH_TOKEN):
+            return None
+        return self._by_digest.get(digest(token))
+
+    def next_player_id(self) -> str:
+        """The id of the player who comes next."""
+        return f"P{len(self.players) + 1:02}"
+
+    def next_referee_id(self) -> str:
+        """The id of the referee who comes next."""
+        return f"REF{len(self.referees) + 1:02}"
+
+    def effective_name(self, wanted: str, player_id: str) -> str:
+        """The name as it is shown: cleaned, at most 50 characters, and unlike any other's."""
+        name = clean_name(wanted) or player_id
+        if _folded(name) in self._names:
+            suffix = f" ({player_id})"
+            name = name[: NAME_MAX - len(suffix)].rstrip() + suffix
+        return name
+
+
+def clean_name(wanted: str) -> str:
+    """A name that is harmless to print: no control, format or private characters."""
+    kept = "".join(
+        char
+        for char in unicodedata.normalize("NFC", wanted)
+        if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    )
+    return " ".join(kept.split())[:NAME_MAX].strip()
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()

@@ -1,0 +1,206 @@
+"""Who stands where, and why: results go in, a ranked table comes out.
+
+Points decide first, then the tie-breaks in their order; ranks are 1 to n without repeats.
+Head-to-head is a table of its own, over all matches among those who are level on points. It is made
+once: who is still level in it goes on to the next tie-break, and is not compared again in a smaller
+table among fewer players.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from string import digits
+from typing import NamedTuple
+
+from msgspec import Struct
+
+
+class Points(NamedTuple):
+    """What a match is worth."""
+
+    win: int = 3
+    draw: int = 1
+    loss: int = 0
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """One row of the table."""
+
+    rank: int
+    player_id: str
+    display_name: str
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    technical_losses: int
+    points: int
+
+
+class _Record(Struct):
+    """What one player has done so far."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    technical_losses: int = 0
+    points: int = 0
+    taken: dict[str, int] = {}  # Points by opponent; nobody who gave none is in it.
+
+
+class _TieBreak(NamedTuple):
+    words: str
+    sign: int  # 1 where more is better, -1 where less is.
+    value: Callable[[_Record, Set[str]], int]  # The set holds all who are level on points.
+
+
+def _head_to_head(record: _Record, level: Set[str]) -> int:
+    taken = record.taken
+    fewer = min(taken, level, key=len)  # Early in a league the opponents, late the level ones.
+    return sum(taken[opponent] for opponent in fewer if opponent in taken and opponent in level)
+
+
+_DECIDERS = {
+    "head_to_head": _TieBreak("head-to-head", 1, _head_to_head),
+    "wins": _TieBreak("wins", 1, lambda record, _: record.wins),
+    "technical_losses": _TieBreak(
+        "technical losses", -1, lambda record, _: record.technical_losses
+    ),
+}
+TIE_BREAKS = (*_DECIDERS, "player_id")
+_USUAL_POINTS = Points()
+
+
+class Table:
+    """Count each finished match once, in any order; read the rows at any time.
+
+    The player id closes every list of tie-breaks, so what is named after it never decides.
+
+    Raises:
+        ValueError: a tie-break is not known.
+    """
+
+    def __init__(
+        self,
+        players: Mapping[str, str],
+        points: Points = _USUAL_POINTS,
+        tie_breaks: Sequence[str] = TIE_BREAKS,
+    ) -> None:
+        for name in tie_breaks:
+            if name not in TIE_BREAKS:
+                raise ValueError(f"Unknown tie-break {name!r}; known are {', '.join(TIE_BREAKS)}.")
+        names = [*tie_breaks, "player_id"]
+        self._deciders = [_DECIDERS[name] for name in names[: names.index("player_id")]]
+        self._points = points
+        self._names = dict(players)
+        # Sorted once by id, and every later sort is stable: so the id has the last word.
+        self._records = {player_id: _Record() for player_id in sorted(players, key=_by_number)}
+        self._scores: dict[str, tuple[int, ...]] = {}
+        self._rows: tuple[Standing, ...] = ()
+        self._ranks: dict[str, int] = {}
+
+    def count(
+        self, player_a: str, player_b: str, *, winner: str | None, technical: bool = False
+    ) -> None:
+        """Add one finished match; without a winner it is a draw, or if technical, lost by both.
+
+        Raises:
+            ValueError: not two different players of this table, or the winner is neither of them.
+        """
+        if player_a == player_b or not {player_a, player_b} <= self._records.keys():
+            raise ValueError(f"{player_a!r} and {player_b!r} are not two players of this table.")
+        if winner not in (player_a, player_b, None):
+            raise ValueError(f"The winner {winner!r} is neither {player_a!r} nor {player_b!r}.")
+        for player, opponent in ((player_a, player_b), (player_b, player_a)):
+            record = self._records[player]
+            if winner == player:
+                record.wins += 1
+                points = self._points.win
+            elif winner is None and not technical:
+                record.draws += 1
+                points = self._points.draw
+            else:
+                record.losses += 1
+                record.technical_losses += technical
+                points = self._points.loss
+            if points:
+                record.points += points
+                record.taken[opponent] = record.taken.get(opponent, 0) + points
+        self._rows = ()
+
+    def rows(self) -> Sequence[Standing]:
+        """All rows, rank 1 first; made anew only after something was counted."""
+        if not self._rows:
+            ranking = enumerate(self._ranking(), start=1)
+            self._rows = tuple(self._standing(rank, player_id) for rank, player_id in ranking)
+            self._ranks = {row.player_id: row.rank for row in self._rows}
+        return self._rows
+
+    def row(self, player_id: str) -> Standing:
+        """One player's row.
+
+        Raises:
+            KeyError: nobody of that id is in the table.
+        """
+        rows = self.rows()
+        return rows[self._ranks[player_id] - 1]
+
+    def why(self, player_id: str) -> str:
+        """In words why a player stands where it stands, between the ranks above and below.
+
+        Raises:
+            KeyError: nobody of that id is in the table.
+        """
+        row = self.row(player_id)
+        reasons = [f"{row.points} point" if row.points == 1 else f"{row.points} points"]
+        level = []
+        for other in self.rows()[max(row.rank - 2, 0) : row.rank + 1]:
+            if other is not row and other.points == row.points:
+                decided = self._decided(player_id, other.player_id)
+                if decided:
+                    reasons.append(decided)
+                else:
+                    level.append(other.player_id)
+        if level:
+            reasons.append(f"level with {' and '.join(level)} until the player id decides")
+        return ", ".join(reasons)
+
+    def _ranking(self) -> Iterator[str]:
+        by_points: dict[int, list[str]] = {}
+        for player_id, record in self._records.items():
+            by_points.setdefault(record.points, []).append(player_id)
+        for points in sorted(by_points, reverse=True):
+            level = frozenset(by_points[points])
+            for player_id in level:
+                record = self._records[player_id]
+                self._scores[player_id] = tuple(
+                    decider.sign * decider.value(record, level) for decider in self._deciders
+                )
+            yield from sorted(by_points[points], key=self._scores.__getitem__, reverse=True)
+
+    def _standing(self, rank: int, player_id: str) -> Standing:
+        record = self._records[player_id]
+        return Standing(
+            rank=rank,
+            player_id=player_id,
+            display_name=self._names[player_id],
+            played=record.wins + record.draws + record.losses,
+            wins=record.wins,
+            draws=record.draws,
+            losses=record.losses,
+            technical_losses=record.technical_losses,
+            points=record.points,
+        )
+
+    def _decided(self, player_id: str, other_id: str) -> str | None:
+        """What separates two who are level on points; None if only their ids do."""
+        scores = zip(self._scores[player_id], self._scores[other_id], strict=True)
+        for (words, sign, _), (own, others) in zip(self._deciders, scores, strict=True):
+            if own != others:
+                place = "ahead of" if own > others else "behind"
+                return f"{place} {other_id} by {words} ({sign * own} to {sign * others})"
+        return None
+
+
+def _by_number(player_id: str) -> tuple[str, int, str]:
+    """Sorts P2 before P10, and ids without a number as text."""
+    letters = player_id.rstrip(digits)
+    return letters, int(player_id[len(letters) :] or 0), player_id

@@ -1,0 +1,1 @@
+"""One match as its referee runs it, pure."""

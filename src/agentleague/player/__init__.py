@@ -1,0 +1,1 @@
+"""How a player plays: strategies that are pure functions."""
