@@ -1,0 +1,61 @@
+"""The commands of `league`, each in a module of its own that is imported when it is called."""
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from agentleague.errors import LeagueError
+
+COMMANDS = {
+    "demo": "Play a whole league on this machine and print the table.",
+    "manager": "Run a league manager: it registers agents and keeps the table.",
+    "referee": "Run a referee that registers at a manager.",
+    "player": "Run a player that registers at a manager.",
+    "standings": "Print the table of a league that runs or was played.",
+    "schema": "Print the JSON Schema of the messages.",
+    "bench": "Measure how many matches a second this machine plays.",
+}
+
+
+class Commands(click.Group):
+    """Lists the commands without importing them; errors of ours end in a sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"agentleague.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LeagueError as error:
+            raise click.ClickException(str(error)) from None
+
+
+EXAMPLES = """\b
+Examples:
+  league demo                          a league of 4 players, start to end
+  league demo --players 12 --seed 7    the same table every time
+  league manager --players 4           then, in other terminals:
+  league referee --manager http://127.0.0.1:8000/mcp
+  league player --strategy random --manager http://127.0.0.1:8000/mcp
+"""
+
+
+@click.group(
+    cls=Commands,
+    help=EXAMPLES + "\nLeagues of AI agents that talk JSON-RPC over HTTP.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="agentleague", prog_name="league")
+def app() -> None:
+    """The whole command line."""

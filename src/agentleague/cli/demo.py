@@ -1,0 +1,106 @@
+"""`league demo`: a whole league on this machine."""
+
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from agentleague.cli.progress import Progress
+from agentleague.cli.table import plain, print_json, print_table
+from agentleague.services.clock import wall
+from agentleague.services.demo import Played, play, raise_descriptor_limit
+from agentleague.services.processes import run
+from agentleague.services.secrets_file import new_league_id
+from agentleague.services.settings import ManagerSettings
+
+EXAMPLES = """\b
+Examples:
+  league demo
+  league demo --players 12 --seed 7
+  league demo --players 100 --json > table.json
+"""
+
+
+@click.command(help=EXAMPLES + "\nPlay a whole league on this machine over real HTTP.")
+@click.option("--game", default="even_odd", show_default=True, help="The game to play.")
+@click.option(
+    "--players", default=4, show_default=True, type=click.IntRange(2, 500), help="How many players."
+)
+@click.option(
+    "--referees",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 10),
+    help="How many referees.",
+)
+@click.option("--seed", help="Any text: the same seed gives the same table.")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the journal goes; a new temporary folder unless given.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    game: str,
+    players: int,
+    referees: int,
+    seed: str | None,
+    directory: Path | None,
+    as_json: bool,
+) -> None:
+    """Play, print, exit."""
+    raise_descriptor_limit()
+    folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
+    year = datetime.fromtimestamp(wall(), UTC).year
+    settings = ManagerSettings(
+        league_id=new_league_id(game, year, seed),
+        game_type=game,
+        players=players,
+        referees=referees,
+        seeded=seed is not None,
+    )
+    with Progress(quiet=as_json) as progress:
+        played = run(play(settings, folder, seed, progress))
+    if as_json:
+        print_json(_summary(played, folder))
+    else:
+        _tell(played, folder)
+
+
+def _tell(played: Played, folder: Path) -> None:
+    league, schedule = played.league, played.league.schedule
+    assert schedule
+    rows = plain(league.table.rows())
+    print_table(rows, f"{league.rules.league_id}: final table")
+    rate = schedule.matches_total / played.seconds if played.seconds else 0.0
+    print(
+        f"{rows[0]['display_name']} is the champion. {schedule.rounds_total} rounds, "
+        f"{schedule.matches_total} matches and {played.messages} messages "
+        f"in {played.seconds:.2f} s ({rate:,.0f} matches/s).\n"
+        f"The journal is in {folder}; print the table again with:\n"
+        f"  league standings --dir {folder}",
+        file=sys.stderr,
+    )
+
+
+def _summary(played: Played, folder: Path) -> dict[str, object]:
+    league, schedule = played.league, played.league.schedule
+    assert schedule
+    rows = plain(league.table.rows())
+    return {
+        "league_id": league.rules.league_id,
+        "game_type": league.rules.game_type,
+        "players": len(league.roster.players),
+        "referees": len(league.roster.referees),
+        "total_rounds": schedule.rounds_total,
+        "total_matches": schedule.matches_total,
+        "champion": {key: rows[0][key] for key in ("player_id", "display_name", "points")},
+        "final_standings": rows,
+        "seconds": round(played.seconds, 4),
+        "matches_per_second": round(schedule.matches_total / played.seconds, 1),
+        "messages": played.messages,
+        "dir": str(folder),
+    }

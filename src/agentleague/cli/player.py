@@ -1,0 +1,66 @@
+"""`league player`: one player with a strategy by name."""
+
+import click
+
+from agentleague.cli.serving import (
+    bind_option,
+    endpoint_option,
+    manager_option,
+    place,
+    say,
+    until_stopped,
+)
+from agentleague.games import registry
+from agentleague.player import registry as strategies
+from agentleague.services.processes import open_player, run
+from agentleague.services.settings import PlayerSettings
+
+EXAMPLES = """\b
+Example:
+  league player --strategy random --name "Agent Alpha" --manager http://127.0.0.1:8000/mcp
+"""
+
+
+@click.command(help=EXAMPLES + "\nRun a player that registers at a manager.")
+@manager_option
+@click.option(
+    "--strategy",
+    default="random",
+    show_default=True,
+    help="What it plays: random, fixed, alternating, or a plug-in of yours.",
+)
+@click.option(
+    "--port", default=8101, show_default=True, help="The port to listen on, or the next free one."
+)
+@click.option("--name", help="The name to register under; the strategy's unless given.")
+@click.option("--seed", help="Makes the strategy's chance repeatable.")
+@bind_option
+@endpoint_option
+def command(
+    manager_url: str,
+    strategy: str,
+    port: int,
+    name: str | None,
+    seed: str | None,
+    bind: str | None,
+    endpoint: str | None,
+) -> None:
+    """Serve until the league is over, or until Ctrl-C."""
+
+    async def serve() -> None:
+        agent = await open_player(
+            lambda url: PlayerSettings(
+                manager_url=manager_url,
+                display_name=name or f"Player {strategy}",
+                endpoint=url,
+                game_types=registry.names(),
+                seed=seed,
+            ),
+            strategies.load(strategy),
+            place(port, bind, endpoint),
+        )
+        say(f"{name or strategy} listens at {agent.url} and registers at {manager_url}.")
+        if await until_stopped(agent, ends=True):
+            say("The league is over.")
+
+    run(serve())

@@ -1,0 +1,48 @@
+"""`league referee`: one referee."""
+
+import click
+
+from agentleague.cli.serving import (
+    bind_option,
+    endpoint_option,
+    manager_option,
+    place,
+    say,
+    until_stopped,
+)
+from agentleague.games import registry
+from agentleague.services.processes import open_referee, run
+from agentleague.services.settings import RefereeSettings
+
+EXAMPLES = """\b
+Example:
+  league referee --manager http://127.0.0.1:8000/mcp
+"""
+
+
+@click.command(help=EXAMPLES + "\nRun a referee that registers at a manager.")
+@manager_option
+@click.option(
+    "--port", default=8001, show_default=True, help="The port to listen on, or the next free one."
+)
+@click.option("--name", default="Referee", show_default=True, help="The name to register under.")
+@bind_option
+@endpoint_option
+def command(manager_url: str, port: int, name: str, bind: str | None, endpoint: str | None) -> None:
+    """Serve until the league is over, or until Ctrl-C."""
+
+    async def serve() -> None:
+        agent = await open_referee(
+            lambda url: RefereeSettings(
+                manager_url=manager_url,
+                display_name=name,
+                endpoint=url,
+                game_types=registry.names(),
+            ),
+            place(port, bind, endpoint),
+        )
+        say(f"{name} listens at {agent.url} and registers at {manager_url}.")
+        if await until_stopped(agent, ends=True):
+            say("The league is over.")
+
+    run(serve())

@@ -1,0 +1,56 @@
+"""What `manager`, `referee` and `player` have in common: serve until the end, or until Ctrl-C."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from agentleague.services.processes import Place, Running
+from agentleague.transport.guard import Guard
+from agentleague.transport.http import LOCAL_HOSTS
+
+
+def place(port: int, bind: str | None, endpoint: str | None, *, moves_on: bool = True) -> Place:
+    """Where to listen, from the options."""
+    hosts: Sequence[str] = (bind,) if bind else LOCAL_HOSTS
+    return Place(port, hosts=hosts, endpoint=endpoint, guard=Guard("local"), moves_on=moves_on)
+
+
+def say(sentence: str) -> None:
+    """Talk goes to stderr."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+async def until_stopped(agent: Running, *, ends: bool) -> bool:
+    """Serve until the agent's work is done (if it `ends`) or somebody stops it; whether it is."""
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[None] = loop.create_future()
+
+    def stop() -> None:
+        if not stopped.done():
+            stopped.set_result(None)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # Windows: Ctrl-C raises KeyboardInterrupt instead.
+            break
+    waits = [stopped, agent.ended] if ends else [stopped]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    await agent.stop()
+    if agent.registered.done():
+        agent.registered.result()
+    return agent.ended.done()
+
+
+bind_option = click.option("--bind", help="The address to listen on; loopback unless given.")
+endpoint_option = click.option("--endpoint", help="The URL under which others reach this agent.")
+manager_option = click.option(
+    "--manager",
+    "manager_url",
+    default="http://127.0.0.1:8000/mcp",
+    show_default=True,
+    help="Where the manager is.",
+)

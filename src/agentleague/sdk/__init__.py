@@ -1,0 +1,1 @@
+"""For agent authors: a player in ten lines."""

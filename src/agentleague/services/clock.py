@@ -1,0 +1,31 @@
+"""The one place that asks the system for the time."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from agentleague.roles.ports import Cancel
+
+
+def wall() -> float:
+    """Unix seconds; only ever printed."""
+    return time.time()  # noqa: TID251
+
+
+class LoopClock:
+    """The clock of the running event loop: monotonic seconds."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def now(self) -> float:
+        """Monotonic seconds."""
+        return self._loop.time()
+
+    def wall_offset(self) -> float:
+        """What to add to a monotonic time to print it."""
+        return wall() - self._loop.time()
+
+    def call_at(self, when: float, wake: Callable[[], None]) -> Cancel:
+        """Call back at that time."""
+        return self._loop.call_at(when, wake).cancel

@@ -1,0 +1,229 @@
+"""A whole league on this machine over real HTTP: one process while it is small, else several."""
+
+import asyncio
+import multiprocessing
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from agentleague.errors import LeagueError
+from agentleague.league.league import League
+from agentleague.player import registry as strategies
+from agentleague.services.manager import Manager
+from agentleague.services.processes import (
+    Place,
+    Running,
+    open_manager,
+    open_player,
+    open_referee,
+    run,
+)
+from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+
+HOSTS = ("127.0.0.1",)
+ONE_PROCESS_MAX = 20  # players; beyond that the agents get processes of their own
+PLAYER_PROCESSES = 2
+NAMES = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta", "Theta", "Iota", "Kappa")
+STRATEGIES = ("random", "alternating", "random", "fixed")
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who plays: so many of them, from this number on."""
+
+    role: str  # referee or player
+    first: int
+    count: int
+    manager_url: str
+    game: str
+    seed: str | None
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of the league."""
+
+    league: League
+    seconds: float  # from the first announcement to the last LEAGUE_COMPLETED
+    messages: int  # requests that were sent, by all agents together
+
+
+async def play(
+    settings: ManagerSettings,
+    directory: Path,
+    seed: str | None,
+    on_progress: Callable[[League], None],
+) -> Played:
+    """Play a league to its end. `settings` say how many players and referees."""
+    assert settings.players
+    manager = await open_manager(settings, directory, seed, Place(8000, hosts=HOSTS))
+    role = manager.host.role
+    assert isinstance(role, Manager)
+    casts = _casts(settings, manager.url, seed)
+    crews: list[Crew] = []
+    try:
+        for cast in casts:
+            crew = LocalCrew(cast) if settings.players <= ONE_PROCESS_MAX else RemoteCrew(cast)
+            crews.append(crew)
+        for crew in crews:
+            await crew.start()
+        await _watch(manager, role.league, on_progress)
+        messages = manager.transport.calls + sum([await crew.finish() for crew in crews])
+    finally:
+        for crew in crews:
+            await crew.stop()
+        await manager.stop()
+    return Played(role.league, role.seconds, messages)
+
+
+async def _watch(manager: Running, league: League, on_progress: Callable[[League], None]) -> None:
+    while not manager.ended.done():
+        on_progress(league)
+        await asyncio.wait([manager.ended], timeout=0.05)
+    on_progress(league)
+    manager.ended.result()
+
+
+def _casts(settings: ManagerSettings, manager_url: str, seed: str | None) -> list[Cast]:
+    """Referees first, then players in order, so that the same seed gives the same ids."""
+    assert settings.players
+    make = partial(Cast, manager_url=manager_url, game=settings.game_type, seed=seed)
+    groups = 1 if settings.players <= ONE_PROCESS_MAX else PLAYER_PROCESSES
+    casts = [make("referee", 0, settings.referees)]
+    bounds = [settings.players * n // groups for n in range(groups + 1)]
+    for first, end in pairwise(bounds):
+        casts.append(make("player", first, end - first))
+    return casts
+
+
+class LocalCrew:
+    """Agents in this process."""
+
+    def __init__(self, cast: Cast) -> None:
+        self._cast = cast
+        self._agents: list[Running] = []
+
+    async def start(self) -> None:
+        """Register all, one after another."""
+        for number in range(self._cast.first, self._cast.first + self._cast.count):
+            agent = await _open(self._cast, number)
+            self._agents.append(agent)
+            await agent.registered
+
+    async def finish(self) -> int:
+        """Wait for all to be told that the league is over; how many requests they sent."""
+        for agent in self._agents:
+            await agent.ended
+        return sum(agent.transport.calls for agent in self._agents)
+
+    async def stop(self) -> None:
+        """Close all."""
+        await asyncio.gather(*(agent.stop() for agent in self._agents))
+
+
+class RemoteCrew:
+    """Agents in a process of their own, which says when it is ready and when it is done."""
+
+    def __init__(self, cast: Cast) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process: BaseProcess = context.Process(
+            target=_crew_process, args=(cast, theirs), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    async def start(self) -> None:
+        """Let it register its agents."""
+        self._pipe.send("register")
+        await self._hear()
+
+    async def finish(self) -> int:
+        """Wait for it to be done; how many requests its agents sent."""
+        return int(await self._hear())
+
+    async def stop(self) -> None:
+        """End the process if it has not ended by itself."""
+        await asyncio.to_thread(self._process.join, 2.0)
+        if self._process.is_alive():
+            self._process.terminate()
+
+    async def _hear(self) -> Any:
+        try:
+            said = await asyncio.to_thread(self._pipe.recv)
+        except EOFError:
+            raise LeagueError("a process with agents died; run with -v to see why") from None
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+Crew = LocalCrew | RemoteCrew
+
+
+def _crew_process(cast: Cast, pipe: Connection) -> None:
+    """What runs in a process of agents."""
+    raise_descriptor_limit()
+    try:
+        run(_crew(cast, pipe))
+    except KeyboardInterrupt:
+        pass
+    except Exception as error:
+        pipe.send(LeagueError(f"{type(error).__name__}: {error}"))
+
+
+async def _crew(cast: Cast, pipe: Connection) -> None:
+    crew = LocalCrew(cast)
+    await asyncio.to_thread(pipe.recv)
+    await crew.start()
+    pipe.send("registered")
+    pipe.send(await crew.finish())
+    await crew.stop()
+
+
+async def _open(cast: Cast, number: int) -> Running:
+    if cast.role == "referee":
+        referee_name = f"Referee {_name(number)}"
+        return await open_referee(
+            lambda url: RefereeSettings(
+                manager_url=cast.manager_url,
+                display_name=referee_name,
+                endpoint=url,
+                game_types=(cast.game,),
+            ),
+            Place(8001 + number, hosts=HOSTS),
+        )
+    strategy = STRATEGIES[number % len(STRATEGIES)]
+    return await open_player(
+        lambda url: PlayerSettings(
+            manager_url=cast.manager_url,
+            display_name=f"{_name(number)} ({strategy})",
+            endpoint=url,
+            game_types=(cast.game,),
+            seed=cast.seed,
+        ),
+        strategies.load(strategy),
+        Place(8101 + number, hosts=HOSTS),
+    )
+
+
+def _name(number: int) -> str:
+    cycle, letter = divmod(number, len(NAMES))
+    return NAMES[letter] if not cycle else f"{NAMES[letter]} {cycle + 1}"
+
+
+def raise_descriptor_limit() -> None:
+    """Each agent needs sockets: ask for as many as the system allows."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65_536 if hard == resource.RLIM_INFINITY else hard
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

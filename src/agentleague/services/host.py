@@ -1,0 +1,188 @@
+"""Joins a role to clock, transport and journal; the same in production and in simulation.
+
+A role's events are applied when it decides them and written at once; every other effect waits, in
+order, until all events before it are committed. So nobody sees what a crash could undo.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+
+from agentleague.errors import InternalError, LeagueError, StorageError
+from agentleague.protocol.messages import Message, Receipt
+from agentleague.roles.effects import (
+    Call,
+    Drop,
+    Effect,
+    End,
+    Event,
+    Record,
+    Reply,
+    Think,
+    WakeAt,
+)
+from agentleague.roles.ports import Answer, Cancel, Clock, Head, Journal, Mind, Role, Transport
+from agentleague.roles.stimuli import (
+    Answered,
+    Asked,
+    Caller,
+    Key,
+    Started,
+    Stimulus,
+    Thought,
+    Woken,
+)
+
+log = logging.getLogger(__name__)
+Done = Callable[[Any], None]
+
+
+class Ledger(NamedTuple):
+    """One league's journal."""
+
+    journal: Journal
+    league_id: str
+
+
+class Host:
+    """Runs one role. `ledger` is for a role that records, `mind` for one that thinks."""
+
+    def __init__(
+        self,
+        role: Role,
+        clock: Clock,
+        transport: Transport,
+        *,
+        ledger: Ledger | None = None,
+        mind: Mind | None = None,
+    ) -> None:
+        self.role, self.ended = role, False
+        self.on_end: Done = lambda summary: None
+        self.on_step: Callable[[], None] | None = None  # called after each stimulus
+        self.on_failure: Callable[[BaseException], None] = self._fail
+        self._clock, self._transport, self._mind = clock, transport, mind
+        self._ledger = ledger
+        self._decided = self._committed = 0  # numbers of the last event decided, and on disk
+        self._hashes = bytearray(32)  # of row n at n * 32
+        self._waiting: deque[tuple[int, Effect]] = deque()
+        self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
+        self._asked = 0
+        self._calls: dict[Key, Cancel] = {}
+        self._timers: dict[Key, Cancel] = {}
+
+    def start(self, wall_offset: float) -> None:
+        """Begin: listen, and tell the role."""
+        self._transport.listen(self._on_ask)
+        self.feed(Started(wall_offset))
+
+    def feed(self, stimulus: Stimulus) -> None:
+        """Something happened: let the role decide, write its events, then carry out the rest."""
+        effects = self.role.handle(stimulus, self._clock.now())
+        events = [effect.event for effect in effects if isinstance(effect, Record)]
+        if events:
+            self._append(events)
+        if self._decided == self._committed:
+            for effect in effects:
+                self._release(effect)
+        else:
+            waiting = self._decided
+            self._waiting.extend((waiting, effect) for effect in effects)
+        if self.on_step:
+            self.on_step()
+
+    def _append(self, events: Sequence[Event]) -> None:
+        assert self._ledger, "a role that records needs a journal"
+        journal, league_id = self._ledger
+        after, self._decided = self._decided, self._decided + len(events)
+        journal.append(league_id, after, events, self._on_committed)
+
+    def _on_committed(self, heads: Sequence[Head] | StorageError) -> None:
+        if isinstance(heads, StorageError):
+            self.on_failure(heads)
+            return
+        for head in heads:
+            self._hashes += head.hash
+        self._committed = heads[-1].seq
+        while self._waiting and self._waiting[0][0] <= self._committed:
+            self._release(self._waiting.popleft()[1])
+
+    def _release(self, effect: Effect) -> None:
+        self._RELEASE[type(effect)](self, effect)
+
+    def _written(self, effect: Record) -> None:
+        """It was written when it was decided."""
+
+    def _reply(self, effect: Reply) -> None:
+        self._replies.pop(effect.to)(self._with_receipt(effect.answer, effect.receipt))
+
+    def _drop(self, effect: Drop) -> None:
+        cancel = self._calls.pop(effect.key, None)
+        if cancel:
+            cancel()
+
+    def _end(self, effect: End) -> None:
+        self.ended = True
+        self.on_end(effect.summary)
+
+    def _call(self, effect: Call) -> None:
+        def done(answer: Answer) -> None:
+            self._calls.pop(effect.key, None)
+            self.feed(Answered(effect.key, answer.message, answer.error, answer.seconds))
+
+        message = self._with_receipt(effect.message, effect.receipt)
+        assert isinstance(message, Message)
+        self._calls[effect.key] = self._transport.call(effect.to, message, effect.until, done)
+
+    def _wake_at(self, effect: WakeAt) -> None:
+        def wake() -> None:
+            self._timers.pop(effect.key, None)
+            self.feed(Woken(effect.key))
+
+        former = self._timers.pop(effect.key, None)
+        if former:
+            former()
+        self._timers[effect.key] = self._clock.call_at(effect.when, wake)
+
+    def _think(self, effect: Think) -> None:
+        assert self._mind, "a role that thinks needs a mind"
+        self._mind.think(
+            effect.turn, lambda move, error: self.feed(Thought(effect.key, move, error))
+        )
+
+    def _on_ask(
+        self, message: Message, caller: Caller, reply: Callable[[Message | LeagueError], None]
+    ) -> None:
+        self._asked += 1
+        number = self._asked
+        self._replies[number] = reply
+        try:
+            self.feed(Asked(message, caller, number))
+        except Exception:
+            log.exception("a %s could not be handled", type(message).__name__)
+            if self._replies.pop(number, None):
+                reply(InternalError("something went wrong here; the log says what"))
+
+    def _with_receipt(
+        self, message: Message | LeagueError, seq: int | None
+    ) -> Message | LeagueError:
+        if seq is None or isinstance(message, LeagueError):
+            return message
+        row_hash = self._hashes[seq * 32 : seq * 32 + 32].hex()
+        return msgspec.structs.replace(message, receipt=Receipt(seq, row_hash))
+
+    def _fail(self, error: BaseException) -> None:
+        log.critical("stopped: %s", error)
+        raise error
+
+    _RELEASE: ClassVar[dict[type, Callable[..., None]]] = {
+        Record: _written,
+        Reply: _reply,
+        Call: _call,
+        Drop: _drop,
+        WakeAt: _wake_at,
+        Think: _think,
+        End: _end,
+    }

@@ -1,0 +1,394 @@
+"""The manager as a role: registers agents, draws up rounds, decides matches, keeps the table.
+
+It decides by what its League holds, records each decision, and only then acts on it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.errors import (
+    LeagueError,
+    NoAnswer,
+    RegistrationRefused,
+    TokenInvalid,
+    TokenMissing,
+    UnknownLeague,
+)
+from agentleague.games.game import Game
+from agentleague.league import queries
+from agentleague.league.admission import Terms, admit_player, admit_referee, rejection
+from agentleague.league.bulletins import SENDER, Bulletins
+from agentleague.league.court import Court
+from agentleague.league.events import (
+    LeagueEnded,
+    LeagueOpened,
+    LeagueStarted,
+    RoundEnded,
+    RoundScheduled,
+    ScheduledMatch,
+)
+from agentleague.league.league import League, Phase
+from agentleague.protocol import tokens
+from agentleague.protocol.messages import (
+    LeagueQuery,
+    LeagueQueryResponse,
+    LeagueRegisterRequest,
+    LeagueRegisterResponse,
+    LockRequest,
+    MatchResultAck,
+    MatchResultReport,
+    Message,
+    QueryError,
+    RefereeRegisterRequest,
+    RefereeRegisterResponse,
+    RefereeStatus,
+    RefereeStatusAck,
+    RoundMatch,
+)
+from agentleague.protocol.timestamps import Calendar
+from agentleague.roles.effects import Address, Effect, End, Event, Record, Reply, WakeAt
+from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
+from agentleague.services.outbox import Letter, Outbox
+from agentleague.services.settings import ManagerSettings
+
+MATCHES_A_LETTER = 20
+AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
+
+
+class Secrets(Struct, frozen=True):
+    """What the manager alone knows; never journalled, never logged."""
+
+    draw_secret: bytes
+    token_secret: bytes
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"
+
+
+class Manager:
+    """One league. `check_endpoint` raises EndpointNotAllowed for one that may not be called."""
+
+    def __init__(
+        self,
+        settings: ManagerSettings,
+        secrets: Secrets,
+        game: Game,
+        check_endpoint: Callable[[str], None] = lambda url: None,
+    ) -> None:
+        self.league = League()
+        self.seconds = 0.0  # from the first announcement to the last LEAGUE_COMPLETED
+        self._settings, self._secrets, self._game = settings, secrets, game
+        self._terms = Terms(
+            secrets.token_secret, settings.players_max, settings.referees_max, check_endpoint
+        )
+        self._court = Court(self.league, game, secrets.draw_secret)
+        self._bulletins = Bulletins(self.league)
+        self._calendar = Calendar(0.0)
+        self._outbox = Outbox(settings.reply_seconds)
+        self._unheard: set[str] = set()  # players whose answer to the announcement is awaited
+        self._absent: set[str] = set()  # players who let a message run out; not waited for
+        self._waiting: dict[str, list[str]] = {}  # referee -> its matches not sent yet
+        self._running: dict[str, set[str]] = {}  # referee -> its matches sent and not reported
+        self._table_at = float("-inf")  # when the table was last sent
+        self._table_timer = False
+        self._over = False
+        self._began = self._now = 0.0
+        self._out: list[Effect] = []
+
+    def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
+        """Decide; every event among the effects is applied already."""
+        self._now, self._out = now, []
+        self._STIMULI[type(stimulus)](self, stimulus)
+        return self._out
+
+    def apply(self, event: Event) -> None:
+        """Take in one decision, live or on replay."""
+        self.league.apply(event)
+
+    def is_known(self, token: str | None) -> bool:
+        """Whether a token is one of ours: such callers are not rate limited."""
+        return self.league.roster.owner(token) is not None
+
+    # What happens
+
+    def _started(self, stimulus: Started) -> None:
+        self._calendar = Calendar(stimulus.wall_offset)
+        settings = self._settings
+        self._record(
+            LeagueOpened(
+                settings.league_id,
+                settings.game_type,
+                settings.rules,
+                settings.cycles,
+                (settings.win_points, settings.draw_points, settings.loss_points),
+                list(settings.tie_breaks),
+                settings.seeded,
+            )
+        )
+
+    def _asked(self, stimulus: Asked) -> None:
+        try:
+            self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message)
+        except LeagueError as error:
+            self._out.append(Reply(stimulus.reply, error))
+
+    def _answered(self, stimulus: Answered) -> None:
+        assert isinstance(stimulus.key, tuple)
+        agent_id: str = stimulus.key[1]
+        is_lost = isinstance(stimulus.error, NoAnswer)
+        (self._absent.add if is_lost else self._absent.discard)(agent_id)
+        tag, calls = self._outbox.answered(self._address(agent_id), self._now)
+        self._out += calls
+        if tag == "announcement":
+            self._heard(agent_id)
+        elif isinstance(tag, tuple) and stimulus.error:
+            self._waiting[agent_id] = [*tag, *self._waiting[agent_id]]
+            self._running[agent_id].difference_update(tag)
+            self._out.append(WakeAt(("assign", agent_id), self._now + AGAIN_SECONDS))
+        if self.league.phase is Phase.COMPLETED and self._outbox.is_empty() and not self._over:
+            self._over, self.seconds = True, self._now - self._began
+            self._out.append(End(self.league))
+
+    def _woken(self, stimulus: Woken) -> None:
+        if stimulus.key == "table":
+            self._table_timer = False
+            if self.league.open_matches:
+                self._tell_table()
+            return
+        assert isinstance(stimulus.key, tuple)
+        self._assign(stimulus.key[1])
+
+    # What is asked
+
+    def _register_player(self, asked: Asked, message: LeagueRegisterRequest) -> None:
+        try:
+            event, answer = admit_player(self.league, self._terms, message)
+        except RegistrationRefused as error:
+            answer = LeagueRegisterResponse(**rejection(error, "LEAGUE_REGISTER_REQUEST"))
+        else:
+            self._record(event)
+        self._reply(asked, answer)
+        self._start_if_complete()
+
+    def _register_referee(self, asked: Asked, message: RefereeRegisterRequest) -> None:
+        try:
+            event, answer = admit_referee(self.league, self._terms, message)
+        except RegistrationRefused as error:
+            answer = RefereeRegisterResponse(**rejection(error, "REFEREE_REGISTER_REQUEST"))
+        else:
+            self._record(event)
+            self._waiting[event.referee_id], self._running[event.referee_id] = [], set()
+        self._reply(asked, answer)
+        self._start_if_complete()
+
+    def _lock(self, asked: Asked, message: LockRequest) -> None:
+        ruling = self._court.lock(self._referee(asked), message)
+        for event in ruling.events:
+            self._record(event)
+        file = self.league.matches.get(message.match_id)
+        self._reply(asked, ruling.answer, file.decided_seq if file and ruling.receipt else None)
+        if file and file.decided and ruling.events:
+            self._table_changed()
+
+    def _report(self, asked: Asked, message: MatchResultReport) -> None:
+        referee_id = self._referee(asked)
+        ruling = self._court.report(referee_id, message)
+        for event in ruling.events:
+            self._record(event)
+        file = self.league.matches.get(message.match_id)
+        answer = ruling.answer
+        if isinstance(answer, MatchResultAck):
+            self._running[referee_id].discard(message.match_id)
+            more = self._next_matches(referee_id, 1)
+            if more:
+                answer = msgspec.structs.replace(answer, matches=self._assigned(more))
+        self._reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
+        if ruling.events and not self.league.open_matches:
+            self._end_round()
+
+    def _status(self, asked: Asked, message: RefereeStatus) -> None:
+        self._referee(asked)
+        self._reply(asked, RefereeStatusAck())
+
+    def _query(self, asked: Asked, message: LeagueQuery) -> None:
+        asker = self.league.roster.owner(asked.caller.token)
+        if asked.caller.token and asker is None:
+            raise TokenInvalid("auth_token was not issued by this league")
+        if asker is None and message.query_type not in queries.OPEN_TO_ALL:
+            raise TokenMissing(f"{message.query_type[:64]} needs your auth_token")
+        if message.league_id not in ("", self.league.rules.league_id):
+            raise UnknownLeague(f"league {message.league_id!r} is not played here")
+        answer: dict[str, Any] = {"query_type": message.query_type}
+        try:
+            data = queries.answer(self.league, message.query_type, message.query_params, asker)
+        except LeagueError as error:
+            refusal = QueryError(error.code, error.name, str(error)[:500])
+            self._reply(asked, LeagueQueryResponse(**answer, success=False, error=refusal))
+        else:
+            self._reply(asked, LeagueQueryResponse(**answer, data=data, **data))
+
+    # What the manager does by itself
+
+    def _start_if_complete(self) -> None:
+        roster, settings = self.league.roster, self._settings
+        wanted = max(settings.players or 0, 2)
+        if (
+            self.league.phase is Phase.REGISTERING
+            and settings.players
+            and len(roster.players) >= wanted
+            and len(roster.referees) >= settings.referees
+        ):
+            self._began = self._now
+            self._record(LeagueStarted(list(roster.players)))
+            self._announce_round(1)
+
+    def _announce_round(self, round_id: int) -> None:
+        assert self.league.schedule
+        planned = self.league.schedule.round(round_id)
+        referees = list(self.league.roster.referees)
+        matches = [
+            ScheduledMatch(
+                *pairing, referees[n % len(referees)], self._court.commitment(pairing[0])
+            )
+            for n, pairing in enumerate(planned.pairings)
+        ]
+        self._record(RoundScheduled(round_id, matches, list(planned.byes)))
+        for match in matches:
+            self._waiting[match.referee_id].append(match.match_id)
+        players, rows = self.league.roster.players, self._bulletins.match_rows()
+        self._unheard = set(players) - self._absent
+        now_text = self._calendar.write(self._now)
+        for player_id in players:
+            message = self._bulletins.announcement(now_text, rows, player_id)
+            self._tell(player_id, message, "announcement")
+        if not self._unheard:
+            self._assign_all()
+
+    def _heard(self, player_id: str) -> None:
+        if player_id in self._unheard:
+            self._unheard.discard(player_id)
+            if not self._unheard:
+                self._assign_all()
+
+    def _assign_all(self) -> None:
+        for referee_id in self._waiting:
+            self._assign(referee_id)
+
+    def _assign(self, referee_id: str) -> None:
+        while matches := self._next_matches(referee_id, MATCHES_A_LETTER):
+            session = tokens.session(
+                self._secrets.token_secret, self.league.rules.league_id, referee_id, 1
+            )
+            now_text = self._calendar.write(self._now)
+            message = self._bulletins.assignment(now_text, self._assigned(matches), session)
+            self._tell(referee_id, message, tuple(matches))
+
+    def _next_matches(self, referee_id: str, at_most: int) -> list[str]:
+        """Matches that the referee may have now; from here on they count as running."""
+        waiting, running = self._waiting[referee_id], self._running[referee_id]
+        free = self.league.roster.referees[referee_id].capacity - len(running)
+        matches = waiting[: min(free, at_most)]
+        del waiting[: len(matches)]
+        running.update(matches)
+        return matches
+
+    def _assigned(self, matches: Sequence[str]) -> list[RoundMatch]:
+        files = [self.league.matches[match_id] for match_id in matches]
+        return [self._bulletins.assigned(file, self._tokens(file.players)) for file in files]
+
+    def _table_changed(self) -> None:
+        if not self._table_timer and self.league.open_matches:
+            self._table_timer = True
+            due = self._table_at + self._settings.standings_seconds
+            self._out.append(WakeAt("table", max(due, self._now)))
+
+    def _tell_table(self) -> None:
+        self._table_at = self._now
+        rows, now_text = self._bulletins.table_rows(), self._calendar.write(self._now)
+        for player_id in self.league.roster.players:
+            self._tell(player_id, self._bulletins.standings(now_text, rows, player_id))
+
+    def _end_round(self) -> None:
+        league = self.league
+        assert league.schedule
+        self._record(RoundEnded(league.round_id))
+        self._tell_table()
+        message = self._bulletins.round_completed(self._calendar.write(self._now))
+        for agent_id in self._everybody():
+            self._tell(agent_id, message, None, league.round_ended_seq)
+        if league.round_id < league.schedule.rounds_total:
+            self._announce_round(league.round_id + 1)
+            return
+        self._record(LeagueEnded(league.table.rows()[0].player_id))
+        rows, now_text = self._bulletins.table_rows(), self._calendar.write(self._now)
+        for agent_id in self._everybody():
+            self._tell(agent_id, self._bulletins.league_completed(now_text, rows, agent_id))
+
+    # Small things
+
+    def _record(self, event: Event) -> None:
+        self.apply(event)
+        self._out.append(Record(event))
+
+    def _tell(
+        self, agent_id: str, message: Message, tag: Any = None, receipt: int | None = None
+    ) -> None:
+        letter = Letter(message, tag, receipt)
+        self._out += self._outbox.send(self._address(agent_id), letter, self._now)
+
+    def _reply(
+        self, asked: Asked, answer: Message | LeagueError, receipt: int | None = None
+    ) -> None:
+        if isinstance(answer, Message):
+            answer = msgspec.structs.replace(
+                answer,
+                sender=SENDER,
+                timestamp=self._calendar.write(self._now),
+                conversation_id=asked.message.conversation_id,
+            )
+            if asked.caller.missing and hasattr(answer, "warnings"):
+                answer = msgspec.structs.replace(answer, warnings=_warnings(asked.caller.missing))
+        self._out.append(Reply(asked.reply, answer, receipt))
+
+    def _referee(self, asked: Asked) -> str:
+        """Which referee asks. Raises TokenMissing or TokenInvalid."""
+        if not asked.caller.token:
+            raise TokenMissing("locks and reports need the referee's auth_token")
+        referee_id = self.league.roster.owner(asked.caller.token)
+        if referee_id not in self.league.roster.referees:
+            raise TokenInvalid("auth_token is no referee's token of this league")
+        return referee_id
+
+    def _address(self, agent_id: str) -> Address:
+        roster = self.league.roster
+        member = roster.players.get(agent_id) or roster.referees[agent_id]
+        return Address(agent_id, member.endpoint)
+
+    def _everybody(self) -> list[str]:
+        return [*self.league.roster.players, *self.league.roster.referees]
+
+    def _tokens(self, players: Sequence[str]) -> Mapping[str, str]:
+        secret, league_id = self._secrets.token_secret, self.league.rules.league_id
+        return {id_: tokens.league_token(secret, league_id, id_, 1) for id_ in players}
+
+    _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
+        Started: _started,
+        Asked: _asked,
+        Answered: _answered,
+        Woken: _woken,
+    }
+    _MESSAGES: ClassVar[dict[type[Message], Callable[..., None]]] = {
+        LeagueRegisterRequest: _register_player,
+        RefereeRegisterRequest: _register_referee,
+        LockRequest: _lock,
+        MatchResultReport: _report,
+        RefereeStatus: _status,
+        LeagueQuery: _query,
+    }
+
+
+def _warnings(missing: Sequence[str]) -> list[str]:
+    return [f"{path} was missing" for path in missing]

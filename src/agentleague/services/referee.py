@@ -1,0 +1,186 @@
+"""The referee as a role: registers, takes assignments, runs each match, reports."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import UNSET
+
+from agentleague.errors import LeagueError, TokenInvalid, UnexpectedMessage
+from agentleague.games.game import Game
+from agentleague.match.letters import Assignment, Desk
+from agentleague.match.machine import Match, Phase
+from agentleague.protocol.messages import (
+    ChooseParityResponse,
+    GameJoinAck,
+    GameMoveResponse,
+    LeagueCompleted,
+    LeagueCompletedAck,
+    Message,
+    RefereeMeta,
+    RefereeRegisterRequest,
+    RoundAnnouncement,
+    RoundAnnouncementAck,
+    RoundCompleted,
+    RoundCompletedAck,
+    RoundMatch,
+    Rules,
+)
+from agentleague.protocol.timestamps import Calendar
+from agentleague.roles.effects import Effect, End, Event, Reply
+from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
+from agentleague.services.enrolment import KEY, Enrolment
+from agentleague.services.settings import RefereeSettings
+
+
+class Referee:
+    """Runs many matches at once; what it holds is lost with it, and nothing of that matters."""
+
+    def __init__(self, settings: RefereeSettings, load_game: Callable[[str], Game]) -> None:
+        self.matches: dict[str, Match] = {}
+        self.matches_closed = 0
+        self._settings, self._load_game = settings, load_game
+        self._enrolment = Enrolment(settings)
+        self._calendar = Calendar(0.0)
+        self._desk: Desk | None = None
+        self._rules = Rules()
+        self._round_id = 0
+        self._over = False
+
+    @property
+    def agent_id(self) -> str:
+        """The id that the manager gave it, or nothing yet."""
+        return self._enrolment.agent_id
+
+    def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
+        """Decide what to do."""
+        return self._STIMULI[type(stimulus)](self, stimulus, now)
+
+    def apply(self, event: Event) -> None:
+        """A referee has no journal."""
+
+    def _started(self, stimulus: Started, now: float) -> list[Effect]:
+        self._calendar = Calendar(stimulus.wall_offset)
+        return self._enrolment.ask(self._registration(now), now)
+
+    def _registration(self, now: float) -> Message:
+        settings = self._settings
+        return RefereeRegisterRequest(
+            RefereeMeta(
+                settings.display_name,
+                settings.endpoint,
+                settings.version,
+                list(settings.game_types),
+                settings.max_concurrent_matches,
+                "2.1.0",
+                locks=True,
+            ),
+            sender=f"referee:{settings.display_name}"[:64],
+            timestamp=self._calendar.write(now),
+            conversation_id="conv-referee-register",
+        )
+
+    def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        if stimulus.key == KEY:
+            return self._registered(stimulus, now)
+        key: Any = stimulus.key
+        match = self.matches.get(key[0])
+        if match is None:
+            return []
+        effects = match.answered(key, stimulus.message, stimulus.error, now)
+        if match.phase is Phase.CLOSED:
+            effects += self._close(match, now)
+        return effects
+
+    def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
+        effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
+        if self._enrolment.agent_id:
+            me = self._enrolment
+            self._desk = Desk(me.agent_id, self._settings.endpoint, me.token, self._calendar)
+        return effects
+
+    def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
+        if stimulus.key == KEY:
+            return self._enrolment.ask(self._registration(now), now)
+        key: Any = stimulus.key
+        match = self.matches.get(key[0])
+        return match.woken(now) if match else []
+
+    def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
+        try:
+            return self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
+        except LeagueError as error:
+            return [Reply(stimulus.reply, error)]
+
+    def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
+        if not self._enrolment.session or message.session != self._enrolment.session:
+            raise TokenInvalid("session is not the one this referee was given when it registered")
+        self._round_id = message.round_id
+        if message.rules is not UNSET:
+            self._rules = message.rules
+        ack = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
+        return [self._reply(asked, ack, now), *self._begin(message.matches, now)]
+
+    def _begin(self, matches: Sequence[RoundMatch], now: float) -> list[Effect]:
+        assert self._desk
+        effects: list[Effect] = []
+        for match in matches:
+            if match.match_id in self.matches or match.seats is UNSET or match.epoch is UNSET:
+                continue
+            assignment = Assignment(
+                self._enrolment.league_id,
+                self._round_id,
+                match,
+                match.seats,
+                match.epoch,
+                self._rules,
+            )
+            game = self._load_game(match.game_type)
+            begun = Match(assignment, game, self._desk, self._enrolment.manager)
+            self.matches[match.match_id] = begun
+            effects += begun.start(now)
+        return effects
+
+    def _close(self, match: Match, now: float) -> list[Effect]:
+        del self.matches[match.match_id]
+        self.matches_closed += 1
+        more = match.closing.matches if match.closing else UNSET
+        effects = [] if more is UNSET else self._begin(more, now)
+        return [*effects, End()] if self._over and not self.matches else effects
+
+    def _round_completed(self, asked: Asked, message: RoundCompleted, now: float) -> list[Effect]:
+        ack = RoundCompletedAck(player_id=self.agent_id, round_id=message.round_id)
+        return [self._reply(asked, ack, now)]
+
+    def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
+        self._over = True
+        reply = self._reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
+        return [reply] if self.matches else [reply, End()]
+
+    def _pushed(self, asked: Asked, message: Message, now: float) -> list[Effect]:
+        """A join or move that did not come as the answer to our call."""
+        raise UnexpectedMessage("answer the call itself: this referee takes no pushed answers yet")
+
+    def _reply(self, asked: Asked, answer: Message, now: float) -> Reply:
+        enveloped = msgspec.structs.replace(
+            answer,
+            sender=f"referee:{self.agent_id}",
+            timestamp=self._calendar.write(now),
+            conversation_id=asked.message.conversation_id,
+        )
+        return Reply(asked.reply, enveloped)
+
+    _STIMULI: ClassVar[dict[type, Callable[..., list[Effect]]]] = {
+        Started: _started,
+        Asked: _asked,
+        Answered: _answered,
+        Woken: _woken,
+    }
+    _MESSAGES: ClassVar[dict[type[Message], Callable[..., list[Effect]]]] = {
+        RoundAnnouncement: _announced,
+        RoundCompleted: _round_completed,
+        LeagueCompleted: _league_completed,
+        GameJoinAck: _pushed,
+        ChooseParityResponse: _pushed,
+        GameMoveResponse: _pushed,
+    }

@@ -1,0 +1,1 @@
+"""Whole leagues in virtual time."""

@@ -1,0 +1,1 @@
+"""Messages over a wire: in memory, and over HTTP."""

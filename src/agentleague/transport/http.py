@@ -1,0 +1,157 @@
+"""Messages over HTTP: the server and client of this package, joined by the codec."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
+from agentleague.protocol import codec
+from agentleague.protocol.jsonrpc import Letter
+from agentleague.protocol.messages import (
+    LeagueRegisterRequest,
+    LockRequest,
+    MatchResultReport,
+    Message,
+    RefereeRegisterRequest,
+)
+from agentleague.protocol.timestamps import write
+from agentleague.roles.effects import Address
+from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
+from agentleague.roles.stimuli import Caller
+from agentleague.transport.guard import Guard
+from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
+from agentleague.transport.http_server import HttpRequest, HttpServer, Respond, ServerLimits
+from agentleague.transport.rates import Buckets, Rate
+
+OWN_BYTES = 65_536  # what our referees and players read, and what is read from a manager
+REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)
+TO_OUR_MANAGER = (LockRequest, MatchResultReport)
+LOCAL_HOSTS = ("127.0.0.1", "::1")
+
+
+class Manners(Struct, frozen=True):
+    """How an agent deals with others: what it is, whom it may call, how much strangers may ask."""
+
+    receiver: str  # manager, referee or player
+    guard: Guard
+    wall: Callable[[], float]
+    is_known: Callable[[str | None], bool] = lambda token: False
+    rate: Rate = Rate()
+    names: frozenset[str] = frozenset()
+
+
+class HttpTransport:
+    """One agent's end of the network: it listens on a port and calls others."""
+
+    def __init__(self, clock: Clock, manners: Manners) -> None:
+        self._clock, self._manners = clock, manners
+        self._taken = codec.taken_by(manners.receiver)
+        self._decides = manners.receiver != "player"
+        self._sender = "league_manager" if manners.receiver == "manager" else manners.receiver
+        paths = {"/mcp", "/"} | ({"/register"} if manners.receiver == "manager" else set())
+        own = manners.receiver != "manager"
+        self._server = HttpServer(
+            self._on_request,
+            refusal=lambda error: self._refusal(Letter(), error),
+            paths=frozenset(paths),
+            names=manners.names,
+            limits=ServerLimits(body_bytes=OWN_BYTES) if own else ServerLimits(),
+        )
+        self._client = HttpClient(manners.guard)
+        self._to_manager = HttpClient(manners.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
+        self._buckets = Buckets(manners.rate)
+        self._on_ask: OnAsk | None = None
+        self.calls = 0  # requests sent
+
+    async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
+        """Open the port, the same on every host; returns its number."""
+        return await self._server.start(hosts, port)
+
+    async def stop(self) -> None:
+        """Let answers in flight go out, then close everything."""
+        await self._server.stop()
+        await self._client.stop()
+        await self._to_manager.stop()
+
+    def listen(self, on_ask: OnAsk) -> None:
+        """From now on, hand requests to `on_ask`."""
+        self._on_ask = on_ask
+
+    def call(
+        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+    ) -> Cancel:
+        """Ask another agent; the answer comes later, never within this call."""
+        self.calls += 1
+
+        def answered(answer: HttpAnswer) -> None:
+            done(_read(message, answer))
+
+        body = codec.write_request(message, self.calls)
+        client = self._to_manager if isinstance(message, TO_OUR_MANAGER) else self._client
+        shared = client is self._to_manager
+        return client.post(to.url, body, until, answered, shared=shared)
+
+    def _on_request(self, request: HttpRequest, respond: Respond) -> None:
+        incoming = codec.read_request(request.body, self._taken, thorough=self._decides)
+        letter, message = incoming.letter, incoming.message
+
+        def reply(answer: Message | LeagueError) -> None:
+            if isinstance(answer, LeagueError):
+                body = self._refusal(letter, answer)
+                respond(answer.http_status if body else 202, body, _headers(answer))
+            else:
+                body = codec.write_answer(letter, answer)
+                respond(200 if body else 202, body, ())
+
+        token = (message.auth_token or None) if message else None
+        delay = self._delay(request.source, token, message)
+        if delay is None:
+            seconds = self._buckets.seconds_until_free(request.source, self._clock.now())
+            reply(RateLimited("too many requests; slow down", retry_after=max(1, round(seconds))))
+        elif message is None:
+            reply(incoming.error or InternalError("the request was not read"))
+        elif self._on_ask is None:
+            reply(StorageError("this agent is starting; try again in a second"))
+        else:
+            caller = Caller(request.source, token, letter.form, incoming.missing)
+            self._ask(message, caller, reply, delay)
+
+    def _ask(
+        self,
+        message: Message,
+        caller: Caller,
+        reply: Callable[[Message | LeagueError], None],
+        delay: float,
+    ) -> None:
+        on_ask = self._on_ask
+        assert on_ask
+        if delay:
+            when = self._clock.now() + delay
+            self._clock.call_at(when, lambda: on_ask(message, caller, reply))
+        else:
+            on_ask(message, caller, reply)
+
+    def _delay(self, source: str, token: str | None, message: Message | None) -> float | None:
+        if self._manners.receiver != "manager" or self._manners.is_known(token):
+            return 0.0
+        patience = self._manners.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
+        return self._buckets.take(source, self._clock.now(), patience)
+
+    def _refusal(self, letter: Letter, error: LeagueError) -> bytes:
+        now_text = write(self._manners.wall())
+        return codec.write_refusal(letter, error, sender=self._sender, timestamp=now_text)
+
+
+def _read(request: Message, answer: HttpAnswer) -> Answer:
+    if answer.error:
+        return Answer(None, answer.error, answer.seconds)
+    try:
+        return Answer(codec.read_answer(request, answer.status, answer.body), None, answer.seconds)
+    except LeagueError as error:
+        return Answer(None, error, answer.seconds)
+
+
+def _headers(error: LeagueError) -> Sequence[tuple[str, str]]:
+    if error.http_status in (429, 503):
+        return (("Retry-After", str(error.context.get("retry_after", 1))),)
+    return ()
