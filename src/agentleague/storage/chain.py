@@ -1,0 +1,110 @@
+"""How an event becomes a row and how rows are chained by hash, the same for every journal.
+
+    first  = SHA-256("agentleague-journal-v1|" + league_id)
+    hash   = SHA-256(previous hash + league_id + seq + at + kind + version + body)
+
+In the second line every part after the previous hash stands behind its length (8 bytes, big
+endian); numbers are written in decimal, text is UTF-8.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import NamedTuple
+
+import msgspec
+
+from agentleague.errors import Damaged, StorageError
+from agentleague.roles.effects import Event
+from agentleague.roles.ports import Head, Row
+
+Fields = tuple[str, int, str, str, int, bytes]  # a row without its hash
+
+_TYPES = (str, int, str, str, int, bytes, bytes)
+
+
+class Entry(NamedTuple):
+    """An event as it is stored."""
+
+    kind: str
+    version: int
+    body: bytes
+
+
+def entry(event: Event) -> Entry:
+    """What is stored of an event."""
+    cls = type(event)
+    return Entry(
+        str(cls.__struct_config__.tag), getattr(cls, "VERSION", 1), msgspec.json.encode(event)
+    )
+
+
+def moment(unix_seconds: float) -> str:
+    """A row's `at`: UTC with milliseconds."""
+    time = datetime.fromtimestamp(unix_seconds, UTC).replace(tzinfo=None)
+    return time.isoformat(timespec="milliseconds") + "Z"
+
+
+def start(league_id: str) -> Head:
+    """The head of a league without rows."""
+    return Head(0, sha256(b"agentleague-journal-v1|" + league_id.encode()).digest())
+
+
+def link(previous: bytes, fields: Fields) -> bytes:
+    """The hash of a row that follows the one whose hash is given."""
+    parts = [previous]
+    for field in fields:
+        part = field if isinstance(field, bytes) else str(field).encode()
+        parts += (len(part).to_bytes(8, "big"), part)
+    return sha256(b"".join(parts)).digest()
+
+
+def extend(head: Head, league_id: str, at: str, entries: Iterable[Entry]) -> list[Row]:
+    """The rows that follow the head."""
+    rows = []
+    previous = head.hash
+    for seq, (kind, version, body) in enumerate(entries, head.seq + 1):
+        previous = link(previous, (league_id, seq, at, kind, version, body))
+        rows.append(Row(league_id, seq, at, kind, version, body, previous))
+    return rows
+
+
+def heads(rows: Iterable[Row]) -> list[Head]:
+    """The end of the journal after each of the rows."""
+    return [Head(row.seq, row.hash) for row in rows]
+
+
+def verified(head: Head, rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows that follow the head, each one checked before it is handed on.
+
+    Raises:
+        Damaged: a row is missing or not what was written; names the first such row.
+    """
+    previous = head.hash
+    for seq, row in enumerate(rows, head.seq + 1):
+        if not _is_intact(row, seq, previous):
+            raise damaged(row.league_id, seq)
+        yield row
+        previous = row.hash
+
+
+def refusal(league_id: str, after: int, last: int | None) -> StorageError | None:
+    """Why nothing may be written behind row `after`; `last` is None where nobody has a claim."""
+    if last is None:
+        return StorageError(f"league {league_id} is not claimed")
+    if after != last:
+        return StorageError(f"league {league_id} ends with row {last}, not with row {after}")
+    return None
+
+
+def damaged(league_id: str, seq: int, why: str = "is missing or not what was written") -> Damaged:
+    """The error that names a bad row."""
+    return Damaged(f"row {seq} of league {league_id} {why}", league_id=league_id, seq=seq)
+
+
+def _is_intact(row: Sequence[object], seq: int, previous: bytes) -> bool:
+    # SQLite columns hold whatever type a damaged record says; a number in place of its text
+    # would hash alike.
+    if tuple(map(type, row)) != _TYPES or row[1] != seq:
+        return False
+    return link(previous, row[:6]) == row[6]  # type: ignore[arg-type]

@@ -1,0 +1,68 @@
+"""A journal that lives as long as its object: for the simulator, for tests, for leagues in memory.
+
+It answers `done` before `append` returns, which no other journal does: nothing waits for a disk.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from agentleague.errors import Claimed, StorageError
+from agentleague.roles.effects import Event
+from agentleague.roles.ports import Head, Row
+from agentleague.storage import chain
+
+
+class MemoryJournal:
+    """Rows in a list per league; `wall` gives the Unix seconds that rows are dated with."""
+
+    def __init__(self, wall: Callable[[], float]) -> None:
+        self._wall = wall
+        self._rows: dict[str, list[Row]] = {}
+        self._claimed: set[str] = set()
+
+    def claim(self, league_id: str) -> Head:
+        """Become the one who appends to this league.
+
+        Raises:
+            Claimed: it is claimed already; `release` first.
+        """
+        if league_id in self._claimed:
+            raise Claimed(f"league {league_id} is claimed already; release it first")
+        self._claimed.add(league_id)
+        return self._head(league_id)
+
+    def release(self) -> None:
+        """Give up every claim, as the end of a process does; the rows stay."""
+        self._claimed.clear()
+
+    def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
+        """The rows after a number, each one verified.
+
+        Raises:
+            Damaged: a row is not what was written, or there is no row of that number.
+        """
+        rows = self._rows.get(league_id, [])
+        if after > len(rows):
+            raise chain.damaged(league_id, after)
+        head = chain.heads(rows[after - 1 : after])[0] if after else chain.start(league_id)
+        yield from chain.verified(head, rows[after:])
+
+    def append(
+        self,
+        league_id: str,
+        after: int,
+        events: Sequence[Event],
+        done: Callable[[Sequence[Head] | StorageError], None],
+    ) -> None:
+        """Write the events behind row `after`, all or none; `done` is called at once."""
+        head = self._head(league_id)
+        refusal = chain.refusal(league_id, after, head.seq if league_id in self._claimed else None)
+        if refusal:
+            return done(refusal)
+        at = chain.moment(self._wall())
+        rows = chain.extend(head, league_id, at, map(chain.entry, events))
+        self._rows.setdefault(league_id, []).extend(rows)
+        return done(chain.heads(rows))
+
+    def _head(self, league_id: str) -> Head:
+        rows = self._rows.get(league_id)
+        return Head(rows[-1].seq, rows[-1].hash) if rows else chain.start(league_id)

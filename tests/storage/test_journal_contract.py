@@ -1,0 +1,224 @@
+"""What every journal promises, whatever it keeps its rows in."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from queue import SimpleQueue
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentleague.errors import Claimed, Damaged, StorageError
+from agentleague.roles.effects import Event
+from agentleague.roles.ports import Head, Journal
+from agentleague.storage import chain
+from agentleague.storage.memory import MemoryJournal
+from agentleague.storage.sqlite import SqliteJournal
+
+NOON = 1_736_942_400.25  # 2025-01-15T12:00:00.250Z
+
+Open = Callable[[], Journal]
+
+
+class Noted(Event, frozen=True, kw_only=True, tag="noted"):
+    text: str
+
+
+class Counted(Event, frozen=True, kw_only=True, tag="counted"):
+    VERSION: ClassVar[int] = 3
+    number: int
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """A function that ends the former manager, if there was one, and gives its successor."""
+    if request.param == "memory":
+        memory = MemoryJournal(lambda: NOON)
+
+        def reopen_memory() -> Journal:
+            memory.release()
+            return memory
+
+        yield reopen_memory
+        return
+
+    opened: list[SqliteJournal] = []
+
+    def reopen_sqlite() -> Journal:
+        for journal in opened:
+            journal.close()
+        opened.append(SqliteJournal(tmp_path / "cup", lambda: NOON, lambda run: run()))
+        return opened[-1]
+
+    yield reopen_sqlite
+    for journal in opened:
+        journal.close()
+
+
+def append(
+    journal: Journal, after: int, *texts: str, league_id: str = "cup"
+) -> Sequence[Head] | StorageError:
+    answers: SimpleQueue[Sequence[Head] | StorageError] = SimpleQueue()
+    journal.append(league_id, after, [Noted(text=text) for text in texts], answers.put)
+    return answers.get(timeout=20)
+
+
+def texts(journal: Journal, league_id: str = "cup", after: int = 0) -> list[str]:
+    return [json.loads(row.body)["text"] for row in journal.read(league_id, after)]
+
+
+def test_what_was_appended_is_read_in_order(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+
+    append(journal, 0, "a", "b")
+    append(journal, 2, "c")
+
+    assert texts(journal) == ["a", "b", "c"]
+    assert [row.seq for row in journal.read("cup")] == [1, 2, 3]
+    assert texts(journal, after=1) == ["b", "c"]
+    assert texts(journal, after=3) == []
+
+
+def test_a_row_says_what_happened_when_and_in_which_version(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    journal.append("cup", 0, [Noted(text="é"), Counted(number=7)], lambda _: None)
+    append(journal, 2)  # Answered in order: the rows before it are there.
+
+    noted, counted = journal.read("cup")
+
+    assert noted[:6] == (
+        *("cup", 1, "2025-01-15T12:00:00.250Z", "noted", 1),
+        '{"kind":"noted","text":"é"}'.encode(),
+    )
+    assert counted[:6] == (
+        *("cup", 2, "2025-01-15T12:00:00.250Z", "counted", 3),
+        b'{"kind":"counted","number":7}',
+    )
+
+
+def test_done_gets_one_head_per_event(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+
+    answer = append(journal, 0, "a", "b", "c")
+
+    assert answer == [Head(row.seq, row.hash) for row in journal.read("cup")]
+    assert append(journal, 3) == []
+
+
+def test_anyone_can_recompute_the_chain_in_a_few_lines(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a", "", "c")
+
+    previous = sha256(b"agentleague-journal-v1|cup").digest()
+    for row in journal.read("cup"):
+        text = previous
+        for field in row[:6]:
+            part = field if isinstance(field, bytes) else str(field).encode()
+            text += len(part).to_bytes(8, "big") + part
+        previous = sha256(text).digest()
+        assert row.hash == previous
+
+
+def test_a_wrong_after_is_refused_and_changes_nothing(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a")
+
+    for wrong in (0, 2, -1):
+        assert isinstance(append(journal, wrong, "x"), StorageError)
+
+    assert str(append(journal, 0, "x")) == "league cup ends with row 1, not with row 0"
+    assert texts(journal) == ["a"]
+    assert not isinstance(append(journal, 1, "b"), StorageError)
+
+
+def test_an_append_without_a_claim_is_refused(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+
+    answer = append(journal, 0, "a", league_id="shield")
+
+    assert str(answer) == "league shield is not claimed"
+    assert texts(journal, "shield") == []
+
+
+def test_a_claim_answers_the_head(reopen: Open) -> None:
+    journal = reopen()
+    assert journal.claim("cup") == Head(0, sha256(b"agentleague-journal-v1|cup").digest())
+    heads = append(journal, 0, "a", "b")
+    assert not isinstance(heads, StorageError)
+
+    assert reopen().claim("cup") == heads[-1]
+
+
+def test_a_league_is_claimed_once(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+
+    with pytest.raises(Claimed, match="league cup is claimed already"):
+        journal.claim("cup")
+
+    reopen().claim("cup")
+
+
+def test_the_next_manager_continues_the_chain(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a", "b")
+
+    successor = reopen()
+    head = successor.claim("cup")
+    append(successor, head.seq, "c")
+
+    assert texts(successor) == ["a", "b", "c"]
+
+
+def test_each_league_has_a_chain_of_its_own(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    journal.claim("shield")
+
+    append(journal, 0, "a")
+    append(journal, 0, "b", league_id="shield")
+    append(journal, 1, "c")
+
+    assert texts(journal, "cup") == ["a", "c"]
+    assert texts(journal, "shield") == ["b"]
+    assert next(journal.read("cup")).hash != next(journal.read("shield")).hash
+
+
+def test_reading_after_a_row_that_is_not_there_finds_the_cut_tail(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a")
+
+    with pytest.raises(Damaged, match="row 2 of league cup"):
+        list(journal.read("cup", after=2))
+
+
+Fields = st.tuples(st.text(), st.integers(0), st.text(), st.text(), st.integers(0), st.binary())
+
+
+@given(Fields, Fields)
+def test_two_rows_hash_alike_only_if_they_are_alike(one: chain.Fields, two: chain.Fields) -> None:
+    assert (chain.link(b"", one) == chain.link(b"", two)) == (one == two)
+
+
+def test_a_boundary_moved_between_two_fields_changes_the_hash() -> None:
+    assert chain.link(b"", ("ab", 1, "", "", 1, b"")) != chain.link(b"", ("a", 1, "b", "", 1, b""))
+    assert chain.link(b"", ("a", 11, "", "", 1, b"")) != chain.link(b"", ("a", 1, "1", "", 1, b""))
+
+
+def test_a_gap_is_found_even_if_the_hashes_were_made_to_fit() -> None:
+    start = chain.start("cup")
+    forged = chain.extend(Head(1, start.hash), "cup", "", [chain.entry(Noted(text="a"))])
+
+    with pytest.raises(Damaged, match="row 1 of league cup"):
+        list(chain.verified(start, forged))
