@@ -1,0 +1,236 @@
+"""Decides where this process may call: which URLs are well formed, which addresses are allowed.
+
+Strings prove nothing about where a name leads, so `check_url` is a courtesy to whoever registers;
+`allows` is the wall, and `Dialer` asks it again about the address it actually reached.
+"""
+
+import asyncio
+import re
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any, Literal, NamedTuple
+
+from agentleague.errors import EndpointNotAllowed
+
+Resolve = Callable[..., Awaitable[Sequence[tuple[Any, ...]]]]  # Called like `loop.getaddrinfo`.
+
+URL_LENGTH_MAX = 256
+_ADDRESSES_MAX = 8
+_ADDRESS_SECONDS = 1.0  # So long for an address that says nothing, if there is another to try.
+
+_LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+# Refused even where a given network covers them.
+_NEVER = (
+    ip_network("0.0.0.0/8"),  # Unspecified; 0.0.0.0 reaches this very machine.
+    ip_network("169.254.0.0/16"),  # Link-local, with the metadata service of most clouds.
+    ip_network("100.100.100.200/32"),  # Metadata at Alibaba.
+    ip_network("192.0.0.192/32"),  # Metadata at Oracle.
+    ip_network("224.0.0.0/4"),  # Multicast.
+    ip_network("240.0.0.0/4"),  # Reserved, with the broadcast address.
+    ip_network("::/128"),
+    ip_network("fe80::/10"),
+    ip_network("fd00:ec2::254/128"),  # Metadata at Amazon.
+    ip_network("ff00::/8"),
+)
+_NAT64 = ip_network("64:ff9b::/96")
+_COMPATIBLE = ip_network("::/96")  # Long deprecated, still routed here and there.
+
+_ENDPOINT = re.compile(
+    r"(?P<scheme>https?)://"
+    r"(?:\[(?P<literal>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*))"
+    r"(?::(?P<port>[0-9]{1,5}))?"
+    r"(?P<path>/[^?]*)?(?P<query>\?.*)?",
+    re.IGNORECASE | re.ASCII,
+)
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # A last label like this makes an IPv4 address.
+_PROBLEMS = (
+    (rf".{{{URL_LENGTH_MAX + 1}}}", f"is longer than {URL_LENGTH_MAX} characters; shorten it"),
+    (r".*[^\x21-\x7e]", "has a space, control or non-ASCII character; use printable ASCII"),
+    (r".*\\", "has a backslash; use /"),
+    (r"(?!https?://)", "does not begin with http:// or https://; write one of them"),
+    (r"[^/]*//[^/?#]*@", "has a user name; leave out everything up to the @"),
+    (r".*#", "has a fragment; leave out the # and what follows"),
+)
+_CHECKS = [(re.compile(pattern, re.I | re.A | re.S), sentence) for pattern, sentence in _PROBLEMS]
+
+
+class Endpoint(NamedTuple):
+    """A URL taken apart; the host is lower case and without brackets."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    address: IPv4Address | IPv6Address | None  # None: the host is a name.
+
+    @property
+    def authority(self) -> str:
+        """The value of the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _DEFAULT_PORT[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def post_head(self) -> bytes:
+        """The head of a request to post JSON here, up to the length of the body."""
+        return (
+            f"POST {self.path} HTTP/1.1\r\nHost: {self.authority}\r\n"
+            "Content-Type: application/json\r\nAccept: application/json\r\n"
+            "Accept-Encoding: identity\r\nContent-Length: "
+        ).encode("ascii")
+
+
+_DEFAULT_PORT = {"http": 80, "https": 443}
+
+
+def parse_url(url: str) -> Endpoint:
+    """Takes a URL apart, by a narrow grammar rather than a forgiving one.
+
+    Raises: EndpointNotAllowed with the problem and its remedy.
+    """
+    for pattern, sentence in _CHECKS:
+        if pattern.match(url):
+            raise _refusal(url, sentence)
+    match = _ENDPOINT.fullmatch(url)
+    if match is None:
+        raise _refusal(url, "has no usable host or port; write it like http://127.0.0.1:8101/mcp")
+    scheme = match["scheme"].lower()
+    port = int(match["port"] or _DEFAULT_PORT[scheme])
+    if not 1 <= port <= 65535:
+        raise _refusal(url, f"has port {port}; use one from 1 to 65535")
+    host = (match["literal"] or match["name"]).lower()
+    address: IPv4Address | IPv6Address | None = None
+    if match["literal"] or _NUMBER.fullmatch(host.rpartition(".")[2]):
+        try:
+            address = IPv6Address(host) if match["literal"] else IPv4Address(host)
+        except ValueError:
+            raise _refusal(url, "has no valid address; write it like 127.0.0.1 or [::1]") from None
+        host = str(address)
+    path = (match["path"] or "/mcp") + (match["query"] or "")
+    return Endpoint(scheme, host, port, path, address)
+
+
+def _refusal(url: str, sentence: str) -> EndpointNotAllowed:
+    return EndpointNotAllowed(f"The URL {url[:URL_LENGTH_MAX]!a} {sentence}.")
+
+
+class Guard:
+    """The network policy: `local` is loopback only, `lan` adds the given networks."""
+
+    def __init__(self, network: Literal["local", "lan"] = "local", lan: Iterable[str] = ()) -> None:
+        given = [ip_network(cidr) for cidr in lan] if network == "lan" else []
+        self._networks = (*_LOOPBACK, *given)
+        self._remedy = (
+            "this league calls this machine only, so register a 127.0.0.1 URL or run it with "
+            "network = lan"
+            if network == "local"
+            else "register an address in " + ", ".join(map(str, self._networks))
+        )
+
+    def check_url(self, url: str) -> None:
+        """Judges what can be judged without the resolver: the spelling, and an address if given.
+
+        Raises: EndpointNotAllowed with the problem and its remedy.
+        """
+        endpoint = parse_url(url)
+        if endpoint.address is not None and not self.allows(endpoint.host):
+            raise _refusal(url, f"lies where this league does not call; {self._remedy}")
+
+    def allows(self, address: str) -> bool:
+        """Whether this process may talk to this IP address, and to any it stands for."""
+        try:
+            outer = ip_address(address)
+        except ValueError:
+            return False
+        if isinstance(outer, IPv6Address) and outer.ipv4_mapped is not None:
+            return self._allows_plain(outer.ipv4_mapped)
+        return self._allows_plain(outer) and all(map(self._allows_plain, _embedded(outer)))
+
+    def _allows_plain(self, address: IPv4Address | IPv6Address) -> bool:
+        return _within(address, self._networks) and not _within(address, _NEVER)
+
+
+def _within(
+    address: IPv4Address | IPv6Address, networks: Iterable[IPv4Network | IPv6Network]
+) -> bool:
+    return any(address in network for network in networks)
+
+
+def _embedded(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address]:
+    if isinstance(address, IPv4Address):
+        return
+    if address.sixtofour is not None:
+        yield address.sixtofour
+    if address.teredo is not None:
+        yield from address.teredo
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+        yield IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+class Dialer:
+    """Connects to what the guard allows and to nothing else; https is verified, proxies ignored."""
+
+    def __init__(self, guard: Guard, resolve: Resolve | None = None) -> None:
+        self._guard = guard
+        self._resolve = resolve
+
+    async def dial(self, endpoint: Endpoint, protocol: asyncio.Protocol) -> None:
+        """Connects the protocol to the first allowed address that answers.
+
+        Raises: OSError or ValueError when there is none.
+        """
+        loop = asyncio.get_running_loop()
+        sock = await self._connected(endpoint, loop)
+        tls: dict[str, Any] = {}
+        if endpoint.scheme == "https":
+            tls = {"ssl": self._tls, "server_hostname": endpoint.host}
+        await loop.create_connection(lambda: protocol, sock=sock, **tls)
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
+
+    async def _connected(
+        self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop
+    ) -> socket.socket:
+        addresses = await self._addresses(endpoint, loop)
+        allowed = [each for each in addresses if self._guard.allows(each[1][0])]
+        problem = OSError("none of its addresses is allowed here")
+        for family, address in allowed:
+            try:
+                async with asyncio.timeout(None if address == allowed[-1][1] else _ADDRESS_SECONDS):
+                    return await _connect_one(loop, family, address, self._guard)
+            except OSError as error:
+                problem = error
+        raise problem
+
+    async def _addresses(
+        self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop
+    ) -> list[tuple[int, Any]]:
+        if endpoint.address is not None:
+            family = socket.AF_INET if endpoint.address.version == 4 else socket.AF_INET6
+            return [(family, (endpoint.host, endpoint.port))]
+        resolve = self._resolve or loop.getaddrinfo
+        found = await resolve(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys((each[0], each[4]) for each in found))[:_ADDRESSES_MAX]
+
+
+async def _connect_one(
+    loop: asyncio.AbstractEventLoop, family: int, address: Any, guard: Guard
+) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        await loop.sock_connect(sock, address)
+        peer = sock.getpeername()
+        if peer == sock.getsockname():  # Nobody listens, and our own port happened to be that one.
+            raise ConnectionRefusedError("it reached only itself")
+        if not guard.allows(peer[0]):
+            raise PermissionError(f"{peer[0]} is not allowed here")
+    except BaseException:
+        sock.close()
+        raise
+    return sock

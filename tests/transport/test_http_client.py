@@ -1,0 +1,923 @@
+import asyncio
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+
+import pytest
+import uvloop
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from agentleague.errors import NoAnswer, NoConnection
+from agentleague.transport.guard import Guard
+from agentleague.transport.http_client import ClientLimits, HttpClient
+from scripted_server import server
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request):
+    """Runs a scenario on one of the two loops, for at most 10 s."""
+    runner = {"asyncio": asyncio.run, "uvloop": uvloop.run}[request.param]
+    return lambda scenario: runner(asyncio.wait_for(scenario, 10))
+
+
+class Caller:
+    """A client under test, with calls that can be awaited and a record of every callback."""
+
+    def __init__(self, guard=None, **options):
+        limits = {k: options.pop(k) for k in list(options) if k in ClientLimits.__annotations__}
+        self.client = HttpClient(guard or Guard(), limits=ClientLimits(**limits), **options)
+        self.told = []
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        await self.client.stop()
+
+    def start(self, url, body=b"{}", *, seconds=5.0, shared=False):
+        """Posts; the future has `cancel_call`, and an answer once `done` was called."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+
+        def done(answer):
+            assert not posting
+            self.told.append((body, answer))
+            future.set_result(answer)  # A second call of `done` would raise here.
+
+        posting = True
+        cancel = self.client.post(url, body, loop.time() + seconds, done, shared=shared)
+        posting = False
+        return future, cancel
+
+    async def post(self, url, body=b"{}", **options):
+        return await self.start(url, body, **options)[0]
+
+
+def outcome(answer):
+    return answer.status, answer.body, type(answer.error)
+
+
+NONE = type(None)
+BAD = (0, b"", NoConnection)
+BIG = b"x" * 10_240
+ANSWERS = {
+    # name: bytes, whether the server then closes, outcome
+    "length": (OK + b"Content-Length: 2\r\n\r\nok", False, (200, b"ok", NONE)),
+    "lower case": (OK + b"content-length: 2\r\n\r\nok", False, (200, b"ok", NONE)),
+    "no body": (OK + b"Content-Length: 0\r\n\r\n", False, (200, b"", NONE)),
+    "204": (b"HTTP/1.1 204 No Content\r\n\r\n", False, (204, b"", NONE)),
+    "202": (b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", False, (202, b"", NONE)),
+    "202 until the end": (b"HTTP/1.1 202 Accepted\r\n\r\n", True, (202, b"", NONE)),
+    "no reason": (b"HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", False, (200, b"ok", NONE)),
+    "500": (b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno", False, (500, b"no", NONE)),
+    "304": (b"HTTP/1.1 304 Same\r\nContent-Length: 5\r\n\r\n", False, (304, b"", NONE)),
+    "until the end": (OK + b"\r\nall of it", True, (200, b"all of it", NONE)),
+    "1.0": (b"HTTP/1.0 200 OK\r\n\r\nold", True, (200, b"old", NONE)),
+    "1.0 length": (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", False, (200, b"ok", NONE)),
+    "close": (
+        OK + b"Connection: close\r\nContent-Length: 2\r\n\r\nok",
+        False,
+        (200, b"ok", NONE),
+    ),
+    "close until the end": (OK + b"Connection: close\r\n\r\nok", True, (200, b"ok", NONE)),
+    "chunked": (
+        OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n3;x=y\r\nayy\r\n0\r\n\r\n",
+        False,
+        (200, b"okayy", NONE),
+    ),
+    "trailers": (
+        OK + b"Transfer-Encoding: Chunked\r\nTrailer: T\r\n\r\n2\r\nok\r\n0\r\nT: v\r\n\r\n",
+        False,
+        (200, b"ok", NONE),
+    ),
+    "identity": (
+        OK + b"Content-Encoding: identity\r\nContent-Length: 2\r\n\r\nok",
+        False,
+        (200, b"ok", NONE),
+    ),
+    "1xx": (
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 5 + OK + b"Content-Length: 2\r\n\r\nok",
+        False,
+        (200, b"ok", NONE),
+    ),
+    "early hints": (
+        b"HTTP/1.1 103 Early\r\nLink: <x>\r\nContent-Length: 7\r\n\r\n" + OK + b"\r\nok",
+        True,
+        (200, b"ok", NONE),
+    ),
+    "upgrade offered": (
+        OK + b"Upgrade: h2c\r\nConnection: Upgrade\r\nContent-Length: 2\r\n\r\nok",
+        False,
+        (200, b"ok", NONE),
+    ),
+    "blank line first": (b"\r\n" + OK + b"Content-Length: 2\r\n\r\nok", False, (200, b"ok", NONE)),
+    "longest body": (OK + b"Content-Length: 10240\r\n\r\n" + BIG, False, (200, BIG, NONE)),
+    "longest until the end": (OK + b"\r\n" + BIG, True, (200, BIG, NONE)),
+    "surplus answer": (
+        (OK + b"Content-Length: 2\r\n\r\nok") * 2,
+        False,
+        (200, b"ok", NONE),
+    ),
+    "surplus garbage": (OK + b"Content-Length: 2\r\n\r\nok???", False, (200, b"ok", NONE)),
+    "surplus after close": (
+        OK + b"Connection: close\r\nContent-Length: 2\r\n\r\nok???",
+        False,
+        (200, b"ok", NONE),
+    ),
+    # From here on there is no answer.
+    "nothing": (b"", True, BAD),
+    "half a status line": (b"HTTP/1.1 2", True, BAD),
+    "half the headers": (OK + b"Content-Length: 2\r\n", True, BAD),
+    "half the body": (OK + b"Content-Length: 2\r\n\r\no", True, BAD),
+    "half the chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", True, BAD),
+    "only 1xx": (b"HTTP/1.1 100 Continue\r\n\r\n", True, BAD),
+    "six 1xx": (b"HTTP/1.1 100 Continue\r\n\r\n" * 6, False, BAD),
+    "101": (b"HTTP/1.1 101 Go\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", False, BAD),
+    "bare 101": (b"HTTP/1.1 101 Go\r\n\r\n", True, BAD),
+    "garbage": (b"SSH-2.0-OpenSSH_9.9\r\n", False, BAD),
+    "a request": (b"POST /mcp HTTP/1.1\r\n\r\n", False, BAD),
+    "status 000": (b"HTTP/1.1 000 No\r\nContent-Length: 0\r\n\r\n", False, BAD),
+    "status 000 until the end": (b"HTTP/1.1 000 No\r\n\r\n", True, BAD),
+    "status 99": (b"HTTP/1.1 099 No\r\nContent-Length: 0\r\n\r\n", False, BAD),
+    "status x": (b"HTTP/1.1 2xx OK\r\n\r\n", False, BAD),
+    "two lengths": (OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nok", False, BAD),
+    "negative length": (OK + b"Content-Length: -2\r\n\r\nok", False, BAD),
+    "huge length": (OK + b"Content-Length: 99999999999999999999\r\n\r\n", False, BAD),
+    "length and chunked": (
+        OK + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        False,
+        BAD,
+    ),
+    "bad chunk": (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", False, BAD),
+    "gzip": (OK + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b", False, BAD),
+    "gzip transfer": (OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", False, BAD),
+    "gzip until the end": (OK + b"Transfer-Encoding: gzip\r\n\r\n\x1f\x8b", True, BAD),
+    "too long": (OK + b"Content-Length: 10241\r\n\r\n" + BIG + b"x", False, BAD),
+    "too long until the end": (OK + b"\r\n" + BIG + b"x", False, BAD),
+    "too long in chunks": (
+        OK + b"Transfer-Encoding: chunked\r\n\r\n" + (b"1000\r\n" + b"x" * 4096 + b"\r\n") * 3,
+        False,
+        BAD,
+    ),
+    "one long header": (OK + b"X: " + b"y" * 9_000, False, BAD),
+    "one long header, all there": (
+        OK + b"X: " + b"y" * 9_000 + b"\r\nContent-Length: 0\r\n\r\n",
+        False,
+        BAD,
+    ),
+    "1xx and one long header": (
+        b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"X: " + b"y" * 9_000,
+        False,
+        BAD,
+    ),
+    "many headers": (OK + b"X: y\r\n" * 2_000, False, BAD),
+    "long reason": (b"HTTP/1.1 200 " + b"y" * 9_000, False, BAD),
+    "long trailer": (
+        OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\nT: " + b"y" * 9_000 + b"\r\n\r\n",
+        False,
+        BAD,
+    ),
+    "endless blank lines": (b"\r\n" * 5_000, False, BAD),
+}
+
+
+def answering(data, piece, closes):
+    async def script(line):
+        await line.request()
+        await line.send(data, piece)
+        if not closes:
+            await line.wait_for_end()
+
+    return script
+
+
+@pytest.mark.parametrize("piece", [None, 1], ids=["at once", "byte by byte"])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_raw_bytes_become_an_answer_or_none(run, name, piece):
+    data, closes, expected = ANSWERS[name]
+
+    async def scenario():
+        async with server(answering(data, piece, closes)) as peer, Caller() as caller:
+            return outcome(await caller.post(peer.url))
+
+    assert run(scenario()) == expected
+
+
+@pytest.mark.parametrize(
+    ("end", "reusable"),
+    [
+        (b"Content-Length: 2\r\n\r\nok", True),
+        (b"Connection: close\r\nContent-Length: 0\r\n\r\n", False),
+    ],
+)
+def test_a_connection_is_reused_unless_the_peer_closes_it(run, end, reusable):
+    async def script(line):
+        while True:
+            await line.request()
+            await line.send(OK + end)
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            for _ in range(3):
+                assert (await caller.post(peer.url)).status == 200
+            return peer.connections
+
+    assert run(scenario()) == (1 if reusable else 3)
+
+
+@pytest.mark.parametrize("surplus", [OK + b"Content-Length: 1\r\n\r\n!", b"HTT", b"?"])
+def test_a_surplus_answer_is_never_taken_for_the_next_one(run, surplus):
+    async def script(line):
+        body = await line.request()
+        await line.send(OK + b"Content-Length: 1\r\n\r\n" + body + surplus)
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller(connections_per_origin=1) as caller:
+            calls = [caller.start(peer.url, body)[0] for body in (b"1", b"2", b"3")]
+            return [(await call).body for call in calls], peer.connections
+
+    assert run(scenario()) == ([b"1", b"2", b"3"], 3)
+
+
+def test_the_request_is_plain_http_with_the_right_host(run):
+    async def script(line):
+        await line.request()
+        await line.answer(b"")
+
+    async def scenario(host, name):
+        async with server(script, host=host) as peer, Caller() as caller:
+            answer = await caller.post(f"http://{name}:{peer.port}?a=b", b'{"x":1}')
+            assert answer.error is None
+            return peer.heads[0].decode().replace(str(peer.port), "PORT"), peer.requests
+
+    head, requests = run(scenario("127.0.0.1", "127.0.0.1"))
+    assert requests == [b'{"x":1}']
+    assert head == (
+        "POST /mcp?a=b HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Type: application/json\r\n"
+        "Accept: application/json\r\nAccept-Encoding: identity\r\nContent-Length: 7\r\n\r\n"
+    )
+    assert "Host: localhost:PORT\r\n" in run(scenario("127.0.0.1", "LOCALHOST"))[0]
+    if socket.has_ipv6:
+        assert "Host: [::1]:PORT\r\n" in run(scenario("::1", "[::1]"))[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [(b"3", 3.0), (b"0", 0.0), (b"99999", 60.0), (b"9" * 500, 60.0), (b"-1", None), (b"Mon", None)],
+)
+def test_retry_after_is_read_in_seconds_and_bounded(run, value, seconds):
+    data = b"HTTP/1.1 429 Slow\r\nRetry-After: " + value + b"\r\nContent-Length: 0\r\n\r\n"
+
+    async def scenario():
+        async with server(answering(data, None, False)) as peer, Caller() as caller:
+            answer = await caller.post(peer.url)
+            return answer.status, answer.retry_after
+
+    assert run(scenario()) == (429, seconds)
+
+
+# Deadlines.
+
+
+async def silent(line):
+    await line.request()
+    await line.wait_for_end()
+
+
+async def dripping(line):
+    await line.request()
+    await line.send(OK + b"Content-Length: 10000\r\n\r\n")
+    while True:
+        await line.send(b"x")
+        await asyncio.sleep(0.01)
+
+
+async def dripping_headers(line):
+    await line.request()
+    await line.send(OK)
+    while True:
+        await line.send(b"X: y\r\n")
+        await asyncio.sleep(0.01)
+
+
+async def deaf(line):
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("script", [silent, dripping, dripping_headers, deaf])
+def test_the_deadline_is_absolute(run, script):
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            answer = await caller.post(peer.url, b"x" * 9_000, seconds=0.06)
+            assert answer.seconds >= 0.05
+            return outcome(answer)
+
+    assert run(scenario()) == (0, b"", NoAnswer)
+
+
+def test_the_deadline_runs_while_a_name_is_resolved(run):
+    async def resolve(*_, **__):
+        await asyncio.Event().wait()
+
+    async def scenario():
+        async with Caller(resolve=resolve) as caller:
+            return outcome(await caller.post("http://slow.example/", seconds=0.03))
+
+    assert run(scenario()) == (0, b"", NoAnswer)
+
+
+def test_a_call_whose_time_is_over_is_not_sent(run):
+    async def scenario():
+        async with server(silent) as peer, Caller() as caller:
+            late = outcome(await caller.post(peer.url, seconds=-1))
+            return late, peer.connections
+
+    assert run(scenario()) == ((0, b"", NoAnswer), 0)
+
+
+def test_an_answer_that_arrived_while_the_loop_was_busy_is_an_answer(run):
+    listening = socket.create_server(("127.0.0.1", 0))
+    wake, woken = socket.socketpair()
+    busy, answered = threading.Event(), threading.Event()
+
+    def serve():
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(65536)
+            wake.send(b"!")
+            busy.wait(5)
+            connection.sendall(OK + b"Content-Length: 2\r\n\r\nok")
+            answered.set()
+            connection.recv(1)
+
+    def be_busy():
+        woken.recv(1)
+        busy.set()
+        answered.wait(5)
+        until = time.perf_counter() + 0.3
+        while time.perf_counter() < until:
+            pass
+
+    async def scenario():
+        asyncio.get_running_loop().add_reader(woken, be_busy)
+        async with Caller() as caller:
+            url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+            answer = await caller.post(url, seconds=0.25)
+        asyncio.get_running_loop().remove_reader(woken)
+        return outcome(answer)
+
+    thread = threading.Thread(target=serve)
+    with listening, wake, woken:
+        thread.start()
+        assert run(scenario()) == (200, b"ok", NONE)
+        thread.join(5)
+
+
+def test_a_retry_after_a_timeout_gets_a_fresh_connection(run):
+    async def script(line):
+        await line.request()
+        if line.number > 1:
+            await line.answer(b"second")
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            first = await caller.post(peer.url, seconds=0.03)
+            assert await peer.closed.get() == 1
+            second = await caller.post(peer.url)
+            return type(first.error), second.body
+
+    assert run(scenario()) == (NoAnswer, b"second")
+
+
+# Connections that end.
+
+
+def test_an_idle_connection_is_closed_after_its_time(run):
+    async def script(line):
+        await line.request()
+        await line.answer(b"")
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller(idle_seconds=0.03) as caller:
+            await caller.post(peer.url)
+            return await peer.closed.get()
+
+    assert run(scenario()) == 1
+
+
+@pytest.mark.parametrize("surprise", [b"", OK, b"\r\n"])
+def test_data_or_an_end_on_an_idle_connection_drops_it(run, surprise):
+    async def script(line):
+        await line.request()
+        await line.answer(b"%d" % line.number)
+        if line.number == 1:
+            await told.wait()
+            await line.send(surprise) if surprise else line.writer.write_eof()
+        await line.wait_for_end()
+
+    async def scenario():
+        nonlocal told
+        told = asyncio.Event()
+        async with server(script) as peer, Caller(idle_seconds=60) as caller:
+            await caller.post(peer.url)
+            told.set()
+            assert await peer.closed.get() == 1
+            return (await caller.post(peer.url)).body
+
+    told = None
+    assert run(scenario()) == b"2"
+
+
+def ending_on_the_second_request(last_words, then):
+    async def script(line):
+        if line.number == 1:
+            await line.request()
+            await line.answer(b"first")
+            await line.request()
+            if last_words:
+                await line.send(last_words)
+            return
+        await then(line)
+
+    return script
+
+
+async def answering_second(line):
+    await line.answer(b"second " + await line.request())
+
+
+async def leaving(line):
+    await line.request()
+
+
+@pytest.mark.parametrize(
+    ("last_words", "then", "expected", "connections"),
+    [
+        (b"", answering_second, (200, b"second b", NONE), 2),  # Stale: replaced.
+        (b"", leaving, BAD, 2),  # Replaced once, not twice.
+        (b"H", answering_second, BAD, 1),  # The answer had begun.
+    ],
+)
+def test_a_stale_connection_is_replaced_once(run, last_words, then, expected, connections):
+    async def scenario():
+        script = ending_on_the_second_request(last_words, then)
+        async with server(script) as peer, Caller() as caller:
+            await caller.post(peer.url, b"a")
+            answer = outcome(await caller.post(peer.url, b"b"))
+            assert peer.requests == [b"a"] + [b"b"] * connections
+            return answer, peer.connections
+
+    assert run(scenario()) == (expected, connections)
+
+
+def test_the_idle_siblings_of_a_stale_connection_are_not_tried(run):
+    async def script(line):
+        await line.answer(await line.request())
+        if line.number > 2:
+            await echo(line)
+        await line.request()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            for call in [caller.start(peer.url)[0] for _ in range(2)]:
+                await call
+            answer = await caller.post(peer.url, b"x")
+            return answer.body, peer.requests.count(b"x"), peer.connections
+
+    assert run(scenario()) == (b"x", 2, 3)
+
+
+def test_a_fresh_connection_that_ends_is_not_replaced(run):
+    async def scenario():
+        async with server(leaving) as peer, Caller() as caller:
+            return outcome(await caller.post(peer.url)), peer.connections
+
+    assert run(scenario()) == (BAD, 1)
+
+
+def test_the_replacement_of_a_stale_connection_has_the_same_deadline(run):
+    async def scenario():
+        script = ending_on_the_second_request(b"", silent)
+        async with server(script) as peer, Caller() as caller:
+            await caller.post(peer.url)
+            return outcome(await caller.post(peer.url, seconds=0.05))
+
+    assert run(scenario()) == (0, b"", NoAnswer)
+
+
+def test_an_answer_before_the_request_was_sent_in_full_ends_the_connection(run):
+    async def script(line):
+        await line.answer(b"too big")
+        await asyncio.Event().wait()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            for _ in range(2):
+                assert (await caller.post(peer.url, b"x" * 20_000_000)).body == b"too big"
+            return peer.connections
+
+    assert run(scenario()) == 2
+
+
+def test_nobody_listens(run):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+
+    async def scenario():
+        async with Caller() as caller:
+            return outcome(await caller.post(f"http://127.0.0.1:{port}/"))
+
+    assert run(scenario()) == BAD
+
+
+# Many calls at once.
+
+
+async def echo(line):
+    while True:
+        await line.answer(await line.request())
+
+
+def test_calls_over_the_limit_wait_in_order(run):
+    async def scenario():
+        async with server(echo) as peer, Caller(connections_per_origin=2) as caller:
+            bodies = [b"%d" % n for n in range(20)]
+            calls = [caller.start(peer.url, body)[0] for body in bodies]
+            assert [(await call).body for call in calls] == bodies
+            return sorted(peer.requests) == sorted(bodies), peer.connections
+
+    assert run(scenario()) == (True, 2)
+
+
+def test_the_deadline_runs_while_a_call_waits(run):
+    async def scenario():
+        async with server(silent) as peer, Caller(connections_per_origin=1) as caller:
+            first, _ = caller.start(peer.url, b"a", seconds=5)
+            second = await caller.post(peer.url, b"b", seconds=0.03)
+            assert not first.done()
+            return outcome(second), peer.requests
+
+    assert run(scenario()) == ((0, b"", NoAnswer), [b"a"])
+
+
+def test_a_call_that_times_out_makes_room_for_the_next(run):
+    async def script(line):
+        body = await line.request()
+        if body == b"b":
+            await line.answer(b"b")
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller(connections_per_origin=1) as caller:
+            first, _ = caller.start(peer.url, b"a", seconds=0.03)
+            second, _ = caller.start(peer.url, b"b")
+            return type((await first).error), (await second).body
+
+    assert run(scenario()) == (NoAnswer, b"b")
+
+
+def test_a_callback_may_post_again_on_the_same_connection(run):
+    async def scenario():
+        async with server(echo) as peer, Caller(connections_per_origin=1) as caller:
+            loop = asyncio.get_running_loop()
+            ended = loop.create_future()
+            left = 10
+
+            def done(answer):
+                nonlocal left
+                left -= 1
+                if left:
+                    caller.client.post(peer.url, b"x", loop.time() + 5, done)
+                else:
+                    ended.set_result(answer.status)
+
+            caller.client.post(peer.url, b"x", loop.time() + 5, done)
+            return await ended, peer.connections, len(peer.requests)
+
+    assert run(scenario()) == (200, 1, 10)
+
+
+# Cancelling and stopping.
+
+
+def test_a_cancelled_call_is_never_told_and_its_connection_is_closed(run):
+    async def scenario():
+        async with server(silent) as peer, Caller() as caller:
+            _, cancel = caller.start(peer.url)
+            await peer.asked.wait()
+            cancel()
+            cancel()
+            await peer.closed.get()
+            return caller.told
+
+    assert run(scenario()) == []
+
+
+def test_a_call_may_be_cancelled_before_it_is_sent(run):
+    async def scenario():
+        async with server(echo) as peer, Caller(connections_per_origin=1) as caller:
+            _, connecting = caller.start(peer.url, b"a")
+            _, waiting = caller.start(peer.url, b"b")
+            _, refused = caller.start("nonsense", b"c")
+            _, late = caller.start(peer.url, b"d", seconds=-1)
+            for cancel in (connecting, waiting, refused, late):
+                cancel()
+            await caller.post(peer.url, b"e")
+            return [body for body, _ in caller.told], peer.requests
+
+    assert run(scenario()) == ([b"e"], [b"e"])
+
+
+def test_cancelling_after_the_answer_changes_nothing(run):
+    async def scenario():
+        async with server(echo) as peer, Caller() as caller:
+            for _ in range(2):
+                call, cancel = caller.start(peer.url)
+                await call
+                cancel()
+            return peer.connections
+
+    assert run(scenario()) == 1
+
+
+def test_stop_fails_what_is_outstanding_and_what_comes_later(run):
+    async def script(line):
+        await line.request()
+        await line.answer(b"")
+        await line.request()
+        outstanding.set()
+        await line.wait_for_end()
+
+    async def scenario():
+        nonlocal outstanding
+        outstanding = asyncio.Event()
+        async with server(script) as peer, Caller(connections_per_origin=1) as caller:
+            await caller.post(peer.url)
+            sent, _ = caller.start(peer.url, b"a")
+            waiting, _ = caller.start(peer.url, b"b")
+            await outstanding.wait()
+            connecting, _ = caller.start(f"http://localhost:{peer.port}/", b"c")
+            await caller.client.stop()
+            assert peer.connections == 1
+            later = await caller.post(peer.url, b"d")
+            await peer.closed.get()
+            return [outcome(await call) for call in (sent, waiting, connecting)] + [outcome(later)]
+
+    outstanding = None
+    assert run(scenario()) == [BAD] * 4
+
+
+# Shared connections.
+
+
+def test_shared_calls_are_pipelined_and_answered_in_order(run):
+    async def script(line):
+        for _ in range(16):
+            await line.request()
+        for number in range(16):
+            await line.answer(b"%d.%d" % (line.number, number))
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            calls = [caller.start(peer.url, b"%d" % n, shared=True)[0] for n in range(32)]
+            answers = [(await call).body for call in calls]
+            return sorted(answers[0::2] + answers[1::2]), answers[0::2], peer.connections
+
+    all_answers, first, connections = run(scenario())
+    assert connections == 2
+    assert first in ([b"%d.%d" % (line, n) for n in range(16)] for line in (1, 2))
+    assert len(set(all_answers)) == 32
+
+
+def test_a_shared_connection_takes_so_many_calls_and_no_more(run):
+    async def script(line):
+        while True:
+            await line.request()
+
+    async def scenario():
+        async with server(script) as peer, Caller(pipelined=3) as caller:
+            calls = [caller.start(peer.url, b"%d" % n, shared=True)[0] for n in range(8)]
+            ended = await caller.post(peer.url, b"9", seconds=0.05, shared=True)
+            assert not any(call.done() for call in calls)
+            return type(ended.error), sorted(peer.requests), peer.connections
+
+    assert run(scenario()) == (NoAnswer, [b"0", b"1", b"2", b"3", b"4", b"5"], 2)
+
+
+def test_a_shared_call_never_waits_behind_one_that_is_not_shared(run):
+    async def script(line):
+        if await line.request() == b"shared":
+            await line.answer(b"at once")
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            alone = [caller.start(peer.url, b"alone")[0] for _ in range(2)]
+            answer = await caller.post(peer.url, b"shared", shared=True)
+            return answer.body, [call.done() for call in alone]
+
+    assert run(scenario()) == (b"at once", [False, False])
+
+
+def test_a_timeout_on_a_shared_connection_costs_its_neighbours_nothing(run):
+    async def script(line):
+        if line.number > 1:
+            await echo(line)
+        assert [await line.request() for _ in range(3)] == [b"slow", b"a", b"b"]
+        await timed_out.wait()
+        for body in (b"slow", b"a", b"b"):
+            await line.answer(body)
+        await line.wait_for_end()
+
+    async def scenario():
+        nonlocal timed_out
+        timed_out = asyncio.Event()
+        async with server(script) as peer, Caller(connections_per_origin=1) as caller:
+            slow, _ = caller.start(peer.url, b"slow", seconds=0.05, shared=True)
+            neighbours = [caller.start(peer.url, body, shared=True)[0] for body in (b"a", b"b")]
+            assert type((await slow).error) is NoAnswer
+            assert peer.requests == [b"slow", b"a", b"b"]
+            after, _ = caller.start(peer.url, b"c", shared=True)
+            timed_out.set()
+            bodies = [(await call).body for call in (*neighbours, after)]
+            return bodies, await peer.closed.get(), peer.connections
+
+    timed_out = None
+    assert run(scenario()) == ([b"a", b"b", b"c"], 1, 2)
+
+
+def test_shared_calls_behind_the_last_answer_go_to_fresh_connections(run):
+    async def script(line):
+        body = await line.request()
+        await line.send(OK + b"Connection: close\r\nContent-Length: 1\r\n\r\n" + body)
+
+    async def scenario():
+        async with server(script) as peer, Caller(connections_per_origin=2) as caller:
+            bodies = [b"%d" % n for n in range(8)]
+            calls = [caller.start(peer.url, body, shared=True)[0] for body in bodies]
+            return [(await call).body for call in calls] == bodies
+
+    assert run(scenario())
+
+
+# Where the client does not go.
+
+
+def test_a_redirect_is_an_answer_and_nothing_is_sent_on(run):
+    async def scenario():
+        async with server(echo) as attacker:
+            redirect = (
+                b"HTTP/1.1 307 Go\r\nLocation: %b\r\nContent-Length: 0\r\n\r\n"
+                % attacker.url.encode()
+            )
+            async with server(answering(redirect, None, False)) as peer, Caller() as caller:
+                answer = await caller.post(peer.url, b'{"auth_token":"secret"}')
+            return answer.status, attacker.connections
+
+    assert run(scenario()) == (307, 0)
+
+
+def test_proxies_of_the_environment_are_ignored(run, monkeypatch):
+    async def scenario():
+        async with server(echo) as proxy, server(echo) as peer, Caller() as caller:
+            for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
+                monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+            return (await caller.post(peer.url)).status, proxy.connections
+
+    assert run(scenario()) == (200, 0)
+
+
+def test_a_name_is_judged_by_what_it_means_at_each_connection(run):
+    async def resolve(host, port, **_):
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (addresses.pop(0), port))]
+
+    async def script(line):
+        await line.request()
+        await line.send(OK + b"Connection: close\r\nContent-Length: 0\r\n\r\n")
+
+    async def scenario():
+        async with server(script) as peer, Caller(resolve=resolve) as caller:
+            url = f"http://rebinding.example:{peer.port}/"
+            Guard().check_url(url)
+            answers = [await caller.post(url) for _ in range(3)]
+            return [(each.status, type(each.error)) for each in answers], peer.connections
+
+    addresses = ["127.0.0.1", "169.254.169.254", "0.0.0.0"]
+    assert run(scenario()) == ([(200, NONE), (0, NoConnection), (0, NoConnection)], 1)
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://u@127.0.0.1/", "nonsense", ""])
+def test_a_url_that_is_not_allowed_gets_nothing_sent(run, url):
+    async def scenario():
+        async with Caller() as caller:
+            return outcome(await caller.post(url))
+
+    assert run(scenario()) == BAD
+
+
+def test_a_name_that_no_resolver_can_take_is_no_connection(run):
+    async def scenario():
+        async with Caller() as caller:
+            return outcome(await caller.post("http://" + "a" * 70 + ".example/"))
+
+    assert run(scenario()) == BAD
+
+
+# TLS.
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A self-signed certificate and key for 127.0.0.1, in one file."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    command = (
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x"
+    )
+    files = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([openssl, *command.split(), *files], cwd=folder, check=True, capture_output=True)
+    (folder / "both.pem").write_bytes(
+        (folder / "key.pem").read_bytes() + (folder / "cert.pem").read_bytes()
+    )
+    return folder
+
+
+def serving_tls(folder):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "both.pem")
+    return context
+
+
+def test_https_with_an_unknown_certificate_is_no_connection(run, certificate):
+    async def scenario():
+        async with server(echo, tls=serving_tls(certificate)) as peer, Caller() as caller:
+            answer = await caller.post(peer.url)
+            assert "CERTIFICATE_VERIFY_FAILED" in str(answer.error)
+            return outcome(answer), peer.requests
+
+    assert run(scenario()) == (BAD, [])
+
+
+def test_https_with_a_trusted_certificate_works_and_is_reused(run, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
+
+    async def scenario():
+        async with server(echo, tls=serving_tls(certificate)) as peer, Caller() as caller:
+            answers = [await caller.post(peer.url, body) for body in (b"a", b"b")]
+            wrong_name = await caller.post(f"https://localhost:{peer.port}/")
+            assert "CERTIFICATE_VERIFY_FAILED" in str(wrong_name.error)
+            return [answer.body for answer in answers], peer.requests
+
+    assert run(scenario()) == ([b"a", b"b"], [b"a", b"b"])
+
+
+# Whatever comes.
+
+PIECES = st.sampled_from(
+    [part for data, _, _ in ANSWERS.values() for part in data[:400].splitlines(keepends=True)]
+    + [
+        OK,
+        b"\r\n",
+        b"Content-Length: 3\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n",
+        b"0\r\n\r\n",
+    ]
+)
+WHATEVER = st.binary(max_size=200) | st.lists(PIECES | st.binary(max_size=8), max_size=12).map(
+    b"".join
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=WHATEVER, piece=st.integers(1, 50), calls=st.integers(1, 3), shared=st.booleans())
+@example(data=OK + b"\r\n" + OK, piece=7, calls=3, shared=True)
+def test_whatever_comes_each_call_is_told_exactly_once(data, piece, calls, shared):
+    complaints = []
+
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: complaints.append(context))
+        async with server(answering(data, piece, True)) as peer:
+            caller = Caller(connections_per_origin=1)
+            started = [caller.start(peer.url, b"%d" % n, shared=shared)[0] for n in range(calls)]
+            answers = [await call for call in started]
+            await caller.client.stop()
+            for answer in answers:
+                assert (answer.status == 0) == (answer.error is not None)
+                assert len(answer.body) <= 10_240
+            return len(caller.told)
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 10)) == calls
+    assert not complaints
