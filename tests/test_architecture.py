@@ -17,7 +17,7 @@ RINGS = [
     {"cli"},
 ]
 RING = {name: number for number, names in enumerate(RINGS) for name in names}
-PURE_ROLES = {"manager", "referee", "player", "outbox", "enrolment", "settings"}
+PURE_ROLES = {"manager", "referee", "player", "outbox", "enrolment", "settings", "workload"}
 PURE_IMPORTS = {
     *(
         "collections",

@@ -19,21 +19,28 @@ from agentleague.roles.effects import Turn
 HISTORY_MAX = 1000
 
 
+class Shown(Sequence[Mapping[str, Any]]):
+    """Rows of the table as plain mappings, written out only when somebody looks."""
+
+    def __init__(self, rows: Sequence[StandingRow]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [msgspec.structs.asdict(row) for row in self._rows[number]]
+        return msgspec.structs.asdict(self._rows[number])
+
+
 class Notebook:
     """One player's memory; `seed` makes its chance repeatable, match by match."""
 
     def __init__(self, seed: str | None = None) -> None:
         self.history: list[Mapping[str, Any]] = []
-        self._table: list[StandingRow] = []
-        self._shown: Sequence[Mapping[str, Any]] | None = ()
+        self.standings: Sequence[Mapping[str, Any]] = ()
         self._seed = seed
-
-    @property
-    def standings(self) -> Sequence[Mapping[str, Any]]:
-        """The table as it was last shown; written out when somebody looks."""
-        if self._shown is None:
-            self._shown = [msgspec.structs.asdict(row) for row in self._table]
-        return self._shown
 
     def turn(self, call: ChooseParityCall | GameMoveCall, player_id: str, seconds: float) -> Turn:
         """What the strategy is shown."""
@@ -75,7 +82,7 @@ class Notebook:
 
     def table(self, message: LeagueStandingsUpdate) -> None:
         """The table was shown."""
-        self._table, self._shown = message.standings, None
+        self.standings = Shown(message.standings)
 
     def _rng(self, call: ChooseParityCall | GameMoveCall, player_id: str) -> Random:
         if self._seed is None:

@@ -53,6 +53,7 @@ from agentleague.roles.effects import Address, Effect, End, Event, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
 from agentleague.services.outbox import Letter, Outbox
 from agentleague.services.settings import ManagerSettings
+from agentleague.services.workload import Workload
 
 MATCHES_A_LETTER = 20
 AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
@@ -90,8 +91,7 @@ class Manager:
         self._outbox = Outbox(settings.reply_seconds)
         self._unheard: set[str] = set()  # players whose answer to the announcement is awaited
         self._absent: set[str] = set()  # players who let a message run out; not waited for
-        self._waiting: dict[str, list[str]] = {}  # referee -> its matches not sent yet
-        self._running: dict[str, set[str]] = {}  # referee -> its matches sent and not reported
+        self._workload = Workload()
         self._table_at = float("-inf")  # when the table was last sent
         self._table_timer = False
         self._over = False
@@ -138,25 +138,27 @@ class Manager:
     def _answered(self, stimulus: Answered) -> None:
         assert isinstance(stimulus.key, tuple)
         agent_id: str = stimulus.key[1]
-        is_lost = isinstance(stimulus.error, NoAnswer)
-        (self._absent.add if is_lost else self._absent.discard)(agent_id)
-        tag, calls = self._outbox.answered(self._address(agent_id), self._now)
+        ran_out = isinstance(stimulus.error, NoAnswer)
+        (self._absent.add if ran_out else self._absent.discard)(agent_id)
+        address = self._address(agent_id)
+        tag, calls = self._outbox.answered(address, self._now, ran_out=ran_out)
         self._out += calls
         if tag == "announcement":
             self._heard(agent_id)
         elif isinstance(tag, tuple) and stimulus.error:
-            self._waiting[agent_id] = [*tag, *self._waiting[agent_id]]
-            self._running[agent_id].difference_update(tag)
+            self._workload.give_back(agent_id, tag)
             self._out.append(WakeAt(("assign", agent_id), self._now + AGAIN_SECONDS))
-        if self.league.phase is Phase.COMPLETED and self._outbox.is_empty() and not self._over:
-            self._over, self.seconds = True, self._now - self._began
-            self._out.append(End(self.league))
+        if self.league.phase is Phase.COMPLETED and self._outbox.is_empty():
+            self._end()
 
     def _woken(self, stimulus: Woken) -> None:
         if stimulus.key == "table":
             self._table_timer = False
             if self.league.open_matches:
                 self._tell_table()
+            return
+        if stimulus.key == "end":
+            self._end()
             return
         assert isinstance(stimulus.key, tuple)
         self._assign(stimulus.key[1])
@@ -180,7 +182,7 @@ class Manager:
             answer = RefereeRegisterResponse(**rejection(error, "REFEREE_REGISTER_REQUEST"))
         else:
             self._record(event)
-            self._waiting[event.referee_id], self._running[event.referee_id] = [], set()
+            self._workload.join(event.referee_id, event.capacity)
         self._reply(asked, answer)
         self._start_if_complete()
 
@@ -201,8 +203,8 @@ class Manager:
         file = self.league.matches.get(message.match_id)
         answer = ruling.answer
         if isinstance(answer, MatchResultAck):
-            self._running[referee_id].discard(message.match_id)
-            more = self._next_matches(referee_id, 1)
+            self._workload.done(referee_id, message.match_id)
+            more = self._workload.take(referee_id, 1)
             if more:
                 answer = msgspec.structs.replace(answer, matches=self._assigned(more))
         self._reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
@@ -248,7 +250,7 @@ class Manager:
     def _announce_round(self, round_id: int) -> None:
         assert self.league.schedule
         planned = self.league.schedule.round(round_id)
-        referees = list(self.league.roster.referees)
+        referees = self._workload.referees
         matches = [
             ScheduledMatch(
                 *pairing, referees[n % len(referees)], self._court.commitment(pairing[0])
@@ -257,7 +259,7 @@ class Manager:
         ]
         self._record(RoundScheduled(round_id, matches, list(planned.byes)))
         for match in matches:
-            self._waiting[match.referee_id].append(match.match_id)
+            self._workload.plan(match.referee_id, match.match_id)
         players, rows = self.league.roster.players, self._bulletins.match_rows()
         self._unheard = set(players) - self._absent
         now_text = self._calendar.write(self._now)
@@ -274,26 +276,17 @@ class Manager:
                 self._assign_all()
 
     def _assign_all(self) -> None:
-        for referee_id in self._waiting:
+        for referee_id in self._workload.referees:
             self._assign(referee_id)
 
     def _assign(self, referee_id: str) -> None:
-        while matches := self._next_matches(referee_id, MATCHES_A_LETTER):
+        while matches := self._workload.take(referee_id, MATCHES_A_LETTER):
             session = tokens.session(
                 self._secrets.token_secret, self.league.rules.league_id, referee_id, 1
             )
             now_text = self._calendar.write(self._now)
             message = self._bulletins.assignment(now_text, self._assigned(matches), session)
             self._tell(referee_id, message, tuple(matches))
-
-    def _next_matches(self, referee_id: str, at_most: int) -> list[str]:
-        """Matches that the referee may have now; from here on they count as running."""
-        waiting, running = self._waiting[referee_id], self._running[referee_id]
-        free = self.league.roster.referees[referee_id].capacity - len(running)
-        matches = waiting[: min(free, at_most)]
-        del waiting[: len(matches)]
-        running.update(matches)
-        return matches
 
     def _assigned(self, matches: Sequence[str]) -> list[RoundMatch]:
         files = [self.league.matches[match_id] for match_id in matches]
@@ -326,6 +319,13 @@ class Manager:
         rows, now_text = self._bulletins.table_rows(), self._calendar.write(self._now)
         for agent_id in self._everybody():
             self._tell(agent_id, self._bulletins.league_completed(now_text, rows, agent_id))
+        self._out.append(WakeAt("end", self._now + self._settings.reply_seconds))
+
+    def _end(self) -> None:
+        """Everybody was told, or had as long as a reply may take."""
+        if not self._over:
+            self._over, self.seconds = True, self._now - self._began
+            self._out.append(End(self.league))
 
     # Small things
 

@@ -18,11 +18,15 @@ class Letter(Struct):
 
 
 class Outbox:
-    """Queues of letters; a letter is in flight from its Call to its answer."""
+    """Queues of letters; a letter is in flight from its Call to its answer.
+
+    For an agent that let a letter run out only the newest of each type waits, until it answers.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._queues: dict[str, list[Letter]] = {}
+        self._lagging: set[str] = set()
 
     def send(self, to: Address, letter: Letter, now: float) -> list[Call]:
         """Call at once, or wait behind what is in flight; a newer table replaces a waiting one."""
@@ -31,12 +35,19 @@ class Outbox:
             queue[-1] = letter
             return []
         queue.append(letter)
+        if to.agent_id in self._lagging:
+            queue[1:] = _newest_of_each_type(queue[1:])
         return [self._call(to, letter, now)] if len(queue) == 1 else []
 
-    def answered(self, to: Address, now: float) -> tuple[Any, list[Call]]:
+    def answered(self, to: Address, now: float, *, ran_out: bool) -> tuple[Any, list[Call]]:
         """The letter in flight is done with: its tag, and the next call."""
         queue = self._queues[to.agent_id]
         done = queue.pop(0)
+        if ran_out:
+            self._lagging.add(to.agent_id)
+            queue[:] = _newest_of_each_type(queue)
+        else:
+            self._lagging.discard(to.agent_id)
         return done.tag, [self._call(to, queue[0], now)] if queue else []
 
     def is_empty(self) -> bool:
@@ -49,3 +60,13 @@ class Outbox:
 
 def _is_table(letter: Letter) -> bool:
     return isinstance(letter.message, LeagueStandingsUpdate)
+
+
+def _newest_of_each_type(letters: list[Letter]) -> list[Letter]:
+    """Assignments (whose tags are the matches) are all kept: no other letter repeats them."""
+    newest = {type(letter.message): letter for letter in letters}
+    return [
+        letter
+        for letter in letters
+        if isinstance(letter.tag, tuple) or newest[type(letter.message)] is letter
+    ]

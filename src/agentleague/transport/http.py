@@ -62,6 +62,7 @@ class HttpTransport:
         self._buckets = Buckets(manners.rate)
         self._on_ask: OnAsk | None = None
         self.calls = 0  # requests sent
+        self.watch: Callable[[Message], None] = lambda message: None  # is shown what comes in
 
     async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
         """Open the port, the same on every host; returns its number."""
@@ -125,6 +126,7 @@ class HttpTransport:
     ) -> None:
         on_ask = self._on_ask
         assert on_ask
+        self.watch(message)
         if delay:
             when = self._clock.now() + delay
             self._clock.call_at(when, lambda: on_ask(message, caller, reply))

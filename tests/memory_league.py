@@ -1,0 +1,104 @@
+"""A whole league in memory and in virtual time, for tests that watch it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from agentleague.games import even_odd
+from agentleague.player import strategies
+from agentleague.protocol.messages import WIRE_NAME, Message
+from agentleague.services.host import Host, Ledger
+from agentleague.services.manager import Manager, Secrets
+from agentleague.services.player import Player
+from agentleague.services.referee import Referee
+from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.simulation.clock import VirtualClock
+from agentleague.storage.memory import MemoryJournal
+from agentleague.transport.memory import MemoryNetwork
+
+MANAGER = "http://manager/mcp"
+SECRETS = Secrets(b"d" * 32, b"t" * 32)
+BEGAN = 1_700_000_000.0
+
+
+class InstantMind:
+    """Thinks at once, within virtual time."""
+
+    def __init__(self, clock: VirtualClock, strategy: Callable[[Any], Any]) -> None:
+        self._clock, self._strategy = clock, strategy
+
+    def think(self, turn: Any, done: Callable[[Any, str | None], None]) -> None:
+        self._clock.call_at(self._clock.now(), lambda: done(self._strategy(turn), None))
+
+
+class MemoryLeague:
+    """Manager, referees and players on one memory network; `said` is every request, in order."""
+
+    def __init__(self, players: int = 4, referees: int = 2, game: Any = even_odd, **settings: Any):
+        self.clock = VirtualClock(BEGAN)
+        self.said: list[tuple[str, str]] = []
+        self.messages: list[tuple[str, Message]] = []
+        self.network = MemoryNetwork(self.clock, self._watch)
+        self.journal = MemoryJournal(self.clock.now)
+        self.game = game
+        terms = {"league_id": "league_test", "players": players, "referees": referees, **settings}
+        self.manager = Manager(ManagerSettings(**terms, game_type=game.name), SECRETS, game)
+        self.journal.claim("league_test")
+        transport = self.network.join(MANAGER, "manager")
+        ledger = Ledger(self.journal, "league_test")
+        self.hosts = [Host(self.manager, self.clock, transport, ledger=ledger)]
+        self.hosts[0].start(0.0)
+        self.players, self.referees = players, referees
+
+    @property
+    def league(self):
+        return self.manager.league
+
+    def add_referee(self, name: str = "Referee", **settings: Any) -> Host:
+        url = f"http://referee{len(self.network.agents)}/mcp"
+        terms = RefereeSettings(
+            manager_url=MANAGER,
+            display_name=name,
+            endpoint=url,
+            game_types=(self.game.name,),
+            **settings,
+        )
+        return self._add(Referee(terms, lambda name: self.game), url, "referee", None)
+
+    def add_player(self, strategy: Any = strategies.random, name: str = "Player") -> Host:
+        url = f"http://player{len(self.network.agents)}/mcp"
+        settings = PlayerSettings(
+            manager_url=MANAGER,
+            display_name=name,
+            endpoint=url,
+            game_types=(self.game.name,),
+            seed="7",
+        )
+        return self._add(Player(settings), url, "player", InstantMind(self.clock, strategy))
+
+    def fill(self) -> "MemoryLeague":
+        """All referees, then all players, one after another."""
+        for number in range(self.referees):
+            self.add_referee(f"Referee {number + 1}")
+        for number in range(self.players):
+            self.add_player(name=f"Player {number + 1}")
+        return self
+
+    def play(self) -> "MemoryLeague":
+        """Let time pass until nothing happens any more."""
+        self.clock.run()
+        return self
+
+    def events(self):
+        return [row.kind for row in self.journal.read("league_test")]
+
+    def _add(self, role: Any, url: str, receiver: str, mind: Any) -> Host:
+        host = Host(role, self.clock, self.network.join(url, receiver), mind=mind)
+        self.hosts.append(host)
+        host.start(0.0)
+        self.clock.run(until=lambda: bool(role.agent_id))
+        return host
+
+    def _watch(self, url: str, message: Message) -> None:
+        host = url.removeprefix("http://").removesuffix("/mcp")
+        self.said.append((WIRE_NAME[type(message)], host))
+        self.messages.append((host, message))

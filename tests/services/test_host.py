@@ -1,0 +1,228 @@
+"""The host: decisions first, then the disk, then everybody else."""
+
+import pytest
+
+from agentleague.errors import InternalError, StorageError
+from agentleague.league.events import MatchClosed
+from agentleague.protocol.messages import (
+    LeagueQuery,
+    MatchResultAck,
+    RoundCompleted,
+)
+from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply, Think, WakeAt
+from agentleague.roles.ports import Answer, Head
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
+from agentleague.services.host import Host, Ledger
+from agentleague.simulation.clock import VirtualClock
+
+ANN = Address("P01", "http://ann/mcp")
+QUERY = LeagueQuery("GET_STATUS")
+
+
+class ScriptedRole:
+    """Answers each stimulus with the next effects of its script, and remembers what it was told."""
+
+    def __init__(self, *script):
+        self.script, self.told = list(script), []
+
+    def handle(self, stimulus, now):
+        self.told.append(stimulus)
+        effects = self.script.pop(0) if self.script else []
+        if isinstance(effects, Exception):
+            raise effects
+        return effects
+
+    def apply(self, event):
+        pass
+
+
+class SlowDisk:
+    """A journal that commits when the test says so."""
+
+    def __init__(self):
+        self.waiting, self.seq = [], 0
+
+    def append(self, league_id, after, events, done):
+        assert after == self.seq
+        heads = [Head(after + n, bytes([after + n]) * 32) for n in range(1, len(events) + 1)]
+        self.seq += len(events)
+        self.waiting.append((done, heads))
+
+    def commit(self):
+        done, heads = self.waiting.pop(0)
+        done(heads)
+
+
+class Wire:
+    """A transport that keeps what was sent, and lets the test answer."""
+
+    def __init__(self):
+        self.sent, self.done, self.dropped = [], [], 0
+
+    def listen(self, on_ask):
+        self.ask = on_ask
+
+    def call(self, to, message, until, done):
+        self.sent.append((to.agent_id, message))
+        self.done.append(done)
+        return self.drop
+
+    def drop(self):
+        self.dropped += 1
+
+
+def record(match_id="R1M1"):
+    return Record(MatchClosed(match_id, 1))
+
+
+def hosted(*script, disk=None, mind=None):
+    role, wire, clock = ScriptedRole(*script), Wire(), VirtualClock()
+    ledger = Ledger(disk, "league_test") if disk else None
+    return Host(role, clock, wire, ledger=ledger, mind=mind), role, wire, clock
+
+
+def test_a_role_that_records_nothing_is_carried_out_at_once():
+    host, role, wire, _ = hosted([Call("k", ANN, QUERY, 5.0)])
+
+    host.start(wall_offset=3.0)
+
+    assert role.told == [Started(3.0)]
+    assert wire.sent == [("P01", QUERY)]
+
+
+def test_every_effect_waits_until_all_events_before_it_are_on_disk():
+    disk = SlowDisk()
+    host, _, wire, _ = hosted(
+        [record(), Call("a", ANN, QUERY, 5.0)],
+        [Call("b", ANN, QUERY, 5.0)],  # recorded nothing itself, but decided on what was
+        [record(), Call("c", ANN, QUERY, 5.0)],
+        disk=disk,
+    )
+    for _ in range(3):
+        host.feed(Woken("now"))
+    assert wire.sent == []
+
+    disk.commit()
+    assert len(wire.sent) == 2
+
+    disk.commit()
+    assert len(wire.sent) == 3
+
+
+def test_an_answer_waits_for_the_disk_too_and_names_its_row():
+    disk, heard = SlowDisk(), []
+    ack = MatchResultAck(match_id="R1M1")
+    host, _, wire, _ = hosted([], [record(), Reply(1, ack, receipt=1)], disk=disk)
+    host.start(0.0)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    assert heard == []
+
+    disk.commit()
+    assert (heard[0].receipt.seq, heard[0].receipt.hash) == (1, "01" * 32)
+
+
+def test_a_call_names_a_row_that_was_committed_before():
+    disk = SlowDisk()
+    message = RoundCompleted(round_id=1)
+    host, _, wire, _ = hosted([record(), record()], [Call("k", ANN, message, 5.0, 2)], disk=disk)
+    host.feed(Woken("now"))
+    disk.commit()
+
+    host.feed(Woken("again"))
+
+    assert wire.sent[0][1].receipt.hash == "02" * 32
+
+
+def test_what_came_of_a_call_is_told_under_its_key():
+    host, role, wire, _ = hosted([Call(("join", 1), ANN, QUERY, 5.0)])
+    host.start(0.0)
+
+    wire.done[0](Answer(None, None, 0.25))
+
+    assert role.told[-1] == Answered(("join", 1), None, None, 0.25)
+
+
+def test_a_dropped_call_is_cancelled_once():
+    host, _, wire, _ = hosted([Call("k", ANN, QUERY, 5.0)], [Drop("k"), Drop("k")])
+    host.start(0.0)
+
+    host.feed(Woken("now"))
+
+    assert wire.dropped == 1
+
+
+def test_a_timer_rings_under_its_key_and_a_second_one_replaces_the_first():
+    host, role, _, clock = hosted([WakeAt("k", 5.0)], [WakeAt("k", 7.0)])
+    host.start(0.0)
+    host.feed(Woken("other"))
+
+    clock.run()
+
+    assert clock.now() == 7.0
+    assert role.told[2:] == [Woken("k")]
+
+
+def test_a_strategy_is_asked_and_its_move_is_told():
+    class Mind:
+        def think(self, turn, done):
+            done("even", None)
+
+    host, role, _, _ = hosted([Think("k", "the turn")], mind=Mind())
+
+    host.start(0.0)
+
+    assert role.told[-1] == Thought("k", "even", None)
+
+
+def test_the_end_is_told_to_whoever_runs_the_host():
+    ended = []
+    host, _, _, _ = hosted([End("all is said")])
+    host.on_end = ended.append
+
+    host.start(0.0)
+
+    assert host.ended
+    assert ended == ["all is said"]
+
+
+def test_a_bug_in_a_role_is_answered_as_our_fault_and_the_next_request_is_served(caplog):
+    heard = []
+    host, role, wire, _ = hosted([], ZeroDivisionError("a bug"), [Reply(2, QUERY)])
+    host.start(0.0)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert isinstance(heard[0], InternalError)
+    assert "a bug" not in str(heard[0])
+    assert "a bug" in caplog.text
+    assert heard[1] is QUERY
+    assert isinstance(role.told[-1], Asked)
+
+
+def test_a_storage_error_ends_the_work_and_releases_nothing():
+    failures = []
+
+    class BrokenDisk:
+        def append(self, league_id, after, events, done):
+            done(StorageError("the disk is gone"))
+
+    host, _, wire, _ = hosted([record(), Call("k", ANN, QUERY, 5.0)], disk=BrokenDisk())
+    host.on_failure = failures.append
+
+    host.start(0.0)
+
+    assert [str(error) for error in failures] == ["the disk is gone"]
+    assert wire.sent == []
+
+
+def test_a_storage_error_that_nobody_handles_is_raised():
+    class BrokenDisk:
+        def append(self, league_id, after, events, done):
+            done(StorageError("the disk is gone"))
+
+    host, _, _, _ = hosted([record()], disk=BrokenDisk())
+
+    with pytest.raises(StorageError, match="the disk is gone"):
+        host.start(0.0)

@@ -1,0 +1,171 @@
+"""The player as a role: it joins, moves, listens, and is never silent."""
+
+import pytest
+
+from agentleague.errors import InternalError, NoConnection
+from agentleague.protocol.messages import (
+    ChooseParityCall,
+    GameError,
+    GameInvitation,
+    GameMoveCall,
+    GameOver,
+    GameResult,
+    LeagueCompleted,
+    LeagueRegisterResponse,
+    LeagueStandingsUpdate,
+    MoveContext,
+    PlayerRecord,
+    RoundAnnouncement,
+    RoundCompleted,
+    StandingRow,
+)
+from agentleague.protocol.tokens import channel_key, match_token
+from agentleague.roles.effects import End, Reply, Think, WakeAt
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
+from agentleague.services.player import Player
+from agentleague.services.settings import PlayerSettings
+from memory_league import BEGAN
+
+TOKEN = "tok_P01_x"
+ACCEPTED = LeagueRegisterResponse("ACCEPTED", "P01", "league_test", auth_token=TOKEN)
+GAME = {"league_id": "league_test", "round_id": 1, "match_id": "R1M1", "player_id": "P01"}
+CALL = ChooseParityCall(
+    **GAME,
+    game_type="even_odd",
+    context=MoveContext("P02", 1, PlayerRecord(2, 1, 0, 6)),
+    conversation_id="conv-r1m1-001",
+)
+
+
+def a_player(registered=True):
+    role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", seed="7"))
+    role.handle(Started(0.0), BEGAN)
+    if registered:
+        role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
+    return role
+
+
+def ask(role, message, number=1):
+    return role.handle(Asked(message, Caller("127.0.0.1"), number), BEGAN)
+
+
+def test_it_registers_again_until_the_manager_is_there():
+    role = a_player(registered=False)
+
+    waiting = role.handle(Answered("register", None, NoConnection("nobody"), 0.1), BEGAN)
+    (again,) = role.handle(Woken("register"), BEGAN + 1.0)
+
+    assert waiting == [WakeAt("register", BEGAN + 1.0)]
+    assert again.message.player_meta.contact_endpoint == "http://ann/mcp"
+
+
+def test_it_accepts_every_invitation_and_proves_who_it_is():
+    (reply,) = ask(a_player(), GameInvitation(**GAME, conversation_id="conv-r1m1-001"))
+
+    names = ("league_test", "R1M1", "P01", 1)
+    assert reply.answer.accept
+    assert reply.answer.auth_token == match_token(channel_key(TOKEN), "player>ref", *names)
+    assert (reply.answer.sender, reply.answer.conversation_id) == ("player:P01", "conv-r1m1-001")
+    assert reply.answer.arrival_timestamp == "2023-11-14T22:13:20Z"
+
+
+def test_it_never_sends_its_league_token_to_a_referee():
+    role = a_player()
+    ask(role, CALL)
+    answers = [
+        *ask(role, GameInvitation(**GAME), 2),
+        *role.handle(Thought(1, "even"), BEGAN),
+        *ask(role, GameOver(game_result=GameResult("DRAW"), **GAME), 3),
+    ]
+
+    assert len(answers) == 3
+    assert all(TOKEN not in repr(effect) for effect in answers)
+
+
+def test_a_call_for_a_move_makes_it_think_and_the_thought_is_its_answer():
+    role = a_player()
+
+    (think,) = ask(role, CALL)
+    (reply,) = role.handle(Thought(think.key, "odd"), BEGAN)
+
+    assert isinstance(think, Think)
+    assert (think.turn.opponent_id, think.turn.record["points"]) == ("P02", 6)
+    assert list(think.turn.legal_moves) == ["even", "odd"]
+    assert (reply.answer.parity_choice, reply.answer.match_id) == ("odd", "R1M1")
+
+
+def test_other_games_are_answered_with_a_move():
+    role = a_player()
+    call = GameMoveCall(**GAME, game_type="nim", turn=2, position={"left": 5}, legal_moves=[1, 2])
+
+    (think,) = ask(role, call)
+    (reply,) = role.handle(Thought(think.key, 2), BEGAN)
+
+    assert (think.turn.position, think.turn.legal_moves) == ({"left": 5}, [1, 2])
+    assert reply.answer.move == 2
+
+
+def test_a_strategy_that_fails_costs_this_attempt_and_nothing_else():
+    role = a_player()
+    ask(role, CALL)
+
+    (reply,) = role.handle(Thought(1, None, "ZeroDivisionError: division by zero"), BEGAN)
+
+    assert isinstance(reply.answer, InternalError)
+    assert "ZeroDivision" not in str(reply.answer)
+    assert isinstance(ask(role, CALL, 2)[0], Think)
+
+
+def test_two_moves_may_be_thought_about_at_once():
+    role = a_player()
+    ask(role, CALL, 1)
+    ask(role, CALL, 2)
+
+    (second,) = role.handle(Thought(2, "odd"), BEGAN)
+    (first,) = role.handle(Thought(1, "even"), BEGAN)
+
+    assert (first.to, second.to) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        (RoundAnnouncement(round_id=1), "RoundAnnouncementAck"),
+        (LeagueStandingsUpdate(round_id=1), "StandingsUpdateAck"),
+        (RoundCompleted(round_id=1), "RoundCompletedAck"),
+        (GameOver(game_result=GameResult("DRAW"), **GAME), "GameOverAck"),
+        (GameError(**GAME), "GameErrorAck"),
+        (LeagueCompleted(), "LeagueCompletedAck"),
+    ],
+)
+def test_every_notification_is_acknowledged_in_its_own_type(message, answer):
+    reply = ask(a_player(), message)[0]
+
+    assert isinstance(reply, Reply)
+    assert type(reply.answer).__name__ == answer
+    assert reply.answer.player_id == "P01"
+
+
+def test_it_remembers_results_and_the_table_for_its_strategy():
+    role = a_player()
+    result = GameResult("WIN", "P01", 8, "even", {"P01": "even", "P02": "odd"}, "P01 was right")
+    ask(role, GameOver(game_result=result, **GAME), 2)
+    ask(role, LeagueStandingsUpdate(standings=[StandingRow(1, "P01", "Ann", points=3)]), 3)
+
+    turn = ask(role, CALL)[0].turn
+
+    assert [match["won"] for match in turn.history] == [True]
+    assert turn.history[0]["opponent_id"] == "P02"
+    assert [row["points"] for row in turn.standings] == [3]
+
+
+def test_the_end_of_the_league_is_its_end():
+    effects = ask(a_player(), LeagueCompleted(league_id="league_test"))
+
+    assert effects[1] == End(LeagueCompleted(league_id="league_test"))
+
+
+def test_asked_before_it_knows_its_id_it_answers_under_the_one_it_is_called_by():
+    (reply,) = ask(a_player(registered=False), GameInvitation(**GAME))
+
+    assert reply.answer.player_id == "P01"
