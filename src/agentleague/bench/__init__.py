@@ -1,1 +1,1 @@
-""""""
+"""How fast it is, beside what the machine can do."""

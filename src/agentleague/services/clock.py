@@ -12,6 +12,11 @@ def wall() -> float:
     return time.time()  # noqa: TID251
 
 
+def cpu_seconds() -> float:
+    """Processor time that this process has used."""
+    return time.process_time()
+
+
 class LoopClock:
     """The clock of the running event loop: monotonic seconds."""
 

@@ -2,18 +2,19 @@
 
 import asyncio
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentleague.errors import LeagueError
 from agentleague.league.league import League
 from agentleague.player import registry as strategies
+from agentleague.services.clock import cpu_seconds
 from agentleague.services.manager import Manager
 from agentleague.services.processes import (
     Place,
@@ -44,13 +45,28 @@ class Cast:
     seed: str | None
 
 
+class Tally(NamedTuple):
+    """What agents did: requests sent, bytes of them and of their answers, processor time."""
+
+    role: str
+    calls: int
+    bytes_sent: int
+    bytes_answered: int
+    cpu_seconds: float
+
+
 @dataclass(frozen=True)
 class Played:
     """What became of the league."""
 
     league: League
     seconds: float  # from the first announcement to the last LEAGUE_COMPLETED
-    messages: int  # requests that were sent, by all agents together
+    tallies: Sequence[Tally]  # of the manager, the referees, the players
+
+    @property
+    def messages(self) -> int:
+        """Requests that were sent, by all agents together."""
+        return sum(tally.calls for tally in self.tallies)
 
 
 async def play(
@@ -58,27 +74,33 @@ async def play(
     directory: Path,
     seed: str | None,
     on_progress: Callable[[League], None],
+    *,
+    processes: bool | None = None,
 ) -> Played:
-    """Play a league to its end. `settings` say how many players and referees."""
+    """Play a league to its end. `settings` say how many players and referees.
+
+    Agents get processes of their own if there are many, or as `processes` says.
+    """
     assert settings.players
+    remote = settings.players > ONE_PROCESS_MAX if processes is None else processes
     manager = await open_manager(settings, directory, seed, Place(8000, hosts=HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)
-    casts = _casts(settings, manager.url, seed)
+    casts = _casts(settings, manager.url, seed, PLAYER_PROCESSES if remote else 1)
     crews: list[Crew] = []
     try:
         for cast in casts:
-            crew = LocalCrew(cast) if settings.players <= ONE_PROCESS_MAX else RemoteCrew(cast)
-            crews.append(crew)
+            crews.append(RemoteCrew(cast) if remote else LocalCrew(cast))
         for crew in crews:
             await crew.start()
+        stopwatch = Stopwatch("manager")
         await _watch(manager, role.league, on_progress)
-        messages = manager.transport.calls + sum([await crew.finish() for crew in crews])
+        tallies = [stopwatch.tally([manager]), *[await crew.finish() for crew in crews]]
     finally:
         for crew in crews:
             await crew.stop()
         await manager.stop()
-    return Played(role.league, role.seconds, messages)
+    return Played(role.league, role.seconds, tallies)
 
 
 async def _watch(manager: Running, league: League, on_progress: Callable[[League], None]) -> None:
@@ -89,11 +111,12 @@ async def _watch(manager: Running, league: League, on_progress: Callable[[League
     manager.ended.result()
 
 
-def _casts(settings: ManagerSettings, manager_url: str, seed: str | None) -> list[Cast]:
+def _casts(
+    settings: ManagerSettings, manager_url: str, seed: str | None, groups: int
+) -> list[Cast]:
     """Referees first, then players in order, so that the same seed gives the same ids."""
     assert settings.players
     make = partial(Cast, manager_url=manager_url, game=settings.game_type, seed=seed)
-    groups = 1 if settings.players <= ONE_PROCESS_MAX else PLAYER_PROCESSES
     casts = [make("referee", 0, settings.referees)]
     bounds = [settings.players * n // groups for n in range(groups + 1)]
     for first, end in pairwise(bounds):
@@ -101,11 +124,30 @@ def _casts(settings: ManagerSettings, manager_url: str, seed: str | None) -> lis
     return casts
 
 
+class Stopwatch:
+    """Processor time of this process from now on."""
+
+    def __init__(self, role: str) -> None:
+        self._role, self._began = role, cpu_seconds()
+
+    def tally(self, agents: Sequence[Running]) -> Tally:
+        """What these agents did since."""
+        transports = [agent.transport for agent in agents]
+        return Tally(
+            self._role,
+            sum(transport.calls for transport in transports),
+            sum(transport.bytes_sent for transport in transports),
+            sum(transport.bytes_answered for transport in transports),
+            cpu_seconds() - self._began,
+        )
+
+
 class LocalCrew:
     """Agents in this process."""
 
     def __init__(self, cast: Cast) -> None:
         self._cast = cast
+        self._stopwatch = Stopwatch(cast.role)
         self._agents: list[Running] = []
 
     async def start(self) -> None:
@@ -114,12 +156,13 @@ class LocalCrew:
             agent = await _open(self._cast, number)
             self._agents.append(agent)
             await agent.registered
+        self._stopwatch = Stopwatch(self._cast.role)
 
-    async def finish(self) -> int:
-        """Wait for all to be told that the league is over; how many requests they sent."""
+    async def finish(self) -> Tally:
+        """Wait for all to be told that the league is over."""
         for agent in self._agents:
             await agent.ended
-        return sum(agent.transport.calls for agent in self._agents)
+        return self._stopwatch.tally(self._agents)
 
     async def stop(self) -> None:
         """Close all."""
@@ -143,9 +186,9 @@ class RemoteCrew:
         self._pipe.send("register")
         await self._hear()
 
-    async def finish(self) -> int:
-        """Wait for it to be done; how many requests its agents sent."""
-        return int(await self._hear())
+    async def finish(self) -> Tally:
+        """Wait for it to be done."""
+        return Tally(*await self._hear())
 
     async def stop(self) -> None:
         """End the process if it has not ended by itself."""

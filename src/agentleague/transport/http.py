@@ -61,7 +61,7 @@ class HttpTransport:
         self._to_manager = HttpClient(manners.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(manners.rate)
         self._on_ask: OnAsk | None = None
-        self.calls = 0  # requests sent
+        self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         self.watch: Callable[[Message], None] = lambda message: None  # is shown what comes in
 
     async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
@@ -85,9 +85,11 @@ class HttpTransport:
         self.calls += 1
 
         def answered(answer: HttpAnswer) -> None:
+            self.bytes_answered += len(answer.body)
             done(_read(message, answer))
 
         body = codec.write_request(message, self.calls)
+        self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_OUR_MANAGER) else self._client
         shared = client is self._to_manager
         return client.post(to.url, body, until, answered, shared=shared)

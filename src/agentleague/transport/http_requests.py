@@ -1,0 +1,318 @@
+"""The reading half of the HTTP server: bytes to requests, with limits below the parser."""
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from ipaddress import IPv4Address, IPv6Address
+
+import httptools
+
+from agentleague import errors
+
+Headers = Sequence[tuple[str, str]]
+
+log = logging.getLogger(__name__)
+_STATUSES = frozenset(int(status) for status in HTTPStatus)
+_RAW_BODY_FACTOR = 8  # A chunk of one byte takes six; more than this is padding.
+_HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?", re.IGNORECASE)
+_HEADS_KEPT = 1_024
+_HEAD_BYTES_KEPT = 1_024
+_FIELDS = b"host origin content-type content-length content-encoding transfer-encoding expect"
+_FIELDS_READ = frozenset(_FIELDS.split())
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """What one server takes from its peers before it refuses."""
+
+    body_bytes: int = 10_240  # Longer bodies are refused, counted while they are read.
+    header_bytes: int = 8_192  # Request line and headers together, as sent.
+    request_seconds: float = 5.0  # From the first byte of a request to its last.
+    idle_seconds: float = 30.0  # Between requests, and while a peer does not read its answers.
+    connections: int = 4_096  # Of all peers; never more than half the descriptor limit.
+    connections_per_source: int = 64  # Of one address; loopback is exempt.
+    pipelined: int = 64  # Requests of a connection that wait for answers before reading pauses.
+
+
+class Exchange:
+    """A request as it was read and, as soon as there is one, its answer; it is the `respond`."""
+
+    __slots__ = ("answer", "body", "flush", "is_head", "is_old", "path", "refused")
+    flush: Callable[[], None]
+
+    def __init__(self, path: str, body: bytes) -> None:
+        self.path, self.body, self.is_head, self.is_old = path, body, False, False
+        self.refused: Refused | None = None
+        self.answer: tuple[int, bytes, Headers] | None = None
+
+    def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
+        assert self.answer is None, "a request is answered once"
+        self.answer = (status, body, extra_headers)
+        self.flush()
+
+    def wire(self, is_last: bool) -> bytes:
+        assert self.answer is not None
+        status, body, headers = self.answer
+        mode = "close" if is_last else "keep-alive" if self.is_old else ""
+        head = _head(status, mode, tuple(headers) if headers else (), bool(body))
+        if status == 204:
+            return head + b"\r\n"
+        return b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), b"" if self.is_head else body)
+
+
+class Refused(Exception):
+    """A request that `on_request` never sees."""
+
+    def __init__(self, status: int, error: errors.LeagueError, headers: Headers = ()) -> None:
+        self.status, self.error, self.headers = status, error, headers
+
+
+class Rules:
+    """Which requests a server takes."""
+
+    def __init__(self, limits: ServerLimits, paths: frozenset[str], names: frozenset[str]) -> None:
+        self.limits, self.paths = limits, paths
+        self.names = {"localhost", *(name.lower() for name in names)}
+        self.allows = lru_cache(maxsize=64)(self._allows)
+        self.heads: dict[bytes, tuple[str, int]] = {}  # Good ones: path and length of the body.
+
+    def check_framing(self, version: str, fields: dict[bytes, bytes]) -> None:
+        """Refuse what leaves in doubt where the request ends or whom it is for."""
+        host, coding = fields.get(b"host"), fields.get(b"transfer-encoding")
+        if version not in ("1.0", "1.1"):
+            raise _bad(400, f"This is HTTP/1.1, not HTTP/{version}.")
+        if (host is None and version == "1.1") or (host is not None and b"," in host):
+            raise _bad(400, "A request has one Host header.")
+        if coding is not None and (coding.lower() != b"chunked" or version == "1.0"):
+            raise _bad(400, "The only Transfer-Encoding is chunked, in HTTP/1.1.")
+        if int(fields.get(b"content-length", b"0")) > self.limits.body_bytes:
+            raise self.too_large()
+
+    def check_sender(self, fields: dict[bytes, bytes]) -> None:
+        """Refuse what a web page may have made a browser send."""
+        host, origin = fields.get(b"host"), fields.get(b"origin")
+        if host is not None and not self.allows(host):
+            raise _bad(403, "The Host header names another server.")
+        if origin is not None and origin.lower() != b"http://" + (host or b"").lower():
+            raise _bad(403, "Requests of other origins are refused.")
+
+    def find_path(self, url: bytes) -> str:
+        """The path of a request target of any form, without its query."""
+        scheme, found, rest = url.partition(b"://")
+        if found and scheme.lower() == b"http":
+            host, slash, path = rest.partition(b"/")
+            if not self.allows(host):
+                raise _bad(403, "The URL names another server.")
+            url = slash + path
+        return url.partition(b"?")[0].decode("latin-1")
+
+    def check_post(self, path: str, method: bytes, fields: dict[bytes, bytes]) -> None:
+        """Refuse all but a POST of plain JSON to a path of ours."""
+        if path == "/health":
+            raise _bad(405, "Only GET and HEAD are allowed here.", [("Allow", "GET, HEAD")])
+        if path not in self.paths:
+            raise _bad(404, f"There is nothing at {path[:100]}.")
+        if method != b"POST":
+            raise _bad(405, "Only POST is allowed here.", [("Allow", "POST")])
+        media_type = fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if b"origin" in fields and media_type != b"application/json":
+            raise _bad(415, "A browser must send application/json.")
+        if fields.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise _bad(415, "Bodies are read without Content-Encoding only.")
+
+    def too_large(self) -> Refused:
+        sentence = f"A body has at most {self.limits.body_bytes} bytes."
+        return Refused(413, errors.MessageTooLarge(sentence))
+
+    def _allows(self, host: bytes) -> bool:
+        match = _HOST.fullmatch(host)
+        name = match[1].decode("latin-1").lower() if match else ""
+        with suppress(ValueError):
+            address = IPv6Address if name.startswith("[") else IPv4Address
+            return name in self.names or bool(address(name.strip("[]")))
+        return False
+
+
+class Reader:
+    """Bytes to requests: the callbacks of the parser, and the limits below it."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules, self._limits = rules, rules.limits
+        self._parser = httptools.HttpRequestParser(self)
+        self.complete: list[Exchange] = []
+        self._raw_bytes = 0  # Since the last request ended, without the slice it ended in.
+        self._in_head = self._upgrades = False
+        self._start = b""  # What is being fed, while it is the first request in it.
+        self.begun = False  # The first byte of a request is here, the last is not.
+        self.moved = False  # A request has begun or ended since somebody cleared this.
+        self.ended = False  # No more bytes become requests.
+        self.continue_due = False  # The peer waits for a word before it sends the body.
+
+    def feed(self, data: bytes) -> Refused | None:
+        """Read a slice; what comes back must be answered last, nothing can be read after it."""
+        if self.ended:
+            return None
+        if not self.begun:
+            self._start = data = self._recall(data)
+            if not data:
+                return None
+        self._raw_bytes += len(data)
+        try:
+            self._parse(data)
+        except httptools.HttpParserError as error:
+            return self._refusal_of(error)
+        self._start = b""
+        in_body = self.begun and not self._in_head
+        padded_bytes_max = self._limits.header_bytes + _RAW_BODY_FACTOR * self._limits.body_bytes
+        if self._raw_bytes > (padded_bytes_max if in_body else self._limits.header_bytes):
+            return self._rules.too_large() if in_body else _long_head()
+        return None
+
+    def end(self) -> None:
+        """Read no more requests."""
+        self.ended = True
+        self.begun = self.continue_due = False
+
+    def close(self) -> None:
+        """End for good; call it once."""
+        self.end()
+        del self._parser  # It holds our methods: without that cycle the memory is free at once.
+
+    def _recall(self, data: bytes) -> bytes:
+        """Take off the front what has the head of an earlier request, byte for byte."""
+        heads, start = self._rules.heads, 0
+        while known := heads.get(data[start : (body := data.find(b"\r\n\r\n", start) + 4)]):
+            path, length = known
+            if body + length > len(data):
+                break
+            start = body + length
+            self.complete.append(Exchange(path, data[body:start]))
+            self.moved, self._raw_bytes = True, 0
+        return data[start:]
+
+    def _learn(self, exchange: Exchange) -> None:
+        """Remember a good head whose bytes alone say where its request ends."""
+        fields, heads = self._fields, self._rules.heads
+        head = self._start[: self._start.find(b"\r\n\r\n") + 4]
+        is_special = exchange.is_old or self._is_final or self._upgrades or self.continue_due
+        if is_special or b"transfer-encoding" in fields or len(head) > _HEAD_BYTES_KEPT:
+            return
+        if not head.startswith(b"POST "):
+            return  # It began in an earlier slice or after empty lines.
+        if len(heads) >= _HEADS_KEPT:
+            heads.clear()
+        heads[head] = exchange.path, int(fields.get(b"content-length", b"0"))
+
+    def _parse(self, data: bytes) -> None:
+        while data:
+            try:
+                self._parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                data = data[upgrade.args[0] :]
+            # The parser gives up at an upgrade, body and all (httptools issue 124). We never
+            # upgrade: a fresh parser gets a head that says only how long the body is.
+            self._parser = httptools.HttpRequestParser(self)
+            length = b"Content-Length: " + self._fields.get(b"content-length", b"0")
+            if b"transfer-encoding" in self._fields:
+                length = b"Transfer-Encoding: chunked"
+            mode = b"close" if self._is_final else b"keep-alive"
+            head = b"POST / HTTP/1.1\r\nConnection: %b\r\n%b\r\n\r\n" % (mode, length)
+            self._parser.feed_data(head)
+
+    def _refusal_of(self, error: httptools.HttpParserError) -> Refused | None:
+        if isinstance(error.__context__, Refused):
+            return error.__context__
+        if isinstance(error, httptools.HttpParserCallbackError):
+            log.error("A request could not be read.", exc_info=error.__context__)
+            return Refused(500, errors.InternalError("Our own fault."))
+        # Bytes after "Connection: close" are an error to the parser and nothing to us.
+        return None if self.ended else _bad(400, f"Malformed HTTP: {error}.")
+
+    def on_message_begin(self) -> None:
+        if not self.begun:  # Else this is our own head after an upgrade.
+            self.begun = self.moved = self._in_head = True
+            self._url, self._head_bytes, self._body_bytes = b"", 0, 0
+            self._fields: dict[bytes, bytes] = {}
+            self._pieces: list[bytes] = []
+
+    def on_url(self, piece: bytes) -> None:
+        if self._in_head:
+            self._url += piece
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_head:
+            return  # Trailers, and our own head after an upgrade.
+        self._head_bytes += len(name) + len(value) + 4
+        name = name.lower()
+        if name in _FIELDS_READ:
+            value = value.strip()
+            before = self._fields.get(name)
+            self._fields[name] = value if before is None else before + b", " + value
+
+    def on_headers_complete(self) -> None:
+        if not self._in_head:
+            return
+        self._in_head = False
+        method, version = self._parser.get_method(), self._parser.get_http_version()
+        self._upgrades = self._parser.should_upgrade()
+        self._is_final = not self._parser.should_keep_alive()
+        self._exchange = exchange = Exchange("", b"")
+        exchange.is_head, exchange.is_old = method == b"HEAD", version == "1.0"
+        # The request line holds two blanks, "HTTP/1.1" and a line end; one more ends the head.
+        if self._head_bytes + len(method) + len(self._url) + 14 > self._limits.header_bytes:
+            raise _long_head()
+        self._rules.check_framing(version, self._fields)
+        self.continue_due = self._fields.get(b"expect", b"").lower() == b"100-continue"
+        try:
+            self._judge(exchange, method)
+        except Refused as refused:
+            if self.continue_due or self._upgrades:
+                raise  # What follows may be a body or not: nothing after it can be read.
+            exchange.refused = refused
+        self._start = b""
+
+    def _judge(self, exchange: Exchange, method: bytes) -> None:
+        self._rules.check_sender(self._fields)
+        exchange.path = self._rules.find_path(self._url)
+        if exchange.path == "/health" and method in (b"GET", b"HEAD"):
+            exchange.answer = (200, b'{"status":"ok"}', ())
+        else:
+            self._rules.check_post(exchange.path, method, self._fields)
+            self._learn(exchange)
+
+    def on_body(self, piece: bytes) -> None:
+        self._body_bytes += len(piece)
+        if self._body_bytes > self._limits.body_bytes:
+            raise self._rules.too_large()
+        self._pieces.append(piece)
+
+    def on_message_complete(self) -> None:
+        if self._upgrades:
+            self._upgrades = False  # The body is yet to come, see `_parse`.
+            return
+        self.begun = self.continue_due = False
+        self.moved, self.ended, self._raw_bytes = True, self._is_final, 0
+        self._exchange.body = b"".join(self._pieces)
+        self.complete.append(self._exchange)
+
+
+def _bad(status: int, sentence: str, headers: Headers = ()) -> Refused:
+    return Refused(status, errors.InvalidRequest(sentence), headers)
+
+
+def _long_head() -> Refused:
+    return Refused(431, errors.MessageTooLarge("The headers are too long."))
+
+
+@lru_cache(maxsize=256)
+def _head(status: int, mode: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes:
+    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
+    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers)]
+    lines += ["Content-Type: application/json"] if has_body else []
+    lines += [f"Connection: {mode}"] if mode else []
+    return "".join(f"{line}\r\n" for line in lines).encode("latin-1")

@@ -1,0 +1,347 @@
+"""The HTTP/1.1 server of an agent: small JSON POSTs in, answers out in the order of the requests.
+
+`httptools` reads the bytes; this file adds what a parser cannot: limits on bytes, seconds and
+connections, checks that keep browsers and foreign names out, and the order of the answers. No
+task or timer per request: `on_request` runs inside `data_received`, one sweep sees to deadlines.
+"""
+
+import asyncio
+import errno
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack, suppress
+from ipaddress import ip_address
+from math import inf
+from typing import NamedTuple, Protocol, cast
+
+from agentleague import errors
+from agentleague.transport.http_requests import Exchange, Headers, Reader, Refused, Rules
+from agentleague.transport.http_requests import ServerLimits as ServerLimits
+
+log = logging.getLogger(__name__)
+_BACKLOG = 1_024
+_START_ATTEMPTS = 16
+_NO_SUCH_HOST = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
+_SLICE_BYTES = 8_192  # The parser cannot stop inside a block of bytes, so it gets no larger ones.
+
+
+class HttpRequest(NamedTuple):
+    """A POST that passed every check of the server; `source` is the peer's IP address."""
+
+    path: str
+    body: bytes
+    source: str
+
+
+class Respond(Protocol):
+    """Answers one request, exactly once, now or later."""
+
+    def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None: ...
+
+
+class HttpServer:
+    """Listens with one port on several addresses and hands each good POST to `on_request`."""
+
+    def __init__(
+        self,
+        on_request: Callable[[HttpRequest, Respond], None],
+        *,
+        refusal: Callable[[errors.LeagueError], bytes],
+        paths: frozenset[str] = frozenset({"/mcp", "/"}),
+        names: frozenset[str] = frozenset(),
+        limits: ServerLimits = ServerLimits(),  # noqa: B008 (It is frozen.)
+    ) -> None:
+        self.on_request, self.refusal, self.limits = on_request, refusal, limits
+        self.rules = Rules(limits, paths, names)
+        self.stopping = False
+        self.loop: asyncio.AbstractEventLoop
+        self._connections_max = min(limits.connections, _descriptors() // 2)
+        self._connections: set[_Connection] = set()
+        self._listeners: list[asyncio.Server] = []
+        self._sweep_seconds = min(0.25, limits.request_seconds / 4, limits.idle_seconds / 4)
+        self._sweep_timer: asyncio.TimerHandle | None = None
+        self._drained: asyncio.Future[None] | None = None
+
+    async def start(self, hosts: Sequence[str], port: int) -> int:
+        """Listen on each host that this machine has, all with the same port, and return the port.
+
+        Raises: OSError when the port is busy or the machine has none of the hosts.
+        """
+        self.loop = asyncio.get_running_loop()
+        for attempts_left in reversed(range(_START_ATTEMPTS)):
+            try:
+                sockets = await _listen(hosts, port)
+                break
+            except OSError as error:
+                # A port that the system picked for one host may be busy on the next: pick again.
+                if port or error.errno != errno.EADDRINUSE or not attempts_left:
+                    raise
+        for sock in sockets:
+            listener = self.loop.create_server(
+                lambda: _Connection(self), sock=sock, backlog=_BACKLOG
+            )
+            self._listeners.append(await listener)
+        return cast(int, sockets[0].getsockname()[1])
+
+    async def stop(self, seconds: float = 5.0) -> None:
+        """Accept no more, let answers in flight go out, close the rest when the time is over."""
+        self.stopping = True
+        for listener in self._listeners:
+            listener.close()
+        for connection in tuple(self._connections):
+            if connection.is_idle:
+                connection.close()
+        if self._connections:
+            self._drained = self.loop.create_future()
+            await asyncio.wait([self._drained], timeout=seconds)
+        for connection in tuple(self._connections):
+            connection.abort()
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+        await asyncio.sleep(0)  # The loop closes the sockets of aborted connections one turn later.
+
+    def admit(self, connection: "_Connection") -> bool:
+        """Count a new connection; over a limit, close the longest idle one for it or say no."""
+        source = connection.source
+        own = () if _is_loopback(source) else [c for c in self._connections if c.source == source]
+        fits = _make_room(own, self.limits.connections_per_source)
+        fits = fits and _make_room(self._connections, self._connections_max)
+        self._connections.add(connection)
+        if self._sweep_timer is None:
+            self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
+        return fits
+
+    def forget(self, connection: "_Connection") -> None:
+        """Count a connection no longer; it may be forgotten already."""
+        self._connections.discard(connection)
+        if self._drained and not self._connections and not self._drained.done():
+            self._drained.set_result(None)
+
+    def _sweep(self) -> None:
+        now = self.loop.time()
+        for connection in tuple(self._connections):
+            if connection.deadline <= now:
+                connection.expire()
+        self._sweep_timer = None
+        if self._connections:
+            self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
+
+
+class _Connection(asyncio.Protocol):
+    """The exchanges of one peer, and a deadline for what the peer must do next."""
+
+    def __init__(self, server: HttpServer) -> None:
+        self.source = ""
+        self.deadline = 0.0  # 0 while it must be set anew, infinite while the peer owes us nothing.
+        self._server, self._limits = server, server.limits
+        self._reader = Reader(server.rules)
+        self._waiting: deque[Exchange] = deque()  # In the order of the requests.
+        self._unread = b""  # Received, but not yet given to the reader.
+        self._reading = self._paused = self._peer_is_slow = self._eof = self._closing = False
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._reader.begun and not self._waiting
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self.source = (transport.get_extra_info("peername") or ("",))[0]
+        if not self._server.admit(self):
+            busy = errors.RateLimited("This server has too many connections.", retry_after=1)
+            self._fail(Refused(503, busy, [("Retry-After", "1")]))
+        elif self._server.stopping:
+            self.close()
+        self.flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._reader.close()
+        self._waiting.clear()
+        self._server.forget(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._unread += data
+        self._reading = True
+        while self._unread and not self._is_blocked():
+            piece, self._unread = self._unread[:_SLICE_BYTES], self._unread[_SLICE_BYTES:]
+            refused = self._reader.feed(piece)
+            for exchange in self._reader.complete:
+                self._hand_over(exchange)
+            self._reader.complete.clear()
+            if refused is not None:
+                self._fail(refused)
+            self._write()
+        self._reading = False
+        self._settle()
+
+    def eof_received(self) -> bool:
+        self._eof = True
+        self._reader.end()
+        self._settle()
+        return bool(self._waiting)
+
+    def pause_writing(self) -> None:
+        self._peer_is_slow = True
+        self.deadline = self._server.loop.time() + self._limits.idle_seconds
+        self._settle()
+
+    def resume_writing(self) -> None:
+        self._peer_is_slow, self.deadline = False, 0.0
+        self._settle()
+
+    def expire(self) -> None:
+        """Do what must be done when the deadline has passed."""
+        if self._reader.begun and not self._peer_is_slow:
+            self._fail(Refused(408, errors.NoAnswer("The request did not arrive in time.")))
+            self.flush()
+        else:
+            self.abort()
+
+    def abort(self) -> None:
+        """Close at once, whatever is on its way."""
+        self._reader.end()
+        self._waiting.clear()
+        self._server.forget(self)
+        self._transport.abort()
+
+    def close(self) -> None:
+        """Close when what is written has gone out."""
+        self._reader.end()
+        self._closing, self.deadline = True, 0.0
+        self._transport.close()
+
+    def flush(self) -> None:
+        """Send each answer whose turn has come."""
+        if not self._reading:
+            self._write()
+            self._settle()
+
+    def _hand_over(self, exchange: Exchange) -> None:
+        exchange.flush = self.flush
+        self._waiting.append(exchange)
+        if exchange.refused is not None:
+            exchange.answer = self._answer(exchange.refused)
+        if exchange.answer is not None:
+            return
+        try:
+            request = HttpRequest(exchange.path, exchange.body, self.source)
+            self._server.on_request(request, exchange)
+        except Exception:
+            log.exception("A request to %s failed.", exchange.path)
+            if exchange.answer is None:
+                exchange(500, self._server.refusal(errors.InternalError("Our own fault.")))
+
+    def _fail(self, refused: "Refused") -> None:
+        self._reader.end()
+        exchange = Exchange("", b"")
+        exchange.answer = self._answer(refused)
+        self._waiting.append(exchange)
+
+    def _answer(self, refused: "Refused") -> tuple[int, bytes, Headers]:
+        return refused.status, self._server.refusal(refused.error), refused.headers
+
+    def _write(self) -> None:
+        reader, waiting, ready, is_last = self._reader, self._waiting, [], False
+        while waiting and waiting[0].answer is not None:
+            exchange = waiting.popleft()
+            is_final = reader.ended or (self._server.stopping and not reader.begun)
+            is_last = is_final and not waiting
+            ready.append(exchange.wire(is_last))
+        if reader.continue_due and not waiting:
+            reader.continue_due = False
+            ready.append(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if ready and not self._transport.is_closing():
+            self._transport.write(b"".join(ready))
+        if is_last:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._eof or self._server.stopping:
+            self.close()
+        elif not self._transport.is_closing():
+            # Closing on unread bytes may destroy our answer: say that we are done, then read on.
+            self._closing, self.deadline = True, 0.0
+            self._transport.write_eof()
+
+    def _is_blocked(self) -> bool:
+        return self._peer_is_slow or len(self._waiting) >= self._limits.pipelined
+
+    def _settle(self) -> None:
+        """Decide whether to read on, and until when the peer must have done something."""
+        reader = self._reader
+        if self._is_blocked():
+            if not self._paused and not self._transport.is_closing():
+                self._paused = True
+                self._transport.pause_reading()
+        elif self._paused:
+            self._server.loop.call_soon(self._read_on)
+        if self._peer_is_slow:
+            return
+        if self._waiting and (self._paused or not reader.begun):
+            self.deadline = inf
+        elif reader.moved or self.deadline in (0.0, inf):
+            is_due = reader.begun or self._closing
+            seconds = self._limits.request_seconds if is_due else self._limits.idle_seconds
+            self.deadline = self._server.loop.time() + seconds
+        reader.moved = False
+
+    def _read_on(self) -> None:
+        if self._paused and not self._is_blocked() and not self._transport.is_closing():
+            self._paused = False
+            self._transport.resume_reading()
+            self.data_received(b"")
+
+
+def _is_loopback(source: str) -> bool:
+    with suppress(ValueError):
+        return ip_address(source).is_loopback
+    return False
+
+
+def _make_room(connections: Collection[_Connection], limit: int) -> bool:
+    excess = len(connections) + 1 - limit
+    if excess <= 0:
+        return True
+    idle = sorted((c for c in connections if c.is_idle), key=lambda c: c.deadline)
+    for connection in idle[:excess]:
+        connection.abort()
+    return len(idle) >= excess
+
+
+def _descriptors() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return 2**31
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2**31 if limit == resource.RLIM_INFINITY else limit
+
+
+async def _listen(hosts: Sequence[str], port: int) -> list[socket.socket]:
+    sockets: list[socket.socket] = []
+    trouble = OSError("There is no host to listen on.")
+    with ExitStack() as opened:
+        for address, family in (await _resolve(hosts)).items():
+            try:
+                sock = socket.create_server((address, port), family=family, backlog=_BACKLOG)
+            except OSError as error:
+                if error.errno not in _NO_SUCH_HOST:
+                    raise
+                trouble = error
+            else:
+                sockets.append(opened.enter_context(sock))
+                port = sock.getsockname()[1]
+        if not sockets:
+            raise trouble
+        opened.pop_all()
+    return sockets
+
+
+async def _resolve(hosts: Sequence[str]) -> dict[str, int]:
+    loop, families = asyncio.get_running_loop(), dict[str, int]()
+    for host in hosts:
+        with suppress(socket.gaierror):
+            infos = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            families |= {str(info[4][0]): int(info[0]) for info in infos}
+    return families

@@ -1,0 +1,680 @@
+"""The contract of the HTTP server, on real sockets of the loopback."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import uvloop
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentleague.errors import LeagueError
+from agentleague.transport.http_server import (
+    HttpRequest,
+    HttpServer,
+    Respond,
+    ServerLimits,
+    _Connection,
+)
+from transport.byte_tables import H2C, POST, ROWS, A, B, Row, on, sized
+
+LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+SMALL = ServerLimits(body_bytes=1_000, header_bytes=2_000)
+Answer = tuple[int, str]
+
+
+class Peer:
+    """A client that sees every byte."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.head = b""
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    async def send_slowly(self, data: bytes) -> None:
+        for value in data:
+            self.writer.write(bytes([value]))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    async def answer(self, *, is_head: bool = False) -> Answer:
+        """The next answer; its status line and headers stay in `head`."""
+        self.head = await self.reader.readuntil(b"\r\n\r\n")
+        status = int(self.head.split(b" ", 2)[1])
+        fields = dict(line.split(b": ") for line in self.head.split(b"\r\n")[1:-2])
+        size = 0 if is_head else int(fields.get(b"Content-Length", b"0"))
+        return status, (await self.reader.readexactly(size)).decode()
+
+    async def rest(self) -> bytes:
+        try:
+            return await self.reader.read()
+        except ConnectionResetError:
+            return b""
+
+
+def echo(request: HttpRequest, respond: Respond) -> None:
+    if request.body == b"raise":
+        raise ValueError(request.body)
+    if request.body in (b"202", b"204"):
+        respond(int(request.body), b"")
+    else:
+        respond(200, request.body)
+
+
+def name_of(error: LeagueError) -> bytes:
+    return error.name.encode()
+
+
+@asynccontextmanager
+async def serving(
+    on_request: Callable[[HttpRequest, Respond], None] = echo, limits: ServerLimits = SMALL
+) -> AsyncIterator[tuple[HttpServer, Callable[[], Awaitable[Peer]]]]:
+    names = frozenset({"player.EXAMPLE"})
+    server = HttpServer(on_request, refusal=name_of, names=names, limits=limits)
+    port = await server.start(["127.0.0.1"], 0)
+    peers: list[Peer] = []
+
+    async def connect() -> Peer:
+        peers.append(Peer(*await asyncio.open_connection("127.0.0.1", port)))
+        return peers[-1]
+
+    try:
+        yield server, connect
+    finally:
+        for peer in peers:
+            peer.writer.transport.abort()
+        await server.stop(5.0)
+        await asyncio.sleep(0)
+
+
+def is_reading(server: HttpServer) -> bool:
+    return all(connection._transport.is_reading() for connection in server._connections)
+
+
+def run(talk: Callable[[], Awaitable[None]], loop: str = "uvloop") -> None:
+    """Run on a loop of that kind; nothing may be left for its exception handler."""
+    left: list[dict[str, Any]] = []
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        runner.get_loop().set_exception_handler(lambda _, context: left.append(context))
+        runner.run(asyncio.wait_for(talk(), 30.0))  # type: ignore[arg-type]
+    assert left == []
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS])
+def test_each_row_of_bytes_gets_its_answers(row: Row, loop: str) -> None:
+    async def talk() -> None:
+        async with serving() as (_, connect):
+            # Whole, again with a head that is known by now, and byte by byte.
+            for is_slow in [False, False] if row.is_quick else [False, False, True]:
+                peer = await connect()
+                await (peer.send_slowly(row.sent) if is_slow else asyncio.sleep(0))
+                peer.send(b"" if is_slow else row.sent)
+                heads = [body == "" for _, body in row.answers]
+                assert [await peer.answer(is_head=head) for head in heads] == row.answers
+                assert (b"Connection: close" in peer.head) is not row.is_open
+                if row.is_open:
+                    peer.send(sized(b"still open"))
+                    assert await peer.answer() == (200, "still open")
+                else:
+                    assert await peer.rest() == b""
+                assert not is_slow or peer.reader._buffer == b""
+
+    run(talk, loop)
+
+
+def test_an_answer_has_the_headers_it_needs_and_no_more() -> None:
+    def on_request(request: HttpRequest, respond: Respond) -> None:
+        respond(200, b"{}", [("X-One", "1")]) if request.body == b"x" else echo(request, respond)
+
+    async def talk() -> None:
+        async with serving(on_request) as (_, connect):
+            peer = await connect()
+
+            peer.send(sized(b"x") + sized(b"202") + sized(b"204") + on(b"GET"))
+
+            await peer.answer()
+            assert peer.head == (
+                b"HTTP/1.1 200 OK\r\nX-One: 1\r\nContent-Type: application/json\r\n"
+                b"Content-Length: 2\r\n\r\n"
+            )
+            await peer.answer()
+            assert peer.head == b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+            await peer.answer()
+            assert peer.head == b"HTTP/1.1 204 No Content\r\n\r\n"
+            await peer.answer()
+            assert b"\r\nAllow: POST\r\n" in peer.head
+
+    run(talk)
+
+
+def test_http_1_0_is_told_that_its_connection_stays_open() -> None:
+    async def talk() -> None:
+        async with serving() as (_, connect):
+            peer = await connect()
+
+            peer.send(b"POST /mcp HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+
+            await peer.answer()
+            assert b"\r\nConnection: keep-alive\r\n" in peer.head
+
+    run(talk)
+
+
+def test_a_request_says_where_it_went_and_whence_it_came() -> None:
+    requests: list[HttpRequest] = []
+
+    def on_request(request: HttpRequest, respond: Respond) -> None:
+        requests.append(request)
+        respond(200, b"")
+
+    async def talk() -> None:
+        async with serving(on_request) as (_, connect):
+            peer = await connect()
+            for _ in range(2):
+                peer.send(sized(b"{}", head=on(b"POST", b"/?a=b")[:-2]))
+                await peer.answer()
+
+    run(talk)
+
+    assert requests == [HttpRequest("/", b"{}", "127.0.0.1")] * 2
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_answers_leave_in_the_order_of_the_requests(loop: str) -> None:
+    held: list[tuple[bytes, Respond]] = []
+
+    async def talk() -> None:
+        everything_held = asyncio.Event()
+
+        def on_request(request: HttpRequest, respond: Respond) -> None:
+            held.append((request.body, respond))
+            if len(held) == 3:
+                everything_held.set()
+
+        async with serving(on_request) as (_, connect):
+            peer = await connect()
+            peer.send(sized(b"1") + sized(b"2") + on(b"GET") + sized(b"3") + b"nonsense")
+            await everything_held.wait()
+
+            for body, respond in reversed(held):
+                respond(200, body)
+
+            answers = [await peer.answer() for _ in range(5)]
+            assert [body for _, body in answers] == [
+                "1", "2", "INVALID_REQUEST", "3", "INVALID_REQUEST",
+            ]  # fmt: skip
+            assert await peer.rest() == b""
+
+    run(talk, loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_an_answer_to_a_peer_that_left_does_nothing(loop: str) -> None:
+    async def talk() -> None:
+        held: asyncio.Future[Respond] = asyncio.get_running_loop().create_future()
+
+        def on_request(request: HttpRequest, respond: Respond) -> None:
+            held.set_result(respond) if not held.done() else echo(request, respond)
+
+        async with serving(on_request) as (server, connect):
+            peer, other = await connect(), await connect()
+            peer.send(A)
+            respond = await held
+            linger = b"\1\0\0\0\0\0\0\0"
+            peer.writer.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, linger
+            )
+            peer.writer.transport.abort()
+            while len(server._connections) > 1:
+                other.send(A)
+                await other.answer()
+
+            respond(200, b"too late")
+
+            other.send(A)
+            assert await other.answer() == (200, "a")
+
+    run(talk, loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_peer_that_has_said_all_still_gets_its_answers(loop: str) -> None:
+    async def talk() -> None:
+        held: list[Respond] = []
+        asked = asyncio.Event()
+
+        def on_request(request: HttpRequest, respond: Respond) -> None:
+            held.append(respond)
+            asked.set()
+
+        async with serving(on_request) as (_, connect):
+            peer, probe = await connect(), await connect()
+            peer.send(A + POST)  # The second request never ends.
+            peer.writer.write_eof()
+            await asked.wait()
+            probe.send(on(b"GET", b"/health"))
+            await probe.answer()
+
+            held[0](200, b"here")
+
+            assert await peer.answer() == (200, "here")
+            assert await peer.rest() == b""
+
+    run(talk, loop)
+
+
+def test_a_peer_that_asks_first_is_told_to_go_on() -> None:
+    async def talk() -> None:
+        async with serving() as (_, connect):
+            for headers in [b"", H2C]:
+                peer = await connect()
+                peer.send(A + POST + headers + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+                assert await peer.answer() == (200, "a")
+                assert await peer.answer() == (100, "")
+
+                peer.send(b"{}")
+
+                assert await peer.answer() == (200, "{}")
+
+    run(talk)
+
+
+def test_a_peer_is_told_to_go_on_after_the_answers_before() -> None:
+    async def talk() -> None:
+        held: asyncio.Future[Respond] = asyncio.get_running_loop().create_future()
+        async with serving(lambda _, respond: held.set_result(respond)) as (_, connect):
+            peer = await connect()
+            peer.send(A + POST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+
+            (await held)(200, b"first")
+
+            assert await peer.answer() == (200, "first")
+            assert await peer.answer() == (100, "")
+
+    run(talk)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_trickling_requests_are_closed_while_a_good_one_is_served(loop: str) -> None:
+    limits = ServerLimits(request_seconds=0.3)
+
+    async def trickle(peer: Peer, request: bytes) -> None:
+        answer = asyncio.ensure_future(peer.answer())
+        for value in request:
+            peer.send(bytes([value]))
+            if (await asyncio.wait([answer], timeout=0.02))[0]:
+                break
+        assert await answer == (408, "TIMEOUT_ERROR")
+        assert await peer.rest() == b""
+
+    async def talk() -> None:
+        async with serving(limits=limits) as (_, connect):
+            heads = [trickle(await connect(), sized(b"x" * 100)) for _ in range(20)]
+            bodies = []
+            for _ in range(20):
+                peer = await connect()
+                peer.send(POST + b"Content-Length: 1000\r\n\r\n")
+                bodies.append(trickle(peer, b"x" * 999))
+            trickles = asyncio.gather(*heads, *bodies)
+            good = await connect()
+
+            while not trickles.done():
+                good.send(A)
+                assert await good.answer() == (200, "a")
+
+            await trickles
+
+    run(talk, loop)
+
+
+def test_idle_connections_are_closed_and_empty_lines_do_not_count() -> None:
+    async def talk() -> None:
+        async with serving(limits=ServerLimits(idle_seconds=0.1)) as (_, connect):
+            fresh, used = await connect(), await connect()
+            used.send(A)
+            await used.answer()
+            end = asyncio.ensure_future(asyncio.gather(fresh.rest(), used.rest()))
+
+            while not (await asyncio.wait([end], timeout=0.02))[0]:
+                used.send(b"\r\n")
+
+            assert await end == [b"", b""]
+
+    run(talk)
+
+
+def test_an_answer_may_take_longer_than_every_deadline() -> None:
+    limits = ServerLimits(idle_seconds=0.05, request_seconds=0.05)
+
+    async def talk() -> None:
+        held: list[Respond] = []
+        async with serving(lambda _, respond: held.append(respond), limits) as (_, connect):
+            peer = await connect()
+            peer.send(A)
+            for _ in range(3):
+                assert await (await connect()).rest() == b""
+
+            held[0](200, b"at last")
+
+            assert await peer.answer() == (200, "at last")
+
+    run(talk)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_reading_pauses_while_too_many_requests_wait(loop: str) -> None:
+    limits = ServerLimits(pipelined=4, request_seconds=0.1)
+
+    async def talk() -> None:
+        held: list[Respond] = []
+        async with serving(lambda _, respond: held.append(respond), limits) as (server, connect):
+            peer = await connect()
+            peer.send(A * 5_000)
+            for _ in range(3):  # The deadline of a request does not run while we do not read.
+                slow = await connect()
+                slow.send(b"P")
+                assert await slow.answer() == (408, "TIMEOUT_ERROR")
+            assert 4 <= len(held) < 1_000
+            assert not is_reading(server)
+
+            for number in range(5_000):
+                held[number](200, b"%d" % number)
+                assert await peer.answer() == (200, str(number))
+
+    run(talk, loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_reading_pauses_while_the_peer_does_not_read(loop: str) -> None:
+    async def talk() -> None:
+        asked = [0]
+
+        def on_request(_: HttpRequest, respond: Respond) -> None:
+            asked[0] += 1
+            respond(200, b"x" * 100_000)
+
+        async with serving(on_request) as (server, connect):
+            peer, probe = await connect(), await connect()
+            peer.send(A * 1_000)
+            for _ in range(50):
+                probe.send(on(b"GET", b"/health"))
+                await probe.answer()
+            assert 0 < asked[0] < 1_000
+            assert not is_reading(server)
+
+            for _ in range(1_000):
+                assert (await peer.answer())[0] == 200
+
+    run(talk, loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_peer_that_never_reads_is_closed(loop: str) -> None:
+    async def talk() -> None:
+        def on_request(request: HttpRequest, respond: Respond) -> None:
+            if request.body == b"a":  # The other one waits for its answer for ever.
+                respond(200, b"x" * 1_000_000)
+
+        async with serving(on_request, ServerLimits(idle_seconds=0.1)) as (server, connect):
+            peer = await connect()
+            peer.writer.transport.pause_reading()
+            peer.send(A * 50 + B)
+
+            while server._connections:
+                await (await connect()).rest()
+
+    run(talk, loop)
+
+
+def test_the_longest_idle_connection_makes_room() -> None:
+    async def talk() -> None:
+        async with serving(limits=ServerLimits(connections=2)) as (_, connect):
+            first, second = await connect(), await connect()
+            loop = asyncio.get_running_loop()
+            second.send(A)
+            await second.answer()
+            used = loop.time()
+            while loop.time() < used + 0.02:  # The clock of uvloop counts milliseconds.
+                first.send(A)
+                await first.answer()
+
+            third = await connect()
+
+            assert await second.rest() == b""
+            for peer in (first, third):
+                peer.send(A)
+                assert await peer.answer() == (200, "a")
+
+    run(talk)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_without_an_idle_connection_the_new_one_is_refused(loop: str) -> None:
+    async def talk() -> None:
+        async with serving(limits=ServerLimits(connections=2)) as (server, connect):
+            busy = [await connect(), await connect()]
+            for peer in busy:
+                peer.send(A + B[:-1])
+                await peer.answer()
+
+            for _ in range(3):
+                refused = await connect()
+                refused.send(A)
+                assert await refused.answer() == (503, "RATE_LIMITED")
+                assert b"\r\nRetry-After: 1\r\n" in refused.head
+                assert await refused.rest() == b""
+                assert len(server._connections) <= 3
+
+            for peer in busy:
+                peer.send(B[-1:])
+                assert await peer.answer() == (200, "bb")
+
+    run(talk, loop)
+
+
+class Wire(asyncio.Transport):
+    """A transport from an address that no test machine has."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__({"peername": (source, 1)})
+        self.sent, self.writes, self.is_closed = b"", 0, False
+
+    def write(self, data: Any) -> None:
+        self.sent += data
+        self.writes += 1
+
+    def write_eof(self) -> None:
+        pass
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    abort = close
+
+
+def test_answers_that_are_ready_together_leave_together() -> None:
+    async def talk() -> None:
+        async with serving() as (server, _):
+            wire, connection = Wire("127.0.0.1"), _Connection(server)
+            connection.connection_made(wire)
+
+            connection.data_received(A * 3)
+
+            assert (wire.sent.count(b"HTTP/1.1 200 OK"), wire.writes) == (3, 1)
+            connection.connection_lost(None)
+
+    run(talk)
+
+
+def test_one_source_has_few_connections_and_loopback_many() -> None:
+    async def talk() -> None:
+        async with serving(limits=ServerLimits(connections_per_source=2)) as (server, _):
+
+            def connect(source: str) -> tuple[Wire, _Connection]:
+                wire, connection = Wire(source), _Connection(server)
+                connection.connection_made(wire)
+                return wire, connection
+
+            near = [connect("127.0.0.1") for _ in range(3)] + [connect("::1") for _ in range(3)]
+            (first, _), (second, busy) = connect("192.0.2.7"), connect("192.0.2.7")
+            other, _ = connect("192.0.2.8")
+            busy.data_received(b"P")
+
+            third, also_busy = connect("192.0.2.7")
+            also_busy.data_received(b"P")
+            fourth, _ = connect("192.0.2.7")
+
+            assert first.is_closed
+            assert fourth.sent.startswith(b"HTTP/1.1 503 ")
+            assert not any(wire.is_closed for wire in (second, third, other))
+            assert not any(wire.is_closed for wire, _ in near)
+            server._connections.clear()
+
+    run(talk)
+
+
+def test_never_more_connections_than_half_the_descriptors() -> None:
+    resource = pytest.importorskip("resource")
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+    server = HttpServer(echo, refusal=name_of, limits=ServerLimits(connections=2**40))
+
+    assert server._connections_max == (2**30 if limit == resource.RLIM_INFINITY else limit // 2)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_server_listens_on_every_host_with_one_port(loop: str) -> None:
+    async def talk() -> None:
+        server = HttpServer(echo, refusal=name_of)
+
+        port = await server.start(["127.0.0.1", "127.0.0.2", "192.0.2.77", "no.invalid"], 0)
+
+        for host in ("127.0.0.1", "127.0.0.2"):
+            peer = Peer(*await asyncio.open_connection(host, port))
+            peer.send(A)
+            assert await peer.answer() == (200, "a")
+            peer.writer.transport.abort()
+        with pytest.raises(OSError, match="in use"):
+            await HttpServer(echo, refusal=name_of).start(["127.0.0.1"], port)
+        with pytest.raises(OSError, match="assign"):
+            await HttpServer(echo, refusal=name_of).start(["192.0.2.77"], 0)
+        await server.stop()
+
+        again = HttpServer(echo, refusal=name_of)
+        assert await again.start(["127.0.0.1", "localhost"], port) == port
+        await again.stop()
+
+    run(talk, loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_stopping_lets_answers_out_and_closes_the_idle(loop: str) -> None:
+    async def talk() -> None:
+        held: list[Respond] = []
+        asked = asyncio.Event()
+
+        def on_request(request: HttpRequest, respond: Respond) -> None:
+            held.append(respond)
+            asked.set()
+
+        async with serving(on_request) as (server, connect):
+            idle, waiting, halfway = await connect(), await connect(), await connect()
+            halfway.send(A[:-1])
+            waiting.send(A)
+            await asked.wait()
+            asked.clear()
+
+            stopping = asyncio.ensure_future(server.stop(20.0))
+
+            assert await idle.rest() == b""
+            with pytest.raises(OSError, match=r"Connect|refused"):
+                await connect()
+            halfway.send(A[-1:])
+            await asked.wait()
+            for peer, respond in zip((waiting, halfway), held, strict=True):
+                respond(200, b"bye")
+                assert await peer.answer() == (200, "bye")
+                assert b"\r\nConnection: close\r\n" in peer.head
+                assert await peer.rest() == b""
+            await stopping
+
+    run(talk, loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_stopping_does_not_wait_for_ever(loop: str) -> None:
+    async def talk() -> None:
+        held: asyncio.Future[Respond] = asyncio.get_running_loop().create_future()
+        async with serving(lambda _, respond: held.set_result(respond)) as (server, connect):
+            peer = await connect()
+            peer.send(A)
+            respond = await held
+
+            await server.stop(0.05)
+
+            assert await peer.rest() == b""
+            respond(200, b"too late")
+
+    run(talk, loop)
+
+
+def test_our_own_errors_are_logged_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def talk() -> None:
+        async with serving() as (_, connect):
+            peer = await connect()
+            peer.send(sized(b"raise"))
+            assert await peer.answer() == (500, "INTERNAL_ERROR")
+
+    run(talk)
+
+    assert [record.exc_info is not None for record in caplog.records] == [True]
+
+
+FRAGMENTS = [row.sent for row in ROWS if len(row.sent) < 3_000 and b"raise" not in row.sent]
+PIECES = st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=30), max_size=6).map(b"".join)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(stream=PIECES, cuts=st.lists(st.integers(0, 4_000), max_size=5), flip=st.integers(0, 4_000))
+def test_any_bytes_in_any_pieces_get_the_same_answers(
+    caplog: pytest.LogCaptureFixture, stream: bytes, cuts: list[int], flip: int
+) -> None:
+    if flip < len(stream):
+        stream = stream[:flip] + bytes([stream[flip] ^ 1]) + stream[flip + 1 :]
+    bounds = [0, *sorted(cut for cut in cuts if cut < len(stream)), len(stream)]
+    pieces = [stream[start:end] for start, end in pairwise(bounds)]
+    received: list[bytes] = []
+
+    async def talk() -> None:
+        async with serving() as (server, connect):
+            for parts in ([stream], [stream], pieces):
+                wire, connection = Wire("127.0.0.1"), _Connection(server)
+                connection.connection_made(wire)
+                for part in parts:
+                    connection.data_received(part)
+                received.append(wire.sent.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b""))
+                connection.connection_lost(None)
+            peer = await connect()
+            peer.send(stream)
+            peer.writer.write_eof()
+            await peer.rest()
+            good = await connect()
+            good.send(A)
+            assert await good.answer() == (200, "a")
+
+    with caplog.at_level(logging.ERROR):
+        run(talk)
+
+    assert received[0] == received[1] == received[2]
+    assert caplog.records == []
