@@ -1,0 +1,251 @@
+"""The commands, as a person types them."""
+
+import json
+import signal
+import socket
+
+import pytest
+
+from agentleague.protocol.messages import MESSAGES
+from commands import BIN, SECONDS, first_line, free_port, league, started
+
+
+def demo(*arguments):
+    return json.loads(league("demo", "--json", *arguments).stdout)
+
+
+def test_demo_plays_a_league_of_four_and_prints_the_table(tmp_path):
+    done = league("demo", "--dir", tmp_path / "cup")
+
+    heading, *rows = [line.split() for line in done.stdout.splitlines() if line.strip()][1:]
+    assert heading[:3] == ["Rank", "Id", "Name"]
+    assert [row[0] for row in rows[1:]] == ["1", "2", "3", "4"]
+    assert sorted(row[1] for row in rows[1:]) == ["P01", "P02", "P03", "P04"]
+    assert "3 rounds, 6 matches" in done.stderr
+    assert "is the champion" in done.stderr
+    assert f"league standings --dir {tmp_path / 'cup'}" in done.stderr
+
+
+def test_demo_as_json_has_all_that_the_design_promises(tmp_path):
+    played = demo("--seed", "7", "--dir", tmp_path)
+
+    assert list(played) == [
+        "league_id",
+        "game_type",
+        "players",
+        "referees",
+        "total_rounds",
+        "total_matches",
+        "champion",
+        "final_standings",
+        "seconds",
+        "matches_per_second",
+        "messages",
+        "dir",
+    ]
+    assert (played["players"], played["referees"]) == (4, 2)
+    assert (played["total_rounds"], played["total_matches"]) == (3, 6)
+    assert played["dir"] == str(tmp_path)
+    first = played["final_standings"][0]
+    assert played["champion"] == {k: first[k] for k in ("player_id", "display_name", "points")}
+    assert list(first) == [
+        "rank",
+        "player_id",
+        "display_name",
+        "played",
+        "wins",
+        "draws",
+        "losses",
+        "technical_losses",
+        "points",
+    ]
+    assert played["messages"] > 6 * 8
+
+
+def test_the_same_seed_gives_the_same_table_and_another_seed_another():
+    first, second, other = (demo("--seed", seed, "--players", "6") for seed in ("7", "7", "8"))
+
+    assert first["final_standings"] == second["final_standings"]
+    assert first["league_id"] == second["league_id"]
+    assert other["final_standings"] != first["final_standings"]
+
+
+def test_the_same_seed_gives_the_same_table_in_one_process_and_in_several():
+    twenty = demo("--seed", "7", "--players", "20")
+    several = demo("--seed", "7", "--players", "21")
+
+    assert [row["played"] for row in twenty["final_standings"]] == [19] * 20
+    assert [row["played"] for row in several["final_standings"]] == [20] * 21
+    assert several["final_standings"] == demo("--seed", "7", "--players", "21")["final_standings"]
+
+
+@pytest.mark.parametrize(("players", "rounds", "matches"), [(2, 1, 1), (3, 3, 3), (7, 7, 21)])
+def test_any_number_of_players_meets_everybody_once(players, rounds, matches):
+    played = demo("--players", players, "--referees", "1")
+
+    assert (played["total_rounds"], played["total_matches"]) == (rounds, matches)
+    assert all(row["technical_losses"] == 0 for row in played["final_standings"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("demo", "--players", "1"), "1 is not in the range 2<=x<=500"),
+        (("demo", "--players", "501"), "501 is not in the range 2<=x<=500"),
+        (("demo", "--players", "four"), "'four' is not a valid integer"),
+        (("demo", "--referees", "0"), "0 is not in the range"),
+        (("standings",), "say either --dir DIR or --manager URL"),
+        (("schema", "NOPE"), "NOPE is no message"),
+        (("nope",), "No such command 'nope'"),
+    ],
+)
+def test_a_misused_command_says_what_was_wrong_and_exits_with_2(arguments, complaint):
+    done = league(*arguments, check=False)
+
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("demo", "--game", "chess"), "no game 'chess' is installed; there are even_odd"),
+        (("player", "--strategy", "nope"), "no strategy 'nope' is installed; there are"),
+        (("standings", "--manager", "http://127.0.0.1:9/mcp"), "is it running?"),
+        (("standings", "--dir", "."), "there is no journal in"),
+    ],
+)
+def test_a_command_that_fails_says_why_and_exits_with_1(arguments, complaint, tmp_path):
+    done = league(*arguments, check=False, cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_table_can_be_printed_again_from_the_directory(tmp_path):
+    played = demo("--dir", tmp_path, "--players", "5")
+
+    assert (
+        json.loads(league("standings", "--dir", tmp_path, "--json").stdout)
+        == (played["final_standings"])
+    )
+    assert "final table" in league("standings", "--dir", tmp_path).stdout
+
+
+def test_a_directory_holds_one_league_and_is_not_played_over(tmp_path):
+    played = demo("--dir", tmp_path)
+
+    again = league("demo", "--dir", tmp_path, check=False)
+
+    assert again.returncode == 1
+    assert "holds a league already; use another --dir" in again.stderr
+    assert (
+        json.loads(league("standings", "--dir", tmp_path, "--json").stdout)
+        == (played["final_standings"])
+    )
+
+
+def test_files_that_hold_secrets_are_their_owners_alone(tmp_path):
+    demo("--dir", tmp_path / "cup")
+
+    for name in ("secret.key", "journal.sqlite"):
+        assert (tmp_path / "cup" / name).stat().st_mode & 0o077 == 0
+
+
+def test_no_token_is_written_to_disk(tmp_path):
+    demo("--dir", tmp_path / "cup")
+
+    for path in (tmp_path / "cup").iterdir():
+        assert b"tok_" not in path.read_bytes(), path
+        assert b"ses_" not in path.read_bytes(), path
+
+
+def test_manager_referee_and_players_are_processes_of_their_own_and_play_the_same_league(tmp_path):
+    port, url = free_port(), None
+    url = f"http://127.0.0.1:{port}/mcp"
+    cup = tmp_path / "cup"
+    options = ("--players", "4", "--port", port, "--dir", cup, "--seed", "7", "--exit")
+    manager = started(BIN / "league", "manager", *options)
+    assert url in first_line(manager)
+    waiting = league("standings", "--manager", url, check=False)
+    assert "the league has not begun" in waiting.stderr
+
+    agents = [started(BIN / "league", "referee", "--manager", url)]
+    first_line(agents[0])
+    for name in ("Ann", "Bob", "Cid", "Dan"):
+        chance = ("--strategy", "random", "--seed", name)
+        agents.append(started(BIN / "league", "player", "--manager", url, "--name", name, *chance))
+        first_line(agents[-1])
+    out, err = manager.communicate(timeout=SECONDS)
+
+    assert manager.returncode == 0, err
+    assert "final table" in out
+    assert [agent.wait(timeout=SECONDS) for agent in agents] == [0] * 5
+    table = json.loads(league("standings", "--dir", cup, "--json").stdout)
+    assert sorted(row["display_name"] for row in table) == ["Ann", "Bob", "Cid", "Dan"]
+    assert [row["played"] for row in table] == [3] * 4
+    for agent in agents:
+        agent.communicate()
+
+
+def test_a_running_manager_shows_the_table_of_a_league_that_is_over(tmp_path):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    options = ("--players", "2", "--port", port, "--dir", tmp_path / "cup")
+    manager = started(BIN / "league", "manager", *options)
+    first_line(manager)
+    agents = [started(BIN / "league", "referee", "--manager", url)]
+    agents += [started(BIN / "league", "player", "--manager", url) for _ in range(2)]
+    for agent in agents:
+        agent.communicate(timeout=SECONDS)
+
+    table = json.loads(league("standings", "--manager", url, "--json").stdout)
+    manager.send_signal(signal.SIGINT)
+    out, _ = manager.communicate(timeout=SECONDS)
+
+    assert [row["played"] for row in table] == [1, 1]
+    assert manager.returncode == 0
+    assert "final table" in out
+
+
+def test_a_busy_port_is_said_with_what_to_do(tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        done = league("manager", "--players", "2", "--port", port, cwd=tmp_path, check=False)
+
+    assert done.returncode == 1
+    assert f"port {port} cannot be opened" in done.stderr
+    assert "choose another with --port" in done.stderr
+
+
+def test_schema_prints_every_message_or_one():
+    everything = json.loads(league("schema").stdout)
+    one = json.loads(league("schema", "game_invitation").stdout)
+
+    assert set(everything) == set(MESSAGES)
+    assert one == everything["GAME_INVITATION"]
+    assert one["properties"]["message_type"]["const"] == "GAME_INVITATION"
+
+
+def test_bench_prints_both_rates_and_their_ratio():
+    measured = json.loads(league("bench", "--players", "6", "--seconds", "0", "--json").stdout)
+
+    assert measured["players"] == 6
+    assert measured["matches"] == 15
+    ratio = measured["matches_per_second"] / measured["bare_matches_per_second"]
+    assert measured["ratio_to_bare_transport"] == pytest.approx(ratio, rel=0.05, abs=0.001)
+    assert set(measured["cpu_us_per_match"]) == {"manager", "referee", "player"}
+
+
+@pytest.mark.parametrize("command", ["", "demo", "manager", "referee", "player", "standings"])
+def test_help_begins_with_an_example(command):
+    done = league(*command.split(), "--help")
+
+    usage, _, first, *_ = done.stdout.splitlines()
+    assert usage.startswith("Usage: league")
+    assert first.strip().startswith("Example")
