@@ -20,7 +20,7 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
-	$(BIN)/pytest -q tests/test_architecture.py tests/test_reference.py
+	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py
 
 test-all: .venv/dev  ## All tests, the slow ones too.
 	$(BIN)/pytest $(ARGS)

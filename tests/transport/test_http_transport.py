@@ -1,0 +1,150 @@
+"""Messages over HTTP: rate limits, sizes, and what becomes of calls."""
+
+import asyncio
+
+import pytest
+
+from agentleague.errors import NoConnection, RateLimited
+from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, RoundCompleted
+from agentleague.roles.effects import Address
+from agentleague.services.clock import LoopClock
+from agentleague.transport.guard import Guard
+from agentleague.transport.http import HttpTransport, Manners
+from agentleague.transport.rates import Buckets, Rate
+
+HOSTS = ("127.0.0.1",)
+
+
+def transport(receiver, **manners):
+    clock = LoopClock(asyncio.get_running_loop())
+    return HttpTransport(clock, Manners(receiver, Guard("local"), lambda: 0.0, **manners))
+
+
+async def exchange(server, client, message, seconds=5.0):
+    """Call a transport through another; what came of it."""
+    port = await server.start(18500, HOSTS)
+    loop = asyncio.get_running_loop()
+    answered = loop.create_future()
+    to = Address("them", f"http://127.0.0.1:{port}/mcp")
+    client.call(to, message, loop.time() + seconds, answered.set_result)
+    return await asyncio.wait_for(answered, 20)
+
+
+def with_port(**kwargs):
+    """Run one exchange between a manager and a player on real sockets."""
+
+    async def main():
+        server, client = transport("manager", **kwargs.pop("manners", {})), transport("player")
+        if "on_ask" in kwargs:
+            server.listen(kwargs["on_ask"])
+        try:
+            return await exchange(server, client, kwargs["message"])
+        finally:
+            await client.stop()
+            await server.stop()
+
+    return asyncio.run(main())
+
+
+def test_a_request_is_answered_with_the_message_of_its_type():
+    def on_ask(message, caller, reply):
+        reply(LeagueQueryResponse(message.query_type, data={"source": caller.source}))
+
+    answer = with_port(on_ask=on_ask, message=LeagueQuery("GET_STATUS"))
+
+    assert answer.error is None
+    assert answer.message.data == {"source": "127.0.0.1"}
+
+
+def test_an_answer_may_come_later():
+    def on_ask(message, caller, reply):
+        asyncio.get_running_loop().call_later(0.01, reply, LeagueQueryResponse("GET_STATUS"))
+
+    assert with_port(on_ask=on_ask, message=LeagueQuery("GET_STATUS")).error is None
+
+
+def test_a_message_for_another_kind_of_agent_is_refused():
+    answer = with_port(on_ask=lambda *_: None, message=RoundCompleted())
+
+    # A notification's answer is not read, whatever it says: the agent was reached.
+    assert (answer.message, answer.error) == (None, None)
+
+
+def test_an_agent_that_does_not_listen_yet_says_so():
+    answer = with_port(message=LeagueQuery("GET_STATUS"))
+
+    assert answer.error.context["code"] == "E053"
+    assert answer.error.context["data"]["retryable"] is True
+
+
+def test_a_stranger_that_asks_too_much_is_told_to_wait():
+    answer = with_port(
+        on_ask=lambda message, caller, reply: reply(LeagueQueryResponse()),
+        message=LeagueQuery("GET_STATUS"),
+        manners={"rate": Rate(per_second=0.001, burst=0.0)},
+    )
+
+    assert answer.error.context["number"] == RateLimited.number
+    assert answer.error.context["code"] == "E047"
+
+
+def test_whoever_shows_a_token_of_ours_is_not_limited():
+    answer = with_port(
+        on_ask=lambda message, caller, reply: reply(LeagueQueryResponse()),
+        message=LeagueQuery("GET_STATUS", auth_token="tok_known"),
+        manners={
+            "rate": Rate(per_second=0.001, burst=0.0),
+            "is_known": lambda token: token == "tok_known",
+        },
+    )
+
+    assert answer.error is None
+
+
+def test_nobody_there_is_no_connection():
+    async def main():
+        client, loop = transport("player"), asyncio.get_running_loop()
+        answered = loop.create_future()
+        to = Address("nobody", "http://127.0.0.1:9/mcp")
+        client.call(to, LeagueQuery("GET_STATUS"), loop.time() + 5.0, answered.set_result)
+        answer = await answered
+        await client.stop()
+        return answer
+
+    assert isinstance(asyncio.run(main()).error, NoConnection)
+
+
+def test_a_bucket_gives_its_burst_at_once_and_then_its_rate():
+    buckets = Buckets(Rate(per_second=10.0, burst=3.0))
+
+    assert [buckets.take("a", 0.0) for _ in range(4)] == [0.0, 0.0, 0.0, None]
+    assert buckets.seconds_until_free("a", 0.0) == pytest.approx(0.1)
+    assert buckets.take("a", 0.1) == 0.0
+    assert buckets.take("b", 0.1) == 0.0
+
+
+def test_a_registration_waits_its_turn_as_long_as_it_may():
+    buckets = Buckets(Rate(per_second=10.0, burst=1.0))
+    buckets.take("a", 0.0)
+
+    assert buckets.take("a", 0.0, 0.25) == pytest.approx(0.1)
+    assert buckets.take("a", 0.0, 0.25) == pytest.approx(0.2)
+    assert buckets.take("a", 0.0, 0.25) is None
+
+
+def test_a_refused_request_takes_nothing_from_the_bucket():
+    buckets = Buckets(Rate(per_second=10.0, burst=1.0))
+    buckets.take("a", 0.0)
+    for _ in range(50):
+        buckets.take("a", 0.0)
+
+    assert buckets.take("a", 0.1) == 0.0
+
+
+def test_the_longest_unseen_source_is_forgotten_first():
+    buckets = Buckets(Rate(per_second=1.0, burst=1.0))
+    for number in range(10_001):
+        buckets.take(str(number), 0.0)
+
+    assert buckets.take("0", 0.0) == 0.0
+    assert buckets.take("10000", 0.0) is None
