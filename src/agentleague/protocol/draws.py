@@ -1,0 +1,41 @@
+"""Sealed draws: a number that nobody could choose and anybody can check.
+
+The manager commits to a seed before the round is announced. A number follows from the seed and
+from the moves that were locked, so it cannot be picked, re-rolled or foretold, and the same moves
+give the same number whoever asks.
+"""
+
+import hmac
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+Moves = Sequence[tuple[int, str, Any]]
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def seed_of(secret: bytes, league_id: str, match_id: str) -> bytes:
+    """The seed of one match; it leaves the manager only with the result."""
+    return hmac.digest(secret, f"seed-v1|{league_id}|{match_id}".encode(), "sha256")
+
+
+def commitment(seed: bytes, league_id: str, match_id: str) -> str:
+    """What is published before the match: it binds the manager and tells nobody anything."""
+    return sha256(f"commit-v1|{league_id}|{match_id}|{seed.hex()}".encode()).hexdigest()
+
+
+def moves_digest(moves: Moves) -> str:
+    """The moves in one spelling: JSON without spaces, ASCII only."""
+    return sha256(_encode(moves).encode()).hexdigest()
+
+
+def number(  # noqa: PLR0913 - six names that only make sense together.
+    seed: bytes, league_id: str, match_id: str, *, index: int, moves: Moves, bounds: tuple[int, int]
+) -> int:
+    """The number drawn at the lock of that index, from low to high."""
+    low, high = bounds
+    text = f"draw-v1|{league_id}|{match_id}|{index}|{moves_digest(moves)}"
+    drawn = int.from_bytes(hmac.digest(seed, text.encode(), "sha256"), "big")
+    return low + drawn % (high - low + 1)

@@ -1,0 +1,148 @@
+"""Errors as messages: what a refused peer is told, in the fields of all five documents."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from agentleague.errors import LeagueError
+from agentleague.protocol.messages import GameError, LeagueErrorMessage, Message, RetryInfo
+
+REMEDIES = {
+    "E001": "Answer within the time that the message gives you.",
+    "E003": "Send the field named in context.field with the type that the documents give it.",
+    "E004": "Send one of the legal moves.",
+    "E005": "Use the id that the manager gave you when you registered.",
+    "E009": "Serve your end point where you registered it.",
+    "E011": "Send your token as auth_token.",
+    "E012": "Send the token that the manager gave you when you registered, or register again.",
+    "E015": "Use the match_id of a match that is yours and still open.",
+    "E018": "Speak league.v2.",
+    "E019": "Register before the league begins.",
+    "E020": "Ask the organiser for a place.",
+    "E021": "Send UTC, in the form 2025-01-15T10:30:00Z.",
+    "E030": "Ask again when the league has begun.",
+    "E031": "Nothing: the league is over.",
+    "E040": "Wait until the match asks for this message.",
+    "E041": "Register with another display_name.",
+    "E042": "Register with this league's game in game_types.",
+    "E043": "Register an http or https end point that this league may call.",
+    "E044": "Nothing: the first report stands.",
+    "E045": "Use the league_id that the manager gave you when you registered.",
+    "E046": "Use one of the query types in context.known.",
+    "E047": "Wait as long as Retry-After says.",
+    "E048": "Send a smaller message.",
+    "E049": "Send one JSON object in UTF-8.",
+    "E050": "Send one JSON-RPC 2.0 request.",
+    "E051": "Use a method or message_type from context.known.",
+    "E052": "Nothing: the fault is ours; the organiser can look it up in our log.",
+    "E053": "Send the same message again later.",
+}
+ALIASES = {"E011": {"aliases": ["E013"]}}  # Document 001's code for the same condition.
+OUR_FAULT = {"E052": "Something went wrong on our side.", "E053": "The journal is not available."}
+SECRET_LENGTH_MIN = 16  # Shorter texts are no token of ours, and would be found in other words.
+
+_ENVELOPE = frozenset(Message.__struct_fields__)
+
+
+def fault(
+    error: LeagueError,
+    asked: str,
+    *,
+    sender: str,
+    timestamp: str,
+    request: Mapping[str, Any] | None = None,
+) -> LeagueErrorMessage | GameError:
+    """The message that explains a refusal: a GAME_ERROR from a referee, else a LEAGUE_ERROR.
+
+    `request` is what could be read of the refused message. A token in it is never repeated.
+    """
+    cls = GameError if sender.startswith("referee") else LeagueErrorMessage
+    hide = _Hider((request or {}).get("auth_token"))
+    about = hide.all(dict(request or {}))
+    context = {} if error.code in OUR_FAULT else hide.all(_plain(error.context))
+    asked = hide.text(asked)[:64]
+    fields = {
+        **about,
+        **context,
+        "original_message_type": asked,
+        "error_code": error.code,
+        "error_name": error.name,
+        "error_description": error.name,
+        "error_message": OUR_FAULT.get(error.code) or hide.text(_readable(str(error)))[:500],
+        "action_required": REMEDIES[error.code],
+        "retryable": error.retryable,
+        "context": {"action": asked, **ALIASES.get(error.code, {}), **context},
+    }
+    fields.setdefault("affected_player", fields.get("player_id"))
+    fields["retry_info"] = _fitting(RetryInfo, fields)
+    fitting = _fitting(cls, fields)
+    return cls(
+        sender=sender,
+        timestamp=timestamp,
+        conversation_id=_fitting(cls, about).get("conversation_id", ""),
+        **{name: value for name, value in fitting.items() if name not in _ENVELOPE},
+    )
+
+
+def told(message: LeagueErrorMessage | GameError) -> dict[str, Any]:
+    """The message as `error.data`: document 001 wants the context's keys beside its own fields."""
+    fields: dict[str, Any] = msgspec.to_builtins(message)
+    own = {"message_type", *message.__struct_fields__}
+    return {**fields, **{name: at for name, at in message.context.items() if name not in own}}
+
+
+class _Hider:
+    """Takes tokens out of what is told: those in fields named so, and one wherever it stands."""
+
+    def __init__(self, token: Any) -> None:
+        is_secret = isinstance(token, str) and len(token) >= SECRET_LENGTH_MIN
+        self._token = token if is_secret else None
+
+    def all(self, value: Any, name: str = "") -> Any:
+        if isinstance(value, dict):
+            return {key: self.all(inner, key) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.all(inner, name) for inner in value]
+        if not isinstance(value, str):
+            return value
+        return hidden(value) if name.endswith("token") else self.text(value)
+
+    def text(self, text: str) -> str:
+        return text.replace(self._token, hidden(self._token)) if self._token else text
+
+
+def hidden(token: str) -> str:
+    """All that may be said of a token that was sent to us."""
+    return f"tok_…{token[:4] if len(token) >= SECRET_LENGTH_MIN else ''}…redacted"
+
+
+def _plain(context: Mapping[str, Any]) -> dict[str, Any]:
+    """The context as JSON would carry it, and the type of a value that it cannot carry."""
+    return {name: _plain_value(value) for name, value in context.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_name_type))
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return _name_type(value)
+
+
+def _name_type(value: Any) -> str:
+    return type(value).__name__
+
+
+def _readable(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _fitting(cls: type[msgspec.Struct], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the given values that are fields of the class and have their types."""
+    fields = {}
+    for name in set(cls.__struct_fields__) & given.keys():
+        try:
+            fields[name] = getattr(msgspec.convert({name: given[name]}, cls), name)
+        except msgspec.ValidationError:
+            continue
+    return fields

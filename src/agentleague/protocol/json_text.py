@@ -1,0 +1,97 @@
+"""Refuse JSON that is broken, or that two parsers would read differently."""
+
+import json
+import re
+from typing import Any
+
+from agentleague.errors import UnreadableJson
+
+DEPTH_MAX = 16
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_INNERMOST = re.compile(rb"\[\]|\{\}")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def check(body: bytes, *, thorough: bool = True) -> None:
+    """Raise UnreadableJson unless the text is UTF-8, no deeper than 16, and has no key twice.
+
+    Whether it is JSON at all is left to the decoder, which reads it next and refuses lone
+    surrogates too. Not thorough: depth is left to the decoder's own limit and keys are not
+    compared, which is enough for an agent that decides nothing for others.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise _refused("encoding", f"is not UTF-8 (byte {error.start})") from None
+    if not thorough:
+        return
+    if body.count(b"{") + body.count(b"[") > DEPTH_MAX:
+        _check_depth(body)
+    if b"\\" in body or _may_repeat_a_key(body):
+        _check_keys(text)
+
+
+def explain(body: bytes, error: Exception) -> UnreadableJson:
+    """The decoder gave up on the text: say why in our words."""
+    if isinstance(error, RecursionError):
+        return _refused("depth", "is nested too deeply")
+    if body[:3] == b"\xef\xbb\xbf" or b"\0" in body:
+        return _refused("encoding", "is not plain UTF-8 (a byte order mark, or UTF-16)")
+    try:
+        value = json.loads(body, parse_constant=_refuse_constant, parse_int=float)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnreadableJson as refused:
+        return refused
+    except UnicodeEncodeError:
+        return _refused("encoding", "holds half of a surrogate pair")
+    except (ValueError, RecursionError):
+        pass
+    return _refused("syntax", f"is not JSON ({error})")
+
+
+def _check_depth(body: bytes) -> None:
+    """Take strings and all but brackets away, then the innermost pairs, sixteen times."""
+    brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
+    for _ in range(DEPTH_MAX):
+        brackets = _INNERMOST.sub(b"", brackets)
+    if b"[" in brackets or b"{" in brackets:
+        raise _refused("depth", f"is nested deeper than {DEPTH_MAX} levels")
+
+
+def _may_repeat_a_key(body: bytes) -> bool:
+    parts = body.split(b'"')
+    keys = [
+        text
+        for text, gap in zip(parts[1::2], parts[2::2], strict=False)
+        if gap[:1] == b":" or gap.lstrip()[:1] == b":"
+    ]
+    return len(set(keys)) < len(keys)
+
+
+def _check_keys(text: str) -> None:
+    try:
+        # As floats, because an integer of 5,000 digits would end the reading before the keys do.
+        json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=float
+        )
+    except UnreadableJson:
+        raise
+    except ValueError:
+        return  # Not JSON: the decoder says where.
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise _refused("duplicate_key", f"has the key {name[:64]!r} twice in one object")
+        seen.add(name)
+
+
+def _refuse_constant(text: str) -> None:
+    raise _refused("number", f"holds {text}, which is no JSON number")
+
+
+def _refused(kind: str, what: str) -> UnreadableJson:
+    return UnreadableJson(f"the body {what}; send one JSON object", kind=kind)

@@ -1,0 +1,257 @@
+"""JSON-RPC 2.0, and the other forms in which agents wrap the same messages.
+
+A request is read into a `Letter`: whose id to answer, in which form, and the text of the message
+inside. What the message means is the codec's business.
+"""
+
+from contextlib import suppress
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from agentleague.errors import InvalidRequest, LeagueError, PeerRefused, UnreadableJson, WrongType
+from agentleague.protocol import json_text
+
+RequestId = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[str, Meta(max_length=64)] | None
+
+
+class Form(StrEnum):
+    """How a message is wrapped; an answer takes the form of its request."""
+
+    JSONRPC = "jsonrpc"  # {"jsonrpc": "2.0", "method": …, "params": message, "id": …}
+    NESTED = "nested"  # the same with the message in params.message
+    TOOL = "tool"  # MCP tools/call: the message in params.arguments
+    BARE = "bare"  # the message alone
+
+
+class Letter(Struct):
+    """A request, unwrapped as far as it could be read."""
+
+    form: Form = Form.JSONRPC
+    id: RequestId | UnsetType = None  # UNSET: a notification, nobody waits for an answer
+    method: str = ""
+    message_type: str | None = None
+    body: bytes | Raw = b"{}"
+
+
+class _Request(Struct):
+    jsonrpc: str
+    method: str
+    params: Raw = Raw(b"{}")
+    id: RequestId | UnsetType = UNSET
+
+
+class _Loose(Struct):
+    """The same fields, whatever their types: for saying what is wrong with them."""
+
+    jsonrpc: Any = UNSET
+    method: Any = UNSET
+    params: Raw = Raw(b"{}")
+    id: Any = UNSET
+    message_type: Any = UNSET
+
+
+class _Inside(Struct):
+    message_type: Any = UNSET
+    message: Raw = Raw(b"")
+    name: Any = UNSET
+    arguments: Raw = Raw(b"{}")
+
+
+class _Response(Struct):
+    result: Raw | UnsetType = UNSET
+    error: Any = UNSET
+    params: Raw | UnsetType = UNSET
+    jsonrpc: Any = UNSET
+    message_type: Any = UNSET
+
+
+class _ToolResult(Struct):
+    structuredContent: Raw = Raw(b"")
+    content: Any = UNSET
+
+
+_request = msgspec.json.Decoder(_Request)
+_loose = msgspec.json.Decoder(_Loose)
+_inside = msgspec.json.Decoder(_Inside)
+_response = msgspec.json.Decoder(_Response)
+_tool_result = msgspec.json.Decoder(_ToolResult)
+_anything = msgspec.json.Decoder()
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def read_request(body: bytes, letter: Letter, *, thorough: bool = True) -> None:
+    """Unwrap a request into `letter`, which keeps what was read when the rest is refused.
+
+    Raises:
+        UnreadableJson: the text is not JSON that everybody reads alike.
+        InvalidRequest: it is JSON, but neither JSON-RPC 2.0 nor a message.
+        UNREADABLE: it is no JSON; the caller explains it.
+    """
+    json_text.check(body, thorough=thorough)
+    try:
+        request = _request.decode(body)
+    except msgspec.ValidationError:
+        _read_loosely(body, letter)
+        return
+    letter.id, letter.method, letter.body = request.id, request.method, request.params
+    if request.jsonrpc != "2.0":
+        letter.id = None if request.id is UNSET else request.id
+        raise InvalidRequest(f"jsonrpc is {request.jsonrpc[:20]!r}; it must be '2.0'")
+
+
+def look_inside(letter: Letter) -> None:
+    """Find the message in the params: flat, nested in `message`, or a tool's `arguments`."""
+    inside = _peek(letter.body)
+    if letter.method == "tools/call" and isinstance(inside.name, str):
+        letter.form, letter.method, letter.body = Form.TOOL, inside.name, inside.arguments
+        inside = _peek(letter.body)
+    if inside.message_type is UNSET and bytes(inside.message)[:1] == b"{":
+        letter.form = letter.form if letter.form is Form.TOOL else Form.NESTED
+        letter.body = inside.message
+        inside = _peek(letter.body)
+    if isinstance(inside.message_type, str):
+        letter.message_type = inside.message_type
+    elif inside.message_type is not UNSET:
+        raise WrongType("message_type: expected `str`", field="message_type", kind="type")
+
+
+def write_request(method: str, message: bytes, request_id: int) -> bytes:
+    """A request in the canonical form."""
+    return b'{"jsonrpc":"2.0","method":"%b","params":%b,"id":%d}' % (
+        method.encode(),
+        message,
+        request_id,
+    )
+
+
+def write_result(letter: Letter, message: bytes) -> bytes:
+    """An answer in the form of its request; nothing for a notification."""
+    if letter.form is Form.BARE:
+        return message
+    if letter.id is UNSET:
+        return b""
+    if letter.form is Form.TOOL:
+        text = msgspec.json.encode(message.decode())
+        message = b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}' % (
+            text,
+            message,
+        )
+    return b'{"jsonrpc":"2.0","result":%b,"id":%b}' % (message, msgspec.json.encode(letter.id))
+
+
+def write_error(letter: Letter, number: int, text: str, data: bytes) -> bytes:
+    """A refusal in the form of its request; nothing for a notification."""
+    if letter.form is Form.BARE:
+        return data
+    if letter.id is UNSET:
+        return b""
+    return b'{"jsonrpc":"2.0","error":{"code":%d,"message":%b,"data":%b},"id":%b}' % (
+        number,
+        msgspec.json.encode(text),
+        data,
+        msgspec.json.encode(letter.id),
+    )
+
+
+def read_response(body: bytes) -> bytes | Raw:
+    """The text of the message in an answer, wherever it stands.
+
+    Raises:
+        PeerRefused: the peer answered with a JSON-RPC error.
+        UnreadableJson: the answer is no JSON object.
+    """
+    try:
+        response = _response.decode(body)
+    except UNREADABLE as error:
+        raise UnreadableJson(f"the answer is no JSON object ({error})", kind="syntax") from None
+    if response.jsonrpc is UNSET and response.message_type is not UNSET:
+        return body  # Its `result` or `error`, if it has one, is a field of the message.
+    if response.error is not UNSET and response.error is not None:
+        raise refusal(response.error)
+    if response.result is not UNSET:
+        return _result(response.result)
+    return response.params if response.params is not UNSET else body
+
+
+def _read_loosely(body: bytes, letter: Letter) -> None:
+    try:
+        loose = _loose.decode(body)
+    except msgspec.ValidationError as error:
+        raise _no_request(body, error) from None
+    if loose.jsonrpc is UNSET and loose.method is UNSET:
+        letter.form, letter.body = Form.BARE, body
+        if isinstance(loose.message_type, str):
+            letter.message_type = loose.message_type
+            return
+        raise InvalidRequest(
+            "there is no jsonrpc and no message_type; name the message in message_type, "
+            "or wrap it in a JSON-RPC 2.0 request",
+            field="message_type",
+        )
+    letter.id, letter.body = _readable_id(loose.id), loose.params
+    raise InvalidRequest(_what_is_wrong(loose))
+
+
+def _no_request(body: bytes, error: msgspec.ValidationError) -> LeagueError:
+    if body.lstrip()[:1] == b"{":  # A number in it that no parser can hold.
+        return InvalidRequest(f"the body is no JSON-RPC 2.0 request ({error})")
+    with suppress(msgspec.ValidationError):
+        _anything.decode(body)
+    kind = "a batch is not taken" if body.lstrip()[:1] == b"[" else "the body is no JSON object"
+    return InvalidRequest(f"{kind}; send one JSON-RPC 2.0 request")
+
+
+def _readable_id(value: Any) -> RequestId:
+    """The id of a request that is refused as such; null where there is none to repeat."""
+    try:
+        found: RequestId = msgspec.convert(value, RequestId)
+    except msgspec.ValidationError:
+        return None
+    return found
+
+
+def _what_is_wrong(loose: _Loose) -> str:
+    if loose.jsonrpc != "2.0":
+        return "jsonrpc is missing or not '2.0'; wrap the message in JSON-RPC 2.0, or send it bare"
+    if not isinstance(loose.method, str):
+        return "method is missing or not a string"
+    return "id must be a string of at most 64 characters, an integer of 53 bits, or null"
+
+
+def _peek(body: bytes | Raw) -> _Inside:
+    try:
+        return _inside.decode(body)
+    except msgspec.ValidationError as error:
+        raise WrongType(
+            f"params: {error}; put the message there as an object", field="params", kind="type"
+        ) from None
+
+
+def _result(result: Raw) -> bytes | Raw:
+    try:
+        tool = _tool_result.decode(result)
+    except UNREADABLE:
+        return result
+    if bytes(tool.structuredContent)[:1] == b"{":
+        return tool.structuredContent
+    first = tool.content[0] if isinstance(tool.content, list) and tool.content else None
+    text = first.get("text") if isinstance(first, dict) else None
+    return text.encode() if isinstance(text, str) else result
+
+
+def refusal(error: Any) -> PeerRefused:
+    """A JSON-RPC error as ours, whatever the peer put into it."""
+    error = error if isinstance(error, dict) else {"message": str(error)}
+    data = error.get("data")
+    data = data if isinstance(data, dict) else {}
+    number, code = error.get("code"), data.get("error_code")
+    text = str(error.get("message", ""))[:200]
+    return PeerRefused(
+        f"the peer answered with error {number or code}: {text}",
+        number=number,
+        code=code,
+        data=data,
+    )

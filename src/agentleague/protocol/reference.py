@@ -1,0 +1,172 @@
+"""The reference pages for messages and errors, made from their tables; pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import NODEFAULT, inspect
+
+from agentleague.errors import LeagueError, wire_errors
+from agentleague.protocol.faults import REMEDIES
+from agentleague.protocol.messages import MESSAGES, Kind, Message
+
+_ENVELOPE = frozenset(Message.__struct_fields__)
+
+
+def pages() -> dict[str, str]:
+    """Every page by its file name."""
+    return {"messages.md": messages_page(), "errors.md": errors_page()}
+
+
+def messages_page() -> str:
+    """Each message with its method, sender, receiver, answer and fields."""
+    parts: dict[str, inspect.StructType] = {}
+    sections = [_message(name, kind, parts) for name, kind in MESSAGES.items()]
+    described = [_part(part, parts) for part in _all(parts)]
+    envelope = _struct(Message)
+    return _joined(
+        "# Messages",
+        _GENERATED,
+        "A name of a message or of a method is known in upper and lower case. Required is what a "
+        "message is refused without. The rules stand in [protocol.md](../protocol.md).",
+        _table(("message", "method", "aliases", "from", "to", "answer"), map(_row, MESSAGES)),
+        "## Envelope",
+        "Every message has these fields, and `message_type`.",
+        _fields(envelope.fields, parts),
+        *sections,
+        "## Objects inside messages",
+        *described,
+    )
+
+
+def errors_page() -> str:
+    """Each wire error with its numbers, and what to do about it."""
+    rows = (
+        (
+            cls.code,
+            f"`{cls.name}`",
+            _numbers(cls),
+            str(cls.http_status),
+            cls.severity,
+            "yes" if cls.retryable else "no",
+            _sentence(cls),
+            REMEDIES[cls.code],
+        )
+        for cls in wire_errors()
+    )
+    titles = ("code", "name", "number", "HTTP", "severity", "retryable", "meaning", "what to do")
+    return _joined(
+        "# Errors",
+        _GENERATED,
+        "`code` and `name` stand in `error.data`, the number is `error.code`; where a number "
+        "depends on the message that was refused, the others are named behind it.",
+        _table(titles, rows),
+    )
+
+
+_GENERATED = "<!-- Made from the code by `make reference`; do not edit. -->"
+
+
+def _row(name: str) -> Sequence[str]:
+    kind = MESSAGES[name]
+    aliases = ", ".join(f"`{alias}`" for alias in kind.aliases)
+    method = f"`{kind.method}`" if kind.method else ""
+    return _link(name), method, aliases, kind.sender, kind.receiver, _link(kind.answer or "")
+
+
+def _message(name: str, kind: Kind, parts: dict[str, inspect.StructType]) -> str:
+    fields = [field for field in _struct(kind.cls).fields if field.name not in _ENVELOPE]
+    about = _sentence(kind.cls) + (" In none of the documents." if kind.ours else "")
+    return _joined(f"## {name}", about, *([_fields(fields, parts)] if fields else []))
+
+
+def _part(part: inspect.StructType, parts: dict[str, inspect.StructType]) -> str:
+    return _joined(f"### {part.cls.__name__}", _sentence(part.cls), _fields(part.fields, parts))
+
+
+def _all(parts: dict[str, inspect.StructType]) -> Iterator[inspect.StructType]:
+    """The parts named so far, and those that are named while these are described."""
+    told: set[str] = set()
+    while waiting := sorted(parts.keys() - told):
+        told.add(waiting[0])
+        yield parts[waiting[0]]
+
+
+def _fields(fields: Iterable[inspect.Field], parts: dict[str, inspect.StructType]) -> str:
+    rows = ((f"`{field.name}`", _type(field.type, parts), _is_required(field)) for field in fields)
+    return _table(("field", "type", "required"), rows)
+
+
+def _is_required(field: inspect.Field) -> str:
+    if field.required:
+        return "yes"
+    has_default = field.default is not NODEFAULT or field.default_factory is not NODEFAULT
+    return "no; always sent" if has_default else "no"
+
+
+def _type(kind: inspect.Type, parts: dict[str, inspect.StructType]) -> str:
+    """A type in words; an object is linked and noted among the parts."""
+    match kind:
+        case inspect.StructType():
+            parts[kind.cls.__name__] = kind
+            return _link(kind.cls.__name__)
+        case inspect.UnionType():
+            return " or ".join(_type(member, parts) for member in kind.types)
+        case inspect.ListType():
+            return f"list of {_type(kind.item_type, parts)}"
+        case inspect.TupleType():
+            return f"[{', '.join(_type(item, parts) for item in kind.item_types)}]"
+        case inspect.DictType():
+            return f"object of {_type(kind.value_type, parts)}"
+        case inspect.LiteralType():
+            return " or ".join(f'`"{value}"`' for value in kind.values)
+        case _:
+            return _plain(kind)
+
+
+def _plain(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.StrType():
+            return f"text of at most {kind.max_length}"
+        case inspect.IntType() if kind.ge != -(2**31):
+            return f"integer from {kind.ge} to {kind.le}"
+        case _:
+            return _NAMES[type(kind)]
+
+
+_NAMES: dict[type[inspect.Type], str] = {
+    inspect.IntType: "integer",
+    inspect.FloatType: "number",
+    inspect.BoolType: "true or false",
+    inspect.NoneType: "null",
+    inspect.AnyType: "anything",
+}
+
+
+def _struct(cls: type) -> inspect.StructType:
+    kind = inspect.type_info(cls)
+    assert isinstance(kind, inspect.StructType)
+    return kind
+
+
+def _numbers(cls: type[LeagueError]) -> str:
+    others: dict[int, list[str]] = {}
+    for message_type, number in cls.numbers.items():
+        others.setdefault(number, []).append(message_type)
+    told = (f"{number} ({', '.join(names)})" for number, names in others.items())
+    return "; ".join((str(cls.number), *told))
+
+
+def _sentence(cls: type) -> str:
+    return (cls.__doc__ or "").strip().splitlines()[0]
+
+
+def _link(name: str) -> str:
+    return f"[{name}](#{name.lower()})" if name else ""
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+
+def _joined(*blocks: str) -> str:
+    return "\n\n".join(block.rstrip("\n") for block in blocks) + "\n"

@@ -1,0 +1,60 @@
+"""Times as the documents write them: `2025-01-15T10:30:00Z`, always UTC."""
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from agentleague.errors import InvalidTimestamp
+
+# Z or +00:00, up to nine digits of fraction; the separators of the date, of the time or of both
+# may be missing, because agents send 20250115T103000Z and document 004 shows 20250115T10:30:00Z.
+_FORM = re.compile(
+    r"(\d{4})(-?)(\d\d)\2(\d\d)T(\d\d)(:?)(\d\d)\6(\d\d)(?:[.,]\d{1,9})?(?:Z|\+00:?00)", re.ASCII
+)
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> datetime:
+    """The moment a timestamp names, to the second.
+
+    Raises:
+        InvalidTimestamp: it is local time, has no time zone, or is no time at all.
+    """
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise _refused(text, "is not UTC")
+    year, month, day, hour, minute, second = map(int, found.group(1, 3, 4, 5, 7, 8))
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError as error:
+        raise _refused(text, f"is no time ({error})") from None
+
+
+def write(unix_seconds: float) -> str:
+    """A moment in the one form that every document accepts."""
+    whole = unix_seconds // 1  # Not rounded: a second that has not come is not written.
+    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Calendar:
+    """Writes monotonic times as wall-clock text; the wall clock is only ever printed."""
+
+    def __init__(self, wall_offset: float) -> None:
+        self._offset = wall_offset
+        self._second: int | None = None
+        self._text = ""
+
+    def write(self, now: float) -> str:
+        """The wall-clock text of a monotonic time."""
+        second = int(now + self._offset)
+        if second != self._second:
+            self._second, self._text = second, write(second)
+        return self._text
+
+
+def _refused(text: str, why: str) -> InvalidTimestamp:
+    return InvalidTimestamp(
+        f"timestamp {text[:64]!r} {why}; send a form like 2025-01-15T10:30:00Z",
+        field="timestamp",
+        timestamp=text[:64],
+    )

@@ -1,0 +1,45 @@
+"""Tokens: who may speak as whom, derived so that none needs to be stored."""
+
+import hmac
+from hashlib import sha256
+
+MATCH_TOKEN = "mtok_"
+LEAGUE_TOKEN = "tok_"
+
+
+def league_token(secret: bytes, league_id: str, agent_id: str, generation: int) -> str:
+    """The token an agent shows to the manager, and to nobody else."""
+    return f"{LEAGUE_TOKEN}{agent_id}_{_sign(secret, 'token', league_id, agent_id, generation)}"
+
+
+def session(secret: bytes, league_id: str, agent_id: str, generation: int) -> str:
+    """What the manager shows to a referee, so that nobody else can assign matches to it."""
+    return f"ses_{_sign(secret, 'session', league_id, agent_id, generation)[:40]}"
+
+
+def digest(token: str) -> str:
+    """What may be stored and compared in place of a token, whatever the token holds."""
+    return sha256(_bytes(token)).hexdigest()
+
+
+def same(token: str, stored_digest: str) -> bool:
+    """Whether a token is the one whose digest was stored; takes the same time either way."""
+    return hmac.compare_digest(_bytes(digest(token)), _bytes(stored_digest))
+
+
+def channel_key(token: str) -> bytes:
+    """What a player and the manager both know of a league token, and a referee never does."""
+    return sha256(f"channel|{token}".encode()).digest()
+
+
+def match_token(key: bytes, direction: str, *names: str | int) -> str:
+    """The token of one direction (`ref>player`, `player>ref`), league, match, player, epoch."""
+    return MATCH_TOKEN + _sign(key, direction, *names)
+
+
+def _sign(key: bytes, *parts: str | int) -> str:
+    return hmac.new(key, "|".join(map(str, parts)).encode(), sha256).hexdigest()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")

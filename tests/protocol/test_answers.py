@@ -1,0 +1,296 @@
+"""What a peer answered to our own call, judged by its content."""
+
+import json
+
+import pytest
+
+from agentleague.errors import LeagueError, MissingField, NoConnection, PeerRefused, WrongType
+from agentleague.protocol import codec, jsonrpc
+from agentleague.protocol.messages import (
+    ChooseParityCall,
+    ChooseParityResponse,
+    GameError,
+    GameInvitation,
+    GameJoinAck,
+    GameMoveCall,
+    GameMoveResponse,
+    GameOver,
+    GameResult,
+    LeagueCompleted,
+    LeagueQuery,
+    LeagueQueryResponse,
+    LeagueRegisterRequest,
+    LeagueRegisterResponse,
+    LeagueStandingsUpdate,
+    LockRequest,
+    LockResponse,
+    PlayerMeta,
+    RoundAnnouncement,
+    RoundCompleted,
+)
+from rules import rule
+
+INVITE = GameInvitation(match_id="R1M1")
+CALL = ChooseParityCall(match_id="R1M1")
+MOVE = GameMoveCall(match_id="R1M1")
+REGISTER = LeagueRegisterRequest(PlayerMeta("Quokka", "http://127.0.0.1:8177/mcp"))
+LOCK = LockRequest(match_id="R1M1", epoch=1, index=0, moves=[])
+CHOICE = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
+DEEP = b"[" * 5000 + b"]" * 5000
+
+
+def answered(request, body, status=200):
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return codec.read_answer(request, status, body)
+
+
+def rpc(result, **more):
+    return {"jsonrpc": "2.0", "result": result, "id": 1, **more}
+
+
+def as_tool(text):
+    return rpc({"content": [{"type": "text", "text": text}]})
+
+
+@rule("R-FORM-08", "R-FORM-09")
+@pytest.mark.parametrize(
+    "body",
+    [
+        rpc(CHOICE),
+        rpc(CHOICE, error=None),  # an error that is none
+        rpc(CHOICE, id=99),  # another id than ours
+        rpc(CHOICE, id={}),
+        {"result": CHOICE},  # no JSON-RPC around it
+        rpc({"structuredContent": CHOICE, "content": []}),  # a tool's result
+        rpc({"structuredContent": None, "content": [{"text": json.dumps(CHOICE)}]}),
+        as_tool(json.dumps(CHOICE)),
+        rpc({**CHOICE, "content": "x", "structuredContent": 7}),  # not a tool's, after all
+        rpc({**CHOICE, "content": []}),
+        rpc({**CHOICE, "content": [7]}),
+        rpc({**CHOICE, "content": [{"text": 7}]}),
+        {"jsonrpc": "2.0", "method": "CHOOSE_PARITY_RESPONSE", "params": CHOICE, "id": 1},
+        CHOICE,  # bare
+        {**CHOICE, "result": 7, "error": 7},  # bare, with fields that are called so
+    ],
+)
+def test_a_move_is_found_wherever_it_stands(body):
+    assert answered(CALL, body) == ChooseParityResponse("odd", match_id="R1M1")
+
+
+@rule("R-FORM-09")
+@pytest.mark.parametrize(
+    "noted",
+    [
+        {"sender": 7, "timestamp": [], "auth_token": {}, "conversation_id": None},  # any types
+        {"protocol": 2, "player_id": 7, "message_type": "HELLO"},
+        {"timestamp": "yesterday", "protocol": "league.v9", "sender": "x" * 5000},  # any values
+    ],
+)
+def test_the_envelope_of_an_answer_is_never_required_nor_judged(noted):
+    assert answered(CALL, rpc({"parity_choice": "odd", **noted})).parity_choice == "odd"
+    assert answered(INVITE, rpc({"accept": True, **noted})).accept is True
+    assert answered(MOVE, rpc({"move": 4, **noted})).move == 4
+
+
+@rule("R-FORM-09")
+@pytest.mark.parametrize(
+    ("content", "accept"),
+    [
+        ({"accept": True}, True),
+        ({"accept": False}, False),
+        ({"accepted": True}, True),
+        ({"accepted": False}, False),
+        ({"accept": False, "accepted": True}, False),  # the documents' word counts
+        ({"message_type": "GAME_JOIN_ACK"}, True),
+        ({"message_type": "GAME_JOIN_ACK", "accept": False}, False),
+        ({"status": "ACK"}, True),
+        ({"status": "ACK", "accepted": False}, False),
+    ],
+)
+def test_a_join_is_known_by_any_of_its_signs(content, accept):
+    assert answered(INVITE, rpc(content)) == GameJoinAck(accept=accept)
+    assert answered(INVITE, {**content, "match_id": "R9M9"}).match_id == "R9M9"
+
+
+@rule("R-FORM-09", "R-MSG-06")
+@pytest.mark.parametrize(
+    ("request_", "content", "message"),
+    [
+        (CALL, {"parity_choice": "Even"}, ChooseParityResponse("Even")),  # the game judges it
+        (CALL, {"parity_choice": None}, ChooseParityResponse(None)),
+        (CALL, {"choice": "odd"}, ChooseParityResponse("odd")),
+        (CALL, {"choice": "odd", "parity_choice": "even"}, ChooseParityResponse("even")),
+        (CALL, {"parity_choice": "odd", "match_id": 7}, ChooseParityResponse("odd")),
+        (MOVE, {"move": [1, 2]}, GameMoveResponse([1, 2])),
+        (MOVE, {"move": None}, GameMoveResponse(None)),
+        (MOVE, {"choice": 4}, GameMoveResponse(4)),
+        (MOVE, {"choice": 4, "move": 5}, GameMoveResponse(5)),
+    ],
+)
+def test_a_move_is_known_by_any_of_its_names(request_, content, message):
+    assert answered(request_, rpc(content)) == message
+
+
+@rule("R-FORM-09", "R-MSG-04")
+@pytest.mark.parametrize(
+    ("request_", "body", "field"),
+    [
+        (INVITE, {"status": "ok"}, "accept"),  # success that is none
+        (INVITE, rpc({}), "accept"),
+        (INVITE, {}, "accept"),
+        (INVITE, b'{"result":{"x":1e999}}', "accept"),  # beside a number that nobody holds
+        (CALL, rpc({"status": "ACKNOWLEDGED"}), "parity_choice"),
+        (CALL, rpc({"move": "odd"}), "parity_choice"),  # of another game
+        (MOVE, rpc({"parity_choice": 1}), "move"),
+        (REGISTER, rpc({}), "status"),
+        (LOCK, rpc({"match_id": "R1M1"}), "index"),
+    ],
+)
+def test_an_answer_without_content_is_a_missing_field(request_, body, field):
+    with pytest.raises(MissingField) as caught:
+        answered(request_, body)
+
+    assert (caught.value.context["field"], caught.value.context["kind"]) == (field, "missing")
+
+
+@rule("R-MSG-05")
+@pytest.mark.parametrize(
+    ("request_", "body", "field"),
+    [
+        (INVITE, rpc({"accept": "yes"}), "accept"),
+        (INVITE, rpc({"accept": 1}), "accept"),
+        (INVITE, rpc({"accept": None}), "accept"),
+        (INVITE, rpc("ok"), ""),  # the result is no object at all
+        (CALL, rpc(None), ""),
+        (CALL, rpc([CHOICE]), ""),
+        (REGISTER, rpc("ACCEPTED"), ""),
+        (REGISTER, rpc({"status": "MAYBE"}), "status"),
+        (REGISTER, rpc({"status": "ACCEPTED", "player_id": 7}), "player_id"),
+        (REGISTER, rpc({"status": "ACCEPTED", "message_type": "GAME_OVER"}), "message_type"),
+        (CALL, b'{"result":{"parity_choice":1e999}}', "parity_choice"),  # no number holds it
+    ],
+)
+def test_content_of_another_type_is_refused_by_name(request_, body, field):
+    with pytest.raises(WrongType) as caught:
+        answered(request_, body)
+
+    assert (caught.value.context["field"], caught.value.context["kind"]) == (field, "type")
+
+
+@rule("R-FORM-08")
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (REGISTER, LeagueRegisterResponse("ACCEPTED", player_id="P01", auth_token="tok_1")),
+        (REGISTER, LeagueRegisterResponse("REJECTED", reason="Too late")),
+        (LeagueQuery("GET_STANDINGS"), LeagueQueryResponse(data={"standings": []})),
+        (LOCK, LockResponse(match_id="R1M1", index=0, value=4)),
+    ],
+)
+def test_any_other_answer_is_decoded_into_its_class(request_, message):
+    fields = json.loads(codec.encode(message))
+
+    assert answered(request_, rpc(fields)) == message
+    assert answered(request_, fields) == message  # bare
+    odd = {**fields, "timestamp": 7, "sender": None, "protocol": [], "conversation_id": {}}
+    assert answered(request_, rpc(odd)) == message
+
+
+@rule("R-FORM-10")
+@pytest.mark.parametrize("request_", [INVITE, CALL, MOVE, REGISTER, LOCK])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html><body>502</body></html>",
+        b"ok",
+        b"[]",  # a batch
+        b'["ok"]',
+        b"null",
+        b"7",
+        b'{"result":',  # cut short
+        b'{"result":{"x":"\xff"},"x":"\xff"',
+        b'{"result":{"match_id":"\xff"}}',  # no UTF-8
+        b'{"result":{"accept":"\xff","status":"\xff"}}',
+        b'{"accept":"\\ud800"}',
+        as_tool("It is odd, I think."),  # a text that is no JSON
+        as_tool(""),
+        DEEP,
+        b'{"result":' + DEEP + b"}",  # RecursionError must not escape
+        b'{"result":{"x":' + DEEP + b"}}",
+        b'{"x":' + DEEP + b"}",
+        b'{"error":' + DEEP + b"}",
+        as_tool('{"x":' + DEEP.decode() + "}"),
+    ],
+)
+def test_an_answer_that_is_no_json_object_is_no_answer(request_, body):
+    with pytest.raises(NoConnection) as caught:
+        answered(request_, body, status=502)
+
+    assert caught.value.context["status"] == 502
+    assert len(str(caught.value)) <= 500
+
+
+@rule("R-FORM-11")
+@pytest.mark.parametrize(
+    ("body", "number", "code", "data"),
+    [
+        ({"jsonrpc": "2.0", "error": {"code": 4001, "message": "no"}, "id": 1}, 4001, None, {}),
+        ({"error": {"code": 1, "data": {"error_code": "E012"}}}, 1, "E012", {"error_code": "E012"}),
+        ({"error": {"code": -32601, "message": "x" * 9999, "data": "y"}}, -32601, None, {}),
+        ({"error": "no such thing"}, None, None, {}),  # a text for an error
+        ({"error": ["a", 1]}, None, None, {}),
+        ({"error": {}}, None, None, {}),
+        ({"error": 0}, None, None, {}),
+        ({"error": {"message": None}}, None, None, {}),
+        (rpc(CHOICE, error={"code": 7}), 7, None, {}),  # both: the error counts
+    ],
+)
+def test_a_json_rpc_error_is_the_peers_refusal(body, number, code, data):
+    with pytest.raises(PeerRefused) as caught:
+        answered(CALL, body, status=500)
+
+    assert caught.value.context == {"number": number, "code": code, "data": data}
+    assert len(str(caught.value)) < 300
+
+
+@rule("R-FORM-11")
+@pytest.mark.parametrize("request_", [INVITE, CALL, REGISTER])
+@pytest.mark.parametrize("wrap", [rpc, lambda message: message])
+def test_an_error_message_in_place_of_an_answer_is_a_refusal_too(request_, wrap):
+    message = {"message_type": "LEAGUE_ERROR", "error_code": "E012", "error_description": "no"}
+
+    with pytest.raises(PeerRefused) as caught:
+        answered(request_, wrap(message))
+
+    assert caught.value.context == {"number": None, "code": "E012", "data": message}
+
+
+@rule("R-FORM-12")
+@pytest.mark.parametrize(
+    "notification",
+    [
+        RoundAnnouncement(),
+        LeagueStandingsUpdate(),
+        RoundCompleted(),
+        LeagueCompleted(),
+        GameOver(game_result=GameResult("DRAW")),
+        GameError(),
+    ],
+)
+@pytest.mark.parametrize("body", [b"", b"<html>", b"{}", DEEP, b'{"error":{"code":-32601}}'])
+def test_any_answer_acknowledges_a_notification(notification, body):
+    assert answered(notification, body, status=500) is None
+
+
+def test_nothing_but_our_own_errors_is_raised_for_an_answer_with_a_number_out_of_range():
+    for body in (b'{"error":1e999}', b'{"jsonrpc":1e999,"result":{}}'):
+        with pytest.raises(LeagueError):
+            answered(CALL, body)
+
+
+@rule("R-FORM-08")
+def test_a_result_that_cannot_be_read_as_a_tools_is_handed_on_as_it_is():
+    result = b'{"content":"\xff"}'
+
+    assert bytes(jsonrpc.read_response(b'{"result":' + result + b"}")) == result

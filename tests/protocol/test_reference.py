@@ -1,0 +1,68 @@
+"""The reference pages say what the code does, and the files on disk are current."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agentleague.errors import wire_errors
+from agentleague.protocol import reference
+from agentleague.protocol.messages import MESSAGES
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reference"
+PAGES = reference.pages()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_on_disk_is_current(name):
+    on_disk = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
+
+    assert on_disk == PAGES[name], f"docs/reference/{name} is out of date: run `make reference`"
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_every_message_is_described_with_its_fields(name):
+    section = PAGES["messages.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
+    envelope = {"protocol", "sender", "timestamp", "conversation_id", "auth_token"}
+
+    described = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+
+    assert described == set(MESSAGES[name].cls.__struct_fields__) - envelope
+
+
+def test_every_link_leads_somewhere():
+    page = PAGES["messages.md"]
+    titles = {title.lower() for title in re.findall(r"^##+ (\w+)$", page, re.MULTILINE)}
+
+    assert set(re.findall(r"\]\(#(\w+)\)", page)) <= titles
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "| [GAME_INVITATION](#game_invitation) | `handle_game_invitation` |  | referee | player "
+        "| [GAME_JOIN_ACK](#game_join_ack) |",
+        "| `winner` | text of at most 64 or null | yes |",
+        "| `max_concurrent_matches` | integer from 1 to 1000 | no; always sent |",
+        "| `moves` | list of [integer, text of at most 64, anything] | no; always sent |",
+        '| `status` | `"DRAW"` or `"TECHNICAL_LOSS"` or `"WIN"` | yes |',
+        "| `game_options` | object of anything | no; always sent |",
+        "| `matches` | list of [RoundMatch](#roundmatch) | no; always sent |",
+        "| `retryable` | true or false | no; always sent |",
+        "| `auth_token` | text of at most 256 | no |",
+    ],
+)
+def test_a_field_is_told_in_words(line):
+    assert line in PAGES["messages.md"].splitlines()
+
+
+@pytest.mark.parametrize("cls", [*wire_errors()])
+def test_every_error_is_described(cls):
+    line = next(x for x in PAGES["errors.md"].splitlines() if x.startswith(f"| {cls.code} |"))
+
+    assert f"`{cls.name}`" in line
+    assert f"| {cls.number}" in line
+
+
+def test_a_number_that_depends_on_the_message_is_told():
+    assert "| 2001; 1001 (REFEREE_REGISTER_REQUEST) |" in PAGES["errors.md"]
