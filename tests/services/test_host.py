@@ -44,7 +44,8 @@ class SlowDisk:
 
     def append(self, league_id, after, events, done):
         assert after == self.seq
-        heads = [Head(after + n, bytes([after + n]) * 32) for n in range(1, len(events) + 1)]
+        seqs = range(after + 1, after + len(events) + 1)
+        heads = [Head(seq, bytes([seq % 256]) * 32) for seq in seqs]
         self.seq += len(events)
         self.waiting.append((done, heads))
 
@@ -199,6 +200,21 @@ def test_a_bug_in_a_role_is_answered_as_our_fault_and_the_next_request_is_served
     assert "a bug" in caplog.text
     assert heard[1] is QUERY
     assert isinstance(role.told[-1], Asked)
+
+
+def test_requests_are_refused_while_the_disk_is_far_behind():
+    disk, heard = SlowDisk(), []
+    host, role, wire, _ = hosted([record()] * 9_001, disk=disk)
+    host.start(0.0)
+    told = len(role.told)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    disk.commit()
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert (heard[0].code, heard[0].http_status, heard[0].retryable) == ("E053", 503, True)
+    assert len(heard) == 1
+    assert len(role.told) == told + 1
 
 
 def test_a_storage_error_ends_the_work_and_releases_nothing():

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -24,7 +25,11 @@ def say(sentence: str) -> None:
 
 
 async def until_stopped(agent: Running, *, ends: bool) -> bool:
-    """Serve until the agent's work is done (if it `ends`) or somebody stops it; whether it is."""
+    """Serve until the agent's work is done (if it `ends`) or somebody stops it; whether it is.
+
+    Raises:
+        LeagueError: the agent cannot go on, or the manager refused it.
+    """
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[None] = loop.create_future()
 
@@ -37,9 +42,11 @@ async def until_stopped(agent: Running, *, ends: bool) -> bool:
             loop.add_signal_handler(number, stop)
         except NotImplementedError:  # Windows: Ctrl-C raises KeyboardInterrupt instead.
             break
-    waits = [stopped, agent.ended] if ends else [stopped]
+    waits: list[asyncio.Future[Any]] = [stopped, agent.failed, *([agent.ended] if ends else [])]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     await agent.stop()
+    if agent.failed.done():
+        raise agent.failed.result()
     if agent.registered.done():
         agent.registered.result()
     return agent.ended.done()

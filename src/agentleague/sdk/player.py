@@ -38,7 +38,10 @@ class Player:
             raise LeagueError(
                 'say what the player plays: @player.plays("even_odd") above a function'
             )
-        run(self._play(manager, port))
+        try:
+            run(self._play(manager, port))
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None  # Ctrl-C is no error of the author's.
 
     async def _play(self, manager: str, port: int) -> None:
         agent = await open_player(

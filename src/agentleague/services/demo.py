@@ -104,11 +104,13 @@ async def play(
 
 
 async def _watch(manager: Running, league: League, on_progress: Callable[[League], None]) -> None:
-    while not manager.ended.done():
+    waits: list[asyncio.Future[Any]] = [manager.ended, manager.failed]
+    while not any(wait.done() for wait in waits):
         on_progress(league)
-        await asyncio.wait([manager.ended], timeout=0.05)
+        await asyncio.wait(waits, timeout=0.05, return_when=asyncio.FIRST_COMPLETED)
     on_progress(league)
-    manager.ended.result()
+    if manager.failed.done():
+        raise manager.failed.result()
 
 
 def _casts(
@@ -200,7 +202,9 @@ class RemoteCrew:
         try:
             said = await asyncio.to_thread(self._pipe.recv)
         except EOFError:
-            raise LeagueError("a process with agents died; run with -v to see why") from None
+            raise LeagueError(
+                "a process with agents died; what it said last stands above"
+            ) from None
         if isinstance(said, Exception):
             raise said
         return said

@@ -38,6 +38,7 @@ from agentleague.roles.stimuli import (
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]
+WAITING_MAX = 9_000  # events on their way to disk; the journal itself takes 10,000
 
 
 class Ledger(NamedTuple):
@@ -155,6 +156,9 @@ class Host:
     def _on_ask(
         self, message: Message, caller: Caller, reply: Callable[[Message | LeagueError], None]
     ) -> None:
+        if self._decided - self._committed > WAITING_MAX:
+            reply(StorageError("the disk is behind; send the same message again later"))
+            return
         self._asked += 1
         number = self._asked
         self._replies[number] = reply

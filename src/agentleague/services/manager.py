@@ -3,7 +3,7 @@
 It decides by what its League holds, records each decision, and only then acts on it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -92,6 +92,7 @@ class Manager:
         self._unheard: set[str] = set()  # players whose answer to the announcement is awaited
         self._absent: set[str] = set()  # players who let a message run out; not waited for
         self._workload = Workload()
+        self._channels: dict[str, bytes] = {}  # player -> what its match tokens are made from
         self._table_at = float("-inf")  # when the table was last sent
         self._table_timer = False
         self._over = False
@@ -290,7 +291,7 @@ class Manager:
 
     def _assigned(self, matches: Sequence[str]) -> list[RoundMatch]:
         files = [self.league.matches[match_id] for match_id in matches]
-        return [self._bulletins.assigned(file, self._tokens(file.players)) for file in files]
+        return [self._bulletins.assigned(file, self._channel) for file in files]
 
     def _table_changed(self) -> None:
         if not self._table_timer and self.league.open_matches:
@@ -370,9 +371,12 @@ class Manager:
     def _everybody(self) -> list[str]:
         return [*self.league.roster.players, *self.league.roster.referees]
 
-    def _tokens(self, players: Sequence[str]) -> Mapping[str, str]:
-        secret, league_id = self._secrets.token_secret, self.league.rules.league_id
-        return {id_: tokens.league_token(secret, league_id, id_, 1) for id_ in players}
+    def _channel(self, player_id: str) -> bytes:
+        if player_id not in self._channels:
+            secret, league_id = self._secrets.token_secret, self.league.rules.league_id
+            token = tokens.league_token(secret, league_id, player_id, 1)
+            self._channels[player_id] = tokens.channel_key(token)
+        return self._channels[player_id]
 
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
         Started: _started,

@@ -1,6 +1,7 @@
 """The composition roots: the only place where roles meet sockets, files and the system's clock."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,8 +60,11 @@ class Running:
         self.host, self.transport, self.url = host, transport, url
         self.closing: list[Callable[[], Any]] = []
         self.ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         self.registered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        host.on_end, host.on_failure, host.on_step = self._on_end, self._on_failure, self._look
+        host.on_end, host.on_failure = self._on_end, self._on_failure
+        if not isinstance(host.role, Manager):
+            host.on_step = self._look
 
     async def stop(self) -> None:
         """Let answers in flight go out, close everything."""
@@ -84,8 +88,8 @@ class Running:
             )
 
     def _on_failure(self, error: BaseException) -> None:
-        if not self.ended.done():
-            self.ended.set_exception(error)
+        if not self.failed.done():
+            self.failed.set_result(error)
 
 
 async def open_manager(
@@ -150,6 +154,8 @@ async def open_player(
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Run until done, on the fastest loop there is."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)  # Most of what is made here is freed without its help.
     try:
         import uvloop
     except ImportError:

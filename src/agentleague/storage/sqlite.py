@@ -14,7 +14,6 @@ one writer; its first line is the writer's pid. Readers need no lock.
 import logging
 import os
 import sqlite3
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -27,6 +26,7 @@ from agentleague.errors import Claimed, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
+from agentleague.storage.lock import hold, release
 
 Done = Callable[[Sequence[Head] | StorageError], None]
 
@@ -155,16 +155,16 @@ class SqliteJournal:
         if self._connection is not None and self._lock is not None:
             self._thread.join()
             self._connection.close()
-            _unlock(self._lock)
+            release(self._lock)
             self._lock = None
 
     def _start(self) -> sqlite3.Connection:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = _lock(self._directory)
+        lock = hold(self._directory)
         try:
             connection = _prepare(self._directory)
         except BaseException:
-            _unlock(lock)
+            release(lock)
             raise
         self._lock, self._connection = lock, connection
         self._thread.start()
@@ -360,41 +360,3 @@ def _head_at(connection: sqlite3.Connection, league_id: str, seq: int) -> Head:
     if not found or not isinstance(found[0], bytes):
         raise chain.damaged(league_id, seq)
     return Head(seq, found[0])
-
-
-def _lock(directory: Path) -> int:
-    path = directory / "manager.lock"
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        _set_lock(descriptor, True)
-    except OSError as error:
-        os.close(descriptor)
-        if not isinstance(error, BlockingIOError | PermissionError):
-            raise
-        pid = (path.read_text().split() or ["unknown"])[0]
-        raise Claimed(
-            f"another manager (pid {pid}) writes to {directory}; stop it first or use another --dir"
-        ) from None
-    os.ftruncate(descriptor, 0)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
-    return descriptor
-
-
-def _unlock(descriptor: int) -> None:
-    _set_lock(descriptor, False)
-    os.close(descriptor)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _set_lock(descriptor: int, held: bool) -> None:
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # Nobody may read a locked byte: not the pid.
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK if held else msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _set_lock(descriptor: int, held: bool) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if held else fcntl.LOCK_UN)
