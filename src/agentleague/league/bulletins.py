@@ -4,7 +4,7 @@ A message is at most 10 KB (document 004 section 14.1). When all rows do not fit
 and those nearest to it stay, and the message says so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from agentleague.protocol.messages import (
     RoundSummary,
     Seated,
 )
-from agentleague.protocol.tokens import channel_key, match_token
+from agentleague.protocol.tokens import match_token
 
 SENDER = "league_manager"
 encode = msgspec.json.Encoder().encode
@@ -68,9 +68,9 @@ class Bulletins:
             rules=league.rules.rules,
         )
 
-    def assigned(self, file: MatchFile, tokens: Mapping[str, str]) -> RoundMatch:
-        """One match as its referee needs to know it."""
-        seats = [self._seated(file, player_id, tokens[player_id]) for player_id in file.players]
+    def assigned(self, file: MatchFile, channel: Callable[[str], bytes]) -> RoundMatch:
+        """One match as its referee needs to know it; `channel` gives a player's channel key."""
+        seats = [self._seated(file, player_id, channel(player_id)) for player_id in file.players]
         return msgspec.structs.replace(
             self._match(file),
             draw_commitment=file.commitment,
@@ -147,7 +147,7 @@ class Bulletins:
             league.roster.referees[file.referee_id].endpoint,
         )
 
-    def _seated(self, file: MatchFile, player_id: str, token: str) -> Seated:
+    def _seated(self, file: MatchFile, player_id: str, channel: bytes) -> Seated:
         league = self._league
         member, row = league.roster.players[player_id], league.table.row(player_id)
         names = (league.rules.league_id, file.match_id, player_id, file.epoch)
@@ -156,7 +156,7 @@ class Bulletins:
             member.endpoint,
             member.display_name,
             PlayerRecord(row.wins, row.losses, row.draws, row.points),
-            match_token(channel_key(token), "ref>player", *names),
+            match_token(channel, "ref>player", *names),
         )
 
     def _of_round(self, round_id: int) -> list[MatchFile]:
@@ -172,29 +172,19 @@ class Rows:
         self, rows: Sequence[bytes], index: Mapping[str, int], own: Sequence[bytes] | None = None
     ) -> None:
         self.rows, self._index, self._own = rows, index, own
-        self._size = sum(map(len, rows)) + len(rows) + 1
+        longest = max(map(len, own or rows), default=0) + 1
+        fits = sum(map(len, rows)) + len(rows) + longest <= ROWS_BYTES
+        self._window = len(rows) if fits else ROWS_BYTES // longest
 
     def fit(self, agent_id: str | None) -> tuple[bytes, bool]:
         """All rows, or as many as fit around this agent's own; and whether some are missing."""
         own = self._index.get(agent_id or "")
-        low, high = 0, len(self.rows)
-        if self._size > ROWS_BYTES:
-            low, high = self._around(own or 0)
-        chosen = list(self.rows[low:high])
+        low = (own or 0) - self._window // 2
+        low = max(0, min(low, len(self.rows) - self._window))
+        chosen = list(self.rows[low : low + self._window])
         if own is not None and self._own:
             chosen[own - low] = self._own[own]
-        return b"[" + b",".join(chosen) + b"]", high - low < len(self.rows)
-
-    def _around(self, own: int) -> tuple[int, int]:
-        """Widen from the own row, on both sides in turn, as long as the rows fit."""
-        low, high, size = own, own + 1, len(self.rows[own])
-        while low > 0 or high < len(self.rows):
-            upwards = low > 0 and (own - low < high - own or high == len(self.rows))
-            size += len(self.rows[low - 1 if upwards else high]) + 1
-            if size > ROWS_BYTES:
-                break
-            low, high = (low - 1, high) if upwards else (low, high + 1)
-        return low, high
+        return b"[" + b",".join(chosen) + b"]", len(chosen) < len(self.rows)
 
 
 def _fitted(field: str, rows: Rows, agent_id: str | None) -> dict[str, Any]:

@@ -7,6 +7,8 @@ report changes nothing; a repeated one gets the first one's answer.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from agentleague.errors import (
     DuplicateReport,
     LeagueError,
@@ -44,6 +46,7 @@ class Court:
 
     def __init__(self, league: League, game: Game, draw_secret: bytes) -> None:
         self._league, self._game, self._secret = league, game, draw_secret
+        self._seeds: dict[str, bytes] = {}  # of matches that are not decided yet
 
     def commitment(self, match_id: str) -> str:
         """What the draws of a match are sealed with."""
@@ -57,7 +60,7 @@ class Court:
             return self._stranger(file, referee_id, request.match_id)
         if request.epoch != file.epoch:
             return Ruling((), _old_epoch(file))
-        if file.decided or request.index < len(file.locks):
+        if file.decided or 0 <= request.index < len(file.locks):
             return Ruling((), self._standing(file, request.index), file.decided is not None)
         try:
             event = self._decide(file, request)
@@ -72,9 +75,12 @@ class Court:
         file = self._league.matches.get(report.match_id)
         if file is None or file.referee_id != referee_id:
             return self._stranger(file, referee_id, report.match_id)
+        agrees = file.decided is not None and _agrees(report, file.decided.result)
+        if not agrees and report.epoch not in (UNSET, file.epoch):
+            return Ruling((), _old_epoch(file))
         if file.decided is None:
             return self._unlocked(file, referee_id, report)
-        if not _agrees(report, file.decided.result):
+        if not agrees:
             return self._contradiction(file, referee_id)
         ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
         if file.closed:
@@ -107,12 +113,12 @@ class Court:
         if verdict.result is None:
             assert verdict.value is not None
             return MatchLocked(*names, verdict.value)
-        seed = self._seed(file.match_id).hex()
+        seed = self._seeds.pop(file.match_id).hex()
         return MatchDecided(*names, request.forfeits, verdict.result, seed)
 
     def _standing(self, file: MatchFile, index: int) -> LockResponse | LeagueError:
         """The first lock's answer, whatever the moves of the second."""
-        if index < len(file.locks):
+        if 0 <= index < len(file.locks):
             return _drawn(file.locks[index])
         assert file.decided
         return self._result(file, file.decided)
@@ -171,7 +177,10 @@ class Court:
         )
 
     def _seed(self, match_id: str) -> bytes:
-        return draws.seed_of(self._secret, self._league.rules.league_id, match_id)
+        if match_id not in self._seeds:
+            league_id = self._league.rules.league_id
+            self._seeds[match_id] = draws.seed_of(self._secret, league_id, match_id)
+        return self._seeds[match_id]
 
 
 def _drawn(event: MatchLocked) -> LockResponse:

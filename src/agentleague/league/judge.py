@@ -62,7 +62,8 @@ def judge(case: Case, moves: Moves, forfeits: Forfeits) -> Verdict:
         drawn = bounds is not None
     outcome = case.game.outcome(state)
     if forfeits:
-        return Verdict(index + 1, None, _technical(case, moves, forfeits))
+        result = _technical(case, moves, forfeits, is_over=outcome is not None)
+        return Verdict(index + 1, None, result)
     if outcome:
         last = index if drawn else index + 1
         return Verdict(last, value, _result(case, outcome, moves))
@@ -72,14 +73,17 @@ def judge(case: Case, moves: Moves, forfeits: Forfeits) -> Verdict:
 
 
 def _turns(case: Case, moves: Moves) -> list[dict[str, Any]]:
-    seat_of = dict(zip(case.players, case.game.seats, strict=True))
+    """The moves turn by turn; in seat order, since the number drawn depends on their order."""
     turns: list[dict[str, Any]] = []
+    before = (-1, 1)  # turn and place of the move before
     for turn, player_id, move in moves:
+        place = case.players.index(player_id) if player_id in case.players else -1
+        if place < 0 or not before < (turn, place) or turn > len(turns):
+            raise _wrong(f"[{turn}, {player_id!r}] is out of order or not of this match")
         if turn == len(turns):
             turns.append({})
-        if turn != len(turns) - 1 or player_id not in seat_of or seat_of[player_id] in turns[-1]:
-            raise _wrong(f"[{turn}, {player_id!r}] is out of order or not of this match")
-        turns[-1][seat_of[player_id]] = move
+        turns[-1][case.game.seats[place]] = move
+        before = (turn, place)
     return turns
 
 
@@ -108,11 +112,13 @@ def _result(case: Case, outcome: Outcome, moves: Moves) -> GameResult:
         outcome.details.get("drawn_number"),
         outcome.details.get("number_parity"),
         choices(case.players, moves),
-        reason,
+        reason[:500],
     )
 
 
-def _technical(case: Case, moves: Moves, forfeits: Forfeits) -> GameResult:
+def _technical(case: Case, moves: Moves, forfeits: Forfeits, *, is_over: bool) -> GameResult:
+    if is_over:
+        raise _wrong("nobody can forfeit a game that is over")
     losers = [player_id for player_id, _ in forfeits]
     if not set(losers) <= set(case.players) or len(set(losers)) < len(losers):
         raise _wrong(f"forfeits name {losers}, not players of this match once each")

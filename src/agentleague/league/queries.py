@@ -1,6 +1,7 @@
 """Answers to LEAGUE_QUERY: the same keys in `data` and beside it, as the documents differ."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from agentleague.league.league import League, MatchFile, Phase
 # An answer is at most 10 KB and says everything twice, in `data` and beside it.
 ROWS_A_PAGE = 25
 MATCHES_A_PAGE = 16
+ROWS_BYTES = 4_700  # names of 50 characters can be 200 bytes long
 OPEN_TO_ALL = frozenset({"GET_STANDINGS", "GET_SCHEDULE", "GET_STATUS"})
 
 
@@ -33,7 +35,7 @@ def answer(
 def _standings(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
     rows = league.table.rows()
     return {
-        "standings": [msgspec.to_builtins(row) for row in _page(rows, params)],
+        "standings": _fitting(_page(rows, params)),
         "current_round": league.round_id,
         "total": len(rows),
     }
@@ -123,9 +125,9 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> dic
 
 def _player(league: League, params: Mapping[str, Any], asker: str | None) -> str:
     player_id = params.get("player_id", asker)
-    if player_id not in league.roster.players:
+    if not isinstance(player_id, str) or player_id not in league.roster.players:
         raise NotRegistered(f"Player ID {str(player_id)[:64]} not found in registry")
-    return str(player_id)
+    return player_id
 
 
 def _page(
@@ -134,8 +136,16 @@ def _page(
     offset, limit = params.get("offset", 0), params.get("limit", at_most)
     for field, value in (("offset", offset), ("limit", limit)):
         if type(value) is not int or value < 0:
-            raise WrongType(f"query_params.{field} must be an integer from 0", field=field)
+            path = f"query_params.{field}"
+            raise WrongType(f"{path} must be an integer from 0", field=path)
     return rows[offset : offset + min(limit, at_most)]
+
+
+def _fitting(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """As many of the rows as fit; the next page begins behind them."""
+    sizes = accumulate(len(msgspec.json.encode(row)) + 1 for row in rows)
+    fits = sum(size <= ROWS_BYTES for size in sizes)
+    return [msgspec.to_builtins(row) for row in rows[:fits]]
 
 
 QUERIES: dict[str, Callable[[League, Mapping[str, Any], str | None], dict[str, Any]]] = {

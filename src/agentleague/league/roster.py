@@ -70,11 +70,13 @@ class Roster:
 
     def effective_name(self, wanted: str, player_id: str) -> str:
         """The name as it is shown: cleaned, at most 50 characters, and unlike any other's."""
-        name = clean_name(wanted) or player_id
-        if _folded(name) in self._names:
-            suffix = f" ({player_id})"
-            name = name[: NAME_MAX - len(suffix)].rstrip() + suffix
-        return name
+        name = free = clean_name(wanted) or player_id
+        tries = 0
+        while _folded(free) in self._names:
+            tries += 1
+            suffix = f" ({player_id}-{tries})" if tries > 1 else f" ({player_id})"
+            free = name[: NAME_MAX - len(suffix)].rstrip() + suffix
+        return free
 
 
 def clean_name(wanted: str) -> str:

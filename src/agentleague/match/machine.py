@@ -22,6 +22,7 @@ from agentleague.errors import (
     IllegalMove,
     LeagueError,
     MatchMismatch,
+    MissingField,
     NoAnswer,
     PeerRefused,
     PeerUnavailable,
@@ -40,6 +41,7 @@ from agentleague.roles.effects import Address, Call, Effect, WakeAt
 
 MOVE_BYTES_MAX = 1024
 AGAIN_SECONDS = 1.0  # between two tries to reach the manager
+MANAGER = -1  # in the place of a seat: it is the manager's answer that is awaited
 
 
 class Phase(StrEnum):
@@ -100,15 +102,18 @@ class Match:
         error: LeagueError | None,
         now: float,
     ) -> list[Effect]:
-        """A call came back; a late one changes nothing."""
+        """A call came back; one that nobody waits for (late, repeated) changes nothing."""
         _, step, seat, turn = key
         handler = self._HANDLERS.get((self.phase, step))
-        if handler is None or turn != self._turn:
+        if handler is None or turn != self._turn or seat not in self._awaited:
             return []
+        self._awaited.discard(seat)
         return handler(self, seat, message, error, now)
 
     def woken(self, now: float) -> list[Effect]:
         """Try the manager again."""
+        if self._awaited:
+            return []
         if self.phase is Phase.LOCKING:
             return self._lock(now)
         return self._report(now) if self.phase is Phase.REPORTING else []
@@ -120,7 +125,6 @@ class Match:
             answer = self._readable(message, error)
         except LeagueError as failure:
             return self._fail(seat, "join", failure, now) + self._when_all_joined(now)
-        self._awaited.discard(seat)
         if not (isinstance(answer, GameJoinAck) and answer.accept):
             self._failures[seat] = "declined the invitation"
         return self._when_all_joined(now)
@@ -151,7 +155,6 @@ class Match:
             self._check(seat, move)
         except LeagueError as failure:
             return self._fail(seat, "move", failure, now) + self._when_all_moved(now)
-        self._awaited.discard(seat)
         self._answers[seat] = move
         return self._when_all_moved(now)
 
@@ -189,6 +192,8 @@ class Match:
         if message.result is not UNSET:
             self._locked = message
             return self._tell(now)
+        if message.value is None or self._failures or not self._game.chance(self._state):
+            return self._again(error, now)  # Neither the result nor a number that was wanted.
         self._locks += 1
         self._play(message.value)
         return self._ask_for_moves(now)
@@ -207,9 +212,6 @@ class Match:
     def _on_told(
         self, seat: int, message: Message | None, error: LeagueError | None, now: float
     ) -> list[Effect]:
-        if seat not in self._awaited:
-            return []
-        self._awaited.discard(seat)
         return [] if self._awaited else self._report(now)
 
     def _report(self, now: float) -> list[Effect]:
@@ -234,7 +236,6 @@ class Match:
         return [WakeAt((self.match_id, "again"), now + AGAIN_SECONDS)]
 
     def _fail(self, seat: int, step: str, error: LeagueError, now: float) -> list[Effect]:
-        self._awaited.discard(seat)
         self._failures[seat] = _cause(error)
         if isinstance(error, PeerUnavailable):
             self._silent.add(seat)
@@ -243,6 +244,8 @@ class Match:
 
     def _readable(self, message: Message | None, error: LeagueError | None) -> Message:
         """The answer itself. Raises what was wrong with it."""
+        if isinstance(error, PeerRefused):  # It is there and answers: that is not silence.
+            raise MissingField(str(error))
         if message is None:
             raise error or NoAnswer("there was no answer")
         told = getattr(message, "match_id", "")
@@ -255,7 +258,8 @@ class Match:
 
     def _ask_manager(self, step: str, message: Message, now: float) -> Call:
         until = now + self._rules.reply_seconds
-        return Call((self.match_id, step, -1, self._turn), self._manager, message, until)
+        self._awaited = {MANAGER}
+        return Call((self.match_id, step, MANAGER, self._turn), self._manager, message, until)
 
     _HANDLERS: ClassVar[dict[tuple[Phase, str], Callable[..., list[Effect]]]] = {
         (Phase.JOINING, "join"): _on_join,

@@ -4,7 +4,6 @@ A request is read into a `Letter`: whose id to answer, in which form, and the te
 inside. What the message means is the codec's business.
 """
 
-from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -78,7 +77,7 @@ _loose = msgspec.json.Decoder(_Loose)
 _inside = msgspec.json.Decoder(_Inside)
 _response = msgspec.json.Decoder(_Response)
 _tool_result = msgspec.json.Decoder(_ToolResult)
-_anything = msgspec.json.Decoder()
+_anything = msgspec.json.Decoder(Raw)
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -198,8 +197,7 @@ def _read_loosely(body: bytes, letter: Letter) -> None:
 def _no_request(body: bytes, error: msgspec.ValidationError) -> LeagueError:
     if body.lstrip()[:1] == b"{":  # A number in it that no parser can hold.
         return InvalidRequest(f"the body is no JSON-RPC 2.0 request ({error})")
-    with suppress(msgspec.ValidationError):
-        _anything.decode(body)
+    _anything.decode(body)  # Raises where it is not even JSON.
     kind = "a batch is not taken" if body.lstrip()[:1] == b"[" else "the body is no JSON object"
     return InvalidRequest(f"{kind}; send one JSON-RPC 2.0 request")
 
