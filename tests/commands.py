@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 SECONDS = 60
+RUNNING: list[subprocess.Popen] = []  # started by the running test
 
 
 def league(*arguments, cwd=None, check=True):
@@ -27,8 +28,8 @@ def league(*arguments, cwd=None, check=True):
 
 
 def started(*arguments, cwd=None):
-    """A command that goes on running; end it with `.wait()` or `.terminate()`."""
-    return subprocess.Popen(
+    """A command that goes on running; what is left of it is ended after the test."""
+    process = subprocess.Popen(
         list(map(str, arguments)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -36,6 +37,8 @@ def started(*arguments, cwd=None):
         cwd=cwd,
         env=environment(),
     )
+    RUNNING.append(process)
+    return process
 
 
 def environment():

@@ -2,7 +2,7 @@
 
 import re
 
-from commands import BIN, ROOT, SECONDS, first_line, league, started
+from commands import BIN, ROOT, SECONDS, first_line, free_port, league, started
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    ((?:make|\.venv).+)$", TEXT, re.MULTILINE)
@@ -30,17 +30,20 @@ def test_the_demo_commands_run(tmp_path):
 
 
 def test_the_commands_and_the_player_of_the_readme_play_a_league(tmp_path):
-    (tmp_path / "alpha.py").write_text(SNIPPET)
-    manager, referee, player, alpha = [c for c in COMMANDS if "demo" not in c and "make" not in c][
-        :4
-    ]
+    port = free_port()  # The README uses 8000, where somebody may be playing.
+    url = f"http://127.0.0.1:{port}/mcp"
+    (tmp_path / "alpha.py").write_text(SNIPPET.replace("run()", f"run({url!r})"))
+    manager, referee, player, alpha = COMMANDS[-4:]
     assert alpha == ".venv/bin/python alpha.py"
     running = []
-    for command in (manager, referee, player, alpha):
-        words = command.split()
-        words[0] = str(BIN / words[0].removeprefix(".venv/bin/"))
-        words[1:] = [*words[1:], "--exit"] if "manager" in command else words[1:]
-        running.append(started(*words, cwd=tmp_path))
+    for command, more in (
+        (manager, f"--port {port} --exit"),
+        (referee, f"--manager {url}"),
+        (player, f"--manager {url}"),
+        (alpha, ""),
+    ):
+        program, *words = f"{command} {more}".split()
+        running.append(started(BIN / program.removeprefix(".venv/bin/"), *words, cwd=tmp_path))
         first_line(running[-1])
 
     outputs = [process.communicate(timeout=SECONDS) for process in running]

@@ -11,6 +11,7 @@ from agentleague.player import strategies
 from agentleague.protocol.messages import WIRE_NAME
 from agentleague.services.processes import Place, open_manager, open_player, open_referee
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from games.throwaway import THROWAWAY
 from memory_league import SECRETS, MemoryLeague
 
 HOSTS = ("127.0.0.1",)
@@ -115,6 +116,28 @@ def test_the_same_seed_gives_the_same_table():
     first, second = (MemoryLeague(players=6).fill().play().league.table.rows() for _ in range(2))
 
     assert first == second
+
+
+def any_move(turn):
+    """What a player of any game can do: a legal move, or where none are listed, a number."""
+    return turn.rng.choice(turn.legal_moves) if turn.legal_moves else turn.rng.randint(1, 6)
+
+
+@pytest.mark.parametrize("name", sorted(THROWAWAY))
+def test_any_game_that_keeps_the_interface_is_played_without_a_change_elsewhere(name):
+    league = MemoryLeague(players=5, referees=2, game=THROWAWAY[name])
+    for number in range(2):
+        league.add_referee(f"Referee {number}")
+    for number in range(5):
+        league.add_player(any_move, f"Player {number}")
+    league.play()
+
+    rows = league.league.table.rows()
+    assert [row.played for row in rows] == [4] * 5
+    assert [row.technical_losses for row in rows] == [0] * 5
+    assert "GAME_MOVE_CALL" in {said for said, _ in league.said}
+    locked = league.events().count("match_locked")
+    assert locked == (10 if name == "dice" else 0)  # one draw of two in each of ten matches
 
 
 @pytest.mark.parametrize(("players", "referees"), [(2, 1), (4, 2), (5, 1), (7, 3)])
