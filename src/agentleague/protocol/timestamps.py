@@ -31,9 +31,13 @@ def parse(text: str) -> datetime:
 
 
 def write(unix_seconds: float) -> str:
-    """A moment in the one form that every document accepts."""
-    whole = unix_seconds // 1  # Not rounded: a second that has not come is not written.
-    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """A moment in the one form that every document accepts; never a second that has not come."""
+    return _write_second(int(unix_seconds // 1))
+
+
+@lru_cache(maxsize=256)
+def _write_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Calendar:
@@ -41,15 +45,10 @@ class Calendar:
 
     def __init__(self, wall_offset: float) -> None:
         self._offset = wall_offset
-        self._second: int | None = None
-        self._text = ""
 
     def write(self, now: float) -> str:
         """The wall-clock text of a monotonic time."""
-        second = int(now + self._offset)
-        if second != self._second:
-            self._second, self._text = second, write(second)
-        return self._text
+        return _write_second(int((now + self._offset) // 1))
 
 
 def _refused(text: str, why: str) -> InvalidTimestamp:

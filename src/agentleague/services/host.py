@@ -82,12 +82,11 @@ class Host:
     def feed(self, stimulus: Stimulus) -> None:
         """Something happened: let the role decide, write its events, then carry out the rest."""
         effects = self.role.handle(stimulus, self._clock.now())
-        events = [effect.event for effect in effects if isinstance(effect, Record)]
-        if events:
-            self._append(events)
+        if self._ledger:
+            self._append([effect.event for effect in effects if isinstance(effect, Record)])
         if self._decided == self._committed:
             for effect in effects:
-                self._release(effect)
+                self._RELEASE[type(effect)](self, effect)
         else:
             waiting = self._decided
             self._waiting.extend((waiting, effect) for effect in effects)
@@ -95,7 +94,8 @@ class Host:
             self.on_step()
 
     def _append(self, events: Sequence[Event]) -> None:
-        assert self._ledger, "a role that records needs a journal"
+        if not events or not self._ledger:
+            return
         journal, league_id = self._ledger
         after, self._decided = self._decided, self._decided + len(events)
         journal.append(league_id, after, events, self._on_committed)
@@ -108,10 +108,8 @@ class Host:
             self._hashes += head.hash
         self._committed = heads[-1].seq
         while self._waiting and self._waiting[0][0] <= self._committed:
-            self._release(self._waiting.popleft()[1])
-
-    def _release(self, effect: Effect) -> None:
-        self._RELEASE[type(effect)](self, effect)
+            effect = self._waiting.popleft()[1]
+            self._RELEASE[type(effect)](self, effect)
 
     def _written(self, effect: Record) -> None:
         """It was written when it was decided."""

@@ -50,6 +50,7 @@ class Player:
         self._calendar = Calendar(0.0)
         self._thinking: dict[int, Asked] = {}
         self._channel = b""
+        self._token, self._token_of = "", ("", "", "", 0)
 
     @property
     def agent_id(self) -> str:
@@ -153,7 +154,10 @@ class Player:
 
     def _match_token(self, message: Any) -> str:
         names = (message.league_id, message.match_id, self._me(message), message.epoch)
-        return match_token(self._channel, "player>ref", *names)
+        if names != self._token_of:  # The same for the join and for every move of a match.
+            self._token_of = names
+            self._token = match_token(self._channel, "player>ref", *names)
+        return self._token
 
     def _reply(self, asked: Asked, answer: Message, now: float, token: str = "") -> Reply:
         fields: dict[str, Any] = {

@@ -10,241 +10,25 @@ last two ways takes no more calls and ends with its last one.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
 
-import httptools
-
-from agentleague.errors import EndpointNotAllowed, LeagueError, NoAnswer, NoConnection
+from agentleague.errors import EndpointNotAllowed, NoConnection
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
+from agentleague.transport.http_exchange import Call, ClientLimits, Connection, Done, HttpAnswer
+
+__all__ = ["ClientLimits", "HttpAnswer", "HttpClient"]
 
 _SHARED_PER_ORIGIN = 2
 _TARGETS_MAX = 4096
-_RETRY_AFTER_MAX = 60.0
-_FRAMING = (b"content-length", b"transfer-encoding")
-_ONLY = {b"transfer-encoding": b"chunked", b"content-encoding": b"identity"}
-Done = Callable[["HttpAnswer"], None]
 
 
-class HttpAnswer(NamedTuple):
-    """What became of one call."""
-
-    status: int  # 0 when there is no HTTP answer.
-    body: bytes
-    retry_after: float | None  # Seconds, from 0 to 60.
-    error: LeagueError | None  # NoAnswer, NoConnection, or None when there is an answer.
-    seconds: float
-
-
-@dataclass(frozen=True)
-class ClientLimits:
-    """The limits of one client."""
-
-    body_bytes: int = 10_240  # An answer with a longer body is no answer.
-    header_bytes: int = 8_192  # The same for its headers, interim answers included.
-    idle_seconds: float = 1.5  # A connection that nobody used for so long is closed.
-    connections_per_origin: int = 8  # Further calls to the same origin wait for one of these.
-    interim: int = 5  # So many 1xx answers are skipped before the real one.
-    pipelined: int = 32  # So many shared calls may be outstanding on one connection.
-
-
-class _Call:
-    """One request on its way: waiting at its origin, or sent on its connection."""
-
-    def __init__(self, origin: "_Origin", request: bytes, until: float, done: Done) -> None:
-        self.request = request
-        self.shared = False
-        self.fresh = False  # It met a stale connection; on a new one, alone, it meets no other.
-        self.over = False
-        self.connection: _Connection | None = None
-        self._origin = origin
-        self._done = done
-        self.started = origin.loop.time()
-        self._timer = origin.loop.call_at(until, self._due)
-
-    def finish(self, status: int, body: bytes, wait: float | None, error: Any = None) -> None:
-        self.over = True
-        self._timer.cancel()
-        self._done(HttpAnswer(status, body, wait, error, self._origin.loop.time() - self.started))
-
-    def cancel(self) -> None:
-        if not self.over:
-            self.over = True
-            self._timer.cancel()
-            if self.connection is not None:
-                self.connection.retire()
-            elif self in self._origin.waiting:
-                self._origin.waiting.remove(self)
-
-    def _due(self) -> None:  # What has arrived goes first, but uvloop looks at its timers first.
-        self._timer = self._origin.loop.call_later(0.001, self._expire)
-
-    def _expire(self) -> None:
-        self.cancel()  # First, so that a retry cannot meet the same connection.
-        self.finish(0, b"", None, NoAnswer("no answer in time"))
-
-
-class _Connection(asyncio.Protocol):
-    """One connection, the calls outstanding on it, and the parser of their answers."""
-
-    def __init__(self, origin: "_Origin", limits: ClientLimits) -> None:
-        self.calls: deque[_Call] = deque()
-        self.shared = False
-        self.usable = True  # Takes new calls; once it is not, it never is again.
-        self.idle_since = 0.0
-        self.opening: asyncio.Task[None] | None = None
-        self._origin, self._limits = origin, limits
-        self._transport: Any = None
-        self._dropped = self._answered = False
-        self._problem: NoConnection | None = None
-        self._finished: list[tuple[_Call, int, bytes, float | None]] = []
-        self._parser = httptools.HttpResponseParser(self)
-        self._expect_answer()
-
-    def _expect_answer(self) -> None:
-        self._begun = self._in_body = self._framed = False
-        self._body = b""
-        self._retry_after: float | None = None
-        self._header_bytes_left = self._wire_bytes_left = self._limits.header_bytes
-        self._interim_left = self._limits.interim
-
-    def send(self, call: _Call) -> None:
-        call.connection = self
-        self.shared = call.shared
-        self.calls.append(call)
-        if self._transport is not None:
-            self._transport.write(call.request)
-
-    def retire(self) -> None:
-        """Takes no more calls, and goes when nobody waits for an answer any more."""
-        self.usable = False
-        if all(call.over for call in self.calls):
-            self.end()
-
-    def end(self, problem: LeagueError | None = None, *, final: bool = False) -> None:
-        """Drops the connection; a stale one's calls start again on a fresh one, others fail."""
-        self.drop()
-        calls, self.calls = self.calls, deque()
-        unread = list(calls)[self._begun :]
-        for call in reversed(unread if self._answered and not final else ()):
-            if not call.over:
-                call.fresh, call.shared, call.connection = True, False, None
-                self._origin.waiting.appendleft(call)
-        for call in calls:
-            if call.connection is self and not call.over:
-                call.finish(0, b"", None, problem)
-        self._origin.pump()
-
-    def drop(self) -> None:
-        self.usable = False
-        if not self._dropped:
-            self._dropped = True
-            self._origin.connections.remove(self)
-            if self in self._origin.idle:
-                self._origin.idle.remove(self)
-            if self._transport is not None:
-                self._transport.abort()
-            elif self.opening is not None:
-                self.opening.cancel()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-        if self._dropped:
-            self._transport.abort()
-        else:
-            self._transport.write(b"".join([call.request for call in self.calls]))
-
-    def data_received(self, data: bytes) -> None:
-        if not self.calls:
-            self.drop()
-            return
-        self._wire_bytes_left -= len(data)
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._problem = NoConnection(str(error.__context__ or f"not HTTP: {error}"))
-        if self._wire_bytes_left < 0 and self._problem is None:
-            self._problem = NoConnection("headers, chunk headers or trailers without end")
-        self._settle()
-
-    def eof_received(self) -> None:
-        if self.calls and self._in_body and not self._framed:
-            self.on_message_complete()
-        self._problem = NoConnection("the connection ended before the answer did")
-        self._settle()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.end(NoConnection(f"the connection was lost: {exc or 'closed'}"))
-
-    def _settle(self) -> None:
-        """Acts on all that was read at once, so that no surplus is taken for a later answer."""
-        finished, self._finished = self._finished, []
-        self.usable = self.usable and self._problem is None
-        if self.usable and not self.calls:
-            self._origin.rest(self)
-        for call, status, body, retry_after in finished:
-            if not call.over:
-                call.finish(status, body, retry_after)
-        if self._problem is not None:
-            self.end(self._problem)
-        elif not self.usable:
-            self.retire()
-        elif self._origin.waiting:
-            self._origin.pump()
-
-    def on_message_begin(self) -> None:
-        self._begun = True
-        if not self.calls:
-            raise NoConnection("more answers than requests")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._header_bytes_left -= len(name) + len(value) + 4
-        if self._header_bytes_left < 0:
-            raise NoConnection(f"headers longer than {self._limits.header_bytes} bytes")
-        name = name.lower()
-        if name in _FRAMING:  # The body ends before the connection does.
-            self._framed = True
-        if name in _ONLY and value.strip().lower() != _ONLY[name]:
-            raise NoConnection(f"{name!r} is {value[:40]!r}, and only {_ONLY[name]!r} is read")
-        if name == b"retry-after" and value.isdigit():
-            self._retry_after = min(float(value), _RETRY_AFTER_MAX)
-
-    def on_headers_complete(self) -> None:
-        self._status = self._parser.get_status_code()
-        if self._status < 100:
-            raise NoConnection(f"status {self._status}")
-        if self._status >= 200:
-            self._in_body = True
-            self._wire_bytes_left += 8 * self._limits.body_bytes  # Tiny chunks take six for one.
-
-    def on_body(self, piece: bytes) -> None:
-        self._body += piece
-        if len(self._body) > self._limits.body_bytes:
-            raise NoConnection(f"answer longer than {self._limits.body_bytes} bytes")
-
-    def on_message_complete(self) -> None:
-        if self._status < 200:
-            self._framed = False
-            self._interim_left -= 1
-            if self._interim_left < 0:
-                raise NoConnection(f"more than {self._limits.interim} interim answers")
-            return
-        self._answered = True
-        self._finished.append((self.calls.popleft(), self._status, self._body, self._retry_after))
-        early = not self.calls and self._transport.get_write_buffer_size()
-        if early or not self._parser.should_keep_alive():
-            self._problem = NoConnection("the connection ended with another answer")
-        self._expect_answer()
-
-
-class _Origin:
+class Origin:
     """The connections to one scheme, host and port, and the calls that wait for one."""
 
     def __init__(self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer) -> None:
         self.loop = asyncio.get_running_loop()
-        self.waiting: deque[_Call] = deque()
-        self.connections: list[_Connection] = []
-        self.idle: list[_Connection] = []  # The longest idle first.
+        self.waiting: deque[Call] = deque()
+        self.connections: list[Connection] = []
+        self.idle: list[Connection] = []  # The longest idle first.
         self._endpoint, self._limits, self._dialer = endpoint, limits, dialer
         self._sweeper: asyncio.TimerHandle | None = None
 
@@ -253,7 +37,7 @@ class _Origin:
         while self.waiting and (connection := self._connection_for(self.waiting[0])):
             connection.send(self.waiting.popleft())
 
-    def _connection_for(self, call: _Call) -> _Connection | None:
+    def _connection_for(self, call: Call) -> Connection | None:
         while self.idle:
             connection = self.idle.pop()
             idle_seconds = self.loop.time() - connection.idle_since
@@ -268,18 +52,18 @@ class _Origin:
                 return connection if len(connection.calls) < self._limits.pipelined else None
         if full:
             return None
-        connection = _Connection(self, self._limits)
+        connection = Connection(self, self._limits)
         self.connections.append(connection)
         connection.opening = self.loop.create_task(self._dial(connection))
         return connection
 
-    async def _dial(self, connection: _Connection) -> None:
+    async def _dial(self, connection: Connection) -> None:
         try:
             await self._dialer.dial(self._endpoint, connection)
         except (OSError, ValueError) as error:
             connection.end(NoConnection(f"no connection to {self._endpoint.authority}: {error}"))
 
-    def rest(self, connection: _Connection) -> None:
+    def rest(self, connection: Connection) -> None:
         connection.idle_since = self.loop.time()
         self.idle.append(connection)
         if self._sweeper is None:
@@ -302,8 +86,8 @@ class HttpClient:
         self, guard: Guard, *, limits: ClientLimits | None = None, resolve: Resolve | None = None
     ) -> None:
         self._limits, self._dialer = limits or ClientLimits(), Dialer(guard, resolve)
-        self._targets: dict[str, tuple[bytes, _Origin]] = {}  # By URL: the head of a request.
-        self._origins: dict[tuple[str, str, int], _Origin] = {}
+        self._targets: dict[str, tuple[bytes, Origin]] = {}  # By URL: the head of a request.
+        self._origins: dict[tuple[str, str, int], Origin] = {}
         self._stopped = False
 
     def post(
@@ -315,21 +99,21 @@ class HttpClient:
         except EndpointNotAllowed as refusal:
             answer = HttpAnswer(0, b"", None, NoConnection(str(refusal)), 0.0)
             return asyncio.get_running_loop().call_soon(done, answer).cancel
-        call = _Call(origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done)
+        call = Call(origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done)
         call.shared = shared
         if until > call.started:
             origin.waiting.append(call)
             origin.pump()
         return call.cancel
 
-    def _target(self, url: str) -> tuple[bytes, _Origin]:
+    def _target(self, url: str) -> tuple[bytes, Origin]:
         if self._stopped:
             raise EndpointNotAllowed("the client was stopped")
         endpoint = parse_url(url)
         if len(self._targets) >= _TARGETS_MAX:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
-        new = _Origin(endpoint, self._limits, self._dialer)
+        new = Origin(endpoint, self._limits, self._dialer)
         origin = self._origins.setdefault(endpoint[:3], new)
         return self._targets.setdefault(url, (endpoint.post_head, origin))
 

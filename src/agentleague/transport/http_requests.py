@@ -78,7 +78,7 @@ class Rules:
         self.limits, self.paths = limits, paths
         self.names = {"localhost", *(name.lower() for name in names)}
         self.allows = lru_cache(maxsize=64)(self._allows)
-        self.heads: dict[bytes, tuple[str, int]] = {}  # Good ones: path and length of the body.
+        self.heads: dict[bytes, str] = {}  # Good ones without their length, and their paths.
 
     def check_framing(self, version: str, fields: dict[bytes, bytes]) -> None:
         """Refuse what leaves in doubt where the request ends or whom it is for."""
@@ -183,11 +183,13 @@ class Reader:
         del self._parser  # It holds our methods: without that cycle the memory is free at once.
 
     def _recall(self, data: bytes) -> bytes:
-        """Take off the front what has the head of an earlier request, byte for byte."""
+        """Take off the front what has the head of an earlier request, but for its length."""
         heads, start = self._rules.heads, 0
-        while known := heads.get(data[start : (body := data.find(b"\r\n\r\n", start) + 4)]):
-            path, length = known
-            if body + length > len(data):
+        while data[start : start + 5] == b"POST ":
+            body = data.find(b"\r\n\r\n", start) + 4
+            head, length = _without_length(data[start:body])
+            path = heads.get(head)
+            if path is None or length > self._limits.body_bytes or body + length > len(data):
                 break
             start = body + length
             self.complete.append(Exchange(path, data[body:start]))
@@ -195,17 +197,17 @@ class Reader:
         return data[start:]
 
     def _learn(self, exchange: Exchange) -> None:
-        """Remember a good head whose bytes alone say where its request ends."""
+        """Remember a good head whose bytes, with its length, say where its request ends."""
         fields, heads = self._fields, self._rules.heads
-        head = self._start[: self._start.find(b"\r\n\r\n") + 4]
+        head, length = _without_length(self._start[: self._start.find(b"\r\n\r\n") + 4])
         is_special = exchange.is_old or self._is_final or self._upgrades or self.continue_due
         if is_special or b"transfer-encoding" in fields or len(head) > _HEAD_BYTES_KEPT:
             return
-        if not head.startswith(b"POST "):
-            return  # It began in an earlier slice or after empty lines.
+        if not head.startswith(b"POST ") or fields.get(b"content-length") != b"%d" % length:
+            return  # It began in an earlier slice, or says its length elsewhere too.
         if len(heads) >= _HEADS_KEPT:
             heads.clear()
-        heads[head] = exchange.path, int(fields.get(b"content-length", b"0"))
+        heads[head] = exchange.path
 
     def _parse(self, data: bytes) -> None:
         while data:
@@ -299,6 +301,13 @@ class Reader:
         self.moved, self.ended, self._raw_bytes = True, self._is_final, 0
         self._exchange.body = b"".join(self._pieces)
         self.complete.append(self._exchange)
+
+
+def _without_length(head: bytes) -> tuple[bytes, int]:
+    """A head that ends with its Content-Length in two parts; nothing for any other."""
+    before, _, after = head.rpartition(b"\r\nContent-Length: ")
+    digits = after[:-4]
+    return (before, int(digits)) if digits.isdigit() and len(digits) < 8 else (b"", -1)
 
 
 def _bad(status: int, sentence: str, headers: Headers = ()) -> Refused:

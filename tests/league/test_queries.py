@@ -1,0 +1,345 @@
+"""Answers to LEAGUE_QUERY."""
+
+import msgspec
+import pytest
+
+from agentleague.errors import NotRegistered, NotStarted, UnknownQuery, WrongType
+from agentleague.league import queries
+from agentleague.league.bulletins import SENDER
+from agentleague.protocol.messages import LeagueQueryResponse
+from league.office import Office
+from rules import rule
+
+BYTES_MAX = 10_240
+
+
+def ask(office, query_type, asker=None, **params):
+    return queries.answer(office.league, query_type, params, asker)
+
+
+def size(query_type, data):
+    """The whole answer as it is sent."""
+    answer = LeagueQueryResponse(
+        query_type=query_type,
+        data=data,
+        **data,
+        sender=SENDER,
+        timestamp="2026-01-01T12:00:00Z",
+        conversation_id="c" * 128,
+    )
+    return len(msgspec.json.encode(answer)) + len(
+        '{"jsonrpc":"2.0","result":,"id":9007199254740991}'
+    )
+
+
+@rule("R-TABLE-07")
+def test_the_standings_have_rows_round_and_total():
+    office = Office(2).start()
+    office.play("R1M1", forfeits=["P01"])
+
+    assert ask(office, "GET_STANDINGS") == {
+        "standings": [
+            {
+                "rank": 1,
+                "player_id": "P02",
+                "display_name": "Agent 2",
+                "played": 1,
+                "wins": 1,
+                "draws": 0,
+                "losses": 0,
+                "technical_losses": 0,
+                "points": 3,
+            },
+            {
+                "rank": 2,
+                "player_id": "P01",
+                "display_name": "Agent 1",
+                "played": 1,
+                "wins": 0,
+                "draws": 0,
+                "losses": 1,
+                "technical_losses": 1,
+                "points": 0,
+            },
+        ],
+        "current_round": 1,
+        "total": 2,
+    }
+
+
+@rule("R-LEAGUE-29")
+def test_the_schedule_has_all_rounds_with_what_is_known_of_each_match():
+    office = Office(3).start()
+    office.play("R1M1", forfeits=["P02"])
+
+    answer = ask(office, "GET_SCHEDULE")
+
+    assert (answer["total_rounds"], answer["total"]) == (3, 3)
+    assert answer["rounds"] == [
+        {
+            "round_id": 1,
+            "matches": [
+                {
+                    "match_id": "R1M1",
+                    "player_A_id": "P02",
+                    "player_B_id": "P03",
+                    "draw_commitment": office.court.commitment("R1M1"),
+                    "status": "TECHNICAL_LOSS",
+                    "winner_player_id": "P03",
+                }
+            ],
+            "byes": ["P01"],
+        },
+        {
+            "round_id": 2,
+            "matches": [{"match_id": "R2M1", "player_A_id": "P03", "player_B_id": "P01"}],
+            "byes": ["P02"],
+        },
+        {
+            "round_id": 3,
+            "matches": [{"match_id": "R3M1", "player_A_id": "P01", "player_B_id": "P02"}],
+            "byes": ["P03"],
+        },
+    ]
+
+
+@rule("R-LEAGUE-29")
+def test_the_schedule_of_one_round():
+    office = Office(4).start()
+
+    answer = ask(office, "GET_SCHEDULE", round_id=2)
+
+    assert (answer["total_rounds"], answer["total"]) == (3, 2)
+    (only,) = answer["rounds"]
+    assert (only["round_id"], only["byes"]) == (2, [])
+    assert [match["match_id"] for match in only["matches"]] == ["R2M1", "R2M2"]
+
+
+@rule("R-LEAGUE-29")
+def test_a_match_that_is_announced_and_not_decided_has_its_commitment_alone():
+    (first,) = ask(Office(2).start(), "GET_SCHEDULE")["rounds"]
+
+    assert set(first["matches"][0]) == {
+        *("match_id", "player_A_id", "player_B_id", "draw_commitment")
+    }
+
+
+@rule("R-LEAGUE-29")
+def test_the_next_match_of_a_player():
+    office = Office(4).start()
+
+    own = ask(office, "GET_NEXT_MATCH", "P02")["next_match"]
+    others = ask(office, "GET_NEXT_MATCH", "P02", player_id="P01")["next_match"]
+
+    assert own == {
+        "match_id": "R1M1",
+        "round_id": 1,
+        "opponent_id": "P01",
+        "referee_endpoint": "http://127.0.0.1:80/REF01/mcp",
+        "game_type": "even_odd",
+    }
+    assert others == {**own, "opponent_id": "P02"}
+
+
+@rule("R-LEAGUE-29")
+def test_after_its_match_a_players_next_one_is_in_the_next_round_without_referee_yet():
+    office = Office(4).start()
+    office.play("R1M1")
+
+    following = ask(office, "GET_NEXT_MATCH", "P01")["next_match"]
+
+    assert (following["match_id"], following["round_id"]) == ("R2M1", 2)
+    assert (following["opponent_id"], following["referee_endpoint"]) == ("P03", None)
+
+
+@rule("R-LEAGUE-29")
+def test_after_the_last_match_there_is_none():
+    assert ask(Office(3).play_to_the_end(), "GET_NEXT_MATCH", "P01") == {"next_match": None}
+
+
+@rule("R-LEAGUE-29")
+def test_who_has_a_bye_plays_in_the_round_after():
+    assert ask(Office(3).start(), "GET_NEXT_MATCH", "P01")["next_match"]["round_id"] == 2
+
+
+@rule("R-LEAGUE-29")
+@pytest.mark.parametrize(("asker", "params"), [("P02", {}), (None, {"player_id": "P02"})])
+def test_the_numbers_of_a_player(asker, params):
+    office = Office(2).start()
+    office.play("R1M1", forfeits=["P02"])
+
+    answer = ask(office, "GET_PLAYER_STATS", asker, **params)
+
+    assert answer["player_stats"] == {
+        "rank": 2,
+        "player_id": "P02",
+        "display_name": "Agent 2",
+        "played": 1,
+        "wins": 0,
+        "draws": 0,
+        "losses": 1,
+        "technical_losses": 1,
+        "points": 0,
+    }
+
+
+@rule("R-LEAGUE-29")
+def test_the_status_is_there_at_any_time():
+    before, after = Office(3, 2), Office(3, 2).play_to_the_end()
+
+    assert ask(before, "GET_STATUS", "P01") == {
+        "status": "WAITING_FOR_REGISTRATIONS",
+        "current_round": 0,
+        "total_rounds": 0,
+        "matches_completed": 0,
+        "total_matches": 0,
+        "players": 3,
+        "referees": 2,
+        "you": "P01",
+    }
+    assert ask(after, "GET_STATUS") == {
+        "status": "LEAGUE_COMPLETED",
+        "current_round": 3,
+        "total_rounds": 3,
+        "matches_completed": 3,
+        "total_matches": 3,
+        "players": 3,
+        "referees": 2,
+        "you": None,
+    }
+
+
+@rule("R-LEAGUE-30")
+@pytest.mark.parametrize("query_type", sorted(set(queries.QUERIES) - {"GET_STATUS"}))
+def test_before_the_start_there_is_only_the_status(query_type):
+    with pytest.raises(NotStarted) as refused:
+        ask(Office(2), query_type, "P01")
+
+    assert refused.value.code == "E030"
+
+
+@rule("R-LEAGUE-30")
+@pytest.mark.parametrize("query_type", ["GET_WEATHER", "", "get_standings", "x" * 64])
+def test_an_unknown_query_is_told_what_there_is(query_type):
+    for office in (Office(2), Office(2).start()):
+        with pytest.raises(UnknownQuery) as refused:
+            ask(office, query_type)
+
+        assert refused.value.code == "E046"
+        assert refused.value.context["known"] == sorted(queries.QUERIES)
+
+
+@rule("R-LEAGUE-30")
+@pytest.mark.parametrize("query_type", ["GET_NEXT_MATCH", "GET_PLAYER_STATS"])
+@pytest.mark.parametrize(
+    ("asker", "params"),
+    [
+        ("P01", {"player_id": "P99"}),
+        ("P01", {"player_id": None}),
+        ("P01", {"player_id": 1}),
+        ("P01", {"player_id": ["P01"]}),  # what no dictionary could hold
+        ("P01", {"player_id": {"P01": 1}}),
+        ("P01", {"player_id": "x" * 1000}),
+        ("REF01", {}),  # a referee has no matches of its own
+        (None, {}),
+    ],
+)
+def test_a_player_who_is_not_there_is_not_found(query_type, asker, params):
+    with pytest.raises(NotRegistered, match=r"^Player ID .* not found in registry$") as refused:
+        ask(Office(2).start(), query_type, asker, **params)
+
+    assert refused.value.code == "E005"
+    assert len(str(refused.value)) < 120
+
+
+@rule("R-LEAGUE-30")
+@pytest.mark.parametrize("query_type", ["GET_STANDINGS", "GET_SCHEDULE"])
+@pytest.mark.parametrize("field", ["offset", "limit"])
+@pytest.mark.parametrize("value", [-1, "1", 1.0, True, None, []])
+def test_pages_are_counted_from_0_in_integers(query_type, field, value):
+    with pytest.raises(WrongType) as refused:
+        ask(Office(2).start(), query_type, **{field: value})
+
+    assert refused.value.context["field"] == f"query_params.{field}"
+
+
+@rule("R-LEAGUE-30")
+@pytest.mark.parametrize("round_id", [0, 4, -1, "1", 1.0, True, []])
+def test_only_rounds_of_the_schedule_can_be_asked_for(round_id):
+    with pytest.raises(WrongType, match="round_id must be 1 to 3") as refused:
+        ask(Office(4).start(), "GET_SCHEDULE", round_id=round_id)
+
+    assert refused.value.context["field"] == "query_params.round_id"
+
+
+NAMES = {
+    "letters": lambda number: f"{number:04}" + "x" * 46,
+    "foxes": lambda number: f"{number:04}" + "🦊" * 46,
+    "quotes": lambda number: f"{number:04}" + '"' * 46,
+}
+
+
+@rule("R-TABLE-07")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_of_500_is_read_in_pages_of_at_most_10_kb(name):
+    office = Office(500, name=NAMES[name]).start()
+    office.play_round()
+    rows = []
+
+    while len(rows) < 500:
+        page = ask(office, "GET_STANDINGS", offset=len(rows))
+        assert page["standings"]
+        assert page["total"] == 500
+        assert size("GET_STANDINGS", page) <= BYTES_MAX
+        rows += page["standings"]
+
+    assert rows == [msgspec.to_builtins(row) for row in office.league.table.rows()]
+    assert ask(office, "GET_STANDINGS", offset=500)["standings"] == []
+
+
+@rule("R-LEAGUE-29")
+@pytest.mark.parametrize(("players", "cycles", "pages"), [(500, 1, 40), (3, 200, 38), (40, 1, 49)])
+def test_the_schedule_is_read_in_pages_of_at_most_10_kb(players, cycles, pages):
+    office = Office(players, cycles=cycles).start()
+    while office.league.round_id < min(60, office.league.schedule.rounds_total):
+        for match_id in office.league.open_matches.copy():
+            losers = office.league.matches[match_id].players[:1]
+            office.play(match_id, forfeits=losers if players < 10 else [])
+        office.schedule(office.league.round_id + 1)
+    seen = []
+
+    for _ in range(pages):
+        page = ask(office, "GET_SCHEDULE", offset=len(seen))
+        assert size("GET_SCHEDULE", page) <= BYTES_MAX
+        seen += [match["match_id"] for each in page["rounds"] for match in each["matches"]]
+
+    expected = [
+        pairing.match_id
+        for number in range(1, office.league.schedule.rounds_total + 1)
+        for pairing in office.league.schedule.round(number).pairings
+    ]
+    assert len(seen) > pages * 10
+    assert seen == expected[: len(seen)]
+
+
+@rule("R-TABLE-07")
+@pytest.mark.parametrize(
+    ("params", "ranks"),
+    [
+        ({"limit": 2}, [1, 2]),
+        ({"offset": 3, "limit": 2}, [4, 5]),
+        ({"offset": 29}, [30]),
+        ({"limit": 0}, []),
+        ({"offset": 10**9}, []),
+        ({"limit": 10**9}, list(range(1, 26))),  # never more than a page
+    ],
+)
+def test_a_page_is_what_was_asked_for_within_its_bounds(params, ranks):
+    rows = ask(Office(30).start(), "GET_STANDINGS", **params)["standings"]
+
+    assert [row["rank"] for row in rows] == ranks
+
+
+@rule("R-LEAGUE-30")
+def test_what_is_about_one_player_needs_a_token():
+    assert set(queries.QUERIES) - queries.OPEN_TO_ALL == {"GET_NEXT_MATCH", "GET_PLAYER_STATS"}

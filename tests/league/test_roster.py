@@ -1,0 +1,149 @@
+"""Who takes part: ids, names that are safe to print, and whose token is whose."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentleague.league.events import PlayerRegistered
+from agentleague.league.roster import NAME_MAX, Roster, clean_name
+from agentleague.protocol.tokens import channel_key, digest, match_token
+from league.office import Office, token
+from rules import rule
+
+
+def roster_of(*names):
+    roster = Roster()
+    for name in names:
+        player_id = roster.next_player_id()
+        effective = roster.effective_name(name, player_id)
+        roster.add_player(PlayerRegistered(player_id, effective, "http://x", "1", player_id))
+    return roster
+
+
+def shown(*names):
+    return [member.display_name for member in roster_of(*names).players.values()]
+
+
+@rule("R-LEAGUE-14")
+@pytest.mark.parametrize(
+    ("number", "player_id"),
+    [(1, "P01"), (2, "P02"), (99, "P99"), (100, "P100"), (10_000, "P10000")],
+)
+def test_player_ids_count_from_p01_with_more_digits_when_needed(number, player_id):
+    roster = Roster()
+    roster.players = dict.fromkeys(range(number - 1))
+
+    assert roster.next_player_id() == player_id
+
+
+@rule("R-LEAGUE-14")
+@pytest.mark.parametrize(("number", "referee_id"), [(1, "REF01"), (10, "REF10"), (100, "REF100")])
+def test_referee_ids_count_from_ref01(number, referee_id):
+    roster = Roster()
+    roster.referees = dict.fromkeys(range(number - 1))
+
+    assert roster.next_referee_id() == referee_id
+
+
+@rule("R-LEAGUE-15")
+@pytest.mark.parametrize(
+    ("wanted", "cleaned"),
+    [
+        ("Agent Alpha", "Agent Alpha"),
+        ("  Agent \t\n Alpha  ", "Agent Alpha"),
+        ("Zoë 🦊 ИИ 智能体", "Zoë 🦊 ИИ 智能体"),  # any writing
+        ("e\u0301", "\u00e9"),  # one spelling of the same letter
+        ("a\x00b\x1b[31mred\x7f", "ab[31mred"),  # terminal codes
+        ("left\u202eright\u2066\u200b\ufeff", "leftright"),  # turned or invisible text
+        ("one\u2028two\u2029", "onetwo"),
+        ("\ue000\U000f0000\ud800\U0010ffff", ""),  # private, half of a pair, unassigned
+        ("a\u00a0\u3000b", "a b"),  # other spaces
+        ("", ""),
+        (" \u200b ", ""),
+        ("x" * 51, "x" * 50),
+        ("x" * 49 + " yz", "x" * 49),  # cut, without the space at the end
+    ],
+)
+def test_a_name_is_cleaned_of_what_is_harmful_to_print(wanted, cleaned):
+    assert clean_name(wanted) == cleaned
+
+
+@rule("R-LEAGUE-15")
+@given(st.text(max_size=80))
+def test_a_cleaned_name_is_one_line_of_at_most_50_visible_characters(wanted):
+    name = clean_name(wanted)
+
+    assert len(name) <= NAME_MAX
+    assert name == name.strip()
+    assert not {unicodedata.category(c) for c in name} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+@rule("R-LEAGUE-16")
+@pytest.mark.parametrize(
+    ("names", "effective"),
+    [
+        (["Ann", "Bob"], ["Ann", "Bob"]),
+        (["Ann", "Ann", "Ann"], ["Ann", "Ann (P02)", "Ann (P03)"]),
+        (["Ann", "ANN"], ["Ann", "ANN (P02)"]),  # whatever the case
+        (["Straße", "STRASSE"], ["Straße", "STRASSE (P02)"]),
+        (["Ann", "\uff21\uff4e\uff4e"], ["Ann", "\uff21\uff4e\uff4e (P02)"]),  # full width
+        (["ﬁne", "fine"], ["ﬁne", "fine (P02)"]),  # a ligature
+        (["Ann", "A\u200bnn"], ["Ann", "Ann (P02)"]),  # alike once they are cleaned
+        (["", "\x00"], ["P01", "P02"]),  # nothing left: the id
+        (["P02", ""], ["P02", "P02 (P02)"]),
+        (["x" * 50, "x" * 60], ["x" * 50, "x" * 44 + " (P02)"]),  # still 50 characters
+        (["x" * 43 + " yyyyyy"] * 2, ["x" * 43 + " yyyyyy", "x" * 43 + " (P02)"]),
+        # somebody took the very name that the suffix would have made
+        (["Ann (P03)", "Ann", "Ann"], ["Ann (P03)", "Ann", "Ann (P03-2)"]),
+        (
+            ["Ann (P04)", "Ann (P04-2)", "ann", "Ann"],
+            ["Ann (P04)", "Ann (P04-2)", "ann", "Ann (P04-3)"],
+        ),
+        (["x" * 44 + " (P03)", "x" * 50, "x" * 50], ["x" * 44 + " (P03)", "x" * 50, None]),
+    ],
+)
+def test_no_two_players_are_shown_under_the_same_name(names, effective):
+    given_names = shown(*names)
+
+    assert [name for name in given_names if name in effective] == [n for n in effective if n]
+    folded = {unicodedata.normalize("NFKC", name).casefold() for name in given_names}
+    assert len(folded) == len(names)
+    assert max(map(len, given_names)) <= NAME_MAX
+
+
+@rule("R-LEAGUE-17")
+def test_a_league_token_is_its_agents_and_nobody_elses():
+    roster = Office(2, referees=1).league.roster
+
+    assert roster.owner(token("P01")) == "P01"
+    assert roster.owner(token("P02")) == "P02"
+    assert roster.owner(token("REF01")) == "REF01"
+
+
+@rule("R-LEAGUE-17")
+@pytest.mark.parametrize(
+    "shown_token",
+    [
+        None,
+        "",
+        token("P03"),  # not registered
+        token("P01") + " ",
+        token("P01").upper(),
+        "tok_P01_",
+        "P01",
+        "\ud800",
+        match_token(channel_key(token("P01")), "player>ref", "R1M1", "P01", 1),
+    ],
+)
+def test_any_other_token_is_nobodys(shown_token):
+    assert Office(2).league.roster.owner(shown_token) is None
+
+
+@rule("R-LEAGUE-17")
+def test_a_match_token_is_nobodys_even_if_it_were_stored():
+    roster = Roster()
+    roster.add_player(PlayerRegistered("P01", "Ann", "http://x", "1", digest("mtok_abc")))
+
+    assert roster.owner("mtok_abc") is None

@@ -1,0 +1,157 @@
+"""Whatever arrives in whatever order, a match keeps its word."""
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentleague.errors import MissingField, NoAnswer, NoConnection, PeerRefused
+from agentleague.games import even_odd
+from agentleague.match.machine import Phase
+from agentleague.protocol.messages import (
+    ChooseParityResponse,
+    GameJoinAck,
+    GameMoveResponse,
+    LockRequest,
+    LockResponse,
+    MatchResultAck,
+    MatchResultReport,
+)
+from agentleague.roles.effects import Call
+from games.throwaway import THROWAWAY
+from match.arena import decided, match_of
+from rules import rule
+
+GAMES = [even_odd, *THROWAWAY.values()]
+ids = st.sampled_from(["", "R1M1", "R1M1", "R9M9"])
+moves = st.sampled_from(["even", "odd", 1, 2, 3, 6, 7, None, "x" * 2000, [], {"a": 1.5}, True])
+answers = st.one_of(
+    st.builds(GameJoinAck, match_id=ids, accept=st.sampled_from([True, True, False])),
+    st.builds(ChooseParityResponse, moves, match_id=ids),
+    st.builds(GameMoveResponse, moves, match_id=ids),
+    st.builds(decided, st.sampled_from(["P01", "P02", None])),
+    st.builds(LockResponse, st.just("R1M1"), st.integers(0, 2), st.sampled_from([None, 1, 3])),
+    st.just(MatchResultAck()),
+    st.none(),
+)
+errors = st.sampled_from(
+    [
+        NoAnswer("late"),
+        NoConnection("away"),
+        MissingField("no content"),
+        PeerRefused("try again", data={"retryable": True}),
+        PeerRefused("never", data={}),
+    ]
+)
+stray = st.tuples(
+    st.sampled_from(["join", "move", "lock", "over", "report", "error", "nonsense"]),
+    st.sampled_from([-1, 0, 1]),
+    st.integers(0, 3),
+)
+which = st.integers(0, 30)
+scripts = st.lists(
+    st.one_of(
+        st.tuples(st.just("say"), which, answers),  # any call, old or new, gets any answer
+        st.tuples(st.just("fail"), which, errors),
+        st.tuples(st.just("stray"), stray, answers),  # an answer to what nobody asked
+        st.tuples(st.just("wake"), st.none(), st.none()),
+        *[st.tuples(st.just("go on"), st.none(), st.sampled_from([1, 2]))] * 12,
+    ),
+    min_size=4,
+    max_size=30,
+)
+
+
+class Story:
+    """A match and everything it did, effect by effect."""
+
+    def __init__(self, game, script):
+        self.game, self.match, self.now = game, match_of(game), 0.0
+        self.calls, self.effects, self.phases = [], [], []
+        self.keep(self.match.start(0.0))
+        for what, which, value in script:
+            self.now += 0.5
+            self.keep(self.step(what, which, value))
+
+    def keep(self, effects):
+        self.effects += effects
+        self.calls += [effect for effect in effects if isinstance(effect, Call)]
+        self.phases.append(self.match.phase)
+
+    def step(self, what, which, value):
+        if what == "wake":
+            return self.match.woken(self.now)
+        if what == "stray":
+            return self.match.answered(("R1M1", *which), value, None, self.now)
+        if what == "go on":
+            return self.play_along(value)
+        call = self.calls[which % len(self.calls)]
+        answer = (None, value) if what == "fail" else (value, None)
+        return self.match.answered(call.key, *answer, self.now)
+
+    def play_along(self, made):
+        """The last calls are answered as everybody hopes."""
+        effects = []
+        for call in self.calls[-2:]:
+            goes_on = made == 1 and self.game.name == "dice"
+            hoped_for = {
+                "join": GameJoinAck("R1M1"),
+                "move": GameMoveResponse("even" if self.game is even_odd else made),
+                "lock": LockResponse("R1M1", 0, 3) if goes_on else decided(),
+                "report": MatchResultAck(),
+            }
+            effects += self.match.answered(call.key, hoped_for.get(call.key[1]), None, self.now)
+        return effects
+
+    def said(self, cls):
+        return [call.message for call in self.calls if isinstance(call.message, cls)]
+
+
+@rule("R-MATCH-12", "R-MATCH-18")
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(GAMES), scripts)
+def test_whatever_arrives_one_result_is_reported_and_the_phases_go_one_way(game, script):
+    story = Story(game, script)
+
+    assert len({repr(report.result) for report in story.said(MatchResultReport)}) <= 1
+    order = list(Phase)
+    backwards = [(a, b) for a, b in pairwise(story.phases) if order.index(b) < order.index(a)]
+    # Only a number that was drawn leads back.
+    assert set(backwards) <= {(Phase.LOCKING, Phase.PLAYING)}
+
+
+@rule("R-MATCH-05", "R-MATCH-18")
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(GAMES), scripts)
+def test_whatever_arrives_a_lock_has_one_move_per_player_and_turn_in_seat_order(game, script):
+    for lock in Story(game, script).said(LockRequest):
+        made = [(turn, who) for turn, who, _ in lock.moves]
+        assert made == sorted(set(made))
+        assert [who for who, _ in lock.forfeits] == sorted({who for who, _ in lock.forfeits})
+
+
+@rule("R-MATCH-18")
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(GAMES), scripts)
+def test_the_same_inputs_give_the_same_effects(game, script):
+    once, twice = Story(game, script), Story(game, script)
+
+    assert (once.effects, once.phases) == (twice.effects, twice.phases)
+
+
+@rule("R-MATCH-18")
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(GAMES), scripts)
+def test_whatever_came_before_a_match_ends_when_all_deadlines_pass_and_the_manager_answers(
+    game, script
+):
+    story = Story(game, script)
+
+    for _ in range(4):
+        for call in list(story.calls):
+            final = {"lock": decided(), "report": MatchResultAck()}.get(call.key[1])
+            error = None if final else NoAnswer("late")
+            story.keep(story.match.answered(call.key, final, error, 99.0))
+        story.keep(story.match.woken(100.0))
+
+    assert story.match.phase is Phase.CLOSED
