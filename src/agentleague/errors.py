@@ -24,6 +24,7 @@ LeagueError
 │   ├── VersionMismatch
 │   ├── LateRegistration
 │   ├── LeagueFull
+│   │   └── RefereesFull
 │   ├── DuplicateName
 │   ├── UnsupportedGame
 │   └── EndpointNotAllowed
@@ -227,6 +228,12 @@ class LeagueFull(RegistrationRefused):
     code, name, number = "E020", "LEAGUE_FULL", 2001
     numbers: ClassVar[Numbers] = {"REFEREE_REGISTER_REQUEST": 1001}
     reason = "Maximum players reached"
+
+
+class RefereesFull(LeagueFull):
+    """No place is left for a referee; same wire code."""
+
+    reason = "Maximum referees already registered"
 
 
 class DuplicateName(RegistrationRefused):

@@ -1,8 +1,11 @@
 """The player as a role: it joins, moves, listens, and is never silent."""
 
+import asyncio
+
 import pytest
 
 from agentleague.errors import InternalError, NoConnection
+from agentleague.player import strategies
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameError,
@@ -23,6 +26,7 @@ from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles.effects import End, Reply, Think, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
 from agentleague.services.player import Player
+from agentleague.services.processes import Place, open_player
 from agentleague.services.settings import PlayerSettings
 from memory_league import BEGAN
 
@@ -169,3 +173,23 @@ def test_asked_before_it_knows_its_id_it_answers_under_the_one_it_is_called_by()
     (reply,) = ask(a_player(registered=False), GameInvitation(**GAME))
 
     assert reply.answer.player_id == "P01"
+
+
+def test_without_a_seed_nobody_can_foretell_a_players_chance():
+    async def seeds():
+        found = []
+        for _ in range(2):
+            agent = await open_player(
+                lambda url: PlayerSettings(
+                    display_name="Ann", endpoint=url, manager_url="http://127.0.0.1:9/mcp"
+                ),
+                strategies.random,
+                Place(18600, hosts=("127.0.0.1",)),
+            )
+            found.append(agent.host.role.notebook.turn(CALL, "P01", 1.0).rng.random())
+            await agent.stop()
+        return found
+
+    first, second = asyncio.run(seeds())
+
+    assert first != second

@@ -54,7 +54,7 @@ def command(
                 display_name=name or f"Player {strategy}",
                 endpoint=url,
                 game_types=registry.names(),
-                seed=seed,
+                seed=seed or "",
             ),
             strategies.load(strategy),
             place(port, bind, endpoint),

@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from agentleague.errors import (
     LateRegistration,
     LeagueFull,
+    RefereesFull,
     RegistrationRefused,
     UnsupportedGame,
     VersionMismatch,
@@ -79,7 +80,7 @@ def admit_referee(
     if league.phase is Phase.COMPLETED:
         raise LateRegistration("the league is over")
     if len(roster.referees) >= terms.referees_max:
-        raise LeagueFull(
+        raise RefereesFull(
             f"{terms.referees_max} referees are registered already",
             max_referees=terms.referees_max,
             current_referees=len(roster.referees),

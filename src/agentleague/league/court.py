@@ -61,7 +61,8 @@ class Court:
         if request.epoch != file.epoch:
             return Ruling((), _old_epoch(file))
         if file.decided or 0 <= request.index < len(file.locks):
-            return Ruling((), self._standing(file, request.index), file.decided is not None)
+            answer = self._standing(file, request.index)
+            return Ruling((), answer, isinstance(answer, LockResponse) and bool(answer.result))
         try:
             event = self._decide(file, request)
         except LeagueError as error:
@@ -142,6 +143,7 @@ class Court:
         except LeagueError as error:
             return Ruling((), error)
         seed = self._seed(file.match_id).hex()
+        del self._seeds[file.match_id]
         events: tuple[Any, ...] = (
             MatchDecided(file.match_id, file.epoch, 0, [], [], result, seed, verified=False),
             MatchClosed(file.match_id, file.epoch),

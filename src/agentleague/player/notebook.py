@@ -35,12 +35,13 @@ class Shown(Sequence[Mapping[str, Any]]):
 
 
 class Notebook:
-    """One player's memory; `seed` makes its chance repeatable, match by match."""
+    """One player's memory; `seed` is where all its chance comes from, match by match."""
 
-    def __init__(self, seed: str | None = None) -> None:
+    def __init__(self, seed: str) -> None:
         self.history: list[Mapping[str, Any]] = []
         self.standings: Sequence[Mapping[str, Any]] = ()
         self._seed = seed
+        self._over: set[tuple[str, str]] = set()  # leagues and matches, for ever: a few bytes each
 
     def turn(self, call: ChooseParityCall | GameMoveCall, player_id: str, seconds: float) -> Turn:
         """What the strategy is shown."""
@@ -66,8 +67,9 @@ class Notebook:
 
     def over(self, message: GameOver, player_id: str) -> None:
         """A match is over; told twice, it is remembered once."""
-        if any(match["match_id"] == message.match_id for match in self.history[-3:]):
+        if (message.league_id, message.match_id) in self._over:
             return
+        self._over.add((message.league_id, message.match_id))
         result = message.game_result
         self.history.append(
             {
@@ -85,7 +87,5 @@ class Notebook:
         self.standings = Shown(message.standings)
 
     def _rng(self, call: ChooseParityCall | GameMoveCall, player_id: str) -> Random:
-        if self._seed is None:
-            return Random()
         turn = 0 if isinstance(call, ChooseParityCall) else call.turn
         return Random(f"{self._seed}|{call.league_id}|{call.match_id}|{player_id}|{turn}")

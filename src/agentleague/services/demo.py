@@ -252,7 +252,7 @@ async def _open(cast: Cast, number: int) -> Running:
             display_name=f"{_name(number)} ({strategy})",
             endpoint=url,
             game_types=(cast.game,),
-            seed=cast.seed,
+            seed=cast.seed or "",
         ),
         strategies.load(strategy),
         Place(8101 + number, hosts=HOSTS),

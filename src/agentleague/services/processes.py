@@ -3,7 +3,9 @@
 import asyncio
 import gc
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, TypeVar
 
 from agentleague.errors import Claimed, LeagueError
@@ -144,12 +146,14 @@ async def open_player(
     clock = LoopClock(loop)
     transport = HttpTransport(clock, Manners("player", place.guard, wall))
     url = await place.open(transport)
+    settings = make(url)
+    role = Player(replace(settings, seed=settings.seed or token_hex(16)))
     if threads:
         mind = ThreadMind(strategy, loop.call_soon_threadsafe)
-        host = Host(Player(make(url)), clock, transport, mind=mind)
+        host = Host(role, clock, transport, mind=mind)
         return _begin(host, transport, url, mind.close)
     inline = InlineMind(strategy, loop.call_soon)
-    return _begin(Host(Player(make(url)), clock, transport, mind=inline), transport, url)
+    return _begin(Host(role, clock, transport, mind=inline), transport, url)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

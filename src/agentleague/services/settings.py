@@ -93,5 +93,5 @@ class RefereeSettings(AgentSettings):
 class PlayerSettings(AgentSettings):
     """A player."""
 
-    seed: str | None = None
-    """What its strategy's chance follows from; none: the system's."""
+    seed: str = ""
+    """What its strategy's chance follows from; at random unless given."""
