@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec import UNSET
 
-from agentleague.errors import LeagueError, TokenInvalid, UnexpectedMessage
+from agentleague.errors import TokenInvalid, UnexpectedMessage
 from agentleague.games.game import Game
 from agentleague.match.letters import Assignment, Desk
 from agentleague.match.machine import Match, Phase
@@ -26,44 +25,30 @@ from agentleague.protocol.messages import (
     RoundMatch,
     Rules,
 )
-from agentleague.protocol.timestamps import Calendar
-from agentleague.roles.effects import Effect, End, Event, Reply
-from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
-from agentleague.services.enrolment import KEY, Enrolment
+from agentleague.roles.effects import Effect, End
+from agentleague.roles.stimuli import Answered, Asked, Started, Woken
+from agentleague.services.agent import Agent, Handler
+from agentleague.services.enrolment import KEY
 from agentleague.services.settings import RefereeSettings
 
 
-class Referee:
+class Referee(Agent):
     """Runs many matches at once; what it holds is lost with it, and nothing of that matters."""
+
+    KIND = "referee"
 
     def __init__(self, settings: RefereeSettings, load_game: Callable[[str], Game]) -> None:
         self.matches: dict[str, Match] = {}
         self.matches_closed = 0
+        super().__init__(settings)
         self._settings, self._load_game = settings, load_game
-        self._enrolment = Enrolment(settings)
-        self._calendar = Calendar(0.0)
         self._desk: Desk | None = None
         self._rules = Rules()
         self._round_id = 0
         self._over = False
 
-    @property
-    def agent_id(self) -> str:
-        """The id that the manager gave it, or nothing yet."""
-        return self._enrolment.agent_id
-
-    def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
-        """Decide what to do."""
-        return self._STIMULI[type(stimulus)](self, stimulus, now)
-
-    def apply(self, event: Event) -> None:
-        """A referee has no journal."""
-
-    def _started(self, stimulus: Started, now: float) -> list[Effect]:
-        self._calendar = Calendar(stimulus.wall_offset)
-        return self._enrolment.ask(self._registration(now), now)
-
-    def _registration(self, now: float) -> Message:
+    def registration(self, now: float) -> Message:
+        """It locks, and says how many matches it takes."""
         settings = self._settings
         return RefereeRegisterRequest(
             RefereeMeta(
@@ -101,16 +86,10 @@ class Referee:
 
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
         if stimulus.key == KEY:
-            return self._enrolment.ask(self._registration(now), now)
+            return self.register(now)
         key: Any = stimulus.key
         match = self.matches.get(key[0])
         return match.woken(now) if match else []
-
-    def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
-        try:
-            return self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
-        except LeagueError as error:
-            return [Reply(stimulus.reply, error)]
 
     def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
         if not self._enrolment.session or message.session != self._enrolment.session:
@@ -119,7 +98,7 @@ class Referee:
         if message.rules is not UNSET:
             self._rules = message.rules
         ack = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
-        return [self._reply(asked, ack, now), *self._begin(message.matches, now)]
+        return [self.reply(asked, ack, now), *self._begin(message.matches, now)]
 
     def _begin(self, matches: Sequence[RoundMatch], now: float) -> list[Effect]:
         assert self._desk
@@ -150,33 +129,24 @@ class Referee:
 
     def _round_completed(self, asked: Asked, message: RoundCompleted, now: float) -> list[Effect]:
         ack = RoundCompletedAck(player_id=self.agent_id, round_id=message.round_id)
-        return [self._reply(asked, ack, now)]
+        return [self.reply(asked, ack, now)]
 
     def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
         self._over = True
-        reply = self._reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
+        reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
         return [reply] if self.matches else [reply, End()]
 
     def _pushed(self, asked: Asked, message: Message, now: float) -> list[Effect]:
         """A join or move that did not come as the answer to our call."""
         raise UnexpectedMessage("answer the call itself: this referee takes no pushed answers yet")
 
-    def _reply(self, asked: Asked, answer: Message, now: float) -> Reply:
-        enveloped = msgspec.structs.replace(
-            answer,
-            sender=f"referee:{self.agent_id}",
-            timestamp=self._calendar.write(now),
-            conversation_id=asked.message.conversation_id,
-        )
-        return Reply(asked.reply, enveloped)
-
-    _STIMULI: ClassVar[dict[type, Callable[..., list[Effect]]]] = {
-        Started: _started,
-        Asked: _asked,
+    STIMULI: ClassVar[dict[type, Handler]] = {
+        Started: Agent.started,
+        Asked: Agent.asked,
         Answered: _answered,
         Woken: _woken,
     }
-    _MESSAGES: ClassVar[dict[type[Message], Callable[..., list[Effect]]]] = {
+    MESSAGES: ClassVar[dict[type[Message], Handler]] = {
         RoundAnnouncement: _announced,
         RoundCompleted: _round_completed,
         LeagueCompleted: _league_completed,

@@ -1,0 +1,73 @@
+"""What a referee and a player have in common: they register, are asked, and answer."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from agentleague.errors import LeagueError
+from agentleague.protocol.messages import Message
+from agentleague.protocol.timestamps import Calendar
+from agentleague.roles.effects import Effect, Event, Reply
+from agentleague.roles.stimuli import Asked, Started, Stimulus
+from agentleague.services.enrolment import Enrolment
+from agentleague.services.settings import AgentSettings
+
+Handler = Callable[..., list[Effect]]
+
+
+class Agent(ABC):
+    """A role that belongs to a league; its tables say what it does about what happens."""
+
+    STIMULI: ClassVar[dict[type, Handler]]
+    MESSAGES: ClassVar[dict[type[Message], Handler]]
+    KIND: ClassVar[str]
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._enrolment = Enrolment(settings)
+        self._calendar = Calendar(0.0)
+
+    @property
+    def agent_id(self) -> str:
+        """The id that the manager gave it, or nothing yet."""
+        return self._enrolment.agent_id
+
+    def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
+        """Decide what to do."""
+        return self.STIMULI[type(stimulus)](self, stimulus, now)
+
+    def apply(self, event: Event) -> None:
+        """It has no journal: what it holds may be lost with it."""
+        raise TypeError(f"a {self.KIND} records nothing, and yet there is {event}")
+
+    @abstractmethod
+    def registration(self, now: float) -> Message:
+        """How it asks to be taken in."""
+
+    def register(self, now: float) -> list[Effect]:
+        """Ask the manager to take it in."""
+        return self._enrolment.ask(self.registration(now), now)
+
+    def started(self, stimulus: Started, now: float) -> list[Effect]:
+        """It begins by registering."""
+        self._calendar = Calendar(stimulus.wall_offset)
+        return self.register(now)
+
+    def asked(self, stimulus: Asked, now: float) -> list[Effect]:
+        """Every message has a row in its table; what is refused changes nothing."""
+        try:
+            return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
+        except LeagueError as error:
+            return [Reply(stimulus.reply, error)]
+
+    def reply(self, asked: Asked, answer: Message, now: float, **more: Any) -> Reply:
+        """An answer in its envelope."""
+        enveloped = msgspec.structs.replace(
+            answer,
+            sender=f"{self.KIND}:{self.agent_id}",
+            timestamp=self._calendar.write(now),
+            conversation_id=asked.message.conversation_id,
+            **more,
+        )
+        return Reply(asked.reply, enveloped)
