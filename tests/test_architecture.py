@@ -22,9 +22,10 @@ PURE_ROLES = {
     "agent", "enrolment", "manager", "outbox", "player", "referee", "settings", "workload",
 }
 PURE_IMPORTS = {
-    "abc", "collections", "copy", "dataclasses", "datetime", "enum", "functools", "hashlib", "hmac",
+    "abc", "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "functools",
+    "hashlib", "hmac",
     "importlib", "itertools", "json", "msgspec", "random", "re", "string", "types", "typing",
-    "unicodedata",
+    "unicodedata", "urllib",
 }
 # fmt: on
 LINES_MAX = {"protocol/messages.py": 800}  # a table

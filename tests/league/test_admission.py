@@ -12,6 +12,7 @@ from agentleague.errors import (
     VersionMismatch,
 )
 from agentleague.league.admission import Terms, admit_player, admit_referee, rejection
+from agentleague.league.events import LeagueStarted
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
@@ -27,16 +28,16 @@ URL = "http://127.0.0.1:9000/mcp"
 
 
 def local_only(url):
-    if "127.0.0.1" not in url:
+    if "169.254." in url:
         raise EndpointNotAllowed(f"{url} lies where this league does not call")
 
 
 TERMS = Terms(TOKEN_SECRET, 3, 2, local_only)
 
 
-def as_player(office, name="Ann", url=URL, games=("even_odd",), version=UNSET):
+def as_player(office, name="Ann", url=URL, games=("even_odd",), version=UNSET, source="10.0.0.9"):
     meta = PlayerMeta(name, url, "1.2.3", list(games), version)
-    return admit_player(office.league, TERMS, LeagueRegisterRequest(meta))
+    return admit_player(office.league, TERMS, LeagueRegisterRequest(meta), source)
 
 
 def as_referee(office, name="Referee", url=URL, games=("even_odd",), version=UNSET, **more):
@@ -206,3 +207,63 @@ def test_a_refused_agent_is_told_why_in_the_words_of_the_documents(
     }
     answer = LeagueRegisterResponse(**fields)
     assert (answer.player_id, answer.auth_token) == (None, UNSET)
+
+
+@rule("R-LEAGUE-32")
+@pytest.mark.parametrize(
+    ("url", "source"),
+    [
+        ("http://127.0.0.1:8101/mcp", "127.0.0.1"),
+        ("http://localhost:8101/mcp", "127.0.0.1"),
+        ("http://localhost/mcp", "::1"),
+        ("http://[::1]:8101/mcp", "::1"),
+        ("http://10.0.0.7:8101/mcp", "10.0.0.7"),
+    ],
+)
+def test_who_registers_again_from_its_own_address_keeps_its_id_also_after_the_start(url, source):
+    office = Office(0)
+    first, answer = as_player(office, url=url, source=source)
+    office.league.apply(first)
+    office.league.apply(as_player(office, "Bob", "http://10.0.0.8/mcp")[0])
+    office.league.apply(LeagueStarted(["P01", "P02"]))
+
+    event, again = as_player(office, url=url, source=source)
+    office.league.apply(event)
+    third, _ = as_player(office, url=url, source=source)
+
+    assert (again.status, again.player_id) == ("ACCEPTED", "P01")
+    assert again.match_tokens is UNSET
+    assert again.auth_token != answer.auth_token
+    owner = office.league.roster.owner
+    assert owner(answer.auth_token) == owner(again.auth_token) == "P01"
+    assert (event.generation, third.generation) == (2, 3)
+    assert len(office.league.roster.players) == 2
+
+
+@rule("R-LEAGUE-32")
+@pytest.mark.parametrize(
+    ("name", "url", "source"),
+    [
+        ("Ann", URL, "10.0.0.99"),  # from another address
+        ("Bob", URL, "127.0.0.1"),  # under another name
+        ("Ann", "http://127.0.0.1:9999/mcp", "127.0.0.1"),  # at another end point
+    ],
+)
+def test_anybody_else_is_somebody_else(name, url, source):
+    office = Office(0)
+    office.league.apply(as_player(office)[0])
+
+    event, _ = as_player(office, name, url, source=source)
+
+    assert event.player_id == "P02"
+
+
+@rule("R-LEAGUE-32")
+def test_a_player_whose_name_was_changed_is_known_by_the_name_it_asks_for():
+    office = Office(0)
+    office.league.apply(as_player(office, url="http://10.0.0.7/mcp")[0])
+    office.league.apply(as_player(office, url="http://127.0.0.1:8102/mcp")[0])
+
+    event, answer = as_player(office, url="http://127.0.0.1:8102/mcp", source="127.0.0.1")
+
+    assert (event.player_id, answer.display_name_effective) == ("P02", "Ann (P02)")

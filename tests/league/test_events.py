@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from agentleague.errors import Damaged
-from agentleague.league.events import KINDS, Disputed, MatchLocked, read_event
+from agentleague.league.events import KINDS, Disputed, MatchLocked, PlayerReturned, read_event
 from agentleague.roles.effects import Event
 from games.throwaway import THROWAWAY
 from league.office import DRAW_SECRET, TOKEN_SECRET, Office, token
@@ -21,7 +21,14 @@ def every_kind():
     dice.lock([(0, "P01", 1), (0, "P02", 6)])
     believed = Office(2, locks=False).start()
     believed.report("P01", details={"choices": {"P01": "even", "P02": None}})
-    return [*Office(3).play_to_the_end().events, *whole.events, *dice.events, *believed.events]
+    returned = PlayerReturned("P01", "0" * 64, 2)
+    return [
+        returned,
+        *Office(3).play_to_the_end().events,
+        *whole.events,
+        *dice.events,
+        *believed.events,
+    ]
 
 
 EVENTS = every_kind()

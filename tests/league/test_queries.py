@@ -180,6 +180,17 @@ def test_the_numbers_of_a_player(asker, params):
         "losses": 1,
         "technical_losses": 1,
         "points": 0,
+        "state": "ACTIVE",
+        "matches": [
+            {
+                "match_id": "R1M1",
+                "player_A_id": "P01",
+                "player_B_id": "P02",
+                "draw_commitment": office.league.matches["R1M1"].commitment,
+                "status": "TECHNICAL_LOSS",
+                "winner_player_id": "P01",
+            }
+        ],
     }
 
 
@@ -343,3 +354,15 @@ def test_a_page_is_what_was_asked_for_within_its_bounds(params, ranks):
 @rule("R-LEAGUE-30")
 def test_what_is_about_one_player_needs_a_token():
     assert set(queries.QUERIES) - queries.OPEN_TO_ALL == {"GET_NEXT_MATCH", "GET_PLAYER_STATS"}
+
+
+@rule("R-LEAGUE-29")
+def test_a_player_is_shown_its_last_twenty_matches_within_10_kb():
+    office = Office(30).play_to_the_end()
+
+    answer = ask(office, "GET_PLAYER_STATS", "P07")
+
+    assert len(answer["player_stats"]["matches"]) == 20
+    assert answer["player_stats"]["state"] == "SHUTDOWN"
+    written = LeagueQueryResponse("GET_PLAYER_STATS", data=answer, **answer)
+    assert len(msgspec.json.encode(written)) < 10_240

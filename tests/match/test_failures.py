@@ -36,7 +36,7 @@ from rules import rule
 
 LATE = NoAnswer("the time ran out")
 TIMEOUT = "failed to respond within timeout"
-UNREACHED = "could not be reached"
+UNREACHED = "could not be reached, or gave no usable HTTP answer"
 UNUSABLE = "gave no usable answer"
 FAILURES = [
     # what became of the call, the cause the league is told, the code the player is told

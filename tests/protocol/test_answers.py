@@ -278,9 +278,19 @@ def test_an_error_message_in_place_of_an_answer_is_a_refusal_too(request_, wrap)
         GameError(),
     ],
 )
-@pytest.mark.parametrize("body", [b"", b"<html>", b"{}", DEEP, b'{"error":{"code":-32601}}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"{}", DEEP, b'{"error":null}', b'"error"', b'{"error"', b'["error"]']
+)
 def test_any_answer_acknowledges_a_notification(notification, body):
     assert answered(notification, body, status=500) is None
+
+
+@rule("R-FORM-12")
+def test_a_refusal_of_a_notification_is_told_to_whoever_sent_it():
+    with pytest.raises(PeerRefused) as caught:
+        answered(RoundAnnouncement(), b'{"jsonrpc":"2.0","error":{"code":-32601},"id":1}')
+
+    assert caught.value.context["number"] == -32601
 
 
 def test_nothing_but_our_own_errors_is_raised_for_an_answer_with_a_number_out_of_range():

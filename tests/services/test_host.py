@@ -202,6 +202,55 @@ def test_a_bug_in_a_role_is_answered_as_our_fault_and_the_next_request_is_served
     assert isinstance(role.told[-1], Asked)
 
 
+def test_a_bug_after_a_decision_stops_a_role_that_records():
+    failures, heard = [], []
+
+    class Ahead(ScriptedRole):
+        applied = 1  # One event more than was handed to the journal.
+
+    host, _, wire, _ = hosted(disk=SlowDisk())
+    host.role = Ahead([], ZeroDivisionError("a bug"))
+    host.on_failure = failures.append
+    host.start(0.0)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert isinstance(heard[0], InternalError)
+    assert "ZeroDivisionError" in str(failures[0])
+
+
+def test_a_bug_before_any_decision_costs_the_request_alone():
+    failures, heard = [], []
+
+    class Sound(ScriptedRole):
+        applied = 0
+
+    host, _, wire, _ = hosted(disk=SlowDisk())
+    host.role = Sound([], ZeroDivisionError("a bug"))
+    host.on_failure = failures.append
+    host.start(0.0)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert isinstance(heard[0], InternalError)
+    assert failures == []
+
+
+def test_a_bug_at_a_timer_stops_a_role_that_records_and_only_costs_the_timer_elsewhere(caplog):
+    failures = []
+    recording, _, _, _ = hosted(ZeroDivisionError("a bug"), disk=SlowDisk())
+    recording.on_failure = failures.append
+    other, role, _, _ = hosted(ZeroDivisionError("a bug"), [])
+
+    recording.feed(Woken("now"))
+    other.feed(Woken("now"))
+    other.feed(Woken("then"))
+
+    assert len(failures) == 1
+    assert len(role.told) == 2
+    assert caplog.text.count("a bug") >= 2
+
+
 def test_requests_are_refused_while_the_disk_is_far_behind():
     disk, heard = SlowDisk(), []
     host, role, wire, _ = hosted([record()] * 9_001, disk=disk)

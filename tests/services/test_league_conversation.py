@@ -51,6 +51,8 @@ def test_a_league_of_two_is_one_match_told_in_the_documents_order():
             "LEAGUE_COMPLETED",
             "LEAGUE_COMPLETED",
             "LEAGUE_COMPLETED",
+            "LEAGUE_QUERY",  # each player asks its manager whether that is so
+            "LEAGUE_QUERY",
         ]
     )
 

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from agentleague.errors import (
+    AlreadyComplete,
     MatchMismatch,
     TokenInvalid,
     TokenMissing,
@@ -11,6 +12,7 @@ from agentleague.errors import (
     UnsupportedGame,
 )
 from agentleague.games import even_odd
+from agentleague.protocol import tokens
 from agentleague.protocol.messages import (
     GameOver,
     LeagueQuery,
@@ -27,7 +29,7 @@ from agentleague.protocol.messages import (
     RoundCompleted,
 )
 from agentleague.roles.effects import Address, Call, Record, Reply
-from agentleague.roles.stimuli import Asked, Caller, Started
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started
 from agentleague.services.manager import Manager
 from agentleague.services.settings import ManagerSettings
 from memory_league import BEGAN, SECRETS, MemoryLeague
@@ -256,6 +258,87 @@ def test_a_referee_never_has_more_matches_than_it_can_take():
 
     assert most == 2
     assert league.events().count("match_closed") == 66
+
+
+def test_a_refused_report_after_the_end_ends_nothing_again():
+    league = MemoryLeague(players=2, referees=2).fill().play()
+    before, said = league.events(), len(league.said)
+    secret, names = SECRETS.token_secret, ("league_test", "REF02", 1)
+    other = tokens.league_token(secret, *names)
+
+    answer, effects = ask(league.manager, MatchResultReport("R1M1", ReportedResult("P01")), other)
+
+    assert isinstance(answer, AlreadyComplete)
+    assert len(effects) == 1
+    assert (league.events(), len(league.said)) == (before, said)
+
+
+def test_a_lost_answer_to_a_registration_does_not_make_two_players_of_one():
+    manager = a_manager(players=3)
+    first, _ = ask(manager, player("Ann"))
+
+    again, _ = ask(manager, player("Ann"))
+
+    assert (first.player_id, again.player_id) == ("P01", "P01")
+    assert len(manager.league.roster.players) == 1
+    stats = LeagueQuery("GET_STATUS")
+    assert ask(manager, stats, again.auth_token)[0].data["you"] == "P01"
+
+
+def test_what_was_played_while_an_acknowledgement_was_lost_is_not_assigned_again():
+    league = MemoryLeague(players=2, referees=1)
+    host = league.add_referee()
+    on_ask = host._on_ask
+
+    def deaf_to_assignments(message, caller, reply):
+        lost = isinstance(message, RoundAnnouncement)
+        on_ask(message, caller, (lambda answer: None) if lost else reply)
+
+    url = next(url for url in league.network.agents if "referee" in url)
+    league.network.agents[url].listen(deaf_to_assignments)
+    league.add_player(name="Ann")
+    league.add_player(name="Bob")
+    league.play()
+
+    invited = [name for name, _ in league.said].count("GAME_INVITATION")
+    assert invited == 2
+    assert league.events().count("match_decided") == 1
+
+
+def test_a_referee_that_refuses_its_assignment_is_asked_again_until_it_takes_it():
+    league = MemoryLeague(players=2, referees=1)
+    host = league.add_referee()
+    game, host.role._load_game = host.role._load_game, refuse
+    league.add_player(name="Ann")
+    league.add_player(name="Bob")
+    league.clock.run(until=lambda: league.clock.now() > BEGAN + 3.0)
+    assert league.events().count("match_decided") == 0
+
+    host.role._load_game = game
+    league.play()
+
+    assert league.events().count("match_decided") == 1
+
+
+def refuse(name):
+    raise UnsupportedGame(f"no game {name!r} is installed")
+
+
+def test_a_referee_of_another_make_gets_one_match_a_letter():
+    manager = a_manager(players=12)
+    strange = RefereeRegisterRequest(
+        RefereeMeta("Strange", "http://127.0.0.1/ref", max_concurrent_matches=5)
+    )
+    ask(manager, strange)
+    for number in range(12):
+        _, effects = ask(manager, player(f"Player {number}"))
+    for player_id in manager.league.roster.players:
+        effects = manager.handle(Answered(("tell", player_id), None, None, 0.1), BEGAN)
+
+    (call,) = [effect for effect in effects if isinstance(effect, Call)]
+    assert call.to.agent_id == "REF01"
+    assert len(call.message.matches) == 1
+    assert len(msgspec.json.encode(call.message)) < 10_240
 
 
 def test_match_tokens_and_end_points_reach_the_referee_and_never_another_player():

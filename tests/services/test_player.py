@@ -2,9 +2,10 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
-from agentleague.errors import InternalError, NoConnection
+from agentleague.errors import InternalError, NoConnection, RateLimited, TokenInvalid
 from agentleague.player import strategies
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -14,6 +15,7 @@ from agentleague.protocol.messages import (
     GameOver,
     GameResult,
     LeagueCompleted,
+    LeagueQueryResponse,
     LeagueRegisterResponse,
     LeagueStandingsUpdate,
     MoveContext,
@@ -163,10 +165,89 @@ def test_it_remembers_results_and_the_table_for_its_strategy():
     assert [row["points"] for row in turn.standings] == [3]
 
 
-def test_the_end_of_the_league_is_its_end():
-    effects = ask(a_player(), LeagueCompleted(league_id="league_test"))
+OVER = LeagueCompleted(league_id="league_test")
 
-    assert effects[1] == End(LeagueCompleted(league_id="league_test"))
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (LeagueQueryResponse("GET_STATUS", status="LEAGUE_COMPLETED"), None),
+        (None, NoConnection("the manager has gone home")),
+    ],
+)
+def test_the_end_of_the_league_is_its_end_once_the_manager_does_not_deny_it(message, error):
+    role = a_player()
+    reply, call = ask(role, OVER)
+
+    effects = role.handle(Answered(call.key, message, error, 0.1), BEGAN)
+
+    assert isinstance(reply, Reply)
+    assert call.message.query_type == "GET_STATUS"
+    assert effects == [End(OVER)]
+
+
+def test_a_stranger_cannot_send_it_home():
+    role = a_player()
+    _, call = ask(role, OVER)
+    denied = LeagueQueryResponse("GET_STATUS", status="RUNNING_LEAGUE")
+
+    assert role.handle(Answered(call.key, denied, None, 0.1), BEGAN) == []
+    assert len(ask(role, LeagueCompleted(league_id="league_other"))) == 1
+    assert isinstance(ask(role, CALL, 2)[0], Think)
+
+
+def referees(message, **changes):
+    """The same message with the token that only the match's referee was given."""
+    names = (message.league_id, message.match_id, "P01", message.epoch)
+    token = match_token(channel_key(TOKEN), "ref>player", *names)
+    return msgspec.structs.replace(message, auth_token=token, **changes)
+
+
+@pytest.mark.parametrize(
+    "message", [GameInvitation(**GAME), CALL, GameOver(game_result=GameResult("DRAW"), **GAME)]
+)
+def test_in_a_league_of_ours_it_answers_nobody_but_the_referee_of_the_match(message):
+    accepted = msgspec.structs.replace(ACCEPTED, match_tokens=True)
+    role = a_player(registered=False)
+    role.handle(Answered("register", accepted, None, 0.1), BEGAN)
+
+    (refused,) = ask(role, message)
+    (other_match,) = ask(role, msgspec.structs.replace(referees(message), match_id="R2M1"))
+    answered = ask(role, referees(message))
+
+    assert isinstance(refused.answer, TokenInvalid)
+    assert isinstance(other_match.answer, TokenInvalid)
+    assert not isinstance(getattr(answered[0], "answer", None), TokenInvalid)
+
+
+def test_it_thinks_about_no_more_than_64_moves_at_once():
+    role = a_player()
+    for number in range(64):
+        assert isinstance(ask(role, CALL, number)[0], Think)
+
+    (reply,) = ask(role, CALL, 64)
+
+    assert isinstance(reply.answer, RateLimited)
+
+
+def test_each_match_has_a_token_of_its_own():
+    role = a_player()
+
+    tokens = [
+        ask(role, GameInvitation(**{**GAME, "match_id": match_id}))[0].answer.auth_token
+        for match_id in ("R1M1", "R1M1", "R2M1")
+    ]
+
+    assert tokens[0] == tokens[1] != tokens[2]
+
+
+@pytest.mark.parametrize(
+    ("deadline", "seconds"), [("2023-11-14T22:13:45Z", 25.0), ("", 30.0), ("soon", 30.0)]
+)
+def test_a_strategy_is_told_how_long_it_has(deadline, seconds):
+    call = msgspec.structs.replace(CALL, deadline=deadline)
+
+    assert ask(a_player(), call)[0].turn.seconds_left == seconds
 
 
 def test_asked_before_it_knows_its_id_it_answers_under_the_one_it_is_called_by():

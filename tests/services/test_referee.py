@@ -8,6 +8,7 @@ from agentleague.errors import (
     PeerRefused,
     TokenInvalid,
     UnexpectedMessage,
+    UnsupportedGame,
 )
 from agentleague.games import even_odd
 from agentleague.protocol.messages import (
@@ -35,9 +36,9 @@ ACCEPTED = RefereeRegisterResponse(
 )
 
 
-def a_referee(registered=True):
+def a_referee(registered=True, load=lambda name: even_odd):
     settings = RefereeSettings(display_name="Ref", endpoint="http://ref/mcp")
-    role = Referee(settings, lambda name: even_odd)
+    role = Referee(settings, load)
     role.handle(Started(0.0), BEGAN)
     if registered:
         role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
@@ -153,7 +154,7 @@ def test_rounds_that_end_are_acknowledged_and_the_league_ends_it():
     role = a_referee()
 
     (ack,) = ask(role, RoundCompleted(round_id=3))
-    reply, end = ask(role, LeagueCompleted())
+    reply, end = ask(role, LeagueCompleted(session="ses_1"))
 
     assert (ack.answer.round_id, ack.answer.sender) == (3, "referee:REF01")
     assert isinstance(reply, Reply)
@@ -163,7 +164,7 @@ def test_rounds_that_end_are_acknowledged_and_the_league_ends_it():
 def test_a_league_that_ends_before_its_last_match_is_closed_is_waited_for():
     role = a_referee()
     ask(role, announced())
-    assert [type(effect) for effect in ask(role, LeagueCompleted())] == [Reply]
+    assert [type(effect) for effect in ask(role, LeagueCompleted(session="ses_1"))] == [Reply]
     for seat in (0, 1):
         role.handle(Answered(("R1M1", "join", seat, 0), None, NoAnswer("late"), 5.0), BEGAN)
     refused = PeerRefused("not yours", number=5002, code="E015", data={})
@@ -171,6 +172,43 @@ def test_a_league_that_ends_before_its_last_match_is_closed_is_waited_for():
     effects = role.handle(Answered(("R1M1", "lock", -1, 0), None, refused, 0.1), BEGAN)
 
     assert effects == [End()]
+    assert role.matches == {}
+
+
+@pytest.mark.parametrize("session", [{}, {"session": "ses_2"}])
+def test_a_stranger_cannot_send_it_home(session):
+    role = a_referee()
+
+    (reply,) = ask(role, LeagueCompleted(**session))
+
+    assert isinstance(reply.answer, TokenInvalid)
+    assert len(ask(role, announced())) == 3
+
+
+def test_a_match_that_it_closed_is_not_played_again_in_this_round():
+    role = a_referee()
+    ask(role, announced())
+    for seat in (0, 1):
+        role.handle(Answered(("R1M1", "join", seat, 0), None, NoAnswer("late"), 5.0), BEGAN)
+    refused = PeerRefused("not yours", number=5002, code="E015", data={})
+    role.handle(Answered(("R1M1", "lock", -1, 0), None, refused, 0.1), BEGAN)
+
+    assert len(ask(role, announced())) == 1
+    assert len(ask(role, announced(round_id=2))) == 3
+
+
+def test_an_assignment_with_a_game_it_lacks_is_refused_as_a_whole():
+    def load(name):
+        if name != "even_odd":
+            raise UnsupportedGame(f"no game {name!r}")
+        return even_odd
+
+    role = a_referee(load=load)
+    other = RoundMatch("R1M2", "chess", epoch=1, seats=SEATS)
+
+    (reply,) = ask(role, announced(matches=[MATCH, other]))
+
+    assert isinstance(reply.answer, UnsupportedGame)
     assert role.matches == {}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -13,7 +14,7 @@ from agentleague.errors import (
     UnsupportedGame,
     VersionMismatch,
 )
-from agentleague.league.events import PlayerRegistered, RefereeRegistered
+from agentleague.league.events import PlayerRegistered, PlayerReturned, RefereeRegistered
 from agentleague.league.league import League, Phase
 from agentleague.league.roster import clean_name
 from agentleague.protocol import tokens
@@ -36,14 +37,20 @@ class Terms(Struct, frozen=True):
 
 
 def admit_player(
-    league: League, terms: Terms, request: LeagueRegisterRequest
-) -> tuple[PlayerRegistered, LeagueRegisterResponse]:
+    league: League, terms: Terms, request: LeagueRegisterRequest, source: str
+) -> tuple[PlayerRegistered | PlayerReturned, LeagueRegisterResponse]:
     """Take a player in: the event, and the answer, which alone holds the token.
+
+    Who registers again with its name and end point, from the end point's own address, keeps its id
+    at any time; on one machine everybody has that address, so its further token may only ask.
 
     Raises:
         RegistrationRefused: why not.
     """
     meta, roster = request.player_meta, league.roster
+    known = roster.returning(meta.display_name, meta.contact_endpoint)
+    if known and is_at(meta.contact_endpoint, source):
+        return _readmit(league, terms, known)
     if league.phase is not Phase.REGISTERING:
         raise LateRegistration("the league has begun; players join before its first round")
     if len(roster.players) >= terms.players_max:
@@ -62,10 +69,31 @@ def admit_player(
         "ACCEPTED",
         player_id,
         league.rules.league_id,
+        match_tokens=True,
         display_name_effective=name if name != meta.display_name else UNSET,
         auth_token=token,
     )
     return event, answer
+
+
+def is_at(endpoint: str, source: str) -> bool:
+    """Whether a request from this address may come from that end point's machine."""
+    host = urlsplit(endpoint).hostname
+    is_loopback = source == "::1" or source.startswith("127.")
+    return host == source or (host == "localhost" and is_loopback)
+
+
+def _readmit(
+    league: League, terms: Terms, player_id: str
+) -> tuple[PlayerReturned, LeagueRegisterResponse]:
+    generation = league.roster.generations.get(player_id, 1) + 1
+    league_id = league.rules.league_id
+    token = tokens.league_token(terms.token_secret, league_id, player_id, generation)
+    name = league.roster.players[player_id].display_name
+    answer = LeagueRegisterResponse(
+        "ACCEPTED", player_id, league_id, display_name_effective=name, auth_token=token
+    )
+    return PlayerReturned(player_id, digest(token), generation), answer
 
 
 def admit_referee(

@@ -38,6 +38,14 @@ class PlayerRegistered(Event, frozen=True, tag="player_registered"):
     generation: int = 1
 
 
+class PlayerReturned(Event, frozen=True, tag="player_returned"):
+    """A player that lost its token was given a further one, which may only ask."""
+
+    player_id: str
+    token_digest: str
+    generation: int
+
+
 class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
     """A referee was taken in."""
 
@@ -130,6 +138,7 @@ KINDS: dict[str, type[Event]] = {
     for cls in (
         LeagueOpened,
         PlayerRegistered,
+        PlayerReturned,
         RefereeRegistered,
         LeagueStarted,
         RoundScheduled,

@@ -97,6 +97,8 @@ def _check_turn(case: Case, state: Any, turn: Mapping[str, Any]) -> bool:
             case.game.check(state, seat, move)
         except IllegalMove as error:
             raise _wrong(str(error)) from None
+        except Exception as error:  # The game is a plug-in, and the move is a stranger's.
+            raise _wrong(f"the game stumbled over a move ({type(error).__name__})") from None
     return len(turn) == len(to_move)
 
 

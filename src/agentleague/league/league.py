@@ -18,6 +18,7 @@ from agentleague.league.events import (
     MatchDecided,
     MatchLocked,
     PlayerRegistered,
+    PlayerReturned,
     RefereeRegistered,
     RoundEnded,
     RoundScheduled,
@@ -62,6 +63,7 @@ class League:
         self.phase = Phase.REGISTERING
         self.roster = Roster()
         self.matches: dict[str, MatchFile] = {}
+        self.files_of: dict[str, list[MatchFile]] = {}  # player -> its matches, scheduled so far
         self.byes: dict[int, list[str]] = {}
         self.round_id = 0  # the round that runs, or ran last
         self.rounds_ended = 0
@@ -105,13 +107,13 @@ class League:
         self.round_id = event.round_id
         self.byes[event.round_id] = event.byes
         for match in event.matches:
-            self.matches[match.match_id] = MatchFile(
-                match.match_id,
-                event.round_id,
-                (match.player_a, match.player_b),
-                match.referee_id,
-                match.commitment,
+            players = (match.player_a, match.player_b)
+            file = MatchFile(
+                match.match_id, event.round_id, players, match.referee_id, match.commitment
             )
+            self.matches[match.match_id] = file
+            for player_id in players:
+                self.files_of.setdefault(player_id, []).append(file)
             self.open_matches.add(match.match_id)
 
     def _locked(self, event: MatchLocked) -> None:
@@ -142,12 +144,16 @@ class League:
     def _player(self, event: PlayerRegistered) -> None:
         self.roster.add_player(event)
 
+    def _returned(self, event: PlayerReturned) -> None:
+        self.roster.add_token(event)
+
     def _referee(self, event: RefereeRegistered) -> None:
         self.roster.add_referee(event)
 
     _APPLY: ClassVar[dict[type[Event], Callable[..., None]]] = {
         LeagueOpened: _opened,
         PlayerRegistered: _player,
+        PlayerReturned: _returned,
         RefereeRegistered: _referee,
         LeagueStarted: _started,
         RoundScheduled: _scheduled,

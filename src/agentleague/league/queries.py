@@ -6,14 +6,50 @@ from typing import Any
 
 import msgspec
 
-from agentleague.errors import NotRegistered, NotStarted, UnknownQuery, WrongType
+from agentleague.errors import (
+    LeagueError,
+    NotRegistered,
+    NotStarted,
+    TokenInvalid,
+    TokenMissing,
+    UnknownLeague,
+    UnknownQuery,
+    WrongType,
+)
 from agentleague.league.league import League, MatchFile, Phase
+from agentleague.league.schedule import Round
+from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, QueryError
 
 # An answer is at most 10 KB and says everything twice, in `data` and beside it.
 ROWS_A_PAGE = 25
 MATCHES_A_PAGE = 16
 ROWS_BYTES = 4_700  # names of 50 characters can be 200 bytes long
 OPEN_TO_ALL = frozenset({"GET_STANDINGS", "GET_SCHEDULE", "GET_STATUS"})
+
+
+LAST_MATCHES = 20
+AGENT_STATES = {Phase.REGISTERING: "REGISTERED", Phase.COMPLETED: "SHUTDOWN"}
+
+
+def respond(league: League, query: LeagueQuery, token: str | None) -> LeagueQueryResponse:
+    """The whole answer; one that there is no answer to says why.
+
+    Raises:
+        TokenInvalid, TokenMissing, UnknownLeague: the question is not answered at all.
+    """
+    asker = league.roster.owner(token)
+    if token and asker is None:
+        raise TokenInvalid("auth_token was not issued by this league")
+    if asker is None and query.query_type not in OPEN_TO_ALL:
+        raise TokenMissing(f"{query.query_type[:64]} needs your auth_token")
+    if query.league_id not in ("", league.rules.league_id):
+        raise UnknownLeague(f"league {query.league_id!r} is not played here")
+    try:
+        data = answer(league, query.query_type, query.query_params, asker)
+    except LeagueError as error:
+        refusal = QueryError(error.code, error.name, str(error)[:500])
+        return LeagueQueryResponse(query.query_type, success=False, error=refusal)
+    return LeagueQueryResponse(query.query_type, data=data, **data)
 
 
 def answer(
@@ -53,8 +89,12 @@ def _schedule(league: League, params: Mapping[str, Any], asker: str | None) -> d
     per_round = schedule.matches_total // total
     numbers = range(per_round * total) if wanted is None else _matches_of(wanted, per_round)
     rounds: dict[int, dict[str, Any]] = {}
+    computed: dict[int, Round] = {}
     for number in _page(numbers, params, at_most=MATCHES_A_PAGE):
-        planned = schedule.round(number // per_round + 1)
+        round_id = number // per_round + 1
+        if round_id not in computed:
+            computed[round_id] = schedule.round(round_id)
+        planned = computed[round_id]
         empty = {"round_id": planned.round_id, "matches": [], "byes": list(planned.byes)}
         pairing = planned.pairings[number % per_round]
         described = _described(league.matches.get(pairing.match_id), pairing.match_id, pairing[1:])
@@ -106,7 +146,13 @@ def _referee_endpoint(league: League, file: MatchFile | None) -> str | None:
 
 def _player_stats(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
     player_id = _player(league, params, asker)
-    return {"player_stats": msgspec.to_builtins(league.table.row(player_id))}
+    row = msgspec.to_builtins(league.table.row(player_id))
+    recent = [
+        _described(file, file.match_id, file.players)
+        for file in league.files_of.get(player_id, [])[-LAST_MATCHES:]
+    ]
+    state = AGENT_STATES.get(league.phase, "ACTIVE")
+    return {"player_stats": {**row, "state": state, "matches": recent}}
 
 
 def _status(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:

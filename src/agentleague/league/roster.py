@@ -4,7 +4,7 @@ import unicodedata
 
 from msgspec import Struct
 
-from agentleague.league.events import PlayerRegistered, RefereeRegistered
+from agentleague.league.events import PlayerRegistered, PlayerReturned, RefereeRegistered
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
 NAME_MAX = 50
@@ -28,7 +28,9 @@ class Roster:
     def __init__(self) -> None:
         self.players: dict[str, Member] = {}
         self.referees: dict[str, Member] = {}
+        self.generations: dict[str, int] = {}  # player -> tokens given, where more than one
         self._by_digest: dict[str, str] = {}
+        self._at: dict[str, list[str]] = {}  # end point -> players
         self._names: set[str] = set()
 
     def add_player(self, event: PlayerRegistered) -> None:
@@ -37,8 +39,23 @@ class Roster:
             event.player_id, event.display_name, event.endpoint, event.token_digest, event.version
         )
         self.players[member.agent_id] = member
+        self._at.setdefault(member.endpoint, []).append(member.agent_id)
         self._names.add(_folded(member.display_name))
         self._by_digest[member.token_digest] = member.agent_id
+
+    def add_token(self, event: PlayerReturned) -> None:
+        """A further token for a player that is here already."""
+        self.generations[event.player_id] = event.generation
+        self._by_digest[event.token_digest] = event.player_id
+
+    def returning(self, name: str, endpoint: str) -> str | None:
+        """Who registered with this name and end point before; nobody is two players at one."""
+        wanted = clean_name(name)
+        for player_id in self._at.get(endpoint, ()):
+            shown = self.players[player_id].display_name
+            if shown == (wanted or player_id) or shown.startswith(f"{wanted} ({player_id}"):
+                return player_id
+        return None
 
     def add_referee(self, event: RefereeRegistered) -> None:
         """Take a referee in."""

@@ -161,7 +161,13 @@ class Match:
     def _check(self, seat: int, move: Any) -> None:
         if len(msgspec.json.encode(move)) > MOVE_BYTES_MAX:
             raise IllegalMove(f"a move is at most {MOVE_BYTES_MAX} bytes long")
-        self._game.check(self._state, self._game.seats[seat], move)
+        try:
+            self._game.check(self._state, self._game.seats[seat], move)
+        except LeagueError:
+            raise
+        except Exception as error:  # The game is a plug-in, and the move is a stranger's.
+            name = type(error).__name__
+            raise IllegalMove(f"the game stumbled over the move ({name})") from None
 
     def _when_all_moved(self, now: float) -> list[Effect]:
         if self._awaited:
@@ -283,5 +289,5 @@ def _cause(error: LeagueError) -> str:
     if isinstance(error, IllegalMove):
         return "made an illegal move"
     if isinstance(error, PeerUnavailable):
-        return "could not be reached"
+        return "could not be reached, or gave no usable HTTP answer"
     return "gave no usable answer"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -113,11 +114,19 @@ def read_answer(request: Message, status: int, body: bytes) -> Message | None:
     """
     expected = MESSAGES[WIRE_NAME[type(request)]].answer or ""
     if expected in _ACKNOWLEDGEMENTS:
+        _check_acknowledgement(body)
         return None
     try:
         return _read_content(expected, jsonrpc.read_response(body))
     except (UnreadableJson, *jsonrpc.UNREADABLE) as error:
         raise NoConnection(f"HTTP {status}, and {error}"[:500], status=status) from None
+
+
+def _check_acknowledgement(body: bytes) -> None:
+    """Any answer acknowledges; a refusal is raised, for whoever cares."""
+    if b'"error"' in body:
+        with suppress(UnreadableJson, *jsonrpc.UNREADABLE):
+            jsonrpc.read_response(body)
 
 
 def _read_message(letter: Letter, taken: frozenset[str], *, flat: bool) -> Message:

@@ -122,6 +122,7 @@ class LeagueRegisterResponse(Message, tag="LEAGUE_REGISTER_RESPONSE"):
     player_id: Id | None = None
     league_id: Id = ""
     reason: Text | None = None
+    match_tokens: bool | UnsetType = UNSET
     display_name_effective: Text | UnsetType = UNSET
     hint: Text | UnsetType = UNSET
     error_code: Id | UnsetType = UNSET
@@ -266,6 +267,7 @@ class LeagueCompleted(Message, tag="LEAGUE_COMPLETED"):
     final_standings: list[StandingRow] = []
     total: Int | UnsetType = UNSET
     truncated: bool | UnsetType = UNSET
+    session: Id | UnsetType = UNSET
 
 
 class LeagueCompletedAck(Message, tag="LEAGUE_COMPLETED_ACK"):

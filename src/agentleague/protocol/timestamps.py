@@ -50,6 +50,14 @@ class Calendar:
         """The wall-clock text of a monotonic time."""
         return _write_second(int((now + self._offset) // 1))
 
+    def seconds_until(self, text: str, now: float) -> float:
+        """How far off a written time is; never less than nothing.
+
+        Raises:
+            InvalidTimestamp: it is no time.
+        """
+        return max(0.0, parse(text).timestamp() - now - self._offset)
+
 
 def _refused(text: str, why: str) -> InvalidTimestamp:
     return InvalidTimestamp(

@@ -27,6 +27,7 @@ class Enrolment:
         self._settings = settings
         self.manager = Address("league_manager", settings.manager_url)
         self.agent_id = self.token = self.league_id = self.session = ""
+        self.match_tokens = False  # whether referees of this league show match tokens
 
     def ask(self, request: Message, now: float) -> list[Effect]:
         """Ask to be taken in."""
@@ -53,4 +54,5 @@ class Enrolment:
             self.session = "" if message.session is UNSET else message.session
         else:
             self.agent_id = message.player_id or ""
+            self.match_tokens = message.match_tokens is True
         return []

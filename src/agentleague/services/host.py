@@ -81,7 +81,11 @@ class Host:
 
     def feed(self, stimulus: Stimulus) -> None:
         """Something happened: let the role decide, write its events, then carry out the rest."""
-        effects = self.role.handle(stimulus, self._clock.now())
+        try:
+            effects = self.role.handle(stimulus, self._clock.now())
+        except Exception as bug:
+            self._stumble(stimulus, bug)
+            return
         if self._ledger:
             self._append([effect.event for effect in effects if isinstance(effect, Record)])
         if self._decided == self._committed:
@@ -160,12 +164,17 @@ class Host:
         self._asked += 1
         number = self._asked
         self._replies[number] = reply
-        try:
-            self.feed(Asked(message, caller, number))
-        except Exception:
-            log.exception("a %s could not be handled", type(message).__name__)
-            if self._replies.pop(number, None):
-                reply(InternalError("something went wrong here; the log says what"))
+        self.feed(Asked(message, caller, number))
+
+    def _stumble(self, stimulus: Stimulus, bug: Exception) -> None:
+        """A bug of ours: say so, and go on; but never with decisions that are not on disk."""
+        log.error("a %s could not be handled", type(stimulus).__name__, exc_info=bug)
+        if isinstance(stimulus, Asked) and stimulus.reply in self._replies:
+            reply = self._replies.pop(stimulus.reply)
+            reply(InternalError("something went wrong here; the log says what"))
+        is_sound = isinstance(stimulus, Asked) and getattr(self.role, "applied", 0) == self._decided
+        if self._ledger and not is_sound:
+            self.on_failure(InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}"))
 
     def _with_receipt(
         self, message: Message | LeagueError, seq: int | None

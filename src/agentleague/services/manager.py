@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec import Struct
 
 from agentleague.errors import (
+    AlreadyComplete,
     LeagueError,
     NoAnswer,
     RegistrationRefused,
     TokenInvalid,
     TokenMissing,
-    UnknownLeague,
 )
 from agentleague.games.game import Game
 from agentleague.league import queries
@@ -26,6 +25,7 @@ from agentleague.league.events import (
     LeagueEnded,
     LeagueOpened,
     LeagueStarted,
+    MatchClosed,
     RoundEnded,
     RoundScheduled,
     ScheduledMatch,
@@ -34,14 +34,12 @@ from agentleague.league.league import League, Phase
 from agentleague.protocol import tokens
 from agentleague.protocol.messages import (
     LeagueQuery,
-    LeagueQueryResponse,
     LeagueRegisterRequest,
     LeagueRegisterResponse,
     LockRequest,
     MatchResultAck,
     MatchResultReport,
     Message,
-    QueryError,
     RefereeRegisterRequest,
     RefereeRegisterResponse,
     RefereeStatus,
@@ -52,21 +50,11 @@ from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address, Effect, End, Event, Record, Reply, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
 from agentleague.services.outbox import Letter, Outbox
-from agentleague.services.settings import ManagerSettings
+from agentleague.services.settings import ManagerSettings, Secrets
 from agentleague.services.workload import Workload
 
 MATCHES_A_LETTER = 20
 AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
-
-
-class Secrets(Struct, frozen=True):
-    """What the manager alone knows; never journalled, never logged."""
-
-    draw_secret: bytes
-    token_secret: bytes
-
-    def __repr__(self) -> str:
-        return "Secrets(…)"
 
 
 class Manager:
@@ -109,6 +97,11 @@ class Manager:
         """Take in one decision, live or on replay."""
         self.league.apply(event)
 
+    @property
+    def applied(self) -> int:
+        """How many decisions it has taken in."""
+        return self.league.seq
+
     def is_known(self, token: str | None) -> bool:
         """Whether a token is one of ours: such callers are not rate limited."""
         return self.league.roster.owner(token) is not None
@@ -147,7 +140,7 @@ class Manager:
         if tag == "announcement":
             self._heard(agent_id)
         elif isinstance(tag, tuple) and stimulus.error:
-            self._workload.give_back(agent_id, tag)
+            self._workload.give_back(agent_id, tag)  # What was closed meanwhile is not sent again.
             self._out.append(WakeAt(("assign", agent_id), self._now + AGAIN_SECONDS))
         if self.league.phase is Phase.COMPLETED and self._outbox.is_empty():
             self._end()
@@ -168,7 +161,7 @@ class Manager:
 
     def _register_player(self, asked: Asked, message: LeagueRegisterRequest) -> None:
         try:
-            event, answer = admit_player(self.league, self._terms, message)
+            event, answer = admit_player(self.league, self._terms, message, asked.caller.source)
         except RegistrationRefused as error:
             answer = LeagueRegisterResponse(**rejection(error, "LEAGUE_REGISTER_REQUEST"))
         else:
@@ -199,17 +192,20 @@ class Manager:
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
         referee_id = self._referee(asked)
         ruling = self._court.report(referee_id, message)
+        if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
+            raise AlreadyComplete("the league is over and its results stand")
         for event in ruling.events:
             self._record(event)
         file = self.league.matches.get(message.match_id)
         answer = ruling.answer
         if isinstance(answer, MatchResultAck):
             self._workload.done(referee_id, message.match_id)
-            more = self._workload.take(referee_id, 1)
+            more = self._take(referee_id, 1)
             if more:
                 answer = msgspec.structs.replace(answer, matches=self._assigned(more))
         self._reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
-        if ruling.events and not self.league.open_matches:
+        closed = any(isinstance(event, MatchClosed) for event in ruling.events)
+        if closed and not self.league.open_matches:
             self._end_round()
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
@@ -217,21 +213,7 @@ class Manager:
         self._reply(asked, RefereeStatusAck())
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
-        asker = self.league.roster.owner(asked.caller.token)
-        if asked.caller.token and asker is None:
-            raise TokenInvalid("auth_token was not issued by this league")
-        if asker is None and message.query_type not in queries.OPEN_TO_ALL:
-            raise TokenMissing(f"{message.query_type[:64]} needs your auth_token")
-        if message.league_id not in ("", self.league.rules.league_id):
-            raise UnknownLeague(f"league {message.league_id!r} is not played here")
-        answer: dict[str, Any] = {"query_type": message.query_type}
-        try:
-            data = queries.answer(self.league, message.query_type, message.query_params, asker)
-        except LeagueError as error:
-            refusal = QueryError(error.code, error.name, str(error)[:500])
-            self._reply(asked, LeagueQueryResponse(**answer, success=False, error=refusal))
-        else:
-            self._reply(asked, LeagueQueryResponse(**answer, data=data, **data))
+        self._reply(asked, queries.respond(self.league, message, asked.caller.token))
 
     # What the manager does by itself
 
@@ -281,13 +263,26 @@ class Manager:
             self._assign(referee_id)
 
     def _assign(self, referee_id: str) -> None:
-        while matches := self._workload.take(referee_id, MATCHES_A_LETTER):
-            session = tokens.session(
-                self._secrets.token_secret, self.league.rules.league_id, referee_id, 1
-            )
-            now_text = self._calendar.write(self._now)
+        # A referee that does not lock is of another make: one match a letter, as small as it gets.
+        is_ours = self.league.roster.referees[referee_id].locks
+        while matches := self._take(referee_id, MATCHES_A_LETTER if is_ours else 1):
+            now_text, session = self._calendar.write(self._now), self._session(referee_id)
             message = self._bulletins.assignment(now_text, self._assigned(matches), session)
             self._tell(referee_id, message, tuple(matches))
+
+    def _take(self, referee_id: str, at_most: int) -> list[str]:
+        """The referee's next matches that are still to be played."""
+        while matches := self._workload.take(referee_id, at_most):
+            still_open = [match_id for match_id in matches if match_id in self.league.open_matches]
+            for match_id in set(matches) - set(still_open):
+                self._workload.done(referee_id, match_id)
+            if still_open:
+                return still_open
+        return []
+
+    def _session(self, referee_id: str) -> str:
+        secret, league_id = self._secrets.token_secret, self.league.rules.league_id
+        return tokens.session(secret, league_id, referee_id, 1)
 
     def _assigned(self, matches: Sequence[str]) -> list[RoundMatch]:
         files = [self.league.matches[match_id] for match_id in matches]
@@ -310,16 +305,19 @@ class Manager:
         assert league.schedule
         self._record(RoundEnded(league.round_id))
         self._tell_table()
-        message = self._bulletins.round_completed(self._calendar.write(self._now))
+        ended = self._bulletins.round_completed(self._calendar.write(self._now))
         for agent_id in self._everybody():
-            self._tell(agent_id, message, None, league.round_ended_seq)
+            self._tell(agent_id, ended, None, league.round_ended_seq)
         if league.round_id < league.schedule.rounds_total:
             self._announce_round(league.round_id + 1)
             return
         self._record(LeagueEnded(league.table.rows()[0].player_id))
         rows, now_text = self._bulletins.table_rows(), self._calendar.write(self._now)
         for agent_id in self._everybody():
-            self._tell(agent_id, self._bulletins.league_completed(now_text, rows, agent_id))
+            message = self._bulletins.league_completed(now_text, rows, agent_id)
+            if agent_id in league.roster.referees:
+                message = msgspec.structs.replace(message, session=self._session(agent_id))
+            self._tell(agent_id, message)
         self._out.append(WakeAt("end", self._now + self._settings.reply_seconds))
 
     def _end(self) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import msgspec
+
 from agentleague.roles.effects import Turn
 
 log = logging.getLogger(__name__)
@@ -48,9 +50,16 @@ class ThreadMind:
 
 
 def _run(strategy: Strategy, turn: Turn) -> tuple[Any, str | None]:
-    """The move, or what the function raised; its traceback is for its author to see."""
+    """The move, or what went wrong; a traceback is for the function's author to see."""
     try:
-        return strategy(turn), None
-    except Exception as error:
+        move = strategy(turn)
+    except (Exception, SystemExit) as error:
         log.error("the strategy failed in %s:\n%s", turn.match_id, traceback.format_exc())
         return None, f"{type(error).__name__}: {error}"
+    try:
+        msgspec.json.encode(move)
+    except (TypeError, ValueError, RecursionError):
+        said = f"the strategy returned {type(move).__name__} in {turn.match_id}, which is no JSON"
+        log.error("%s; legal: %s", said, list(turn.legal_moves))
+        return None, said
+    return move, None

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from agentleague.errors import InternalError
+from agentleague.errors import InternalError, InvalidTimestamp, RateLimited, TokenInvalid
 from agentleague.player.notebook import Notebook
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -11,12 +11,15 @@ from agentleague.protocol.messages import (
     GameErrorAck,
     GameInvitation,
     GameJoinAck,
+    GameMessage,
     GameMoveCall,
     GameMoveResponse,
     GameOver,
     GameOverAck,
     LeagueCompleted,
     LeagueCompletedAck,
+    LeagueQuery,
+    LeagueQueryResponse,
     LeagueRegisterRequest,
     LeagueStandingsUpdate,
     Message,
@@ -28,12 +31,14 @@ from agentleague.protocol.messages import (
     StandingsUpdateAck,
 )
 from agentleague.protocol.tokens import channel_key, match_token
-from agentleague.roles.effects import Effect, End, Reply, Think
+from agentleague.roles.effects import Call, Effect, End, Reply, Think
 from agentleague.roles.stimuli import Answered, Asked, Started, Thought, Woken
 from agentleague.services.agent import Agent, Handler
 from agentleague.services.settings import PlayerSettings
 
-THINKING_SECONDS = 30.0  # what a strategy is told it has; the call's deadline is the referee's
+UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not say
+THOUGHTS_MAX = 64  # moves that are thought about at once
+IS_OVER = "is it over?"
 
 
 class Player(Agent):
@@ -48,6 +53,7 @@ class Player(Agent):
         self._thinking: dict[int, Asked] = {}
         self._channel = b""
         self._token, self._token_of = "", ("", "", "", 0)
+        self._last_words: LeagueCompleted | None = None
 
     def registration(self, now: float) -> Message:
         """Under its name, for the games it knows."""
@@ -66,6 +72,8 @@ class Player(Agent):
         )
 
     def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        if stimulus.key == IS_OVER:
+            return self._confirmed(stimulus.message)
         effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
         self._channel = channel_key(self._enrolment.token)
         return effects
@@ -74,6 +82,7 @@ class Player(Agent):
         return self.register(now)
 
     def _invited(self, asked: Asked, message: GameInvitation, now: float) -> list[Effect]:
+        self._check_referee(message)
         arrival = self._calendar.write(now)
         answer = GameJoinAck(message.match_id, self._me(message), arrival, accept=True)
         return [self.reply(asked, answer, now, auth_token=self._match_token(message))]
@@ -81,8 +90,11 @@ class Player(Agent):
     def _to_move(
         self, asked: Asked, message: ChooseParityCall | GameMoveCall, now: float
     ) -> list[Effect]:
+        self._check_referee(message)
+        if len(self._thinking) >= THOUGHTS_MAX:
+            raise RateLimited("this player thinks about enough moves already")
         self._thinking[asked.reply] = asked
-        turn = self.notebook.turn(message, self._me(message), THINKING_SECONDS)
+        turn = self.notebook.turn(message, self._me(message), self._seconds_left(message, now))
         return [Think(asked.reply, turn)]
 
     def _thought(self, stimulus: Thought, now: float) -> list[Effect]:
@@ -100,6 +112,7 @@ class Player(Agent):
         return [self.reply(asked, answer, now, auth_token=self._match_token(message))]
 
     def _game_over(self, asked: Asked, message: GameOver, now: float) -> list[Effect]:
+        self._check_referee(message)
         self.notebook.over(message, self._me(message))
         answer = GameOverAck(player_id=self._me(message), match_id=message.match_id)
         return [self.reply(asked, answer, now)]
@@ -122,7 +135,39 @@ class Player(Agent):
         return [self.reply(asked, answer, now)]
 
     def _league_over(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
-        return [self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now), End(message)]
+        """Anybody can say so: the manager is asked before it is believed."""
+        reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
+        if message.league_id != self._enrolment.league_id:
+            return [reply]
+        self._last_words = message
+        query = LeagueQuery(
+            "GET_STATUS",
+            message.league_id,
+            sender=f"player:{self.agent_id}",
+            timestamp=self._calendar.write(now),
+            conversation_id=message.conversation_id,
+        )
+        until = now + self._settings.reply_seconds
+        return [reply, Call(IS_OVER, self._enrolment.manager, query, until)]
+
+    def _confirmed(self, answer: Message | None) -> list[Effect]:
+        """The manager says that it is over, or is not there any more to say otherwise."""
+        if isinstance(answer, LeagueQueryResponse) and answer.status != "LEAGUE_COMPLETED":
+            return []
+        return [End(self._last_words)]
+
+    def _check_referee(self, message: GameMessage) -> None:
+        """In a league of ours nobody but the referee of a match knows its token."""
+        names = (message.league_id, message.match_id, self._me(message), message.epoch)
+        expected = match_token(self._channel, "ref>player", *names)
+        if self._enrolment.match_tokens and message.auth_token != expected:
+            raise TokenInvalid("auth_token is not the match token of this match")
+
+    def _seconds_left(self, message: ChooseParityCall | GameMoveCall, now: float) -> float:
+        try:
+            return self._calendar.seconds_until(message.deadline, now)
+        except InvalidTimestamp:
+            return UNSAID_SECONDS
 
     def _me(self, message: Any) -> str:
         """Under which id the referee knows us; a player may be asked before it knows its own."""

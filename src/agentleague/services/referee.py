@@ -39,7 +39,7 @@ class Referee(Agent):
 
     def __init__(self, settings: RefereeSettings, load_game: Callable[[str], Game]) -> None:
         self.matches: dict[str, Match] = {}
-        self.matches_closed = 0
+        self._closed: set[str] = set()  # of this round: an assignment that comes again is known
         super().__init__(settings)
         self._settings, self._load_game = settings, load_game
         self._desk: Desk | None = None
@@ -94,7 +94,10 @@ class Referee(Agent):
     def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
         if not self._enrolment.session or message.session != self._enrolment.session:
             raise TokenInvalid("session is not the one this referee was given when it registered")
-        self._round_id = message.round_id
+        for match in message.matches:
+            self._load_game(match.game_type)  # One is missing: all are refused.
+        if message.round_id != self._round_id:
+            self._round_id, self._closed = message.round_id, set()
         if message.rules is not UNSET:
             self._rules = message.rules
         ack = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
@@ -104,7 +107,8 @@ class Referee(Agent):
         assert self._desk
         effects: list[Effect] = []
         for match in matches:
-            if match.match_id in self.matches or match.seats is UNSET or match.epoch is UNSET:
+            is_known = match.match_id in self.matches or match.match_id in self._closed
+            if is_known or match.seats is UNSET or match.epoch is UNSET:
                 continue
             assignment = Assignment(
                 self._enrolment.league_id,
@@ -122,7 +126,7 @@ class Referee(Agent):
 
     def _close(self, match: Match, now: float) -> list[Effect]:
         del self.matches[match.match_id]
-        self.matches_closed += 1
+        self._closed.add(match.match_id)
         more = match.closing.matches if match.closing else UNSET
         effects = [] if more is UNSET else self._begin(more, now)
         return [*effects, End()] if self._over and not self.matches else effects
@@ -132,6 +136,8 @@ class Referee(Agent):
         return [self.reply(asked, ack, now)]
 
     def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
+        if message.session != self._enrolment.session:
+            raise TokenInvalid("session is not the one this referee was given when it registered")
         self._over = True
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
         return [reply] if self.matches else [reply, End()]

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from agentleague.errors import StorageError
-from agentleague.services.manager import Secrets
+from agentleague.services.settings import Secrets
 
 NAME = "secret.key"
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.protocol.messages import Rules
 
@@ -95,3 +97,13 @@ class PlayerSettings(AgentSettings):
 
     seed: str = ""
     """What its strategy's chance follows from; at random unless given."""
+
+
+class Secrets(Struct, frozen=True):
+    """What the manager alone knows; never journalled, never logged."""
+
+    draw_secret: bytes
+    token_secret: bytes
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"

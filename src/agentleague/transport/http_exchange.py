@@ -169,7 +169,12 @@ class Connection(asyncio.Protocol):
             return False
         end = data.find(b"\r\n\r\n", len(_PLAIN), len(_PLAIN) + 10)
         digits, body = data[len(_PLAIN) : end], data[end + 4 :]
-        if not digits.isdigit() or int(digits) != len(body) or len(body) > self._limits.body_bytes:
+        if (
+            end < 0
+            or not digits.isdigit()
+            or int(digits) != len(body)
+            or len(body) > self._limits.body_bytes
+        ):
             return False
         if self._transport.get_write_buffer_size():
             return False
