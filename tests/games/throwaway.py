@@ -12,7 +12,7 @@ SEATS = ("A", "B")
 
 
 def legal_or_not(game, state, seat, move):
-    if move not in game.legal_moves(state, seat):
+    if type(move) is not int or move not in game.legal_moves(state, seat):
         raise IllegalMove(f"{move!r} is not possible now")
 
 

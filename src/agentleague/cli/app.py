@@ -1,5 +1,6 @@
 """The commands of `league`, each in a module of its own that is imported when it is called."""
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +14,8 @@ COMMANDS = {
     "referee": "Run a referee that registers at a manager.",
     "player": "Run a player that registers at a manager.",
     "standings": "Print the table of a league that runs or was played.",
+    "games": "List the games that are installed.",
+    "new": "Write a game of your own to begin with.",
     "schema": "Print the JSON Schema of the messages.",
     "bench": "Measure how many matches a second this machine plays.",
 }
@@ -26,7 +29,9 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
-            return None
+            near = get_close_matches(name, COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else " `league --help` lists them."
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
         command: click.Command = import_module(f"agentleague.cli.{name}").command
         return command
 
@@ -38,6 +43,10 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except LeagueError as error:
+            raise click.ClickException(str(error)) from None
+        except BrokenPipeError:
+            raise  # Whoever read has read enough: see main().
+        except OSError as error:
             raise click.ClickException(str(error)) from None
 
 

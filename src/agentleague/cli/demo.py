@@ -4,6 +4,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import which
 
 import click
 
@@ -11,6 +12,7 @@ from agentleague.cli.progress import Progress
 from agentleague.cli.table import plain, print_json, print_table
 from agentleague.services.clock import wall
 from agentleague.services.demo import Played, play, raise_descriptor_limit
+from agentleague.services.game_files import find_game
 from agentleague.services.processes import run
 from agentleague.services.secrets_file import new_league_id
 from agentleague.services.settings import ManagerSettings
@@ -20,11 +22,18 @@ Examples:
   league demo
   league demo --players 12 --seed 7
   league demo --players 100 --json > table.json
+  league demo --game tic_tac_toe
+  league demo --game ./my_game.py
 """
 
 
 @click.command(help=EXAMPLES + "\nPlay a whole league on this machine over real HTTP.")
-@click.option("--game", default="even_odd", show_default=True, help="The game to play.")
+@click.option(
+    "--game",
+    default="even_odd",
+    show_default=True,
+    help="The game to play: a name that `league games` lists, or a file that ends with .py.",
+)
 @click.option(
     "--players", default=4, show_default=True, type=click.IntRange(2, 500), help="How many players."
 )
@@ -56,13 +65,13 @@ def command(
     folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
-        league_id=new_league_id(game, year, seed),
+        league_id=new_league_id(find_game(game).name, year, seed),
         game_type=game,
         players=players,
         referees=referees,
         seeded=seed is not None,
     )
-    with Progress(quiet=as_json) as progress:
+    with Progress() as progress:
         played = run(play(settings, folder, seed, progress))
     if as_json:
         print_json(_summary(played, folder))
@@ -81,9 +90,14 @@ def _tell(played: Played, folder: Path) -> None:
         f"{schedule.matches_total} matches and {played.messages} messages "
         f"in {played.seconds:.2f} s ({rate:,.0f} matches/s).\n"
         f"The journal is in {folder}; print the table again with:\n"
-        f"  league standings --dir {folder}",
+        f"  {_command()} standings --dir {folder}",
         file=sys.stderr,
     )
+
+
+def _command() -> str:
+    """How this command is called from here."""
+    return "league" if which("league") else sys.argv[0]
 
 
 def _summary(played: Played, folder: Path) -> dict[str, object]:

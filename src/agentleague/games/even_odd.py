@@ -8,6 +8,7 @@ from agentleague.games.game import Outcome, Seat
 
 name = "even_odd"
 seats = ("A", "B")
+symmetric = True
 PARITIES = ("even", "odd")
 
 

@@ -2,6 +2,11 @@
 
 A game is one module (or object) with these names. Its functions are pure: they return new states
 and never change one, ask no clock and draw no chance; a number they need is drawn for them.
+`checks.check_game` proves it.
+
+A game may also have `defaults` (its options with their defaults, which `league games` shows),
+`symmetric` (true if no seat is better) and `example_moves(state, seat)` (some legal moves, where
+`legal_moves` gives None).
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from agentleague.errors import UnsupportedGame
+from agentleague.games.checks import GameProblem, check_names
 from agentleague.games.game import Game
 
 GROUP = "agentleague.games"
@@ -11,7 +12,7 @@ GROUP = "agentleague.games"
 
 def names() -> list[str]:
     """The games that are installed."""
-    return sorted(point.name for point in entry_points(group=GROUP))
+    return sorted({point.name for point in entry_points(group=GROUP)})
 
 
 @cache
@@ -19,9 +20,21 @@ def load(name: str) -> Game:
     """The game of that name.
 
     Raises:
-        UnsupportedGame: no installed plug-in offers it.
+        UnsupportedGame: no installed plug-in offers it, or what is offered is no game.
     """
     for point in entry_points(group=GROUP, name=name):
-        game: Game = point.load()
+        try:
+            game: Game = point.load()
+        except Exception as error:  # A plug-in may be anybody's.
+            kind = type(error).__name__
+            raise UnsupportedGame(f"game {name!r} cannot be loaded: {kind}: {error}") from error
+        try:
+            check_names(game)
+        except GameProblem as problem:
+            raise UnsupportedGame(f"{point.value} is no game: {problem}") from None
+        if game.name != name:
+            raise UnsupportedGame(
+                f"{point.value} calls itself {game.name!r}; name its entry point like that"
+            )
         return game
     raise UnsupportedGame(f"no game {name!r} is installed; there are {', '.join(names())}")

@@ -2,8 +2,10 @@
 
 import asyncio
 import multiprocessing
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import signal
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from multiprocessing.connection import Connection
@@ -15,6 +17,7 @@ from agentleague.errors import LeagueError
 from agentleague.league.league import League
 from agentleague.player import registry as strategies
 from agentleague.services.clock import cpu_seconds
+from agentleague.services.game_files import find_game
 from agentleague.services.manager import Manager
 from agentleague.services.processes import (
     Place,
@@ -41,7 +44,7 @@ class Cast:
     first: int
     count: int
     manager_url: str
-    game: str
+    game: str  # a name, or a file that each process loads for itself
     seed: str | None
 
 
@@ -79,11 +82,19 @@ async def play(
 ) -> Played:
     """Play a league to its end. `settings` say how many players and referees.
 
+    Their `game_type` may also be the file of a game; the league goes by the game's own name.
     Agents get processes of their own if there are many, or as `processes` says.
     """
     assert settings.players
     remote = settings.players > ONE_PROCESS_MAX if processes is None else processes
-    manager = await open_manager(settings, directory, seed, Place(8000, hosts=HOSTS))
+    game = find_game(settings.game_type)
+    manager = await open_manager(
+        replace(settings, game_type=game.name),
+        directory,
+        seed,
+        Place(8000, hosts=HOSTS),
+        lambda name: game,
+    )
     role = manager.host.role
     assert isinstance(role, Manager)
     casts = _casts(settings, manager.url, seed, PLAYER_PROCESSES if remote else 1)
@@ -92,15 +103,28 @@ async def play(
         for cast in casts:
             crews.append(RemoteCrew(cast) if remote else LocalCrew(cast))
         for crew in crews:
-            await crew.start()
+            await _unless_failed(manager, crew.start())
         stopwatch = Stopwatch("manager")
         await _watch(manager, role.league, on_progress)
-        tallies = [stopwatch.tally([manager]), *[await crew.finish() for crew in crews]]
+        tallies = [stopwatch.tally([manager])]
+        for crew in crews:
+            tallies.append(await asyncio.wait_for(crew.finish(), settings.reply_seconds * 2))
     finally:
         for crew in crews:
             await crew.stop()
         await manager.stop()
     return Played(role.league, role.seconds, tallies)
+
+
+async def _unless_failed(manager: Running, work: Coroutine[Any, Any, None]) -> None:
+    """Wait for the work, or for the manager's failure."""
+    task = asyncio.ensure_future(work)
+    waits: list[asyncio.Future[Any]] = [task, manager.failed]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    if manager.failed.done():
+        task.cancel()
+        raise manager.failed.result()
+    task.result()
 
 
 async def _watch(manager: Running, league: League, on_progress: Callable[[League], None]) -> None:
@@ -180,8 +204,10 @@ class RemoteCrew:
         self._process: BaseProcess = context.Process(
             target=_crew_process, args=(cast, theirs), daemon=True
         )
-        self._process.start()
+        with _deaf_to_interrupts():  # A new process is deaf to what its parent is deaf to.
+            self._process.start()
         theirs.close()
+        self._is_done = False
 
     async def start(self) -> None:
         """Let it register its agents."""
@@ -190,13 +216,16 @@ class RemoteCrew:
 
     async def finish(self) -> Tally:
         """Wait for it to be done."""
-        return Tally(*await self._hear())
+        tally = Tally(*await self._hear())
+        self._is_done = True
+        return tally
 
     async def stop(self) -> None:
-        """End the process if it has not ended by itself."""
-        await asyncio.to_thread(self._process.join, 2.0)
-        if self._process.is_alive():
-            self._process.terminate()
+        """End the process, at once if its work is not done."""
+        if self._is_done:
+            await asyncio.to_thread(self._process.join, 2.0)
+        self._process.terminate()
+        await asyncio.to_thread(self._process.join)
 
     async def _hear(self) -> Any:
         try:
@@ -213,13 +242,21 @@ class RemoteCrew:
 Crew = LocalCrew | RemoteCrew
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Ctrl-C reaches every process of a terminal; only the first should act on it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _crew_process(cast: Cast, pipe: Connection) -> None:
     """What runs in a process of agents."""
     raise_descriptor_limit()
     try:
         run(_crew(cast, pipe))
-    except KeyboardInterrupt:
-        pass
     except Exception as error:
         pipe.send(LeagueError(f"{type(error).__name__}: {error}"))
 
@@ -234,6 +271,7 @@ async def _crew(cast: Cast, pipe: Connection) -> None:
 
 
 async def _open(cast: Cast, number: int) -> Running:
+    game = find_game(cast.game)
     if cast.role == "referee":
         referee_name = f"Referee {_name(number)}"
         return await open_referee(
@@ -241,9 +279,10 @@ async def _open(cast: Cast, number: int) -> Running:
                 manager_url=cast.manager_url,
                 display_name=referee_name,
                 endpoint=url,
-                game_types=(cast.game,),
+                game_types=(game.name,),
             ),
             Place(8001 + number, hosts=HOSTS),
+            lambda name: game,
         )
     strategy = STRATEGIES[number % len(STRATEGIES)]
     return await open_player(
@@ -251,7 +290,7 @@ async def _open(cast: Cast, number: int) -> Running:
             manager_url=cast.manager_url,
             display_name=f"{_name(number)} ({strategy})",
             endpoint=url,
-            game_types=(cast.game,),
+            game_types=(game.name,),
             seed=cast.seed or "",
         ),
         strategies.load(strategy),

@@ -1,15 +1,18 @@
 """The composition roots: the only place where roles meet sockets, files and the system's clock."""
 
 import asyncio
+import errno
 import gc
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from agentleague.errors import Claimed, LeagueError
 from agentleague.games import registry
+from agentleague.games.game import Game
 from agentleague.services.clock import LoopClock, wall
 from agentleague.services.enrolment import Refused
 from agentleague.services.host import Host, Ledger
@@ -17,7 +20,7 @@ from agentleague.services.manager import Manager
 from agentleague.services.minds import InlineMind, Strategy, ThreadMind
 from agentleague.services.player import Player
 from agentleague.services.referee import Referee
-from agentleague.services.secrets_file import open_secrets
+from agentleague.services.secrets_file import write_secrets
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Manners
@@ -46,13 +49,19 @@ class Place:
         for port in range(self.port, self.port + PORTS_TRIED):
             try:
                 bound = await transport.start(port, self.hosts)
-            except OSError:
-                if not self.moves_on:
+            except OSError as error:
+                if not self.moves_on or error.errno != errno.EADDRINUSE:
                     raise
                 continue
             host = self.hosts[0]
             return self.endpoint or f"http://{f'[{host}]' if ':' in host else host}:{bound}/mcp"
         raise OSError(f"no port from {self.port} on is free")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Host names under which others may ask for it."""
+        named = urlsplit(self.endpoint or "").hostname
+        return frozenset(filter(None, [named, *self.hosts]))
 
 
 class Running:
@@ -64,9 +73,16 @@ class Running:
         self.ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         self.registered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._say: Callable[[str], None] | None = None
         host.on_end, host.on_failure = self._on_end, self._on_failure
         if not isinstance(host.role, Manager):
             host.on_step = self._look
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """From now on, say what the role finds worth saying."""
+        self._say = say
+        self.host.on_step = self._look
+        self._look()
 
     async def stop(self) -> None:
         """Let answers in flight go out, close everything."""
@@ -75,11 +91,14 @@ class Running:
             close()
 
     def _look(self) -> None:
-        """Notice when the manager has given the agent its id."""
-        agent_id = getattr(self.host.role, "agent_id", None)
-        if agent_id:
-            self.host.on_step = None
-            self.registered.set_result(agent_id)
+        """Notice when the manager has given the agent its id, and what there is to say."""
+        role: Any = self.host.role
+        while self._say and role.news:
+            self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
+        if not self.registered.done() and getattr(role, "agent_id", None):
+            self.registered.set_result(role.agent_id)
+            if not self._say:
+                self.host.on_step = None
 
     def _on_end(self, summary: Any) -> None:
         if not self.ended.done():
@@ -88,6 +107,7 @@ class Running:
             self.registered.set_exception(
                 LeagueError(f"the manager refused to register the agent: {summary.reason}")
             )
+        self._look()
 
     def _on_failure(self, error: BaseException) -> None:
         if not self.failed.done():
@@ -95,7 +115,11 @@ class Running:
 
 
 async def open_manager(
-    settings: ManagerSettings, directory: Path, seed: str | None, place: Place
+    settings: ManagerSettings,
+    directory: Path,
+    seed: str | None,
+    place: Place,
+    load_game: Callable[[str], Game] = registry.load,
 ) -> Running:
     """A manager whose journal lies in `directory`.
 
@@ -107,31 +131,47 @@ async def open_manager(
 
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
+    game = load_game(settings.game_type)
+    game.start(settings.game_options)
+    managers: list[Manager] = []  # The port is opened first, so that a busy one leaves no trace.
+    manners = Manners(
+        "manager",
+        place.guard,
+        wall,
+        lambda token: any(manager.is_known(token) for manager in managers),
+        names=place.names,
+    )
+    transport = HttpTransport(clock, manners)
+    url = await place.open(transport)
     journal = SqliteJournal(directory, wall, lambda call: _deliver(loop, call))
     try:
         journal.claim(settings.league_id)
         if journal.leagues():
-            raise Claimed(f"{directory} holds a league already; use another --dir")
-        secrets = open_secrets(directory, seed)
-        game = registry.load(settings.game_type)
-        game.start(settings.game_options)
-        manager = Manager(settings, secrets, game, place.guard.check_url)
-        manners = Manners("manager", place.guard, wall, manager.is_known)
-        transport = HttpTransport(clock, manners)
-        url = await place.open(transport)
+            raise Claimed(
+                f"{directory} holds a league already; see it with: league standings --dir "
+                f"{directory}, or play another with: --dir ANOTHER"
+            )
+        manager = Manager(settings, write_secrets(directory, seed), game, place.guard.check_url)
     except BaseException:
         journal.close()
+        await transport.stop()
         raise
+    managers.append(manager)
     host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
     return _begin(host, transport, url, journal.close)
 
 
-async def open_referee(make: Callable[[str], RefereeSettings], place: Place) -> Running:
+async def open_referee(
+    make: Callable[[str], RefereeSettings],
+    place: Place,
+    load_game: Callable[[str], Game] = registry.load,
+) -> Running:
     """A referee; `make` gives its settings once its end point is known."""
     clock = LoopClock(asyncio.get_running_loop())
-    transport = HttpTransport(clock, Manners("referee", place.guard, wall))
+    manners = Manners("referee", place.guard, wall, names=place.names)
+    transport = HttpTransport(clock, manners)
     url = await place.open(transport)
-    return _begin(Host(Referee(make(url), registry.load), clock, transport), transport, url)
+    return _begin(Host(Referee(make(url), load_game), clock, transport), transport, url)
 
 
 async def open_player(
@@ -144,7 +184,8 @@ async def open_player(
     """A player; its strategy runs in the loop, or in threads if it may take its time."""
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
-    transport = HttpTransport(clock, Manners("player", place.guard, wall))
+    manners = Manners("player", place.guard, wall, names=place.names)
+    transport = HttpTransport(clock, manners)
     url = await place.open(transport)
     settings = make(url)
     role = Player(replace(settings, seed=settings.seed or token_hex(16)))

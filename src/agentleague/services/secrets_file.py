@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from agentleague.errors import StorageError
 from agentleague.services.settings import Secrets
 
 NAME = "secret.key"
@@ -18,17 +17,14 @@ class _File(msgspec.Struct):
     token_secret: str
 
 
-def open_secrets(directory: Path, seed: str | None) -> Secrets:
-    """The secrets of a directory; made, and on disk, before this returns.
+def write_secrets(directory: Path, seed: str | None) -> Secrets:
+    """New secrets for a directory without a league; on disk before this returns.
 
     With a seed, draws follow from it and can be foretold; tokens never do.
     """
-    path = directory / NAME
-    if path.exists():
-        return _read(path)
     made = new_secrets(seed)
     text = msgspec.json.encode(_File(made.draw_secret.hex(), made.token_secret.hex()))
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(directory / NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text)
         file.flush()
@@ -48,14 +44,3 @@ def new_league_id(game: str, year: int, seed: str | None) -> str:
     chance = secrets.token_bytes(6) if seed is None else sha256(f"league|{seed}".encode()).digest()
     tail = "".join(alphabet[byte % len(alphabet)] for byte in chance[:6])
     return f"league_{year}_{game}_{tail}" if seed is None else f"league_{game}_{tail}"
-
-
-def _read(path: Path) -> Secrets:
-    try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
-        return Secrets(bytes.fromhex(file.draw_secret), bytes.fromhex(file.token_secret))
-    except (msgspec.DecodeError, ValueError) as error:
-        raise StorageError(
-            f"{path} cannot be read ({error}); restore it from where you keep copies, or use "
-            "another --dir"
-        ) from None

@@ -1,0 +1,70 @@
+"""Tic-tac-toe: X and O take turns on nine cells; three in a row win, a full board is a draw."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentleague.errors import IllegalMove
+from agentleague.games.game import Outcome, Seat
+
+State = tuple[str | None, ...]  # the nine cells, row by row
+
+name = "tic_tac_toe"
+seats = ("A", "B")
+MARKS = {"A": "X", "B": "O"}
+ROWS = (
+    *((0, 1, 2), (3, 4, 5), (6, 7, 8)),
+    *((0, 3, 6), (1, 4, 7), (2, 5, 8)),
+    *((0, 4, 8), (2, 4, 6)),
+)
+
+
+def start(options: Mapping[str, Any]) -> State:
+    """An empty board; there are no options."""
+    if options:
+        raise ValueError(f"{name} has no option {sorted(options)[0]!r}; leave it out")
+    return (None,) * 9
+
+
+def to_move(state: State) -> Sequence[Seat]:
+    """Seat A begins, then in turn, then nobody."""
+    if outcome(state):
+        return ()
+    return seats[:1] if state.count("X") == state.count("O") else seats[1:]
+
+
+def view(state: State, seat: Seat) -> dict[str, Any]:
+    """The board, and which mark is the player's."""
+    return {"board": list(state), "you": MARKS[seat]}
+
+
+def legal_moves(state: State, seat: Seat) -> Sequence[int]:
+    """The empty cells."""
+    return [cell for cell, mark in enumerate(state) if mark is None]
+
+
+def check(state: State, seat: Seat, move: Any) -> None:
+    """The number of an empty cell."""
+    if type(move) is not int or not 0 <= move <= 8:  # True and 1.0 equal 1 and are no cells.
+        raise IllegalMove(f"A move must be a cell, a number from 0 to 8, got {str(move)[:40]!r}")
+    if state[move] is not None:
+        raise IllegalMove(f"Cell {move} is taken; empty are {legal_moves(state, seat)}")
+
+
+def chance(state: State) -> None:
+    """Nothing is drawn."""
+
+
+def play(state: State, moves: Mapping[Seat, Any], number: int | None) -> State:
+    """One mark more."""
+    ((seat, cell),) = moves.items()
+    return (*state[:cell], MARKS[seat], *state[cell + 1 :])
+
+
+def outcome(state: State) -> Outcome | None:
+    """Three in a row, or no cell left."""
+    for row in ROWS:
+        for seat, mark in MARKS.items():
+            if all(state[cell] == mark for cell in row):
+                cells = ", ".join(map(str, row))
+                return Outcome(seat, f"{{{seat}}} has three {mark} in a row: cells {cells}")
+    return None if None in state else Outcome(None, "The board is full - nobody has three in a row")
