@@ -1,6 +1,7 @@
 """A whole league in memory and in virtual time, for tests that watch it."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 from agentleague.games import even_odd
@@ -16,7 +17,8 @@ from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork
 
 MANAGER = "http://manager/mcp"
-SECRETS = Secrets(b"d" * 32, b"t" * 32)
+SEED = "memory"
+SECRETS = Secrets(sha256(f"draw|{SEED}".encode()).digest(), b"t" * 32)
 BEGAN = 1_700_000_000.0
 
 

@@ -19,7 +19,7 @@ RINGS = [
 RING = {name: number for number, names in enumerate(RINGS) for name in names}
 # fmt: off
 PURE_ROLES = {
-    "agent", "enrolment", "manager", "outbox", "player", "referee", "settings", "workload",
+    "agent", "enrolment", "manager", "news", "outbox", "player", "referee", "settings", "workload",
 }
 PURE_IMPORTS = {
     "abc", "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "functools",

@@ -298,6 +298,7 @@ class PeerRefused(PeerUnavailable):
 class InternalError(LeagueError):
     """Our own fault; details are in our log, never on the wire."""
 
+    code, name, number = "E052", "INTERNAL_ERROR", -32603
     severity = "critical"
 
 
@@ -323,9 +324,10 @@ class StorageFull(StorageError):
 def wire_errors() -> Iterator[type[LeagueError]]:
     """Each class that has a wire code of its own, by code: the error table."""
     found: dict[str, type[LeagueError]] = {}
-    waiting: list[type[LeagueError]] = [LeagueError]
+    waiting: list[type[LeagueError]] = LeagueError.__subclasses__()
     while waiting:
         cls = waiting.pop(0)
-        found.setdefault(cls.code, cls)
+        if "code" in vars(cls):
+            found[cls.code] = cls
         waiting.extend(cls.__subclasses__())
     return iter(found[code] for code in sorted(found))

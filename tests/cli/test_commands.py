@@ -1,8 +1,10 @@
 """The commands, as a person types them."""
 
 import json
+import re
 import signal
 import socket
+import subprocess
 
 import pytest
 
@@ -96,7 +98,12 @@ def test_any_number_of_players_meets_everybody_once(players, rounds, matches):
         (("demo", "--referees", "0"), "0 is not in the range"),
         (("standings",), "say either --dir DIR or --manager URL"),
         (("schema", "NOPE"), "NOPE is no message"),
-        (("nope",), "No such command 'nope'"),
+        (("nope",), "No such command 'nope'. `league --help` lists them."),
+        (("dmeo",), "No such command 'dmeo'. Did you mean 'demo'?"),
+        (("demo", "--player", "3"), "Did you mean"),
+        (("manager", "--players", "2", "--port", "70000"), "70000 is not in the range 0<=x<=65535"),
+        (("player", "--port", "-1"), "-1 is not in the range 0<=x<=65535"),
+        (("bench", "--seconds", "-1"), "-1.0 is not in the range x>=0"),
     ],
 )
 def test_a_misused_command_says_what_was_wrong_and_exits_with_2(arguments, complaint):
@@ -114,6 +121,9 @@ def test_a_misused_command_says_what_was_wrong_and_exits_with_2(arguments, compl
         (("player", "--strategy", "nope"), "no strategy 'nope' is installed; there are"),
         (("standings", "--manager", "http://127.0.0.1:9/mcp"), "is it running?"),
         (("standings", "--dir", "."), "there is no journal in"),
+        (("player", "--manager", "banana"), "banana"),
+        (("referee", "--manager", "ftp://127.0.0.1/mcp"), "ftp"),
+        (("player", "--bind", "192.0.2.1"), "Cannot assign requested address"),
     ],
 )
 def test_a_command_that_fails_says_why_and_exits_with_1(arguments, complaint, tmp_path):
@@ -140,7 +150,7 @@ def test_a_directory_holds_one_league_and_is_not_played_over(tmp_path):
     again = league("demo", "--dir", tmp_path, check=False)
 
     assert again.returncode == 1
-    assert "holds a league already; use another --dir" in again.stderr
+    assert "holds a league already; see it with: league standings --dir" in again.stderr
     assert (
         json.loads(league("standings", "--dir", tmp_path, "--json").stdout)
         == (played["final_standings"])
@@ -249,3 +259,142 @@ def test_help_begins_with_an_example(command):
     usage, _, first, *_ = done.stdout.splitlines()
     assert usage.startswith("Usage: league")
     assert first.strip().startswith("Example")
+
+
+def test_an_agent_without_a_manager_says_that_it_waits():
+    url = f"http://127.0.0.1:{free_port()}/mcp"
+    player = started(BIN / "league", "player", "--manager", url)
+
+    assert "listens at" in first_line(player)
+    assert f"No manager answers at {url} yet; trying again until it does." in first_line(player)
+
+
+def test_the_manager_says_who_comes_and_how_far_the_league_is(tmp_path):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    options = ("--players", "2", "--port", port, "--dir", tmp_path / "cup", "--exit")
+    manager = started(BIN / "league", "manager", *options)
+    first_line(manager)
+    for name in ("Ann", "Bob"):
+        player = started(BIN / "league", "player", "--manager", url, "--name", name)
+        first_line(player)
+    started(BIN / "league", "referee", "--manager", url)
+
+    _, said = manager.communicate(timeout=SECONDS)
+    _, heard = player.communicate(timeout=SECONDS)
+
+    assert "1 of 2 players, 0 of 1 referees." in said
+    assert "2 of 2 players, 1 of 1 referees." in said
+    assert "Round 1 of 1 is over" in said
+    assert "Registered as P0" in heard
+    assert "R1M1: " in heard
+    assert "The league is over. P0" in heard
+
+
+def test_a_player_that_is_started_again_keeps_its_seat(tmp_path):
+    port, own = free_port(), free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    options = ("--players", "2", "--port", port, "--dir", tmp_path / "cup", "--exit")
+    manager = started(BIN / "league", "manager", *options)
+    first_line(manager)
+    again = ("player", "--manager", url, "--name", "Ann", "--port", own)
+    for stops in (True, True, False):
+        ann = started(BIN / "league", *again)
+        while "Registered as P01" not in first_line(ann):
+            pass
+        if stops:
+            ann.send_signal(signal.SIGINT)
+            ann.communicate(timeout=SECONDS)
+    started(BIN / "league", "player", "--manager", url, "--name", "Bob")
+    started(BIN / "league", "referee", "--manager", url)
+
+    manager.communicate(timeout=SECONDS)
+
+    table = json.loads(league("standings", "--dir", tmp_path / "cup", "--json").stdout)
+    assert sorted(row["display_name"] for row in table) == ["Ann", "Bob"]
+    assert [row["technical_losses"] for row in table] == [0, 0]
+
+
+def test_a_manager_that_is_stopped_early_shows_the_table_so_far_or_none(tmp_path):
+    port = free_port()
+    options = ("--players", "2", "--port", port, "--dir", tmp_path / "cup")
+    manager = started(BIN / "league", "manager", *options)
+    first_line(manager)
+
+    manager.send_signal(signal.SIGINT)
+    out, _ = manager.communicate(timeout=SECONDS)
+
+    assert (manager.returncode, out) == (0, "")
+    empty = league("standings", "--dir", tmp_path / "cup", check=False)
+    assert (empty.returncode, "has not begun" in empty.stderr) == (1, True)
+
+
+def test_a_busy_port_leaves_nothing_behind(tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        options = ("--players", "2", "--port", port, "--seed", "7", "--dir", tmp_path / "cup")
+
+        league("manager", *options, check=False)
+
+    assert not (tmp_path / "cup").exists()
+
+
+@pytest.mark.parametrize("players", [4, 30])
+def test_ctrl_c_ends_a_demo_at_once_with_a_word_and_without_a_traceback(players, tmp_path):
+    demo = started(BIN / "league", "demo", "--players", players * 10, cwd=tmp_path)
+    first_line(demo)
+
+    demo.send_signal(signal.SIGINT)
+    _, said = demo.communicate(timeout=SECONDS)
+
+    assert demo.returncode == 1
+    assert "Aborted!" in said
+    assert "Traceback" not in said
+
+
+def test_a_reader_that_has_read_enough_is_no_error():
+    done = subprocess.run(
+        f"'{BIN / 'league'}' schema | head -c 10",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+    assert done.stdout == '{"REFEREE_'
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("columns", ["80", "60", "200"])
+def test_the_table_keeps_every_number_in_any_terminal(columns, tmp_path):
+    demo_ = league("demo", "--dir", tmp_path)
+    assert "Points" in demo_.stdout
+    command = f"COLUMNS={columns} '{BIN / 'league'}' standings --dir '{tmp_path}'"
+    shown = subprocess.run(
+        ["script", "-qec", command, "/dev/null"], capture_output=True, text=True, timeout=SECONDS
+    ).stdout
+
+    for heading in ("Rank", "Id", "Name", "Played", "Won", "Drawn", "Lost", "Techn.", "Points"):
+        assert heading in shown
+    for player_id in ("P01", "P02", "P03", "P04"):
+        assert player_id in shown
+    width = max(len(re.sub(r"\x1b\[[0-9;]*m", "", line.strip("\r"))) for line in shown.split("\n"))
+    assert width <= int(columns)
+
+
+@pytest.mark.slow
+def test_five_hundred_players_meet_in_one_league(tmp_path):
+    done = subprocess.run(
+        [BIN / "league", "demo", "--players", "500", "--json", "--dir", tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=True,
+    )
+    played = json.loads(done.stdout)
+
+    assert played["total_matches"] == 124_750
+    assert {row["played"] for row in played["final_standings"]} == {499}
+    assert sum(row["technical_losses"] for row in played["final_standings"]) == 0

@@ -4,7 +4,6 @@ import asyncio
 from functools import partial
 from itertools import groupby
 
-import msgspec
 import pytest
 
 from agentleague.player import strategies
@@ -12,7 +11,7 @@ from agentleague.protocol.messages import WIRE_NAME
 from agentleague.services.processes import Place, open_manager, open_player, open_referee
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from games.throwaway import THROWAWAY
-from memory_league import SECRETS, MemoryLeague
+from memory_league import SEED, MemoryLeague
 
 HOSTS = ("127.0.0.1",)
 MATCH = [
@@ -154,12 +153,10 @@ def test_a_league_over_http_ends_as_the_same_league_in_memory(players, referees,
 
 
 async def play_over_http(players, referees, tmp_path):
-    """The same secrets, names and seeds as in memory, on real sockets and a real disk."""
-    secrets = {name: getattr(SECRETS, name).hex() for name in ("draw_secret", "token_secret")}
-    (tmp_path / "secret.key").write_bytes(msgspec.json.encode(secrets))
+    """The same seeds and names as in memory, on real sockets and a real disk."""
     said = []
     settings = ManagerSettings(league_id="league_test", players=players, referees=referees)
-    manager = await open_manager(settings, tmp_path, None, Place(18000, hosts=HOSTS))
+    manager = await open_manager(settings, tmp_path, SEED, Place(18000, hosts=HOSTS))
     agents = [manager]
     watch(manager, said)
     for number in range(referees):

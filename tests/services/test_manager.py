@@ -181,8 +181,7 @@ def test_known_tokens_are_those_that_were_issued():
 
 
 def test_secrets_do_not_print():
-    assert "64" not in repr(SECRETS)
-    assert "d" * 8 not in repr(SECRETS)
+    assert repr(SECRETS) == str(SECRETS) == "Secrets(…)"
 
 
 def test_a_player_that_never_answers_loses_every_match_technically_and_holds_nobody_up():

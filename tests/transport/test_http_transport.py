@@ -66,8 +66,8 @@ def test_an_answer_may_come_later():
 def test_a_message_for_another_kind_of_agent_is_refused():
     answer = with_port(on_ask=lambda *_: None, message=RoundCompleted())
 
-    # A notification's answer is not read, whatever it says: the agent was reached.
-    assert (answer.message, answer.error) == (None, None)
+    assert answer.message is None
+    assert answer.error.context["code"] == "E051"
 
 
 def test_an_agent_that_does_not_listen_yet_says_so():

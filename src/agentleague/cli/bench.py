@@ -19,7 +19,13 @@ Examples:
 @click.command(help=EXAMPLES + "\nMeasure how many matches a second this machine plays.")
 @click.option("--players", default=100, show_default=True, type=click.IntRange(2, 500))
 @click.option("--referees", default=2, show_default=True, type=click.IntRange(1, 10))
-@click.option("--seconds", default=20.0, show_default=True, help="About how long to measure.")
+@click.option(
+    "--seconds",
+    default=20.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="About how long to measure.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(players: int, referees: int, seconds: float, as_json: bool) -> None:
     """Measure, print."""

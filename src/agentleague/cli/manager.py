@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from agentleague.cli.serving import bind_option, endpoint_option, place, say, until_stopped
+from agentleague.cli.serving import PORT, bind_option, endpoint_option, place, say, until_stopped
 from agentleague.cli.table import plain, print_table
 from agentleague.services.clock import wall
 from agentleague.services.manager import Manager
@@ -21,7 +21,7 @@ Examples:
 
 
 @click.command(help=EXAMPLES + "\nRun a league manager: it registers agents and keeps the table.")
-@click.option("--port", default=8000, show_default=True, help="The port to listen on.")
+@click.option("--port", default=8000, show_default=True, type=PORT, help="The port to listen on.")
 @click.option(
     "--dir",
     "directory",
@@ -69,14 +69,17 @@ def command(
         if seed is not None:
             say("A seed was given: whoever knows it can foretell the draws.")
         say(f"Waiting for {players} players and a referee. Stop with Ctrl-C.")
+        running.tell(say)
         await until_stopped(running, ends=exits)
         return role
 
     try:
         league = run(serve()).league
     except OSError as error:
+        where = f"{bind or '127.0.0.1'} port {port}"
         raise click.ClickException(
-            f"port {port} cannot be opened ({error.strerror}); choose another with --port"
+            f"{where} cannot be opened ({error.strerror or error}); choose another with --port"
         ) from None
-    if league.champion:
-        print_table(plain(league.table.rows()), f"{settings.league_id}: final table")
+    if league.schedule:
+        state = "final table" if league.champion else f"after round {league.rounds_ended}"
+        print_table(plain(league.table.rows()), f"{settings.league_id}: {state}")

@@ -3,7 +3,9 @@
 import click
 
 from agentleague.cli.serving import (
+    PORT,
     bind_option,
+    check_manager,
     endpoint_option,
     manager_option,
     place,
@@ -30,7 +32,11 @@ Example:
     help="What it plays: random, fixed, alternating, or a plug-in of yours.",
 )
 @click.option(
-    "--port", default=8101, show_default=True, help="The port to listen on, or the next free one."
+    "--port",
+    default=8101,
+    show_default=True,
+    type=PORT,
+    help="The port to listen on, or above.",
 )
 @click.option("--name", help="The name to register under; the strategy's unless given.")
 @click.option("--seed", help="Makes the strategy's chance repeatable.")
@@ -47,11 +53,13 @@ def command(
 ) -> None:
     """Serve until the league is over, or until Ctrl-C."""
 
+    shown = name or f"Player {strategy}"
+
     async def serve() -> None:
         agent = await open_player(
             lambda url: PlayerSettings(
-                manager_url=manager_url,
-                display_name=name or f"Player {strategy}",
+                manager_url=check_manager(manager_url),
+                display_name=shown,
                 endpoint=url,
                 game_types=registry.names(),
                 seed=seed or "",
@@ -59,8 +67,8 @@ def command(
             strategies.load(strategy),
             place(port, bind, endpoint),
         )
-        say(f"{name or strategy} listens at {agent.url} and registers at {manager_url}.")
-        if await until_stopped(agent, ends=True):
-            say("The league is over.")
+        say(f"{shown} listens at {agent.url} and registers at {manager_url}.")
+        agent.tell(say)
+        await until_stopped(agent, ends=True)
 
     run(serve())

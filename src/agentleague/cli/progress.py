@@ -12,8 +12,7 @@ LINES_MAX = 10  # where there is no terminal
 class Progress:
     """Shows how far a league has come; call it with the league as often as you like."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._quiet = quiet
+    def __init__(self) -> None:
         self._bar: Any = None
         self._task: Any = None
         self._said = 0
@@ -31,7 +30,7 @@ class Progress:
             self._bar.stop()
 
     def __call__(self, league: League) -> None:
-        if self._quiet or not league.schedule:
+        if not league.schedule:
             return
         if sys.stderr.isatty():
             self._show_bar(league, league.schedule.rounds_total, league.schedule.matches_total)

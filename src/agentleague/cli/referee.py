@@ -3,7 +3,9 @@
 import click
 
 from agentleague.cli.serving import (
+    PORT,
     bind_option,
+    check_manager,
     endpoint_option,
     manager_option,
     place,
@@ -23,7 +25,11 @@ Example:
 @click.command(help=EXAMPLES + "\nRun a referee that registers at a manager.")
 @manager_option
 @click.option(
-    "--port", default=8001, show_default=True, help="The port to listen on, or the next free one."
+    "--port",
+    default=8001,
+    show_default=True,
+    type=PORT,
+    help="The port to listen on, or above.",
 )
 @click.option("--name", default="Referee", show_default=True, help="The name to register under.")
 @bind_option
@@ -34,7 +40,7 @@ def command(manager_url: str, port: int, name: str, bind: str | None, endpoint: 
     async def serve() -> None:
         agent = await open_referee(
             lambda url: RefereeSettings(
-                manager_url=manager_url,
+                manager_url=check_manager(manager_url),
                 display_name=name,
                 endpoint=url,
                 game_types=registry.names(),
@@ -42,6 +48,7 @@ def command(manager_url: str, port: int, name: str, bind: str | None, endpoint: 
             place(port, bind, endpoint),
         )
         say(f"{name} listens at {agent.url} and registers at {manager_url}.")
+        agent.tell(say)
         if await until_stopped(agent, ends=True):
             say("The league is over.")
 

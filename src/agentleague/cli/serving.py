@@ -19,6 +19,15 @@ def place(port: int, bind: str | None, endpoint: str | None, *, moves_on: bool =
     return Place(port, hosts=hosts, endpoint=endpoint, guard=Guard("local"), moves_on=moves_on)
 
 
+PORT = click.IntRange(0, 65535)
+
+
+def check_manager(url: str) -> str:
+    """The manager's URL, if it can be one. Raises EndpointNotAllowed with a sentence."""
+    Guard("local").check_url(url)
+    return url
+
+
 def say(sentence: str) -> None:
     """Talk goes to stderr."""
     print(sentence, file=sys.stderr, flush=True)

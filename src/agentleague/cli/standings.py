@@ -50,6 +50,8 @@ def _from_directory(directory: Path) -> tuple[str, list[dict[str, Any]]]:
     league = League()
     for row in read_directory(directory, leagues[0]):
         league.apply(read_event(row.kind, row.version, row.body))
+    if league.schedule is None:
+        raise click.ClickException("the league has not begun; print it again after its first round")
     state = (
         "final table" if league.phase is Phase.COMPLETED else f"after round {league.rounds_ended}"
     )
@@ -74,4 +76,6 @@ async def _ask(url: str) -> tuple[str, list[dict[str, Any]]]:
         page = msgspec.to_builtins(answer.standings or [])
         rows += page
         if not page or len(rows) >= (answer.total or 0):
-            return f"after round {answer.current_round or 0}", rows
+            status = await inquire(url, "GET_STATUS", {}, wall)
+            is_over = status.status == "LEAGUE_COMPLETED"
+            return "final table" if is_over else f"in round {answer.current_round or 0}", rows

@@ -4,6 +4,7 @@ import unicodedata
 
 from msgspec import Struct
 
+from agentleague.errors import TokenInvalid, TokenMissing
 from agentleague.league.events import PlayerRegistered, PlayerReturned, RefereeRegistered
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
@@ -76,6 +77,19 @@ class Roster:
         if not token or token.startswith(MATCH_TOKEN):
             return None
         return self._by_digest.get(digest(token))
+
+    def referee_of(self, token: str | None) -> str:
+        """Which referee shows this token.
+
+        Raises:
+            TokenMissing, TokenInvalid: none does.
+        """
+        if not token:
+            raise TokenMissing("locks and reports need the referee's auth_token")
+        referee_id = self.owner(token)
+        if referee_id not in self.referees:
+            raise TokenInvalid("auth_token is no referee's token of this league")
+        return referee_id
 
     def next_player_id(self) -> str:
         """The id of the player who comes next."""

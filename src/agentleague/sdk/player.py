@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from typing import Any
 
 from agentleague.errors import LeagueError
 from agentleague.roles.effects import Turn
 from agentleague.services.processes import Place, open_player, run
 from agentleague.services.settings import PlayerSettings
+from agentleague.transport.guard import Guard
 
 Strategy = Callable[[Turn], Any]
 
@@ -23,6 +25,8 @@ class Player:
         """Use the function below for this game."""
 
         def remember(strategy: Strategy) -> Strategy:
+            if iscoroutinefunction(strategy):
+                raise TypeError(f"{strategy.__name__} is async; write it as a plain function")
             self._strategies[game] = strategy
             return strategy
 
@@ -31,15 +35,15 @@ class Player:
     def run(self, manager: str = "http://127.0.0.1:8000/mcp", port: int = 8101) -> None:
         """Register, play, and return when the league is over.
 
-        Raises:
-            LeagueError: no game was named, or the manager refuses the player.
+        Whatever stops it ends the program with a sentence.
         """
-        if not self._strategies:
-            raise LeagueError(
-                'say what the player plays: @player.plays("even_odd") above a function'
-            )
         try:
+            if not self._strategies:
+                raise LeagueError('put @player.plays("even_odd") above the function that moves')
+            Guard("local").check_url(manager)
             run(self._play(manager, port))
+        except (LeagueError, OSError) as error:
+            raise SystemExit(f"{self.name}: {error}") from None
         except KeyboardInterrupt:
             raise SystemExit(130) from None  # Ctrl-C is no error of the author's.
 
@@ -55,7 +59,8 @@ class Player:
             Place(port),
             threads=True,
         )
-        print(f"{self.name} listens at {agent.url}", file=sys.stderr)
+        self._say(f"listens at {agent.url}")
+        agent.tell(self._say)
         try:
             await agent.ended
             if agent.registered.done():
@@ -64,4 +69,13 @@ class Player:
             await agent.stop()
 
     def _move(self, turn: Turn) -> Any:
-        return self._strategies[turn.game_type](turn)
+        """The author's move; one that will lose the match is said aloud, and sent all the same."""
+        strategy = self._strategies[turn.game_type]
+        move = strategy(turn)
+        if turn.legal_moves and move not in turn.legal_moves:
+            legal = ", ".join(map(repr, turn.legal_moves[:10]))
+            self._say(f"{strategy.__name__} returned {move!r} in {turn.match_id}; legal: {legal}")
+        return move
+
+    def _say(self, sentence: str) -> None:
+        print(f"{self.name}: {sentence}", file=sys.stderr, flush=True)

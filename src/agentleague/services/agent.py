@@ -1,6 +1,7 @@
 """What a referee and a player have in common: they register, are asked, and answer."""
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ from agentleague.errors import LeagueError
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Effect, Event, Reply
-from agentleague.roles.stimuli import Asked, Started, Stimulus
+from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus
 from agentleague.services.enrolment import Enrolment
 from agentleague.services.settings import AgentSettings
 
@@ -27,6 +28,7 @@ class Agent(ABC):
     def __init__(self, settings: AgentSettings) -> None:
         self._enrolment = Enrolment(settings)
         self._calendar = Calendar(0.0)
+        self.news: deque[str] = deque(maxlen=100)  # sentences for whoever runs it
 
     @property
     def agent_id(self) -> str:
@@ -53,6 +55,17 @@ class Agent(ABC):
         """It begins by registering."""
         self._calendar = Calendar(stimulus.wall_offset)
         return self.register(now)
+
+    def registered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """The manager has answered, or is not there yet: say so once."""
+        is_first = not self._enrolment.tries
+        effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
+        if self.agent_id:
+            self.news.append(f"Registered as {self.agent_id} in {self._enrolment.league_id}.")
+        elif is_first and self._enrolment.tries:
+            where = self._enrolment.manager.url
+            self.news.append(f"No manager answers at {where} yet; trying again until it does.")
+        return effects
 
     def asked(self, stimulus: Asked, now: float) -> list[Effect]:
         """Every message has a row in its table; what is refused changes nothing."""

@@ -27,6 +27,7 @@ class Enrolment:
         self._settings = settings
         self.manager = Address("league_manager", settings.manager_url)
         self.agent_id = self.token = self.league_id = self.session = ""
+        self.tries = 0  # that came to nothing
         self.match_tokens = False  # whether referees of this league show match tokens
 
     def ask(self, request: Message, now: float) -> list[Effect]:
@@ -41,6 +42,7 @@ class Enrolment:
             return self._judged(message)
         if isinstance(error, PeerRefused) and not error.context["data"].get("retryable"):
             return [End(Refused(str(error)))]
+        self.tries += 1
         return [WakeAt(KEY, now + self._settings.register_seconds)]
 
     def _judged(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:

@@ -3,6 +3,7 @@
 It decides by what its League holds, records each decision, and only then acts on it.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -13,8 +14,6 @@ from agentleague.errors import (
     LeagueError,
     NoAnswer,
     RegistrationRefused,
-    TokenInvalid,
-    TokenMissing,
 )
 from agentleague.games.game import Game
 from agentleague.league import queries
@@ -49,6 +48,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address, Effect, End, Event, Record, Reply, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
+from agentleague.services import news
 from agentleague.services.outbox import Letter, Outbox
 from agentleague.services.settings import ManagerSettings, Secrets
 from agentleague.services.workload import Workload
@@ -68,6 +68,7 @@ class Manager:
         check_endpoint: Callable[[str], None] = lambda url: None,
     ) -> None:
         self.league = League()
+        self.news: deque[str] = deque(maxlen=100)  # sentences for whoever runs it
         self.seconds = 0.0  # from the first announcement to the last LEAGUE_COMPLETED
         self._settings, self._secrets, self._game = settings, secrets, game
         self._terms = Terms(
@@ -166,6 +167,7 @@ class Manager:
             answer = LeagueRegisterResponse(**rejection(error, "LEAGUE_REGISTER_REQUEST"))
         else:
             self._record(event)
+            self.news.append(news.joined(self.league, event.player_id, self._settings))
         self._reply(asked, answer)
         self._start_if_complete()
 
@@ -177,11 +179,12 @@ class Manager:
         else:
             self._record(event)
             self._workload.join(event.referee_id, event.capacity)
+            self.news.append(news.joined(self.league, event.referee_id, self._settings))
         self._reply(asked, answer)
         self._start_if_complete()
 
     def _lock(self, asked: Asked, message: LockRequest) -> None:
-        ruling = self._court.lock(self._referee(asked), message)
+        ruling = self._court.lock(self.league.roster.referee_of(asked.caller.token), message)
         for event in ruling.events:
             self._record(event)
         file = self.league.matches.get(message.match_id)
@@ -190,7 +193,7 @@ class Manager:
             self._table_changed()
 
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
-        referee_id = self._referee(asked)
+        referee_id = self.league.roster.referee_of(asked.caller.token)
         ruling = self._court.report(referee_id, message)
         if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
@@ -209,7 +212,7 @@ class Manager:
             self._end_round()
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
-        self._referee(asked)
+        self.league.roster.referee_of(asked.caller.token)
         self._reply(asked, RefereeStatusAck())
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
@@ -304,6 +307,7 @@ class Manager:
         league = self.league
         assert league.schedule
         self._record(RoundEnded(league.round_id))
+        self.news.append(news.round_over(league))
         self._tell_table()
         ended = self._bulletins.round_completed(self._calendar.write(self._now))
         for agent_id in self._everybody():
@@ -351,15 +355,6 @@ class Manager:
             if asked.caller.missing and hasattr(answer, "warnings"):
                 answer = msgspec.structs.replace(answer, warnings=_warnings(asked.caller.missing))
         self._out.append(Reply(asked.reply, answer, receipt))
-
-    def _referee(self, asked: Asked) -> str:
-        """Which referee asks. Raises TokenMissing or TokenInvalid."""
-        if not asked.caller.token:
-            raise TokenMissing("locks and reports need the referee's auth_token")
-        referee_id = self.league.roster.owner(asked.caller.token)
-        if referee_id not in self.league.roster.referees:
-            raise TokenInvalid("auth_token is no referee's token of this league")
-        return referee_id
 
     def _address(self, agent_id: str) -> Address:
         roster = self.league.roster

@@ -74,7 +74,7 @@ class Player(Agent):
     def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
         if stimulus.key == IS_OVER:
             return self._confirmed(stimulus.message)
-        effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
+        effects = self.registered(stimulus, now)
         self._channel = channel_key(self._enrolment.token)
         return effects
 
@@ -114,10 +114,13 @@ class Player(Agent):
     def _game_over(self, asked: Asked, message: GameOver, now: float) -> list[Effect]:
         self._check_referee(message)
         self.notebook.over(message, self._me(message))
+        self.news.append(_told(message, self._me(message)))
         answer = GameOverAck(player_id=self._me(message), match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
     def _game_error(self, asked: Asked, message: GameError, now: float) -> list[Effect]:
+        self._check_referee(message)
+        self.news.append(f"{message.match_id}: {message.error_name}: {message.error_message}")
         answer = GameErrorAck(player_id=self._me(message), match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
@@ -154,6 +157,11 @@ class Player(Agent):
         """The manager says that it is over, or is not there any more to say otherwise."""
         if isinstance(answer, LeagueQueryResponse) and answer.status != "LEAGUE_COMPLETED":
             return []
+        assert self._last_words
+        rows = {row.player_id: row for row in self._last_words.final_standings}
+        own = rows.get(self.agent_id)
+        rank = f" {self.agent_id} is number {own.rank}, with {own.points} points." if own else ""
+        self.news.append(f"The league is over.{rank}")
         return [End(self._last_words)]
 
     def _check_referee(self, message: GameMessage) -> None:
@@ -198,3 +206,12 @@ class Player(Agent):
         RoundCompleted: _round_over,
         LeagueCompleted: _league_over,
     }
+
+
+def _told(message: GameOver, player_id: str) -> str:
+    """How a match ended, for this player."""
+    result = message.game_result
+    ended = "drawn" if result.status == "DRAW" else "lost"
+    if result.winner_player_id == player_id:
+        ended = "won"
+    return f"{message.match_id}: {ended}. {result.reason}"

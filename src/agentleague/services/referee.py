@@ -78,7 +78,7 @@ class Referee(Agent):
         return effects
 
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
-        effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
+        effects = self.registered(stimulus, now)
         if self._enrolment.agent_id:
             me = self._enrolment
             self._desk = Desk(me.agent_id, self._settings.endpoint, me.token, self._calendar)
