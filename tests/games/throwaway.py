@@ -112,3 +112,14 @@ def dice():
 
 
 THROWAWAY = {"race": race(), "nim": nim(), "dice": dice()}
+
+
+def clumsy():
+    """A plug-in as careless authors write them: it trips over whatever is not a text."""
+    game = nim()
+    game.name = "clumsy"
+    game.check = lambda state, seat, move: move.lower()
+    return game
+
+
+CLUMSY = clumsy()

@@ -11,7 +11,7 @@ from agentleague.games import even_odd
 from agentleague.games.game import Outcome
 from agentleague.league.judge import Case, judge
 from agentleague.protocol.messages import GameResult
-from games.throwaway import THROWAWAY
+from games.throwaway import CLUMSY, THROWAWAY
 from rules import rule
 
 SEED = bytes(range(32))
@@ -245,3 +245,9 @@ def test_a_reason_names_the_players_where_the_game_names_seats():
 
     assert verdict.result.reason == "P01 and P02, not {C}"
     assert verdict.result.status == "DRAW"
+
+
+@rule("R-LEAGUE-01")
+def test_a_lock_with_a_move_that_the_game_trips_over_is_refused():
+    with pytest.raises(WrongType, match="the game stumbled over a move"):
+        judged(CLUMSY, [(0, "P01", 5)])

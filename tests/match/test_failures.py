@@ -18,7 +18,7 @@ from agentleague.protocol.messages import (
     LockRequest,
     RetryInfo,
 )
-from games.throwaway import THROWAWAY
+from games.throwaway import CLUMSY, THROWAWAY
 from league.office import LEAGUE_ID, Office
 from match.arena import (
     JOINED,
@@ -283,3 +283,14 @@ def test_whatever_becomes_of_game_over_the_report_follows(said_to_it):
     effects = answer(match, "over", "P02", said_to_it)
 
     assert said(effects) == [("MATCH_RESULT_REPORT", "league_manager")]
+
+
+@rule("R-MATCH-07")
+def test_a_move_that_the_game_trips_over_is_its_players_fault():
+    match, _ = playing(CLUMSY)
+
+    effects = move(match, "P01", 5, turn=0)
+
+    assert only(effects, GameError).error_code == "E004"
+    assert "stumbled over the move (AttributeError)" in only(effects, GameError).error_message
+    assert only(effects, LockRequest).forfeits == [("P01", "made an illegal move")]

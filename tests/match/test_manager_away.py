@@ -134,3 +134,18 @@ def test_a_number_that_no_game_wanted_is_no_answer():
 
 def test_a_timer_rings_for_nothing_while_players_are_told():
     assert telling().woken(3.0) == []
+
+
+@rule("R-MATCH-14")
+def test_a_number_where_the_game_is_over_is_no_answer_either():
+    match, _ = playing(THROWAWAY["dice"])
+    for turn in (0, 1):
+        move(match, "P01", 1, turn=turn)
+        move(match, "P02", 6, turn=turn)
+        effects = answer(match, "lock", "manager", LockResponse("R1M1", turn, 3), turn=turn)
+
+    assert effects == [WakeAt(("R1M1", "again"), 1.0)]
+    assert match.phase is Phase.LOCKING
+    (again,) = match.woken(1.0)
+    assert again.message.index == 1
+    assert len(again.message.moves) == 4

@@ -69,3 +69,11 @@ def test_an_unknown_strategy_is_refused_with_what_there_is(name):
         registry.load(name)
 
     assert str(no.value).endswith(", ".join(registry.names()))
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_where_a_game_lists_no_moves_a_built_in_strategy_says_what_is_needed(name):
+    dice = GameMoveCall(game_type="dice", match_id="R1M1", legal_moves=None)
+
+    with pytest.raises(ValueError, match="dice lists no legal moves; it needs a strategy"):
+        registry.load(name)(turn_of(dice))

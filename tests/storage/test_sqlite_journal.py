@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
 from threading import current_thread
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -678,3 +678,19 @@ def test_a_directory_may_have_any_name(tmp_path: Path) -> None:
 
     assert seqs(directory) == [1]
     assert (directory / "journal.sqlite").stat().st_size > 0
+
+
+def test_every_commit_is_on_disk_before_it_is_confirmed(
+    journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    commit = SqliteJournal._commit
+
+    def look(self: SqliteJournal, connection: sqlite3.Connection, batch: list[Any]) -> None:
+        asked.append(connection.execute("PRAGMA synchronous").fetchone()[0])
+        commit(self, connection, batch)
+
+    monkeypatch.setattr(SqliteJournal, "_commit", look)
+    append(journal, 0)
+
+    assert asked == [2]  # FULL: only this one waits for the disk at each commit of a WAL.

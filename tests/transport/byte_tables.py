@@ -34,6 +34,8 @@ def on(method: bytes, target: bytes = b"/mcp", headers: bytes = HOST) -> bytes:
 
 
 A, B = sized(b"a"), sized(b"bb")
+ONE = [(200, "a")]
+TWICE = [*ONE, (400, BAD)]
 
 ROWS = [
     # Bodies.
@@ -45,6 +47,17 @@ ROWS = [
         POST + CHUNKED + b"1\r\na\r\n0\r\nHost: evil\r\nExpect: 100-continue\r\n\r\n" + B,
         [(200, "a"), (200, "bb")],
     ),
+    # A head that was seen before, in the same connection, with another length.
+    Row("a known head, longer", A + sized(b"x" * 999) + B, [*ONE, (200, "x" * 999), (200, "bb")]),
+    Row("a known head over the limit", A + sized(b"x" * 1001), [*ONE, (413, LARGE)], False),
+    Row("a known head with two lengths", A + sized(b"a", b"Content-Length: 2\r\n"), TWICE, False),
+    Row("a known head with no number", A + POST + b"Content-Length: 1x\r\n\r\na", TWICE, False),
+    Row(
+        "a known head, then chunks",
+        A + POST + CHUNKED + b"2\r\nbb\r\n0\r\n\r\n",
+        [*ONE, (200, "bb")],
+    ),
+    Row("the same length twice", sized(b"a", b"Content-Length: 1\r\n"), [(400, BAD)], False),
     Row("a body of the limit", sized(b"x" * 1000), [(200, "x" * 1000)]),
     Row("one byte over the limit", sized(b"x" * 1001), [(413, LARGE)], False),
     Row("a huge length", POST + b"Content-Length: 99999999999\r\n\r\n", [(413, LARGE)], False),

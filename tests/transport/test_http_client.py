@@ -17,6 +17,7 @@ from agentleague.transport.http_client import ClientLimits, HttpClient
 from scripted_server import server
 
 OK = b"HTTP/1.1 200 OK\r\n"
+PLAIN = OK + b"Content-Type: application/json\r\nContent-Length: "
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -69,6 +70,12 @@ BIG = b"x" * 10_240
 ANSWERS = {
     # name: bytes, whether the server then closes, outcome
     "length": (OK + b"Content-Length: 2\r\n\r\nok", False, (200, b"ok", NONE)),
+    "ours": (PLAIN + b"2\r\n\r\nok", False, (200, b"ok", NONE)),
+    "ours, empty": (PLAIN + b"0\r\n\r\n", False, (200, b"", NONE)),
+    "ours, of the limit": (PLAIN + b"10240\r\n\r\n" + BIG, False, (200, BIG, NONE)),
+    "ours, over the limit": (PLAIN + b"10241\r\n\r\n" + BIG + b"x", False, BAD),
+    "ours, too short": (PLAIN + b"3\r\n\r\nok", True, BAD),
+    "ours, no number": (PLAIN + b"2x\r\n\r\nok", False, BAD),
     "lower case": (OK + b"content-length: 2\r\n\r\nok", False, (200, b"ok", NONE)),
     "no body": (OK + b"Content-Length: 0\r\n\r\n", False, (200, b"", NONE)),
     "204": (b"HTTP/1.1 204 No Content\r\n\r\n", False, (204, b"", NONE)),
@@ -229,6 +236,26 @@ def test_a_connection_is_reused_unless_the_peer_closes_it(run, end, reusable):
             return peer.connections
 
     assert run(scenario()) == (1 if reusable else 3)
+
+
+def test_an_answer_of_our_own_servers_is_read_alike_wherever_it_is_cut(run):
+    answer = PLAIN + b"12\r\n\r\n" + b'{"a":"12345"'
+    cuts = range(1, len(answer))
+
+    async def script(line):
+        for cut in cuts:
+            await line.request()
+            await line.send(answer[:cut])
+            await asyncio.sleep(0)
+            await line.send(answer[cut:])
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            return [outcome(await caller.post(peer.url)) for _ in cuts], peer.connections
+
+    answers, connections = run(scenario())
+    assert set(answers) == {(200, b'{"a":"12345"', NONE)}
+    assert connections == 1
 
 
 @pytest.mark.parametrize("surplus", [OK + b"Content-Length: 1\r\n\r\n!", b"HTT", b"?"])

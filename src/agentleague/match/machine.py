@@ -200,8 +200,12 @@ class Match:
             return self._tell(now)
         if message.value is None or self._failures or not self._game.chance(self._state):
             return self._again(error, now)  # Neither the result nor a number that was wanted.
-        self._locks += 1
+        before = self._state, self._turn
         self._play(message.value)
+        if self._game.outcome(self._state):  # The manager owes the result, not a number.
+            self._state, self._turn = before
+            return self._again(error, now)
+        self._locks += 1
         return self._ask_for_moves(now)
 
     def _tell(self, now: float) -> list[Effect]:
