@@ -1,4 +1,7 @@
-"""The composition roots: the only place where roles meet sockets, files and the system's clock."""
+"""The composition roots: the only place where roles meet sockets, files and the system's clock.
+
+Managers and referees import what they need when they are opened: a player loads nothing of it.
+"""
 
 import asyncio
 import errno
@@ -11,16 +14,12 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from agentleague.errors import Claimed, LeagueError
-from agentleague.games import registry
 from agentleague.games.game import Game
 from agentleague.services.clock import LoopClock, wall
 from agentleague.services.enrolment import Refused
 from agentleague.services.host import Host, Ledger
-from agentleague.services.manager import Manager
 from agentleague.services.minds import InlineMind, Strategy, ThreadMind
 from agentleague.services.player import Player
-from agentleague.services.referee import Referee
-from agentleague.services.secrets_file import write_secrets
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Manners
@@ -75,7 +74,7 @@ class Running:
         self.registered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._say: Callable[[str], None] | None = None
         host.on_end, host.on_failure = self._on_end, self._on_failure
-        if not isinstance(host.role, Manager):
+        if hasattr(host.role, "agent_id"):
             host.on_step = self._look
 
     def tell(self, say: Callable[[str], None]) -> None:
@@ -119,7 +118,7 @@ async def open_manager(
     directory: Path,
     seed: str | None,
     place: Place,
-    load_game: Callable[[str], Game] = registry.load,
+    load_game: Callable[[str], Game] | None = None,
 ) -> Running:
     """A manager whose journal lies in `directory`.
 
@@ -127,11 +126,14 @@ async def open_manager(
         Claimed: another manager, or a league that was played, is there already.
         OSError: its port is busy.
     """
+    from agentleague.games import registry
+    from agentleague.services.manager import Manager
+    from agentleague.services.secrets_file import write_secrets
     from agentleague.storage.sqlite import SqliteJournal
 
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
-    game = load_game(settings.game_type)
+    game = (load_game or registry.load)(settings.game_type)
     game.start(settings.game_options)
     managers: list[Manager] = []  # The port is opened first, so that a busy one leaves no trace.
     manners = Manners(
@@ -164,14 +166,19 @@ async def open_manager(
 async def open_referee(
     make: Callable[[str], RefereeSettings],
     place: Place,
-    load_game: Callable[[str], Game] = registry.load,
+    load_game: Callable[[str], Game] | None = None,
 ) -> Running:
     """A referee; `make` gives its settings once its end point is known."""
+    from agentleague.games import registry
+    from agentleague.services.referee import Referee
+
     clock = LoopClock(asyncio.get_running_loop())
     manners = Manners("referee", place.guard, wall, names=place.names)
     transport = HttpTransport(clock, manners)
     url = await place.open(transport)
-    return _begin(Host(Referee(make(url), load_game), clock, transport), transport, url)
+    return _begin(
+        Host(Referee(make(url), load_game or registry.load), clock, transport), transport, url
+    )
 
 
 async def open_player(

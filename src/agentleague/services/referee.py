@@ -136,7 +136,8 @@ class Referee(Agent):
         return [self.reply(asked, ack, now)]
 
     def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
-        if message.session != self._enrolment.session:
+        own = self._enrolment.session
+        if own and message.session != own:
             raise TokenInvalid("session is not the one this referee was given when it registered")
         self._over = True
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
