@@ -5,7 +5,15 @@ from pathlib import Path
 
 import click
 
-from agentleague.cli.serving import PORT, bind_option, endpoint_option, place, say, until_stopped
+from agentleague.cli.serving import (
+    PORT,
+    bind_option,
+    endpoint_option,
+    place,
+    say,
+    stop_signal,
+    until_stopped,
+)
 from agentleague.cli.table import plain, print_table
 from agentleague.services.clock import wall
 from agentleague.services.manager import Manager
@@ -61,6 +69,7 @@ def command(
     )
 
     async def serve() -> Manager:
+        stopped = stop_signal()
         where = place(port, bind, endpoint, moves_on=False)
         running = await open_manager(settings, directory, seed, where)
         role = running.host.role
@@ -70,7 +79,7 @@ def command(
             say("A seed was given: whoever knows it can foretell the draws.")
         say(f"Waiting for {players} players and a referee. Stop with Ctrl-C.")
         running.tell(say)
-        await until_stopped(running, ends=exits)
+        await until_stopped(running, stopped, ends=exits)
         return role
 
     try:

@@ -10,6 +10,7 @@ from agentleague.cli.serving import (
     manager_option,
     place,
     say,
+    stop_signal,
     until_stopped,
 )
 from agentleague.games import registry
@@ -56,6 +57,7 @@ def command(
     shown = name or f"Player {strategy}"
 
     async def serve() -> None:
+        stopped = stop_signal()
         agent = await open_player(
             lambda url: PlayerSettings(
                 manager_url=check_manager(manager_url),
@@ -69,6 +71,6 @@ def command(
         )
         say(f"{shown} listens at {agent.url} and registers at {manager_url}.")
         agent.tell(say)
-        await until_stopped(agent, ends=True)
+        await until_stopped(agent, stopped, ends=True)
 
     run(serve())

@@ -10,6 +10,7 @@ from agentleague.cli.serving import (
     manager_option,
     place,
     say,
+    stop_signal,
     until_stopped,
 )
 from agentleague.games import registry
@@ -38,6 +39,7 @@ def command(manager_url: str, port: int, name: str, bind: str | None, endpoint: 
     """Serve until the league is over, or until Ctrl-C."""
 
     async def serve() -> None:
+        stopped = stop_signal()
         agent = await open_referee(
             lambda url: RefereeSettings(
                 manager_url=check_manager(manager_url),
@@ -49,7 +51,7 @@ def command(manager_url: str, port: int, name: str, bind: str | None, endpoint: 
         )
         say(f"{name} listens at {agent.url} and registers at {manager_url}.")
         agent.tell(say)
-        if await until_stopped(agent, ends=True):
+        if await until_stopped(agent, stopped, ends=True):
             say("The league is over.")
 
     run(serve())

@@ -33,12 +33,8 @@ def say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-async def until_stopped(agent: Running, *, ends: bool) -> bool:
-    """Serve until the agent's work is done (if it `ends`) or somebody stops it; whether it is.
-
-    Raises:
-        LeagueError: the agent cannot go on, or the manager refused it.
-    """
+def stop_signal() -> asyncio.Future[None]:
+    """Done when somebody stops the command; ask for it before there is anything to stop."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[None] = loop.create_future()
 
@@ -51,6 +47,15 @@ async def until_stopped(agent: Running, *, ends: bool) -> bool:
             loop.add_signal_handler(number, stop)
         except NotImplementedError:  # Windows: Ctrl-C raises KeyboardInterrupt instead.
             break
+    return stopped
+
+
+async def until_stopped(agent: Running, stopped: asyncio.Future[None], *, ends: bool) -> bool:
+    """Serve until the agent's work is done (if it `ends`) or somebody stops it; whether it is.
+
+    Raises:
+        LeagueError: the agent cannot go on, or the manager refused it.
+    """
     waits: list[asyncio.Future[Any]] = [stopped, agent.failed, *([agent.ended] if ends else [])]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     await agent.stop()
