@@ -52,7 +52,7 @@ class Player(Agent):
         self._settings = settings
         self._thinking: dict[int, Asked] = {}
         self._channel = b""
-        self._token, self._token_of = "", ("", "", "", 0)
+        self._pair, self._tokens_of = ("", ""), ("", "", "", 0)
         self._last_words: LeagueCompleted | None = None
 
     def registration(self, now: float) -> Message:
@@ -75,7 +75,7 @@ class Player(Agent):
         if stimulus.key == IS_OVER:
             return self._confirmed(stimulus.message)
         effects = self.registered(stimulus, now)
-        self._channel = channel_key(self._enrolment.token)
+        self._channel, self._tokens_of = channel_key(self._enrolment.token), ("", "", "", 0)
         return effects
 
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
@@ -85,7 +85,7 @@ class Player(Agent):
         self._check_referee(message)
         arrival = self._calendar.write(now)
         answer = GameJoinAck(message.match_id, self._me(message), arrival, accept=True)
-        return [self.reply(asked, answer, now, auth_token=self._match_token(message))]
+        return [self.reply(asked, answer, now, auth_token=self._tokens(message)[1])]
 
     def _to_move(
         self, asked: Asked, message: ChooseParityCall | GameMoveCall, now: float
@@ -109,7 +109,7 @@ class Player(Agent):
             if isinstance(message, ChooseParityCall)
             else GameMoveResponse(stimulus.move, **names)
         )
-        return [self.reply(asked, answer, now, auth_token=self._match_token(message))]
+        return [self.reply(asked, answer, now, auth_token=self._tokens(message)[1])]
 
     def _game_over(self, asked: Asked, message: GameOver, now: float) -> list[Effect]:
         self._check_referee(message)
@@ -166,9 +166,7 @@ class Player(Agent):
 
     def _check_referee(self, message: GameMessage) -> None:
         """In a league of ours nobody but the referee of a match knows its token."""
-        names = (message.league_id, message.match_id, self._me(message), message.epoch)
-        expected = match_token(self._channel, "ref>player", *names)
-        if self._enrolment.match_tokens and message.auth_token != expected:
+        if self._enrolment.match_tokens and message.auth_token != self._tokens(message)[0]:
             raise TokenInvalid("auth_token is not the match token of this match")
 
     def _seconds_left(self, message: ChooseParityCall | GameMoveCall, now: float) -> float:
@@ -181,12 +179,16 @@ class Player(Agent):
         """Under which id the referee knows us; a player may be asked before it knows its own."""
         return self.agent_id or str(message.player_id)
 
-    def _match_token(self, message: Any) -> str:
+    def _tokens(self, message: Any) -> tuple[str, str]:
+        """What the referee shows us in this match, and what we show it."""
         names = (message.league_id, message.match_id, self._me(message), message.epoch)
-        if names != self._token_of:  # The same for the join and for every move of a match.
-            self._token_of = names
-            self._token = match_token(self._channel, "player>ref", *names)
-        return self._token
+        if names != self._tokens_of:  # The same for every message of a match.
+            self._tokens_of = names
+            self._pair = (
+                match_token(self._channel, "ref>player", *names),
+                match_token(self._channel, "player>ref", *names),
+            )
+        return self._pair
 
     STIMULI: ClassVar[dict[type, Handler]] = {
         Started: Agent.started,
