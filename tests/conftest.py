@@ -1,8 +1,19 @@
-"""What every test may count on: no process outlives the test that started it."""
+"""What every test may count on: no process outlives the test that started it.
+
+Properties are tried on new examples each time, but in CI on the same ones: whether a change lands
+must not depend on chance.
+"""
+
+import os
 
 import pytest
+from hypothesis import settings
 
 import commands
+
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 @pytest.fixture(autouse=True)
