@@ -304,6 +304,27 @@ def test_what_was_played_while_an_acknowledgement_was_lost_is_not_assigned_again
     assert league.events().count("match_decided") == 1
 
 
+def test_a_next_match_whose_acknowledgement_was_lost_is_handed_out_again():
+    league = MemoryLeague(players=6, referees=1)
+    league.add_referee(max_concurrent_matches=1)
+    on_ask, lost = league.hosts[0]._on_ask, []
+
+    def lose_each_first_acknowledgement(message, caller, reply):
+        is_first = isinstance(message, MatchResultReport) and message.match_id not in lost
+        if is_first:
+            lost.append(message.match_id)
+        on_ask(message, caller, (lambda answer: None) if is_first else reply)
+
+    league.network.agents["http://manager/mcp"].listen(lose_each_first_acknowledgement)
+    for number in range(6):
+        league.add_player(name=f"Player {number}")
+    league.play()
+
+    assert len(lost) == 15
+    assert league.events().count("match_closed") == 15
+    assert all(host.ended for host in league.hosts)
+
+
 def test_a_referee_that_refuses_its_assignment_is_asked_again_until_it_takes_it():
     league = MemoryLeague(players=2, referees=1)
     host = league.add_referee()
@@ -338,6 +359,15 @@ def test_a_referee_of_another_make_gets_one_match_a_letter():
     assert call.to.agent_id == "REF01"
     assert len(call.message.matches) == 1
     assert len(msgspec.json.encode(call.message)) < 10_240
+
+    token = tokens.league_token(SECRETS.token_secret, "league_test", "REF01", 1)
+    manager.handle(Answered(("tell", "REF01"), None, None, 0.1), BEGAN)
+    report = MatchResultReport(call.message.matches[0].match_id, ReportedResult(None))
+    answer, effects = ask(manager, report, token)
+
+    assert not answer.matches  # It would not look there.
+    manager.handle(Answered(("tell", "REF01"), None, None, 0.1), BEGAN)
+    assert manager.league.decided_total == 1
 
 
 def test_match_tokens_and_end_points_reach_the_referee_and_never_another_player():

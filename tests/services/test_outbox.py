@@ -97,7 +97,7 @@ def test_assignments_are_never_dropped():
 
 
 def test_a_referee_gets_no_more_than_it_can_take_and_more_when_it_reports():
-    workload = Workload()
+    workload = Workload(lambda match_id: True)
     workload.join("REF01", 2)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -109,7 +109,7 @@ def test_a_referee_gets_no_more_than_it_can_take_and_more_when_it_reports():
 
 
 def test_what_a_referee_did_not_hear_of_comes_first_again():
-    workload = Workload()
+    workload = Workload(lambda match_id: True)
     workload.join("REF01", 2)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -119,3 +119,31 @@ def test_what_a_referee_did_not_hear_of_comes_first_again():
 
     assert workload.take("REF01", 2) == ["R1M1", "R1M2"]
     assert workload.referees == ["REF01"]
+
+
+def test_a_match_that_was_closed_meanwhile_is_not_handed_out_again():
+    still_open = {"R1M1", "R1M2", "R1M3"}
+    workload = Workload(still_open.__contains__)
+    workload.join("REF01", 2)
+    for number in (1, 2, 3):
+        workload.plan("REF01", f"R1M{number}")
+    workload.give_back("REF01", workload.take("REF01", 2))
+
+    still_open.discard("R1M1")
+
+    assert workload.take("REF01", 20) == ["R1M2", "R1M3"]
+
+
+def test_a_report_that_repeats_is_answered_with_the_same_next_match():
+    still_open = {"R1M1", "R1M2", "R1M3"}
+    workload = Workload(still_open.__contains__)
+    workload.join("REF01", 1)
+    for number in (1, 2, 3):
+        workload.plan("REF01", f"R1M{number}")
+    workload.take("REF01", 1)
+    workload.done("REF01", "R1M1")
+
+    assert workload.take_after("REF01", "R1M1") == ["R1M2"]
+    assert workload.take_after("REF01", "R1M1") == ["R1M2"]
+    still_open.discard("R1M2")
+    assert workload.take_after("REF01", "R1M1") == []

@@ -37,7 +37,7 @@ Example:
     default=8101,
     show_default=True,
     type=PORT,
-    help="The port to listen on, or above.",
+    help="The port to listen on, or the next free one above it.",
 )
 @click.option("--name", help="The name to register under; the strategy's unless given.")
 @click.option("--seed", help="Makes the strategy's chance repeatable.")

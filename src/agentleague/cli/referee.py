@@ -30,7 +30,7 @@ Example:
     default=8001,
     show_default=True,
     type=PORT,
-    help="The port to listen on, or above.",
+    help="The port to listen on, or the next free one above it.",
 )
 @click.option("--name", default="Referee", show_default=True, help="The name to register under.")
 @bind_option

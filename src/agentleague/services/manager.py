@@ -80,7 +80,7 @@ class Manager:
         self._outbox = Outbox(settings.reply_seconds)
         self._unheard: set[str] = set()  # players whose answer to the announcement is awaited
         self._absent: set[str] = set()  # players who let a message run out; not waited for
-        self._workload = Workload()
+        self._workload = Workload(lambda match_id: match_id in self.league.open_matches)
         self._channels: dict[str, bytes] = {}  # player -> what its match tokens are made from
         self._table_at = float("-inf")  # when the table was last sent
         self._table_timer = False
@@ -141,7 +141,7 @@ class Manager:
         if tag == "announcement":
             self._heard(agent_id)
         elif isinstance(tag, tuple) and stimulus.error:
-            self._workload.give_back(agent_id, tag)  # What was closed meanwhile is not sent again.
+            self._workload.give_back(agent_id, tag)
             self._out.append(WakeAt(("assign", agent_id), self._now + AGAIN_SECONDS))
         if self.league.phase is Phase.COMPLETED and self._outbox.is_empty():
             self._end()
@@ -202,14 +202,19 @@ class Manager:
         file = self.league.matches.get(message.match_id)
         answer = ruling.answer
         if isinstance(answer, MatchResultAck):
-            self._workload.done(referee_id, message.match_id)
-            more = self._take(referee_id, 1)
-            if more:
-                answer = msgspec.structs.replace(answer, matches=self._assigned(more))
+            answer = self._with_next_match(referee_id, answer)
         self._reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
         closed = any(isinstance(event, MatchClosed) for event in ruling.events)
         if closed and not self.league.open_matches:
             self._end_round()
+
+    def _with_next_match(self, referee_id: str, ack: MatchResultAck) -> MatchResultAck:
+        self._workload.done(referee_id, ack.match_id)
+        if not self.league.roster.referees[referee_id].locks:
+            self._assign(referee_id)  # Of another make: it looks for matches in letters only.
+            return ack
+        more = self._workload.take_after(referee_id, ack.match_id)
+        return msgspec.structs.replace(ack, matches=self._assigned(more)) if more else ack
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
         self.league.roster.referee_of(asked.caller.token)
@@ -236,6 +241,7 @@ class Manager:
     def _announce_round(self, round_id: int) -> None:
         assert self.league.schedule
         planned = self.league.schedule.round(round_id)
+        self._workload.begin_round()
         referees = self._workload.referees
         matches = [
             ScheduledMatch(
@@ -268,20 +274,10 @@ class Manager:
     def _assign(self, referee_id: str) -> None:
         # A referee that does not lock is of another make: one match a letter, as small as it gets.
         is_ours = self.league.roster.referees[referee_id].locks
-        while matches := self._take(referee_id, MATCHES_A_LETTER if is_ours else 1):
+        while matches := self._workload.take(referee_id, MATCHES_A_LETTER if is_ours else 1):
             now_text, session = self._calendar.write(self._now), self._session(referee_id)
             message = self._bulletins.assignment(now_text, self._assigned(matches), session)
             self._tell(referee_id, message, tuple(matches))
-
-    def _take(self, referee_id: str, at_most: int) -> list[str]:
-        """The referee's next matches that are still to be played."""
-        while matches := self._workload.take(referee_id, at_most):
-            still_open = [match_id for match_id in matches if match_id in self.league.open_matches]
-            for match_id in set(matches) - set(still_open):
-                self._workload.done(referee_id, match_id)
-            if still_open:
-                return still_open
-        return []
 
     def _session(self, referee_id: str) -> str:
         secret, league_id = self._secrets.token_secret, self.league.rules.league_id
