@@ -5,9 +5,17 @@ import asyncio
 import pytest
 
 from agentleague.errors import NoConnection, RateLimited
-from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, RoundCompleted
+from agentleague.protocol.messages import (
+    LeagueQuery,
+    LeagueQueryResponse,
+    LeagueRegisterRequest,
+    LeagueRegisterResponse,
+    PlayerMeta,
+    RoundCompleted,
+)
 from agentleague.roles.effects import Address
 from agentleague.services.clock import LoopClock
+from agentleague.services.processes import Place
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, Manners
 from agentleague.transport.rates import Buckets, Rate
@@ -99,6 +107,36 @@ def test_whoever_shows_a_token_of_ours_is_not_limited():
     )
 
     assert answer.error is None
+
+
+def test_a_registration_over_the_rate_waits_its_turn():
+    answer = with_port(
+        on_ask=lambda message, caller, reply: reply(LeagueRegisterResponse("ACCEPTED", "P01")),
+        message=LeagueRegisterRequest(PlayerMeta("Ann", "http://127.0.0.1:8101/mcp")),
+        manners={"rate": Rate(per_second=50.0, burst=0.0)},
+    )
+
+    assert answer.message.player_id == "P01"
+
+
+@pytest.mark.parametrize(("host", "status"), [("leaguehost", b"200"), ("elsewhere", b"403")])
+def test_an_agent_is_asked_under_its_own_name_and_no_other(host, status):
+    place = Place(18500, hosts=HOSTS, endpoint="http://leaguehost:18500/mcp")
+
+    async def main():
+        server = transport("manager", names=place.names)
+        server.listen(lambda message, caller, reply: reply(LeagueQueryResponse()))
+        port = await server.start(0, HOSTS)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        body = b'{"jsonrpc":"2.0","method":"league_query","params":{"query_type":"x"},"id":1}'
+        head = f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        answer = await reader.readline()
+        writer.close()
+        await server.stop()
+        return answer
+
+    assert asyncio.run(main()).split()[1] == status
 
 
 def test_nobody_there_is_no_connection():
