@@ -4,7 +4,20 @@ import msgspec
 import pytest
 
 from agentleague.errors import Damaged
-from agentleague.league.events import KINDS, Disputed, MatchLocked, PlayerReturned, read_event
+from agentleague.league.events import (
+    KINDS,
+    Disputed,
+    LeagueContinued,
+    LeaguePaused,
+    MatchAssigned,
+    MatchLocked,
+    PlayerRemoved,
+    PlayerReturned,
+    TokenConfirmed,
+    TokenRenewed,
+    Told,
+    read_event,
+)
 from agentleague.roles.effects import Event
 from games.throwaway import THROWAWAY
 from league.office import DRAW_SECRET, TOKEN_SECRET, Office, token
@@ -21,9 +34,15 @@ def every_kind():
     dice.lock([(0, "P01", 1), (0, "P02", 6)])
     believed = Office(2, locks=False).start()
     believed.report("P01", details={"choices": {"P01": "even", "P02": None}})
-    returned = PlayerReturned("P01", "0" * 64, 2)
     return [
-        returned,
+        PlayerReturned("P01", "0" * 64, 2),
+        TokenRenewed("P01", "1" * 64, 3, "http://127.0.0.1:8109/mcp"),
+        TokenConfirmed("P01", 3),
+        PlayerRemoved("P02"),
+        MatchAssigned("R1M1", 2, "REF02", "REF01 was silent"),
+        LeaguePaused(),
+        LeagueContinued(),
+        Told("round_end", 1),
         *Office(3).play_to_the_end().events,
         *whole.events,
         *dice.events,
@@ -63,7 +82,7 @@ def test_moves_of_any_json_survive():
 
 @rule("R-LEAGUE-21")
 @pytest.mark.parametrize(
-    ("kind", "version"), [("league_paused", 1), ("disputed", 2), ("disputed", 0), ("", 1)]
+    ("kind", "version"), [("league_moved", 1), ("disputed", 2), ("disputed", 0), ("", 1)]
 )
 def test_an_unknown_kind_or_version_stops_the_reader_with_a_sentence(kind, version):
     body = msgspec.json.encode(Disputed("R1M1", "REF01", "why"))

@@ -45,6 +45,10 @@ OURS = {
     "LOCK_RESPONSE",
     "REFEREE_STATUS",
     "REFEREE_STATUS_ACK",
+    "MATCH_STATE_REQUEST",
+    "MATCH_STATE_RESPONSE",
+    "LEAGUE_COMMAND",
+    "LEAGUE_COMMAND_RESPONSE",
 }
 
 # message type, method, further aliases, answer
@@ -79,12 +83,14 @@ ASKED = [
     ("LEAGUE_QUERY", "league_query", ["get_standings"], "LEAGUE_QUERY_RESPONSE"),
     ("LOCK_REQUEST", "lock_moves", [], "LOCK_RESPONSE"),
     ("REFEREE_STATUS", "referee_status", [], "REFEREE_STATUS_ACK"),
+    ("MATCH_STATE_REQUEST", "get_match_state", [], "MATCH_STATE_RESPONSE"),
+    ("LEAGUE_COMMAND", "league_command", [], "LEAGUE_COMMAND_RESPONSE"),
 ]
 PUSHED = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"]
 
 
 @rule("R-MSG-01")
-def test_there_are_eighteen_messages_seven_acknowledgements_and_six_of_ours():
+def test_there_are_eighteen_messages_seven_acknowledgements_and_ten_of_ours():
     assert len(DOCUMENTS) == 18
     assert set(MESSAGES) == DOCUMENTS | ACKNOWLEDGEMENTS | OURS
     assert {name for name, kind in MESSAGES.items() if kind.ours} == OURS
@@ -144,11 +150,18 @@ def test_a_class_knows_its_wire_name_and_says_what_it_is_for(name):
                 "LEAGUE_QUERY",
                 "LOCK_REQUEST",
                 "REFEREE_STATUS",
+                "LEAGUE_COMMAND",
             },
         ),
         (
             "referee",
-            {"ROUND_ANNOUNCEMENT", "ROUND_COMPLETED", "LEAGUE_COMPLETED", *PUSHED},
+            {
+                "ROUND_ANNOUNCEMENT",
+                "ROUND_COMPLETED",
+                "LEAGUE_COMPLETED",
+                "MATCH_STATE_REQUEST",
+                *PUSHED,
+            },
         ),
         (
             "player",

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import Damaged
-from agentleague.protocol.messages import GameResult, Rules
+from agentleague.protocol.messages import Exchange, GameResult, Rules
 from agentleague.roles.effects import Event
 
 Moves = list[tuple[int, str, Any]]
@@ -59,6 +59,32 @@ class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
     generation: int = 1
 
 
+class TokenRenewed(Event, frozen=True, tag="token_renewed"):
+    """An agent that showed its token was given a further one; its end point may have changed.
+
+    For a referee this begins a session; sessions are numbered by generation.
+    """
+
+    agent_id: str
+    token_digest: str
+    generation: int
+    endpoint: str
+    capacity: int = 0  # a referee's
+
+
+class TokenConfirmed(Event, frozen=True, tag="token_confirmed"):
+    """A renewed token was used for the first time; those before it are worth nothing now."""
+
+    agent_id: str
+    generation: int
+
+
+class PlayerRemoved(Event, frozen=True, tag="player_removed"):
+    """The organiser took a player out: its coming matches are technical losses."""
+
+    player_id: str
+
+
 class LeagueStarted(Event, frozen=True, tag="league_started"):
     """Registration is closed; the schedule follows from the players in this order."""
 
@@ -81,6 +107,15 @@ class RoundScheduled(Event, frozen=True, tag="round_scheduled"):
     round_id: int
     matches: list[ScheduledMatch]
     byes: list[str]
+
+
+class MatchAssigned(Event, frozen=True, tag="match_assigned"):
+    """A match was given to a referee again; only this epoch may lock from here on."""
+
+    match_id: str
+    epoch: int
+    referee_id: str
+    why: str
 
 
 class MatchLocked(Event, frozen=True, tag="match_locked"):
@@ -107,10 +142,15 @@ class MatchDecided(Event, frozen=True, tag="match_decided"):
 
 
 class MatchClosed(Event, frozen=True, tag="match_closed"):
-    """The referee reported that the players were told."""
+    """The players were told, or given up: by a referee, which says how the match went."""
 
     match_id: str
     epoch: int
+    transcript: list[Exchange] = msgspec.field(default_factory=list)
+    left_out: int = 0  # exchanges that the transcript has no room for
+    # player -> attempts without an answer at the end, and whether it answered one before them
+    silences: dict[str, tuple[int, bool]] = msgspec.field(default_factory=dict)
+    told: str = "referee"  # or "manager", or "unverified" for a referee that does not lock
 
 
 class Disputed(Event, frozen=True, tag="disputed"):
@@ -127,10 +167,26 @@ class RoundEnded(Event, frozen=True, tag="round_ended"):
     round_id: int
 
 
+class Told(Event, frozen=True, tag="told"):
+    """Everybody was told, or given up: a round's announcement, its end, or the league's end."""
+
+    what: str  # "announcement", "round_end" or "league_end"
+    round_id: int
+
+
+class LeaguePaused(Event, frozen=True, tag="league_paused"):
+    """The organiser stopped the clock."""
+
+
+class LeagueContinued(Event, frozen=True, tag="league_continued"):
+    """The organiser let the clock run again."""
+
+
 class LeagueEnded(Event, frozen=True, tag="league_ended"):
-    """All rounds are over; this is who won."""
+    """All rounds are over, or the organiser ended the league; this is who won, or leads."""
 
     champion: str
+    aborted: bool = False
 
 
 KINDS: dict[str, type[Event]] = {
@@ -140,13 +196,20 @@ KINDS: dict[str, type[Event]] = {
         PlayerRegistered,
         PlayerReturned,
         RefereeRegistered,
+        TokenRenewed,
+        TokenConfirmed,
+        PlayerRemoved,
         LeagueStarted,
         RoundScheduled,
+        MatchAssigned,
         MatchLocked,
         MatchDecided,
         MatchClosed,
         Disputed,
         RoundEnded,
+        Told,
+        LeaguePaused,
+        LeagueContinued,
         LeagueEnded,
     )
 }

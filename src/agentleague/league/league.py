@@ -11,23 +11,32 @@ from msgspec import Struct
 
 from agentleague.league.events import (
     Disputed,
+    LeagueContinued,
     LeagueEnded,
     LeagueOpened,
+    LeaguePaused,
     LeagueStarted,
+    MatchAssigned,
     MatchClosed,
     MatchDecided,
     MatchLocked,
     PlayerRegistered,
+    PlayerRemoved,
     PlayerReturned,
     RefereeRegistered,
     RoundEnded,
     RoundScheduled,
+    TokenConfirmed,
+    TokenRenewed,
+    Told,
 )
 from agentleague.league.roster import Roster
 from agentleague.league.schedule import Schedule
 from agentleague.league.standings import Points, Table
 from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
+
+SILENCES_MAX = 5  # attempts in a row without an answer that make a player SUSPENDED
 
 
 class Phase(StrEnum):
@@ -52,7 +61,9 @@ class MatchFile(Struct):
     decided: MatchDecided | None = None
     decided_seq: int = 0  # the row that holds the result
     closed: bool = False
+    closing: MatchClosed | None = None
     disputed_by: list[str] = []
+    referees: list[str] = []  # all who ever had it, the present one last
 
 
 class League:
@@ -74,6 +85,9 @@ class League:
         self.schedule: Schedule | None = None
         self.table = Table({})
         self.champion = ""
+        self.paused = self.aborted = False
+        self.told: set[tuple[str, int]] = set()  # what everybody was told, by round
+        self._silences: dict[str, int] = {}  # player -> attempts in a row without an answer
 
     @property
     def rules(self) -> LeagueOpened:
@@ -85,6 +99,10 @@ class League:
         """Take in one decision."""
         self.seq += 1
         self._APPLY[type(event)](self, event)
+
+    def is_suspended(self, player_id: str) -> bool:
+        """Whether a player let so many attempts run out that it gets no retries."""
+        return self._silences.get(player_id, 0) >= SILENCES_MAX
 
     def result_of(self, match_id: str) -> GameResult | None:
         """How a match ended, if it has."""
@@ -111,6 +129,7 @@ class League:
             file = MatchFile(
                 match.match_id, event.round_id, players, match.referee_id, match.commitment
             )
+            file.referees.append(match.referee_id)
             self.matches[match.match_id] = file
             for player_id in players:
                 self.files_of.setdefault(player_id, []).append(file)
@@ -125,12 +144,23 @@ class League:
         file.decided, file.decided_seq = event, self.seq
         self.decided_total += 1
         result = event.result
+        if result.no_contest is True:
+            return
         technical = result.status == "TECHNICAL_LOSS"
         self.table.count(*file.players, winner=result.winner_player_id, technical=technical)
 
+    def _assigned(self, event: MatchAssigned) -> None:
+        file = self.matches[event.match_id]
+        file.epoch, file.referee_id = event.epoch, event.referee_id
+        file.referees.append(event.referee_id)
+
     def _closed(self, event: MatchClosed) -> None:
-        self.matches[event.match_id].closed = True
+        file = self.matches[event.match_id]
+        file.closed, file.closing = True, event
         self.open_matches.discard(event.match_id)
+        for player_id, (unanswered, answered) in event.silences.items():
+            before = 0 if answered else self._silences.get(player_id, 0)
+            self._silences[player_id] = before + unanswered
 
     def _disputed(self, event: Disputed) -> None:
         self.matches[event.match_id].disputed_by.append(event.referee_id)
@@ -140,12 +170,31 @@ class League:
 
     def _ended(self, event: LeagueEnded) -> None:
         self.phase, self.champion = Phase.COMPLETED, event.champion
+        self.aborted, self.paused = event.aborted, False
+
+    def _paused(self, event: LeaguePaused) -> None:
+        self.paused = True
+
+    def _continued(self, event: LeagueContinued) -> None:
+        self.paused = False
+
+    def _told(self, event: Told) -> None:
+        self.told.add((event.what, event.round_id))
 
     def _player(self, event: PlayerRegistered) -> None:
         self.roster.add_player(event)
 
     def _returned(self, event: PlayerReturned) -> None:
         self.roster.add_token(event)
+
+    def _renewed(self, event: TokenRenewed) -> None:
+        self.roster.renew(event)
+
+    def _confirmed(self, event: TokenConfirmed) -> None:
+        self.roster.confirm(event)
+
+    def _removed(self, event: PlayerRemoved) -> None:
+        self.roster.removed.add(event.player_id)
 
     def _referee(self, event: RefereeRegistered) -> None:
         self.roster.add_referee(event)
@@ -155,12 +204,19 @@ class League:
         PlayerRegistered: _player,
         PlayerReturned: _returned,
         RefereeRegistered: _referee,
+        TokenRenewed: _renewed,
+        TokenConfirmed: _confirmed,
+        PlayerRemoved: _removed,
         LeagueStarted: _started,
         RoundScheduled: _scheduled,
+        MatchAssigned: _assigned,
         MatchLocked: _locked,
         MatchDecided: _decided,
         MatchClosed: _closed,
         Disputed: _disputed,
         RoundEnded: _round_ended,
+        Told: _told,
+        LeaguePaused: _paused,
+        LeagueContinued: _continued,
         LeagueEnded: _ended,
     }

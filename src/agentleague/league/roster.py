@@ -2,10 +2,17 @@
 
 import unicodedata
 
+import msgspec
 from msgspec import Struct
 
 from agentleague.errors import TokenInvalid, TokenMissing
-from agentleague.league.events import PlayerRegistered, PlayerReturned, RefereeRegistered
+from agentleague.league.events import (
+    PlayerRegistered,
+    PlayerReturned,
+    RefereeRegistered,
+    TokenConfirmed,
+    TokenRenewed,
+)
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
 NAME_MAX = 50
@@ -21,6 +28,7 @@ class Member(Struct, frozen=True):
     version: str = ""
     capacity: int = 0  # a referee's: matches at once
     locks: bool = False  # a referee's: asks the manager to decide
+    generation: int = 1  # of its newest token that may do everything; a referee's session
 
 
 class Roster:
@@ -29,8 +37,11 @@ class Roster:
     def __init__(self) -> None:
         self.players: dict[str, Member] = {}
         self.referees: dict[str, Member] = {}
-        self.generations: dict[str, int] = {}  # player -> tokens given, where more than one
+        self.generations: dict[str, int] = {}  # agent -> tokens given, where more than one
+        self.removed: set[str] = set()  # players the organiser took out
         self._by_digest: dict[str, str] = {}
+        self._older: dict[str, list[str]] = {}  # agent -> digests that a newer token will end
+        self._unused: dict[str, tuple[str, int]] = {}  # digest of a renewed token -> whose, which
         self._at: dict[str, list[str]] = {}  # end point -> players
         self._names: set[str] = set()
 
@@ -48,6 +59,44 @@ class Roster:
         """A further token for a player that is here already."""
         self.generations[event.player_id] = event.generation
         self._by_digest[event.token_digest] = event.player_id
+
+    def renew(self, event: TokenRenewed) -> None:
+        """A new token beside the old one, which counts until the new one is first used."""
+        agent_id = event.agent_id
+        members = self.players if agent_id in self.players else self.referees
+        member = members[agent_id]
+        self._older.setdefault(agent_id, []).append(member.token_digest)
+        members[agent_id] = msgspec.structs.replace(
+            member,
+            token_digest=event.token_digest,
+            endpoint=event.endpoint,
+            generation=event.generation,
+            capacity=event.capacity or member.capacity,
+        )
+        self.generations[agent_id] = event.generation
+        self._by_digest[event.token_digest] = agent_id
+        self._unused[event.token_digest] = (agent_id, event.generation)
+        if members is self.players and event.endpoint != member.endpoint:
+            self._at[member.endpoint].remove(agent_id)
+            self._at.setdefault(event.endpoint, []).append(agent_id)
+
+    def unconfirmed(self, token: str | None) -> TokenConfirmed | None:
+        """What is to be recorded when this token, renewed and never used yet, is used."""
+        found = self._unused.get(digest(token)) if token and self._unused else None
+        return TokenConfirmed(*found) if found else None
+
+    def confirm(self, event: TokenConfirmed) -> None:
+        """The tokens before this one are worth nothing from here on."""
+        member = self.players.get(event.agent_id) or self.referees[event.agent_id]
+        for old in self._older.pop(event.agent_id, ()):
+            self._by_digest.pop(old, None)
+            self._unused.pop(old, None)
+        self._unused.pop(member.token_digest, None)
+
+    def digests_of(self, agent_id: str) -> list[str]:
+        """The digests of all tokens with which this agent may act."""
+        member = self.players.get(agent_id) or self.referees[agent_id]
+        return [*self._older.get(agent_id, ()), member.token_digest]
 
     def returning(self, name: str, endpoint: str) -> str | None:
         """Who registered with this name and end point before; nobody is two players at one."""

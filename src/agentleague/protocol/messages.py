@@ -60,6 +60,11 @@ class Rules(Part):
     game_over_seconds: float = 5.0
     reply_seconds: float = 10.0
     game_options: JsonObject = {}
+    retries: Int = 3
+    join_retries: Int = 3
+    retry_delay_seconds: float = 2.0
+    retry_backoff: float = 1.0
+    unsigned_pushes: bool = True
 
 
 # Registration
@@ -75,6 +80,7 @@ class RefereeMeta(Part):
     max_concurrent_matches: Annotated[int, Meta(ge=1, le=1000)] = 1
     protocol_version: Id | UnsetType = UNSET
     locks: bool | UnsetType = UNSET
+    join_code: Id | UnsetType = UNSET
 
 
 class RefereeRegisterRequest(Message, tag="REFEREE_REGISTER_REQUEST"):
@@ -107,6 +113,7 @@ class PlayerMeta(Part):
     version: Id = ""
     game_types: list[Id] = []
     protocol_version: Id | UnsetType = UNSET
+    join_code: Id | UnsetType = UNSET
 
 
 class LeagueRegisterRequest(Message, tag="LEAGUE_REGISTER_REQUEST"):
@@ -150,10 +157,13 @@ class Seated(Part):
     display_name: Text = ""
     record: PlayerRecord = PlayerRecord()
     match_token: Token = ""
+    push_token: Token = ""
+    digests: list[Id] = []
+    suspended: bool = False
 
 
 class RoundMatch(Part):
-    """One match of a round; the last four fields are in its referee's copy only."""
+    """One match of a round; what follows the commitment is in its referee's copy only."""
 
     match_id: Id
     game_type: Id = ""
@@ -165,6 +175,8 @@ class RoundMatch(Part):
     player_B_endpoint: Url | UnsetType = UNSET
     epoch: Int | UnsetType = UNSET
     seats: list[Seated] | UnsetType = UNSET
+    locks: Int | UnsetType = UNSET
+    decided: bool | UnsetType = UNSET
 
 
 class RoundAnnouncement(Message, tag="ROUND_ANNOUNCEMENT"):
@@ -227,6 +239,7 @@ class RoundSummary(Part):
     wins: Int = 0
     draws: Int = 0
     technical_losses: Int = 0
+    no_contests: Int = 0
 
 
 class RoundCompleted(Message, tag="ROUND_COMPLETED"):
@@ -268,6 +281,7 @@ class LeagueCompleted(Message, tag="LEAGUE_COMPLETED"):
     total: Int | UnsetType = UNSET
     truncated: bool | UnsetType = UNSET
     session: Id | UnsetType = UNSET
+    aborted: bool | UnsetType = UNSET
 
 
 class LeagueCompletedAck(Message, tag="LEAGUE_COMPLETED_ACK"):
@@ -360,6 +374,7 @@ class GameResult(Part):
     number_parity: Literal["even", "odd"] | None = None
     choices: dict[Id, Any] = {}
     reason: Text = ""
+    no_contest: bool | UnsetType = UNSET
 
 
 class GameOver(GameMessage, tag="GAME_OVER"):
@@ -465,6 +480,18 @@ class ReportedResult(Part):
     details: ResultDetails = ResultDetails()
 
 
+class Exchange(Struct, frozen=True, array_like=True):
+    """One attempt to get something out of a player, as its referee saw it; times in ms."""
+
+    at: Int
+    player_id: Id
+    message: Id
+    attempt: Int
+    verdict: Text
+    move: Any = None
+    answered_after: Int | None = None
+
+
 class MatchResultReport(Message, tag="MATCH_RESULT_REPORT"):
     """A referee reports how a match ended."""
 
@@ -474,6 +501,9 @@ class MatchResultReport(Message, tag="MATCH_RESULT_REPORT"):
     round_id: Int = 0
     game_type: Id = ""
     epoch: Int | UnsetType = UNSET
+    transcript: list[Exchange] | UnsetType = UNSET
+    transcript_left_out: Int | UnsetType = UNSET
+    silences: dict[Id, tuple[Int, bool]] | UnsetType = UNSET
 
 
 class MatchResultAck(Message, tag="MATCH_RESULT_ACK"):
@@ -501,6 +531,22 @@ class RefereeStatusAck(Message, tag="REFEREE_STATUS_ACK"):
     status: Id = "ACKNOWLEDGED"
 
 
+class MatchStateRequest(Message, tag="MATCH_STATE_REQUEST"):
+    """Somebody asks a referee how far a match is; ours."""
+
+    match_id: Id
+
+
+class MatchStateResponse(Message, tag="MATCH_STATE_RESPONSE"):
+    """A referee says how far a match is, and whom it waits for; ours."""
+
+    match_id: Id
+    game_state: Id
+    epoch: Int = 1
+    turn: Int = 0
+    waiting_for: list[Id] = []
+
+
 # Queries and errors
 
 
@@ -510,6 +556,20 @@ class LeagueQuery(Message, tag="LEAGUE_QUERY"):
     query_type: Id
     league_id: Id = ""
     query_params: JsonObject = {}
+
+
+class LeagueCommand(Message, tag="LEAGUE_COMMAND"):
+    """The organiser, who holds the admin token, wants something done; ours."""
+
+    command: Id
+    params: JsonObject = {}
+
+
+class LeagueCommandResponse(Message, tag="LEAGUE_COMMAND_RESPONSE"):
+    """The manager did it, and says what; ours."""
+
+    command: Id = ""
+    said: Text = ""
 
 
 class QueryError(Part):
@@ -656,6 +716,26 @@ _ROWS = (
         RefereeStatus, "referee", "manager", "referee_status", (), "REFEREE_STATUS_ACK", ours=True
     ),
     Kind(RefereeStatusAck, "manager", "referee", ours=True),
+    Kind(
+        MatchStateRequest,
+        "agent",
+        "referee",
+        "get_match_state",
+        (),
+        "MATCH_STATE_RESPONSE",
+        ours=True,
+    ),
+    Kind(MatchStateResponse, "referee", "agent", ours=True),
+    Kind(
+        LeagueCommand,
+        "agent",
+        "manager",
+        "league_command",
+        (),
+        "LEAGUE_COMMAND_RESPONSE",
+        ours=True,
+    ),
+    Kind(LeagueCommandResponse, "manager", "agent", ours=True),
     Kind(
         LeagueQuery,
         "agent",

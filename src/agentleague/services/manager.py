@@ -14,6 +14,7 @@ from agentleague.errors import (
     LeagueError,
     NoAnswer,
     RegistrationRefused,
+    TokenInvalid,
 )
 from agentleague.games.game import Game
 from agentleague.league import queries
@@ -32,6 +33,7 @@ from agentleague.league.events import (
 from agentleague.league.league import League, Phase
 from agentleague.protocol import tokens
 from agentleague.protocol.messages import (
+    LeagueCommand,
     LeagueQuery,
     LeagueRegisterRequest,
     LeagueRegisterResponse,
@@ -220,6 +222,9 @@ class Manager:
         self.league.roster.referee_of(asked.caller.token)
         self._reply(asked, RefereeStatusAck())
 
+    def _command(self, asked: Asked, message: LeagueCommand) -> None:
+        raise TokenInvalid("auth_token is not the organiser's")
+
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
         self._reply(asked, queries.respond(self.league, message, asked.caller.token))
 
@@ -380,6 +385,7 @@ class Manager:
         MatchResultReport: _report,
         RefereeStatus: _status,
         LeagueQuery: _query,
+        LeagueCommand: _command,
     }
 
 

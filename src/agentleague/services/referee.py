@@ -5,16 +5,18 @@ from typing import Any, ClassVar
 
 from msgspec import UNSET
 
-from agentleague.errors import TokenInvalid, UnexpectedMessage
+from agentleague.errors import MatchMismatch, TokenInvalid, UnexpectedMessage
 from agentleague.games.game import Game
 from agentleague.match.letters import Assignment, Desk
-from agentleague.match.machine import Match, Phase
+from agentleague.match.machine import STATE, Match, Phase
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameJoinAck,
     GameMoveResponse,
     LeagueCompleted,
     LeagueCompletedAck,
+    MatchStateRequest,
+    MatchStateResponse,
     Message,
     RefereeMeta,
     RefereeRegisterRequest,
@@ -143,6 +145,12 @@ class Referee(Agent):
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
         return [reply] if self.matches else [reply, End()]
 
+    def _match_state(self, asked: Asked, message: MatchStateRequest, now: float) -> list[Effect]:
+        match = self.matches.get(message.match_id)
+        if match is None:
+            raise MatchMismatch(f"this referee is not at match {message.match_id!r}")
+        return [self.reply(asked, MatchStateResponse(match.match_id, STATE[match.phase]), now)]
+
     def _pushed(self, asked: Asked, message: Message, now: float) -> list[Effect]:
         """A join or move that did not come as the answer to our call."""
         raise UnexpectedMessage("answer the call itself: this referee takes no pushed answers yet")
@@ -157,6 +165,7 @@ class Referee(Agent):
         RoundAnnouncement: _announced,
         RoundCompleted: _round_completed,
         LeagueCompleted: _league_completed,
+        MatchStateRequest: _match_state,
         GameJoinAck: _pushed,
         ChooseParityResponse: _pushed,
         GameMoveResponse: _pushed,

@@ -38,6 +38,32 @@ class ManagerSettings:
     """How long a player may take to acknowledge the end of a match."""
     reply_seconds: float = 10.0
     """How long everything else may take."""
+    retries: int = 3
+    """How often a move is asked for again when no answer came."""
+    join_retries: int = 3
+    """How often an invitation is sent again when no answer came."""
+    retry_delay_seconds: float = 2.0
+    """How long the first retry waits."""
+    retry_backoff: float = 1.0
+    """By how much each further retry waits longer: 2.0 doubles the delay."""
+    unsigned_pushes: bool = True
+    """Whether an answer pushed without a token counts, from the address of the end point."""
+    lease_seconds: float = 10.0
+    """How long a referee may be silent before its matches go to another."""
+    referee_wait_seconds: float = 600.0
+    """How long a match waits for a referee before it is no contest."""
+    round_notice_seconds: float = 0.0
+    """How long after its announcement a round begins."""
+    start_after_seconds: float | None = None
+    """The league starts so long after its manager, if there are two players and a referee."""
+    unique_names: str = "suffix"
+    """What becomes of a name that is taken: `suffix`, `reject` or `off`."""
+    missing_fields: str = "warn"
+    """What becomes of a message that lacks a documented field: `warn` or `refuse`."""
+    foreign_referees: str = "mark"
+    """Whether referees that do not lock are taken, their matches marked: `mark` or `refuse`."""
+    join_code: str = ""
+    """Who registers must know it; empty: anybody may."""
     standings_seconds: float = 1.0
     """How often the table is sent while a round runs, at most."""
     win_points: int = 3
@@ -60,6 +86,11 @@ class ManagerSettings:
             self.game_over_seconds,
             self.reply_seconds,
             dict(self.game_options),
+            self.retries,
+            self.join_retries,
+            self.retry_delay_seconds,
+            self.retry_backoff,
+            self.unsigned_pushes,
         )
 
 
@@ -81,6 +112,8 @@ class AgentSettings:
     """How long it waits before it tries to register again."""
     reply_seconds: float = 10.0
     """How long the manager may take to answer."""
+    join_code: str = ""
+    """What the organiser told those who may register, if anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
