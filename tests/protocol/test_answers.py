@@ -4,8 +4,15 @@ import json
 
 import pytest
 
-from agentleague.errors import LeagueError, MissingField, NoConnection, PeerRefused, WrongType
-from agentleague.protocol import codec, jsonrpc
+from agentleague.errors import (
+    LeagueError,
+    MissingField,
+    NoConnection,
+    PeerRefused,
+    RateLimited,
+    WrongType,
+)
+from agentleague.protocol import answers, codec, jsonrpc
 from agentleague.protocol.messages import (
     ChooseParityCall,
     ChooseParityResponse,
@@ -39,9 +46,9 @@ CHOICE = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_
 DEEP = b"[" * 5000 + b"]" * 5000
 
 
-def answered(request, body, status=200):
+def answered(request, body, status=200, retry_after=None):
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return codec.read_answer(request, status, body)
+    return answers.read_answer(request, status, body, retry_after)
 
 
 def rpc(result, **more):
@@ -68,6 +75,24 @@ def as_tool(text):
         rpc({**CHOICE, "content": []}),
         rpc({**CHOICE, "content": [7]}),
         rpc({**CHOICE, "content": [{"text": 7}]}),
+        rpc(json.dumps(CHOICE)),  # written as JSON twice
+        json.dumps(CHOICE),
+        json.dumps(rpc(CHOICE)),
+        rpc(CHOICE, error=False),  # errors that say nothing, beside a result
+        rpc(CHOICE, error=""),
+        rpc(CHOICE, error={}),
+        rpc({"message": CHOICE}),  # one level down
+        rpc({"status": "ok", "data": CHOICE}),
+        rpc({"status": "ok", "data": json.dumps(CHOICE)}),
+        rpc({"structuredContent": {"result": CHOICE}}),
+        rpc({"structuredContent": {"result": json.dumps(CHOICE)}}),
+        as_tool(json.dumps({"result": CHOICE})),
+        as_tool(json.dumps(rpc(CHOICE))),
+        as_tool(json.dumps(json.dumps(CHOICE))),
+        {"jsonrpc": "2.0", "method": "handle_message", "params": {"message": CHOICE}, "id": 1},
+        {"status": "success", "response": CHOICE},
+        {"payload": CHOICE},
+        {"message": "done", "data": {"x": 1}, "payload": CHOICE},
         {"jsonrpc": "2.0", "method": "CHOOSE_PARITY_RESPONSE", "params": CHOICE, "id": 1},
         CHOICE,  # bare
         {**CHOICE, "result": 7, "error": 7},  # bare, with fields that are called so
@@ -144,6 +169,13 @@ def test_a_move_is_known_by_any_of_its_names(request_, content, message):
         (MOVE, rpc({"parity_choice": 1}), "move"),
         (REGISTER, rpc({}), "status"),
         (LOCK, rpc({"match_id": "R1M1"}), "index"),
+        (INVITE, b"", "accept"),  # HTTP 200, 202 or 204, and nothing
+        (CALL, b" \r\n", "parity_choice"),
+        (CALL, b"null", "parity_choice"),
+        (REGISTER, b"", "status"),
+        (CALL, rpc({"data": {"data": CHOICE}}), "parity_choice"),  # two levels down
+        (CALL, rpc({"data": None, "message": "ok", "result": []}), "parity_choice"),
+        (CALL, rpc({"data": {"x": 10**30}, "message": "ok"}), "parity_choice"),
     ],
 )
 def test_an_answer_without_content_is_a_missing_field(request_, body, field):
@@ -197,16 +229,18 @@ def test_any_other_answer_is_decoded_into_its_class(request_, message):
 
 
 @rule("R-FORM-10")
+@pytest.mark.parametrize("status", [200, 502])
 @pytest.mark.parametrize("request_", [INVITE, CALL, MOVE, REGISTER, LOCK])
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
         b"<html><body>502</body></html>",
         b"ok",
         b"[]",  # a batch
+        b'"ok"',
+        b'"\xff"',
+        b'"{\\"result\\":"',  # cut short within a text
         b'["ok"]',
-        b"null",
         b"7",
         b'{"result":',  # cut short
         b'{"result":{"x":"\xff"},"x":"\xff"',
@@ -223,12 +257,87 @@ def test_any_other_answer_is_decoded_into_its_class(request_, message):
         as_tool('{"x":' + DEEP.decode() + "}"),
     ],
 )
-def test_an_answer_that_is_no_json_object_is_no_answer(request_, body):
+def test_an_answer_that_is_no_json_object_is_no_answer(request_, body, status):
     with pytest.raises(NoConnection) as caught:
-        answered(request_, body, status=502)
+        answered(request_, body, status)
 
-    assert caught.value.context["status"] == 502
+    assert caught.value.context["status"] == status
     assert len(str(caught.value)) <= 500
+
+
+@rule("R-FORM-10")
+@pytest.mark.parametrize("status", [302, 404, 422, 500, 503])
+@pytest.mark.parametrize(
+    "body", [b"", b"null", b"{}", {"detail": "Not Found"}, rpc(None), {"status": "ok"}]
+)
+def test_a_failure_of_http_without_content_is_no_answer(status, body):
+    with pytest.raises(NoConnection) as caught:
+        answered(CALL, body, status)
+
+    assert caught.value.context["status"] == status
+
+
+@rule("R-FORM-10")
+@pytest.mark.parametrize("status", [201, 302, 400, 404, 500, 503])
+def test_content_counts_whatever_the_http_status(status):
+    assert answered(CALL, rpc(CHOICE), status).parity_choice == "odd"
+
+
+LIMITED = {"code": -32029, "message": "slow down"}
+SLOW = {"message_type": "GAME_ERROR", "error_code": "E047", "error_description": "RATE_LIMITED"}
+
+
+@rule("R-FORM-13")
+@pytest.mark.parametrize("request_", [INVITE, CALL, REGISTER, LOCK, GameError(), RoundCompleted()])
+@pytest.mark.parametrize("body", [b"", b"<html>", rpc(CHOICE), {"error": LIMITED}, DEEP])
+def test_http_429_is_a_rate_limit_whatever_comes_with_it(request_, body):
+    with pytest.raises(RateLimited) as caught:
+        answered(request_, body, 429, 7.0)
+
+    assert caught.value.context == {"retry_after": 7.0}
+
+
+@rule("R-FORM-13")
+@pytest.mark.parametrize("body", [b"", b"<html>", b"{}", {"detail": "busy"}])
+def test_http_503_that_says_when_to_come_back_is_one_too(body):
+    with pytest.raises(RateLimited) as caught:
+        answered(CALL, body, 503, 2.0)
+
+    assert caught.value.context == {"retry_after": 2.0}
+    with pytest.raises(PeerRefused):  # It says more than that it is busy.
+        answered(CALL, {"error": {"code": 1}}, 503, 2.0)
+    assert answered(CALL, rpc(CHOICE), 503, 2.0).parity_choice == "odd"
+
+
+@rule("R-FORM-13")
+@pytest.mark.parametrize(
+    ("body", "seconds"),
+    [
+        ({"error": LIMITED}, None),
+        ({"error": {**LIMITED, "data": {"retry_after": 3}}}, 3.0),
+        ({"error": {**LIMITED, "data": {"retry_after": 0.5}}}, 0.5),
+        ({"error": {**LIMITED, "data": {"retry_after": 3600}}}, 60.0),  # not so long
+        ({"error": {**LIMITED, "data": {"retry_after": -1}}}, 0.0),
+        ({"error": {**LIMITED, "data": {"retry_after": "3"}}}, None),
+        ({"error": {**LIMITED, "data": {"retry_after": True}}}, None),
+        ({"error": {"code": 1, "data": {"error_code": "E047", "retry_after": 1}}}, 1.0),
+        ({"error": {"code": 1, "message": "Rate limit exceeded: 100 per minute"}}, None),
+        ({"error": {"code": 1, "message": "too MANY requests"}}, None),
+        ({"error": "RATE_LIMITED"}, None),
+        ({"error": "rate-limit"}, None),
+        (rpc({"error": "Too Many Requests"}), None),
+        (rpc({"error": {"code": -32029, "data": {"retry_after": 2}}}), 2.0),
+        (rpc({**SLOW, "retry_after": 4}), 4.0),
+        (SLOW, None),
+        (rpc({"status": "ERROR", "message": "rate limit reached"}), None),
+    ],
+)
+@pytest.mark.parametrize("request_", [CALL, INVITE, GameOver(game_result=GameResult("DRAW"))])
+def test_an_error_that_speaks_of_a_rate_limit_is_one(request_, body, seconds):
+    with pytest.raises(RateLimited) as caught:
+        answered(request_, body)
+
+    assert caught.value.context == {"retry_after": seconds}
 
 
 @rule("R-FORM-11")
@@ -244,6 +353,11 @@ def test_an_answer_that_is_no_json_object_is_no_answer(request_, body):
         ({"error": 0}, None, None, {}),
         ({"error": {"message": None}}, None, None, {}),
         (rpc(CHOICE, error={"code": 7}), 7, None, {}),  # both: the error counts
+        (rpc({"content": [{"text": "Tool failed"}], "isError": True}), None, None, {}),
+        (rpc({"content": [], "isError": True}), None, None, {}),
+        (rpc({"error": {"code": 7}}), 7, None, {}),  # inside the result
+        (rpc({"data": {"error": {"code": 7}}}), 7, None, {}),
+        ({"error": {"code": "x" * 9999}}, "x" * 9999, None, {}),
     ],
 )
 def test_a_json_rpc_error_is_the_peers_refusal(body, number, code, data):
@@ -266,31 +380,133 @@ def test_an_error_message_in_place_of_an_answer_is_a_refusal_too(request_, wrap)
     assert caught.value.context == {"number": None, "code": "E012", "data": message}
 
 
-@rule("R-FORM-12")
+@rule("R-FORM-11")
+@pytest.mark.parametrize("request_", [INVITE, CALL, REGISTER])
 @pytest.mark.parametrize(
-    "notification",
+    ("content", "said"),
     [
-        RoundAnnouncement(),
-        LeagueStandingsUpdate(),
-        RoundCompleted(),
-        LeagueCompleted(),
-        GameOver(game_result=GameResult("DRAW")),
-        GameError(),
+        ({"status": "error", "message": "already in this match"}, "already in this match"),
+        ({"status": "ERROR", "reason": "no"}, "no"),
+        ({"status": "Error", "message": 7}, ""),
+        ({"error": "no such method"}, "no such method"),
     ],
 )
-@pytest.mark.parametrize(
-    "body", [b"", b"<html>", b"{}", DEEP, b'{"error":null}', b'"error"', b'{"error"', b'["error"]']
-)
-def test_any_answer_acknowledges_a_notification(notification, body):
-    assert answered(notification, body, status=500) is None
+def test_an_answer_that_says_it_is_an_error_is_one(request_, content, said):
+    for body in (rpc(content), rpc({"data": content})):
+        with pytest.raises(PeerRefused) as caught:
+            answered(request_, body)
+
+        assert caught.value.context == {"number": None, "code": None, "data": content}
+        assert str(caught.value).endswith(f": {said}")
+
+
+@rule("R-TOK-05")
+def test_a_token_that_a_peer_quotes_in_its_error_is_not_repeated():
+    with pytest.raises(PeerRefused) as caught:
+        answered(CALL, {"error": {"code": 1, "message": "wrong token mtok_0123abc, tok_P01_ff!"}})
+
+    assert str(caught.value).endswith("wrong token mtok_…, tok_…!")
+
+
+NOTIFICATIONS = [
+    RoundAnnouncement(),
+    LeagueStandingsUpdate(),
+    RoundCompleted(),
+    LeagueCompleted(),
+    GameOver(game_result=GameResult("DRAW")),
+    GameError(),
+]
 
 
 @rule("R-FORM-12")
-def test_a_refusal_of_a_notification_is_told_to_whoever_sent_it():
-    with pytest.raises(PeerRefused) as caught:
-        answered(RoundAnnouncement(), b'{"jsonrpc":"2.0","error":{"code":-32601},"id":1}')
+@pytest.mark.parametrize("notification", NOTIFICATIONS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"<html>error",
+        b"{}",
+        DEEP,
+        b'{"error":null}',
+        b'"error"',
+        b'{"error"',
+        b'["error"]',
+        b'{"result":{"error":1e999}}',
+        rpc({"status": "ok", "error": ""}),
+        rpc({"message_type": "GAME_ERROR_ACK", "status": "ACKNOWLEDGED"}),
+    ],
+)
+def test_any_answer_acknowledges_a_notification(notification, body):
+    assert answered(notification, body, status=202) is None
 
-    assert caught.value.context["number"] == -32601
+
+@rule("R-FORM-12")
+@pytest.mark.parametrize("notification", NOTIFICATIONS)
+@pytest.mark.parametrize(
+    ("status", "body", "number"),
+    [
+        (200, {"jsonrpc": "2.0", "error": {"code": -32601}, "id": 1}, -32601),
+        (200, rpc({"message_type": "LEAGUE_ERROR", "error_code": "E012"}), None),
+        (200, {"message_type": "GAME_ERROR", "error_code": "E003"}, None),
+        (200, rpc({"status": "error", "message": "unknown"}), None),
+        (200, rpc({"content": [{"text": "no"}], "isError": True}), None),
+        (422, {"detail": "winner_player_id: none is not an allowed value"}, None),
+        (404, b"", None),
+        (500, {"error": {"code": -32603}}, -32603),
+    ],
+)
+def test_a_refusal_of_a_notification_is_told_to_whoever_sent_it(notification, status, body, number):
+    with pytest.raises(PeerRefused) as caught:
+        answered(notification, body, status)
+
+    assert caught.value.context["number"] == number
+    assert isinstance(caught.value.context["data"], dict)
+
+
+JOIN, PARITY, OTHER = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"
+
+
+@rule("R-FORM-14")
+@pytest.mark.parametrize(
+    ("wanted", "content", "message"),
+    [
+        (PARITY, {"parity_choice": "odd"}, ChooseParityResponse("odd")),
+        (PARITY, {"choice": "odd", "match_id": "R1M1"}, ChooseParityResponse("odd", "R1M1")),
+        (PARITY, {"parity_choice": None}, ChooseParityResponse(None)),  # the game judges it
+        (PARITY, {"status": "ACK", "parity_choice": "odd"}, ChooseParityResponse("odd")),
+        (PARITY, {"accept": True, "parity_choice": "odd"}, ChooseParityResponse("odd")),
+        (OTHER, {"move": 4}, GameMoveResponse(4)),
+        (OTHER, {"choice": 4}, GameMoveResponse(4)),
+        (OTHER, {"parity_choice": "odd"}, ChooseParityResponse("odd")),
+        (JOIN, {"accept": True}, GameJoinAck(accept=True)),
+        (JOIN, {"accepted": False}, GameJoinAck(accept=False)),
+        (JOIN, {"message_type": "GAME_JOIN_ACK"}, GameJoinAck(accept=True)),
+        (JOIN, {"accept": True, "choice": "odd"}, GameJoinAck(accept=True)),
+        (JOIN, {"choice": "odd"}, ChooseParityResponse("odd")),
+        (PARITY, {"accept": True}, GameJoinAck(accept=True)),
+        ("whatever", {"choice": "odd"}, ChooseParityResponse("odd")),
+        (JOIN, {"status": "ACK"}, None),  # heard, and no more
+        (PARITY, {"status": "ACK"}, None),
+        (PARITY, {"message_type": "GAME_ERROR_ACK", "status": "ACKNOWLEDGED"}, None),
+        (JOIN, {"accept": "yes"}, None),
+        (PARITY, {}, None),
+        (PARITY, None, None),
+        (PARITY, [CHOICE], None),
+        (PARITY, {"data": [1]}, None),
+    ],
+)
+def test_the_answer_to_an_error_may_bring_what_was_missing(wanted, content, message):
+    told = GameError(action_required=wanted)
+
+    assert answered(told, rpc(content)) == message
+    assert answered(told, rpc({"status": "ok", "data": content})) == message
+    assert answered(told, rpc(json.dumps(content))) == message
+    assert answered(told, as_tool(json.dumps(content))) == message
+
+
+def test_no_other_notification_is_searched_for_a_move():
+    assert answered(GameOver(game_result=GameResult("DRAW")), rpc(CHOICE)) is None
 
 
 def test_nothing_but_our_own_errors_is_raised_for_an_answer_with_a_number_out_of_range():

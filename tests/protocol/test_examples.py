@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from agentleague.errors import PeerRefused
-from agentleague.protocol import codec
+from agentleague.protocol import answers, codec
 from agentleague.protocol.messages import MESSAGES, LeagueQuery
 from protocol.wire import EXAMPLES, INCOMPLETE, MESSAGE_EXAMPLES, message_of, refused, taken
 from rules import rule
@@ -64,7 +64,7 @@ def test_an_example_of_an_error_is_the_peers_refusal(name):
     body = EXAMPLES[name]["body"]
 
     with pytest.raises(PeerRefused) as caught:
-        codec.read_answer(LeagueQuery("GET_STANDINGS"), 200, json.dumps(body).encode())
+        answers.read_answer(LeagueQuery("GET_STANDINGS"), 200, json.dumps(body).encode())
 
     assert caught.value.context["number"] == body["error"]["code"]
     assert caught.value.context["data"] == body["error"].get("data", {})

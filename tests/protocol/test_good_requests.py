@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentleague.protocol import codec
+from agentleague.protocol import answers, codec
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import (
     ChooseParityResponse,
@@ -215,7 +215,8 @@ def test_an_answer_takes_the_form_of_its_request(body, unwrap):
 
     assert unwrap(answer) == json.loads(codec.encode(message))
     assert (
-        codec.read_answer(LeagueRegisterRequest(None), 200, json.dumps(answer).encode()) == message
+        answers.read_answer(LeagueRegisterRequest(None), 200, json.dumps(answer).encode())
+        == message
     )
 
 

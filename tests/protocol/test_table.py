@@ -49,6 +49,7 @@ OURS = {
     "MATCH_STATE_RESPONSE",
     "LEAGUE_COMMAND",
     "LEAGUE_COMMAND_RESPONSE",
+    "PUSH_ACK",
 }
 
 # message type, method, further aliases, answer
@@ -90,7 +91,7 @@ PUSHED = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"]
 
 
 @rule("R-MSG-01")
-def test_there_are_eighteen_messages_seven_acknowledgements_and_ten_of_ours():
+def test_there_are_eighteen_messages_seven_acknowledgements_and_eleven_of_ours():
     assert len(DOCUMENTS) == 18
     assert set(MESSAGES) == DOCUMENTS | ACKNOWLEDGEMENTS | OURS
     assert {name for name, kind in MESSAGES.items() if kind.ours} == OURS

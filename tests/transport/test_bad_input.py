@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from agentleague.services.processes import Place, open_manager
+from agentleague.services.processes import Home, Place, open_manager
 from agentleague.services.settings import ManagerSettings
 
 GOOD = {
@@ -44,7 +44,7 @@ class RealManager:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         settings = ManagerSettings(league_id="league_test", players=500)
         running = await open_manager(
-            settings, self._directory, None, Place(18400, hosts=("127.0.0.1",))
+            settings, Home(self._directory), Place(18400, hosts=("127.0.0.1",))
         )
         self.role = running.host.role
         self.port = int(running.url.split(":")[2].split("/")[0])

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import shutil
 import socket
 import ssl
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from agentleague.errors import NoAnswer, NoConnection
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpClient
+from agentleague.transport.http_exchange import Connection
 from scripted_server import server
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -948,3 +950,24 @@ def test_whatever_comes_each_call_is_told_exactly_once(data, piece, calls, share
 
     assert asyncio.run(asyncio.wait_for(scenario(), 10)) == calls
     assert not complaints
+
+
+@pytest.mark.parametrize("answer", [b"", b"???", OK + b"Content-Encoding: gzip\r\n\r\n"])
+def test_a_connection_that_failed_is_freed_without_the_collector(run, answer):
+    async def script(line):
+        await line.request()
+        await line.send(answer)
+
+    async def scenario():
+        async with Caller() as caller, server(script) as peer:
+            gc.collect()
+            gc.disable()
+            try:
+                for _ in range(20):
+                    assert isinstance((await caller.post(peer.url)).error, NoConnection)
+                alive = sum(isinstance(each, Connection) for each in gc.get_objects())
+            finally:
+                gc.enable()
+            return alive
+
+    assert run(scenario()) <= 3  # The last ones are still being closed.

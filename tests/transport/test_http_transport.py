@@ -6,11 +6,16 @@ import pytest
 
 from agentleague.errors import NoConnection, RateLimited
 from agentleague.protocol.messages import (
+    GameInvitation,
     LeagueQuery,
     LeagueQueryResponse,
     LeagueRegisterRequest,
     LeagueRegisterResponse,
+    LockRequest,
     PlayerMeta,
+    RefereeMeta,
+    RefereeRegisterRequest,
+    RefereeStatus,
     RoundCompleted,
 )
 from agentleague.roles.effects import Address
@@ -19,6 +24,7 @@ from agentleague.services.processes import Place
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, Manners
 from agentleague.transport.rates import Buckets, Rate
+from scripted_server import server
 
 HOSTS = ("127.0.0.1",)
 
@@ -92,8 +98,8 @@ def test_a_stranger_that_asks_too_much_is_told_to_wait():
         manners={"rate": Rate(per_second=0.001, burst=0.0)},
     )
 
-    assert answer.error.context["number"] == RateLimited.number
-    assert answer.error.context["code"] == "E047"
+    assert isinstance(answer.error, RateLimited)
+    assert answer.error.context["retry_after"] == 60.0  # what a header can say at most
 
 
 def test_whoever_shows_a_token_of_ours_is_not_limited():
@@ -150,6 +156,70 @@ def test_nobody_there_is_no_connection():
         return answer
 
     assert isinstance(asyncio.run(main()).error, NoConnection)
+
+
+def heard(message, head, body):
+    """What a call is told when the peer answers with these bytes."""
+
+    async def script(line):
+        await line.request()
+        await line.send(head + b"\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        await line.wait_for_end()
+
+    async def main():
+        client, loop = transport("referee"), asyncio.get_running_loop()
+        async with server(script) as peer:
+            answered = loop.create_future()
+            client.call(Address("them", peer.url), message, loop.time() + 20, answered.set_result)
+            answer = await answered
+            await client.stop()
+        return answer
+
+    return asyncio.run(main())
+
+
+REGISTERED = b'{"result":{"status":"ACCEPTED","x":"%b"}}'
+META = ("Ann", "http://127.0.0.1:8101/mcp")
+
+
+@pytest.mark.parametrize(
+    ("message", "body"),
+    [
+        (LeagueRegisterRequest(PlayerMeta(*META)), REGISTERED),
+        (RefereeRegisterRequest(RefereeMeta(*META)), REGISTERED),
+        (LeagueQuery("GET_STATUS"), b'{"result":{"x":"%b"}}'),
+        (LockRequest("R1M1", 1, 0, []), b'{"result":{"match_id":"R1M1","index":0,"x":"%b"}}'),
+        (RefereeStatus("s1"), b'{"result":{"x":"%b"}}'),
+    ],
+)
+def test_a_manager_may_answer_with_64_kilobytes_whatever_it_was_asked(message, body):
+    assert heard(message, b"HTTP/1.1 200 OK", body % (b"x" * 65_000)).error is None
+    assert isinstance(
+        heard(message, b"HTTP/1.1 200 OK", body % (b"x" * 65_600)).error, NoConnection
+    )
+
+
+def test_a_player_may_answer_with_10_kilobytes():
+    body = b'{"result":{"accept":true,"x":"%b"}}'
+
+    assert heard(GameInvitation(), b"HTTP/1.1 200 OK", body % (b"x" * 10_000)).message.accept
+    long = heard(GameInvitation(), b"HTTP/1.1 200 OK", body % (b"x" * 10_240))
+    assert isinstance(long.error, NoConnection)
+
+
+@pytest.mark.parametrize("status", [b"429 Too Many Requests", b"503 Busy"])
+def test_the_header_says_when_a_busy_peer_wants_to_be_asked_again(status):
+    answer = heard(GameInvitation(), b"HTTP/1.1 " + status + b"\r\nRetry-After: 7", b"<html>")
+
+    assert isinstance(answer.error, RateLimited)
+    assert answer.error.context["retry_after"] == 7.0
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"error":{"code":1}}'])
+def test_an_error_that_is_handed_on_holds_nothing_of_where_it_came_from(body):
+    error = heard(GameInvitation(), b"HTTP/1.1 200 OK", body).error
+
+    assert (error.__traceback__, error.__context__) == (None, None)
 
 
 def test_a_bucket_gives_its_burst_at_once_and_then_its_rate():

@@ -4,13 +4,23 @@ A request is read into a `Letter`: whose id to answer, in which form, and the te
 inside. What the message means is the codec's business.
 """
 
+import re
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from agentleague.errors import InvalidRequest, LeagueError, PeerRefused, UnreadableJson, WrongType
+from agentleague.errors import (
+    InvalidRequest,
+    LeagueError,
+    PeerRefused,
+    PeerUnavailable,
+    RateLimited,
+    UnreadableJson,
+    WrongType,
+)
 from agentleague.protocol import json_text
 
 RequestId = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[str, Meta(max_length=64)] | None
@@ -70,6 +80,7 @@ class _Response(Struct):
 class _ToolResult(Struct):
     structuredContent: Raw = Raw(b"")
     content: Any = UNSET
+    isError: Any = UNSET
 
 
 _request = msgspec.json.Decoder(_Request)
@@ -78,11 +89,23 @@ _inside = msgspec.json.Decoder(_Inside)
 _response = msgspec.json.Decoder(_Response)
 _tool_result = msgspec.json.Decoder(_ToolResult)
 _anything = msgspec.json.Decoder(Raw)
+_string = msgspec.json.Decoder(str)
+_fields = msgspec.json.Decoder(dict[str, Raw])
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
+# Where agents put the message one level below where it belongs.
+_DEEPER = ("message", "data", "result", "params", "response", "payload")
+_RATE_LIMIT = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
+_TOKEN = re.compile(r"tok_\w+")
+RETRY_AFTER_MAX = 60.0  # seconds; whoever wants more waits as long as that
 
-def read_request(body: bytes, letter: Letter, *, thorough: bool = True) -> None:
+
+def read_request(
+    body: bytes, letter: Letter, *, thorough: bool = True, assumed: str | None = None
+) -> None:
     """Unwrap a request into `letter`, which keeps what was read when the rest is refused.
+
+    `assumed` is the type of a bare message that has none.
 
     Raises:
         UnreadableJson: the text is not JSON that everybody reads alike.
@@ -93,7 +116,7 @@ def read_request(body: bytes, letter: Letter, *, thorough: bool = True) -> None:
     try:
         request = _request.decode(body)
     except msgspec.ValidationError:
-        _read_loosely(body, letter)
+        _read_loosely(body, letter, assumed)
         return
     letter.id, letter.method, letter.body = request.id, request.method, request.params
     if request.jsonrpc != "2.0":
@@ -159,31 +182,59 @@ def read_response(body: bytes) -> bytes | Raw:
     """The text of the message in an answer, wherever it stands.
 
     Raises:
-        PeerRefused: the peer answered with a JSON-RPC error.
+        PeerRefused: the peer answered with a JSON-RPC error; RateLimited if that says so.
         UnreadableJson: the answer is no JSON object.
     """
     try:
         response = _response.decode(body)
     except UNREADABLE as error:
+        held = _held(body)
+        if held is not body and held.lstrip()[:1] == b"{":  # Written as JSON twice.
+            return read_response(held)
         raise UnreadableJson(f"the answer is no JSON object ({error})", kind="syntax") from None
     if response.jsonrpc is UNSET and response.message_type is not UNSET:
         return body  # Its `result` or `error`, if it has one, is a field of the message.
-    if response.error is not UNSET and response.error is not None:
+    is_refused = response.error is not UNSET and response.error is not None
+    if is_refused and (response.error or response.result is UNSET):
         raise refusal(response.error)
     if response.result is not UNSET:
         return _result(response.result)
     return response.params if response.params is not UNSET else body
 
 
-def _read_loosely(body: bytes, letter: Letter) -> None:
+def look_deeper(text: bytes | Raw) -> Iterator[bytes]:
+    """Where else the message may stand: in a text that holds JSON, or one level down."""
+    held = _held(bytes(text))
+    yield held
+    try:
+        fields = _fields.decode(held)
+    except UNREADABLE:
+        return
+    for name in _DEEPER:
+        if name in fields:
+            yield _held(bytes(fields[name]))
+
+
+def _held(text: bytes) -> bytes:
+    """What a JSON string holds; anything else is what it is."""
+    if text.lstrip()[:1] != b'"':
+        return text
+    try:
+        return _string.decode(text).encode()
+    except UNREADABLE:
+        return text
+
+
+def _read_loosely(body: bytes, letter: Letter, assumed: str | None) -> None:
     try:
         loose = _loose.decode(body)
     except msgspec.ValidationError as error:
         raise _no_request(body, error) from None
     if loose.jsonrpc is UNSET and loose.method is UNSET:
         letter.form, letter.body = Form.BARE, body
-        if isinstance(loose.message_type, str):
-            letter.message_type = loose.message_type
+        said = assumed if loose.message_type is UNSET else loose.message_type
+        if isinstance(said, str):
+            letter.message_type = said
             return
         raise InvalidRequest(
             "there is no jsonrpc and no message_type; name the message in message_type, "
@@ -237,19 +288,31 @@ def _result(result: Raw) -> bytes | Raw:
         return tool.structuredContent
     first = tool.content[0] if isinstance(tool.content, list) and tool.content else None
     text = first.get("text") if isinstance(first, dict) else None
+    if tool.isError is True:
+        raise refusal({"message": text})
     return text.encode() if isinstance(text, str) else result
 
 
-def refusal(error: Any) -> PeerRefused:
+def refusal(error: Any) -> PeerUnavailable:
     """A JSON-RPC error as ours, whatever the peer put into it."""
     error = error if isinstance(error, dict) else {"message": str(error)}
     data = error.get("data")
     data = data if isinstance(data, dict) else {}
     number, code = error.get("code"), data.get("error_code")
-    text = str(error.get("message", ""))[:200]
-    return PeerRefused(
-        f"the peer answered with error {number or code}: {text}",
-        number=number,
-        code=code,
-        data=data,
-    )
+    said = _TOKEN.sub("tok_…", str(error.get("message", "")))[:200]
+    sentence = f"the peer answered with error {str(number or code)[:64]}: {said}"
+    if _is_rate_limit(number, code, said):
+        return RateLimited(sentence, retry_after=_retry_after(data))
+    return PeerRefused(sentence, number=number, code=code, data=data)
+
+
+def _is_rate_limit(number: Any, code: Any, said: str) -> bool:
+    known = number == RateLimited.number or code == RateLimited.code
+    return known or _RATE_LIMIT.search(said) is not None
+
+
+def _retry_after(data: dict[str, Any]) -> float | None:
+    seconds = data.get("retry_after")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    return float(min(max(seconds, 0), RETRY_AFTER_MAX))

@@ -365,6 +365,12 @@ class GameMoveResponse(Message, tag="GAME_MOVE_RESPONSE"):
     player_id: Id = ""
 
 
+class PushAck(Message, tag="PUSH_ACK"):
+    """A referee has got an answer that a player pushed; ours."""
+
+    status: Id = "ACKNOWLEDGED"
+
+
 class GameResult(Part):
     """How a match ended; the last fields are null where the game has no such thing."""
 
@@ -704,6 +710,7 @@ _ROWS = (
     Kind(ChooseParityResponse, "player", "referee", "CHOOSE_PARITY_RESPONSE"),
     Kind(GameMoveCall, "referee", "player", "choose_move", (), "GAME_MOVE_RESPONSE", ours=True),
     Kind(GameMoveResponse, "player", "referee", "GAME_MOVE_RESPONSE", ours=True),
+    Kind(PushAck, "referee", "player", ours=True),
     Kind(GameOver, "referee", "both players", "notify_match_result", (), "GAME_OVER_ACK"),
     Kind(GameOverAck, "player", "referee"),
     Kind(GameError, "referee", "player", "notify_game_error", (), "GAME_ERROR_ACK"),

@@ -5,14 +5,16 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
-from agentleague.protocol import codec
+from agentleague.protocol import answers, codec
 from agentleague.protocol.jsonrpc import Letter
 from agentleague.protocol.messages import (
+    MESSAGES,
     LeagueRegisterRequest,
     LockRequest,
     MatchResultReport,
     Message,
     RefereeRegisterRequest,
+    RefereeStatus,
 )
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
@@ -25,7 +27,8 @@ from agentleague.transport.rates import Buckets, Rate
 
 OWN_BYTES = 65_536  # what our referees and players read, and what is read from a manager
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)
-TO_OUR_MANAGER = (LockRequest, MatchResultReport)
+TO_A_MANAGER = tuple(kind.cls for kind in MESSAGES.values() if kind.receiver == "manager")
+PIPELINED = (LockRequest, MatchResultReport, RefereeStatus)  # what our referee sends in numbers
 LOCAL_HOSTS = ("127.0.0.1", "::1")
 
 
@@ -63,6 +66,7 @@ class HttpTransport:
         self._on_ask: OnAsk | None = None
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         self.watch: Callable[[Message], None] = lambda message: None  # is shown what comes in
+        self.refused: Callable[[str, LeagueError], None] = lambda source, error: None
 
     async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
         """Open the port, the same on every host; returns its number."""
@@ -90,12 +94,14 @@ class HttpTransport:
 
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
-        client = self._to_manager if isinstance(message, TO_OUR_MANAGER) else self._client
-        shared = client is self._to_manager
+        client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
+        shared = isinstance(message, PIPELINED)
         return client.post(to.url, body, until, answered, shared=shared)
 
     def _on_request(self, request: HttpRequest, respond: Respond) -> None:
-        incoming = codec.read_request(request.body, self._taken, thorough=self._decides)
+        incoming = codec.read_request(
+            request.body, self._taken, thorough=self._decides, path=request.path
+        )
         letter, message = incoming.letter, incoming.message
 
         def reply(answer: Message | LeagueError) -> None:
@@ -106,13 +112,18 @@ class HttpTransport:
                 body = codec.write_answer(letter, answer)
                 respond(200 if body else 202, body, ())
 
+        def refuse(error: LeagueError) -> None:
+            self.refused(request.source, error)
+            reply(error)
+
         token = (message.auth_token or None) if message else None
         delay = self._delay(request.source, token, message)
         if delay is None:
             seconds = self._buckets.seconds_until_free(request.source, self._clock.now())
-            reply(RateLimited("too many requests; slow down", retry_after=max(1, round(seconds))))
+            wait = max(1, round(seconds))
+            refuse(RateLimited("too many requests; slow down", retry_after=wait))
         elif message is None:
-            reply(incoming.error or InternalError("the request was not read"))
+            refuse(incoming.error or InternalError("the request was not read"))
         elif self._on_ask is None:
             reply(StorageError("this agent is starting; try again in a second"))
         else:
@@ -150,9 +161,12 @@ def _read(request: Message, answer: HttpAnswer) -> Answer:
     if answer.error:
         return Answer(None, answer.error, answer.seconds)
     try:
-        return Answer(codec.read_answer(request, answer.status, answer.body), None, answer.seconds)
+        message = answers.read_answer(request, answer.status, answer.body, answer.retry_after)
     except LeagueError as error:
+        # It will be kept as a value: without the frames that it was raised in, and all they hold.
+        error.__traceback__ = error.__context__ = None
         return Answer(None, error, answer.seconds)
+    return Answer(message, None, answer.seconds)
 
 
 def _headers(error: LeagueError) -> Sequence[tuple[str, str]]:

@@ -92,7 +92,7 @@ class Connection(asyncio.Protocol):
         self._dropped = self._answered = False
         self._problem: NoConnection | None = None
         self._finished: list[tuple[Call, int, bytes, float | None]] = []
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: Any = httptools.HttpResponseParser(self)
         self._expect_answer()
 
     def _expect_answer(self) -> None:
@@ -133,6 +133,7 @@ class Connection(asyncio.Protocol):
         self.usable = False
         if not self._dropped:
             self._dropped = True
+            self._parser = None  # It holds us, and would keep both of us until the next collection.
             self._origin.connections.remove(self)
             if self in self._origin.idle:
                 self._origin.idle.remove(self)

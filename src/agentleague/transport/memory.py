@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
-from agentleague.protocol import codec
+from agentleague.protocol import answers, codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
@@ -100,7 +100,7 @@ class _Exchange:
 
     def _answered(self, body: bytes) -> None:
         try:
-            self._finish(codec.read_answer(self._message, 200, body), None)
+            self._finish(answers.read_answer(self._message, 200, body), None)
         except LeagueError as error:
             self._finish(None, error)
 

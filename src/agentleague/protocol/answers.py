@@ -1,0 +1,234 @@
+"""What a peer answered to our own call, judged by its content, wherever that stands.
+
+The usual answer is decoded once. Only one in which nothing is found there is looked through again.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from agentleague.errors import (
+    MissingField,
+    NoConnection,
+    PeerRefused,
+    PeerUnavailable,
+    RateLimited,
+    UnreadableJson,
+    WrongType,
+)
+from agentleague.protocol import jsonrpc
+from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode
+from agentleague.protocol.messages import (
+    MESSAGES,
+    WIRE_NAME,
+    ChooseParityResponse,
+    GameError,
+    GameJoinAck,
+    GameMoveResponse,
+    Message,
+)
+
+_UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
+_NOTHING = (b"", b"null")
+
+
+class _Content(Struct):
+    """The fields of an answer to our own call that can be its content; the rest is noted."""
+
+    message_type: Any = UNSET
+    match_id: Any = UNSET
+    accept: Any = UNSET
+    accepted: Any = UNSET
+    status: Any = UNSET
+    parity_choice: Any = UNSET
+    choice: Any = UNSET
+    move: Any = UNSET
+
+
+_content = msgspec.json.Decoder(_Content)
+_object = msgspec.json.Decoder(dict[str, Any])
+
+
+def read_answer(
+    request: Message, status: int, body: bytes, retry_after: float | None = None
+) -> Message | None:
+    """What a peer answered to our request; None where it only acknowledged.
+
+    Raises:
+        RateLimited: it wants to be asked later.
+        PeerRefused: it answered with an error.
+        MissingField: it answered, but not what it was asked for.
+        NoConnection: there is no usable answer at all.
+    """
+    if status == 429:
+        raise RateLimited("HTTP 429: too many requests", retry_after=retry_after)
+    expected = MESSAGES[WIRE_NAME[type(request)]].answer or ""
+    if expected in _ACKNOWLEDGEMENTS:
+        return _read_acknowledgement(request, status, body)
+    try:
+        return _read_content(expected, _text_of(body))
+    except (MissingField, *_UNREADABLE) as error:
+        if status == 503 and retry_after is not None:
+            raise RateLimited("HTTP 503: busy", retry_after=retry_after) from None
+        if status < 300 and isinstance(error, MissingField):
+            raise
+        raise NoConnection(f"HTTP {status}, and {error}"[:500], status=status) from None
+
+
+def _text_of(body: bytes) -> bytes | Raw:
+    """The text of the message in an answer; an answer without a body is one without content."""
+    return jsonrpc.read_response(b"{}" if body.strip() in _NOTHING else body)
+
+
+def _read_acknowledgement(request: Message, status: int, body: bytes) -> Message | None:
+    """Any answer acknowledges; a refusal is raised, for whoever cares."""
+    if b"rror" in body or b"RROR" in body:
+        with suppress(*_UNREADABLE):
+            refused = _error_inside(_text_of(body))
+            if refused:
+                raise refused
+    if status >= 400:
+        problem = f"the peer answered with HTTP {status}"
+        raise PeerRefused(problem, number=None, code=None, data={}, status=status)
+    return _read_correction(request, body) if isinstance(request, GameError) else None
+
+
+def _read_correction(request: GameError, body: bytes) -> Message | None:
+    """The move or the join, where the answer to GAME_ERROR brings it."""
+    readers = _CORRECTIONS.get(request.action_required, _CORRECTIONS[""])
+    with suppress(*_UNREADABLE):
+        text = _text_of(body)
+        for place in (text, *jsonrpc.look_deeper(text)):
+            with suppress(*_UNREADABLE):
+                content = _content.decode(place)
+                content.status = UNSET  # Here ACK says that the error was heard, and no more.
+                for read in readers:
+                    with suppress(MissingField):
+                        return read(content)
+    return None
+
+
+def _read_content(expected: str, text: bytes | Raw) -> Message:
+    try:
+        return _read_here(expected, text)
+    except MissingField as error:
+        refused = _error_inside(text)
+        if refused:
+            raise refused from None
+        found = _read_deeper(expected, text)
+        if found is None:
+            raise error from None
+        return found
+
+
+def _read_deeper(expected: str, text: bytes | Raw) -> Message | None:
+    """The content one level down; None where there is none."""
+    for place in jsonrpc.look_deeper(text):
+        with suppress(MissingField, *_UNREADABLE):
+            return _read_here(expected, place)
+        with suppress(*_UNREADABLE):
+            refused = _error_inside(place)
+            if refused:
+                raise refused
+    return None
+
+
+def _read_here(expected: str, text: bytes | Raw) -> Message:
+    read = _BY_CONTENT.get(expected)
+    try:
+        return read(_content.decode(text)) if read else _read_any(expected, text)
+    except msgspec.ValidationError as error:
+        raise complaint(expected, error) from None
+
+
+def _read_join(content: _Content) -> GameJoinAck:
+    accept = content.accept if content.accept is not UNSET else content.accepted
+    if accept is UNSET and (content.message_type == "GAME_JOIN_ACK" or content.status == "ACK"):
+        accept = True
+    if accept is UNSET:
+        raise _nothing("GAME_JOIN_ACK", "accept")
+    if type(accept) is not bool:
+        raise WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
+    return GameJoinAck(match_id=_text(content.match_id), accept=accept)
+
+
+def _read_parity(content: _Content) -> ChooseParityResponse:
+    choice = content.parity_choice if content.parity_choice is not UNSET else content.choice
+    if choice is UNSET:
+        raise _nothing("CHOOSE_PARITY_RESPONSE", "parity_choice")
+    return ChooseParityResponse(choice, match_id=_text(content.match_id))
+
+
+def _read_move(content: _Content) -> GameMoveResponse:
+    move = content.move if content.move is not UNSET else content.choice
+    if move is UNSET:
+        raise _nothing("GAME_MOVE_RESPONSE", "move")
+    return GameMoveResponse(move, match_id=_text(content.match_id))
+
+
+def _read_any(expected: str, text: bytes | Raw) -> Message:
+    """Any other answer; a part of its envelope that does not fit is left out and tried again."""
+    decode = DECODERS[expected].decode
+    try:
+        return decode(text)
+    except msgspec.ValidationError:
+        fields = msgspec.json.decode(text, type=dict[str, Raw])
+    for name in ("protocol", *ENVELOPE):
+        fields.pop(name, None)
+    return decode(encode(fields))
+
+
+def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:
+    """The peer's refusal, where it says in its answer that something is wrong."""
+    try:
+        fields = _object.decode(text)
+    except msgspec.ValidationError:
+        return None
+    error = fields.get("error")
+    if error and isinstance(error, dict):
+        return jsonrpc.refusal(error)
+    is_error = (
+        error
+        or fields.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR")
+        or str(fields.get("status")).lower() == "error"
+    )
+    if not is_error:
+        return None
+    words = (fields.get(name) for name in ("error_description", "message", "error", "reason"))
+    said = next((text for text in words if isinstance(text, str) and text), "")
+    return jsonrpc.refusal({"message": said, "data": fields})
+
+
+def _nothing(name: str, field: str) -> MissingField:
+    return MissingField(f"{name}: missing field '{field}'", field=field, kind="missing")
+
+
+def _text(value: Any | UnsetType) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_Reader = Callable[[_Content], Message]
+_BY_CONTENT: dict[str, _Reader] = {
+    "GAME_JOIN_ACK": _read_join,
+    "CHOOSE_PARITY_RESPONSE": _read_parity,
+    "GAME_MOVE_RESPONSE": _read_move,
+}
+# By what GAME_ERROR wanted: as what its answer is read, in this order.
+_CORRECTIONS: dict[str, tuple[_Reader, ...]] = {
+    "GAME_JOIN_ACK": (_read_join, _read_parity, _read_move),
+    "GAME_MOVE_RESPONSE": (_read_move, _read_parity, _read_join),
+    "": (_read_parity, _read_move, _read_join),
+}
+_ACKNOWLEDGEMENTS = frozenset(
+    {
+        "ROUND_ANNOUNCEMENT_ACK",
+        "STANDINGS_UPDATE_ACK",
+        "ROUND_COMPLETED_ACK",
+        "LEAGUE_COMPLETED_ACK",
+        "GAME_OVER_ACK",
+        "GAME_ERROR_ACK",
+    }
+)

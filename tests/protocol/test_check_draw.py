@@ -1,0 +1,180 @@
+"""The two checkers that anybody may use: they agree with us, and with each other."""
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from agentleague.games import rock_paper_scissors
+from agentleague.player import strategies
+from agentleague.protocol import codec
+from agentleague.protocol.messages import GameOver, RoundAnnouncement
+from commands import ROOT, SECONDS
+from memory_league import MemoryLeague
+from protocol.wire import FIXTURES
+from rules import rule
+
+VECTORS = json.loads((FIXTURES / "draw_vectors.json").read_text(encoding="utf-8"))
+NAMES = ("commitment", "seed", "moves", "number")
+PROGRAMS = [
+    pytest.param([sys.executable, "-I", ROOT / "docs" / "check_draw.py"], id="python"),
+    pytest.param(
+        [shutil.which("node") or "node", ROOT / "docs" / "check_draw.mjs"],
+        id="node",
+        marks=pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
+    ),
+]
+with_each = pytest.mark.parametrize("program", PROGRAMS)
+
+
+def checked(program, message, *arguments, path="-"):
+    """What the checker says: the names of the lines that do not agree."""
+    done = subprocess.run(
+        [*program, path, *map(str, arguments)],
+        input=json.dumps(message),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.stderr == ""
+    lines = dict(line.split(": ") for line in done.stdout.splitlines())
+    assert tuple(lines) == NAMES
+    if not arguments:
+        assert lines.pop("commitment") == "was not given"
+    assert set(lines.values()) <= {"agrees", "DOES NOT AGREE"}
+    wrong = [name for name, said in lines.items() if said != "agrees"]
+    assert done.returncode == bool(wrong)
+    return wrong
+
+
+def over(vector):
+    """The GAME_OVER in which a vector would be opened."""
+    choices = {player: move for _, player, move in vector["moves"]}
+    return {
+        "message_type": "GAME_OVER",
+        "league_id": vector["league_id"],
+        "match_id": vector["match_id"],
+        "game_type": "even_odd",
+        "game_result": {"status": "WIN", "drawn_number": vector["number"], "choices": choices},
+        "draw": {name: vector[name] for name in ("commitment", "seed", "moves")},
+    }
+
+
+def flipped(text):
+    """The same hex number with one bit changed."""
+    return f"{int(text[0], 16) ^ 1:x}{text[1:]}"
+
+
+@rule("R-DRAW-02", "R-DRAW-03", "R-DRAW-04")
+@with_each
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["what"])
+def test_a_checker_agrees_with_every_vector(program, vector):
+    more = (vector["commitment"], vector["index"], *vector["bounds"])
+
+    assert checked(program, over(vector), *more) == []
+    assert checked(program, {"jsonrpc": "2.0", "params": over(vector), "id": 1}, *more) == []
+
+
+@with_each
+def test_a_checker_reads_a_file_too(program, tmp_path):
+    path = tmp_path / "over.json"
+    path.write_text(json.dumps(over(VECTORS[0])), encoding="utf-8")
+
+    assert checked(program, None, path=path) == []
+    assert checked(program, None, flipped(VECTORS[0]["commitment"]), path=path) == ["commitment"]
+
+
+def with_other_seed(message):
+    message["draw"]["seed"] = flipped(message["draw"]["seed"])
+
+
+def with_other_commitment(message):
+    message["draw"]["commitment"] = flipped(message["draw"]["commitment"])
+
+
+def with_other_moves(message):
+    message["draw"]["moves"][0][2] = "odd"
+
+
+def with_other_choices(message):
+    message["game_result"]["choices"]["P02"] = "even"
+
+
+def with_other_number(message):
+    message["game_result"]["drawn_number"] = 9
+
+
+def without_number(message):
+    message["game_result"]["drawn_number"] = None
+
+
+def with_other_match(message):
+    message["match_id"] = "R1M2"
+
+
+@rule("R-DRAW-02", "R-DRAW-04")
+@with_each
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (with_other_seed, {"seed"}),
+        (with_other_commitment, {"commitment", "seed"}),
+        (with_other_moves, {"moves"}),
+        (with_other_choices, {"moves"}),
+        (with_other_number, {"number"}),
+        (without_number, {"number"}),
+        (with_other_match, {"seed"}),
+    ],
+)
+def test_a_checker_sees_what_was_changed(program, change, wrong):
+    message = copy.deepcopy(over(VECTORS[0]))
+    change(message)
+
+    # The number may be the same by chance, one time in ten; what was changed never is.
+    assert wrong <= set(checked(program, message, VECTORS[0]["commitment"]))
+
+
+@rule("R-DRAW-02", "R-DRAW-03", "R-DRAW-04")
+@with_each
+def test_a_checker_agrees_with_every_match_of_a_league(program):
+    league = MemoryLeague(players=4, referees=1).fill().play()
+    announced = {
+        match["match_id"]: match["draw_commitment"]
+        for _, message in league.messages
+        if isinstance(message, RoundAnnouncement)
+        for match in json.loads(codec.encode(message))["matches"]
+        if "draw_commitment" in match
+    }
+    told = {
+        message.match_id: json.loads(codec.encode(message))
+        for _, message in league.messages
+        if isinstance(message, GameOver)
+    }
+
+    assert len(told) == 6
+    for match_id, message in told.items():
+        assert checked(program, message, announced[match_id]) == []
+        message["game_result"]["drawn_number"] += 1
+        assert checked(program, message, announced[match_id]) == ["number"]
+
+
+@with_each
+def test_where_nothing_is_drawn_the_number_may_be_missing(program):
+    def illegal(turn):
+        return "heads"
+
+    league = MemoryLeague(players=2, referees=1)
+    league.add_referee()
+    league.add_player(illegal)
+    league.add_player(strategies.random)
+    league.play()
+    other = MemoryLeague(players=2, referees=1, game=rock_paper_scissors).fill().play()
+
+    for played in (league, other):
+        told = [message for _, message in played.messages if isinstance(message, GameOver)]
+        assert told[0].game_result.drawn_number is None
+        assert checked(program, json.loads(codec.encode(told[0]))) == []

@@ -1,0 +1,211 @@
+"""Registrations as agents in the wild write them: all are read alike."""
+
+import json
+
+import pytest
+
+from agentleague.protocol import codec
+from agentleague.protocol.jsonrpc import Form
+from agentleague.protocol.messages import (
+    LeagueRegisterRequest,
+    LeagueRegisterResponse,
+    PlayerMeta,
+    RefereeMeta,
+    RefereeRegisterRequest,
+    RefereeRegisterResponse,
+)
+from protocol.wire import ENVELOPE, NOW, PLAYER_META, read, refused, request, taken
+from rules import rule
+
+URL = PLAYER_META["contact_endpoint"]
+QUOKKA = PlayerMeta("Quokka", URL)
+FLAT = {"display_name": "Quokka", "contact_endpoint": URL}
+TYPED = {"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": PLAYER_META}
+LEAST = {"name": "Quokka", "endpoint": URL}
+NAME, PLACE = "player_meta.display_name", "player_meta.contact_endpoint"
+TAKEN = codec.taken_by("manager")
+
+
+def tool(name, arguments):
+    return request({"name": name, "arguments": arguments}, "tools/call")
+
+
+def bare(**fields):
+    return json.dumps(fields).encode()
+
+
+def at_register(body):
+    return codec.read_request(body, TAKEN, path="/register")
+
+
+FORMS = [
+    (request({"player_meta": PLAYER_META}, "register_player"), "/mcp", Form.JSONRPC),
+    (request(TYPED, "LEAGUE_REGISTER_REQUEST"), "/mcp", Form.JSONRPC),
+    (request({"player_meta": PLAYER_META}, "league_register"), "/mcp", Form.JSONRPC),
+    (request({"message": TYPED}, "handle_message"), "/mcp", Form.NESTED),
+    (request({"message": {**TYPED, "player_meta": LEAST}}, "handle_message"), "/mcp", Form.NESTED),
+    (tool("register_player", {"player_meta": PLAYER_META}), "/mcp", Form.TOOL),
+    (tool("register_player", LEAST), "/mcp", Form.TOOL),
+    (bare(**TYPED), "/mcp", Form.BARE),
+    (bare(message_type="LEAGUE_REGISTER_REQUEST", **LEAST), "/mcp", Form.BARE),
+    (bare(**TYPED), "/register", Form.BARE),
+    (bare(player_meta=PLAYER_META), "/register", Form.BARE),
+    (bare(**LEAST), "/register", Form.BARE),
+    (request(LEAST, "register"), "/register", Form.JSONRPC),
+]
+
+
+@rule("R-REG-01", "R-REG-03")
+@pytest.mark.parametrize(("body", "path", "form"), FORMS)
+def test_every_form_of_a_registration_is_read_alike_and_answered_in_its_form(body, path, form):
+    incoming = codec.read_request(body, TAKEN, path=path)
+
+    assert incoming.error is None
+    assert (incoming.letter.form, incoming.message.player_meta) == (form, QUOKKA)
+    answer = LeagueRegisterResponse(
+        "ACCEPTED",
+        "P07",
+        "league_x",
+        auth_token="tok_P07_x",
+        timestamp=NOW,
+        conversation_id="conv-1",
+    )
+    told = json.loads(codec.write_answer(incoming.letter, answer))
+    inside = told if form is Form.BARE else told["result"]
+    inside = inside["structuredContent"] if form is Form.TOOL else inside
+    assert inside["status"] == "ACCEPTED"
+    assert (inside["player_id"], inside["auth_token"]) == ("P07", "tok_P07_x")
+    assert (inside["league_id"], inside["timestamp"]) == ("league_x", NOW)
+    assert inside["conversation_id"] == "conv-1"
+
+
+@rule("R-REG-02")
+@pytest.mark.parametrize("named", ["display_name", "name", "agent_name", "player_name"])
+@pytest.mark.parametrize(
+    "found", ["contact_endpoint", "endpoint", "callback_url", "url", "contact_url"]
+)
+def test_names_and_end_points_go_by_many_names_in_the_object_and_beside_it(named, found):
+    fields = {named: "Quokka", found: URL}
+
+    assert taken(request(fields)).player_meta == QUOKKA
+    assert taken(request({"player_meta": fields})).player_meta == QUOKKA
+    assert taken(request({"player_meta": {named: "Quokka"}, found: URL})).player_meta == QUOKKA
+    assert taken(request({"player_meta": None, **fields})).player_meta == QUOKKA
+
+
+@rule("R-REG-02")
+def test_all_that_an_agent_says_of_itself_may_stand_flat():
+    said = {
+        "version": "0.9",
+        "game_types": ["even_odd"],
+        "protocol_version": "2.1",
+        "join_code": "quokka-7",
+    }
+
+    assert taken(request({**LEAST, **said})).player_meta == PlayerMeta("Quokka", URL, **said)
+    other = {**LEAST, "agent_version": "0.9", "supported_games": ["even_odd"]}
+    assert taken(request(other)).player_meta == PlayerMeta("Quokka", URL, "0.9", ["even_odd"])
+
+
+@rule("R-REG-02")
+@pytest.mark.parametrize("method", ["register_referee", "REFEREE_REGISTER_REQUEST"])
+def test_referees_register_just_as_loosely(method):
+    said = {"max_concurrent_matches": 3, "locks": True, "version": "2.0"}
+    meta = RefereeMeta("Owl", URL, **said)
+
+    for fields in (
+        {"referee_meta": {"display_name": "Owl", "contact_endpoint": URL, **said}},
+        {"referee_meta": {"referee_name": "Owl", "url": URL, **said}},
+        {"name": "Owl", "endpoint": URL, **said},
+    ):
+        message = taken(request(fields, method))
+        assert type(message) is RefereeRegisterRequest
+        assert message.referee_meta == meta
+
+
+@rule("R-REG-03")
+def test_a_bare_referee_at_register_is_known_by_its_object():
+    incoming = at_register(bare(referee_meta={"name": "Owl", "endpoint": URL}))
+
+    assert incoming.message == RefereeRegisterRequest(RefereeMeta("Owl", URL))
+    answer = RefereeRegisterResponse("ACCEPTED", "REF01", "league_x")
+    assert json.loads(codec.write_answer(incoming.letter, answer))["referee_id"] == "REF01"
+
+
+@rule("R-REG-03")
+def test_a_message_at_register_that_says_what_it_is_is_that():
+    query = at_register(bare(message_type="LEAGUE_QUERY", query_type="GET_STATUS"))
+    called = at_register(request({"query_type": "GET_STATUS"}, "league_query"))
+
+    assert query.message.query_type == called.message.query_type == "GET_STATUS"
+    assert at_register(bare(message_type=7, **LEAST)).error.code == "E050"
+    assert at_register(bare(message_type=None, **LEAST)).error.code == "E050"
+
+
+@rule("R-REG-02")
+@pytest.mark.parametrize(
+    ("params", "field", "kind"),
+    [
+        ({}, "player_meta", "missing"),
+        ({"version": "1.0"}, "player_meta", "missing"),  # nothing that one could act on
+        ({"player_meta": {}}, NAME, "missing"),
+        ({"name": "Quokka"}, PLACE, "missing"),
+        ({"url": URL}, NAME, "missing"),
+        ({"player_meta": {"version": "1.0"}}, NAME, "missing"),
+        ({"name": None, "url": URL}, NAME, "missing"),
+        ({"name": 7, "url": URL}, NAME, "type"),
+        ({"player_meta": {**FLAT, "display_name": 7}, "name": "Q"}, NAME, "type"),
+        ({"player_meta": {**FLAT, "display_name": None}, "name": "Q"}, NAME, "type"),
+        ({"player_meta": "Quokka", **FLAT}, "player_meta", "type"),
+        ({"player_meta": [FLAT]}, "player_meta", "type"),
+        ({"name": "Quokka", "url": "http://" + "x" * 300}, PLACE, "type"),
+    ],
+)
+def test_what_nobody_can_act_without_is_named_by_its_documented_place(params, field, kind):
+    data = refused(request(params))["error"]["data"]
+
+    assert (data["error_code"], data["context"]["kind"]) == ("E003", kind)
+    assert data["context"]["field"] == field
+
+
+@rule("R-REG-02")
+def test_what_stands_in_its_documented_place_counts_first():
+    inside = {**FLAT, "name": "Inner", "url": "http://inner/mcp", "max_concurrent_matches": 0}
+    outside = {"display_name": "Outer", "contact_endpoint": "http://outer/mcp"}
+    message = taken(request({"player_meta": inside, **outside}, "LEAGUE_REGISTER"))
+
+    assert message.player_meta == QUOKKA
+
+
+@rule("R-REG-02")
+def test_the_envelope_of_a_loose_registration_is_kept():
+    message = taken(request({**ENVELOPE, **LEAST, "auth_token": "tok_P01_old"}))
+
+    assert message == LeagueRegisterRequest(QUOKKA, auth_token="tok_P01_old", **ENVELOPE)
+
+
+@rule("R-REG-11")
+@pytest.mark.parametrize(
+    ("params", "missing"),
+    [
+        ({**TYPED, **ENVELOPE}, ()),
+        ({**FLAT, **ENVELOPE}, ("message_type", "player_meta")),
+        (
+            {**ENVELOPE, "message_type": "x", "player_meta": LEAST},
+            ("player_meta.display_name", "player_meta.contact_endpoint"),
+        ),
+    ],
+)
+def test_documented_places_that_were_not_used_are_named(params, missing):
+    params["message_type"] = "LEAGUE_REGISTER_REQUEST" if "message_type" in params else ...
+    incoming = read(request({name: at for name, at in params.items() if at is not ...}))
+
+    optional = ("player_meta.version", "player_meta.game_types")
+    assert incoming.missing == (*missing, *optional)
+
+
+@rule("R-REG-03")
+def test_no_other_message_is_looked_at_for_the_places_of_a_registration():
+    incoming = read(request({**ENVELOPE, "query_type": "GET_STATUS"}, "league_query"))
+
+    assert incoming.missing == ("message_type", "league_id")

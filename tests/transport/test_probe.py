@@ -1,0 +1,163 @@
+"""Whether somebody listens: tried by opening a connection, with nothing sent."""
+
+import asyncio
+import json
+import socket
+
+import pytest
+
+from agentleague.protocol.messages import LeagueRegisterResponse
+from agentleague.services.clock import LoopClock
+from agentleague.transport.guard import Guard, parse_url
+from agentleague.transport.http import HttpTransport, Manners
+from agentleague.transport.probe import Probes, reachable
+from rules import rule
+
+LOCAL = Guard("local")
+SOON = 0.05  # seconds until an end point counts as silent
+
+
+class Listener:
+    """Notes what it is sent until the other end hangs up."""
+
+    def __init__(self):
+        self.heard = []
+
+    async def start(self, port=0):
+        self.done = asyncio.get_running_loop().create_future()
+        self.server = await asyncio.start_server(self._met, "127.0.0.1", port)
+        return self.server.sockets[0].getsockname()[1]
+
+    async def _met(self, reader, writer):
+        self.heard.append(await reader.read())
+        writer.close()
+        if not self.done.done():
+            self.done.set_result(None)
+
+    async def stop(self):
+        self.server.close()
+        await self.server.wait_closed()
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@rule("R-REG-12")
+@pytest.mark.parametrize("url", ["http://127.0.0.1:{}/mcp", "https://127.0.0.1:{}/mcp"])
+def test_an_end_point_where_somebody_listens_is_reachable_and_sent_nothing(url):
+    async def main():
+        listener = Listener()
+        port = await listener.start()
+        found = await reachable(LOCAL, url.format(port), 10.0)
+        await asyncio.wait_for(listener.done, 10)
+        await listener.stop()
+        return found, listener.heard
+
+    assert asyncio.run(main()) == (True, [b""])
+
+
+@rule("R-REG-12")
+@pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1"])  # nobody is there; may not be called
+def test_an_end_point_where_nobody_listens_or_may_be_called_is_not(host):
+    url = f"http://{host}:{free_port()}/mcp"
+
+    assert asyncio.run(reachable(LOCAL, url, SOON, SOON)) is False
+
+
+@rule("R-REG-12")
+def test_an_agent_may_begin_to_listen_after_it_registered():
+    async def main():
+        listener, port = Listener(), free_port()
+        asked = asyncio.ensure_future(
+            reachable(LOCAL, f"http://127.0.0.1:{port}/mcp", 10.0, pause_seconds=0.001)
+        )
+        await asyncio.sleep(0)
+        await listener.start(port)
+        found = await asked
+        await listener.stop()
+        return found
+
+    assert asyncio.run(main()) is True
+
+
+@rule("R-REG-12")
+def test_many_are_tried_in_the_background_and_each_is_told():
+    async def main():
+        listener, told, all_told = Listener(), [], asyncio.Event()
+        port = await listener.start()
+        probes = Probes(LOCAL, seconds=SOON)
+
+        def learnt(number, found):
+            told.append((number, found))
+            if len(told) == 40:
+                all_told.set()
+
+        for number in range(40):
+            there = port if number % 2 else free_port()
+            probes.check(f"http://127.0.0.1:{there}/mcp", lambda f, n=number: learnt(n, f))
+        assert told == []
+        await asyncio.wait_for(all_told.wait(), 20)
+        await listener.stop()
+        return sorted(told)
+
+    assert asyncio.run(main()) == [(number, bool(number % 2)) for number in range(40)]
+
+
+@rule("R-REG-12")
+def test_nothing_is_told_once_nobody_wants_to_know():
+    async def main():
+        told = []
+        probes = Probes(LOCAL, seconds=10.0)
+        probes.check(f"http://127.0.0.1:{free_port()}/mcp", told.append)
+        await asyncio.sleep(0)
+        probes.close()
+        await asyncio.gather(
+            *asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True
+        )
+        return told
+
+    assert asyncio.run(main()) == []
+
+
+@rule("R-REG-04")
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("http://127.0.0.1:8101", "/mcp"),
+        ("http://127.0.0.1:8101/mcp", "/mcp"),
+        ("http://127.0.0.1:8101/", "/"),
+        ("http://127.0.0.1:8101/agents/7", "/agents/7"),
+    ],
+)
+def test_an_end_point_without_a_path_is_called_at_mcp(url, path):
+    assert parse_url(url).path == path
+
+
+@rule("R-REG-03")
+@pytest.mark.parametrize(("path", "status"), [("/register", "ACCEPTED"), ("/mcp", None)])
+def test_a_name_and_an_end_point_are_a_registration_at_register_only(path, status):
+    async def main():
+        clock = LoopClock(asyncio.get_running_loop())
+        manager = HttpTransport(clock, Manners("manager", LOCAL, lambda: 0.0))
+        manager.listen(
+            lambda message, caller, reply: reply(
+                LeagueRegisterResponse("ACCEPTED", message.player_meta.display_name)
+            )
+        )
+        port = await manager.start(0, ("127.0.0.1",))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        body = b'{"name": "Ann", "endpoint": "http://127.0.0.1:9"}'
+        head = f"POST {path} HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        answer = await reader.read()
+        writer.close()
+        await manager.stop()
+        return json.loads(answer.partition(b"\r\n\r\n")[2])
+
+    answer = asyncio.run(main())
+
+    assert answer.get("status") == status
+    assert answer.get("player_id") == ("Ann" if status else None)
