@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.games import even_odd
-from agentleague.match.machine import Phase
+from agentleague.match.phases import Phase
 from agentleague.protocol.messages import LockRequest, MatchResultAck
 from games.throwaway import THROWAWAY
 from match.arena import (
@@ -12,6 +12,7 @@ from match.arena import (
     SEATS,
     Hall,
     answer,
+    calls,
     choose,
     decided,
     join,
@@ -24,8 +25,8 @@ from rules import rule
 
 
 def rows(effects):
-    """Each call as (step, seat, turn), receiver's url, deadline."""
-    return [(effect.key[1:], effect.to.url, effect.until) for effect in effects]
+    """Each call as (step, seat, turn, attempt), receiver's url, deadline."""
+    return [(call.key[1:], call.to.url, call.until) for call in calls(effects)]
 
 
 @rule("R-MATCH-01", "R-MATCH-02", "R-MATCH-03", "R-MATCH-06", "R-MATCH-09")
@@ -35,29 +36,30 @@ def test_a_match_from_the_invitation_to_the_acknowledged_report():
 
     effects = match.start(100.0)
     assert said(effects) == [("GAME_INVITATION", "P01"), ("GAME_INVITATION", "P02")]
-    assert rows(effects) == [(("join", 0, 0), ann, 105.0), (("join", 1, 0), bob, 105.0)]
+    assert rows(effects) == [(("join", 0, 0, 1), ann, 105.0), (("join", 1, 0, 1), bob, 105.0)]
 
     assert answer(match, "join", "P02", JOINED, now=101.0) == []
     effects = answer(match, "join", "P01", JOINED, now=102.0)
     assert said(effects) == [("CHOOSE_PARITY_CALL", "P01"), ("CHOOSE_PARITY_CALL", "P02")]
-    assert rows(effects) == [(("move", 0, 0), ann, 132.0), (("move", 1, 0), bob, 132.0)]
+    assert rows(effects) == [(("move", 0, 0, 1), ann, 132.0), (("move", 1, 0, 1), bob, 132.0)]
 
     assert choose(match, "P02", "odd", now=103.0) == []
     effects = choose(match, "P01", "even", now=104.0)
     assert said(effects) == [("LOCK_REQUEST", "league_manager")]
-    assert rows(effects) == [(("lock", -1, 0), MANAGER.url, 114.0)]
+    assert rows(effects) == [(("lock", -1, 0, 1), MANAGER.url, 114.0)]
     lock = only(effects, LockRequest)
     assert lock.moves == [(0, "P01", "even"), (0, "P02", "odd")]  # By seat, not by arrival.
     assert (lock.match_id, lock.epoch, lock.index, lock.forfeits) == ("R1M1", 1, 0, [])
 
     effects = answer(match, "lock", "manager", decided(), now=105.0)
     assert said(effects) == [("GAME_OVER", "P01"), ("GAME_OVER", "P02")]
-    assert rows(effects) == [(("over", 0, 0), ann, 109.0), (("over", 1, 0), bob, 109.0)]
+    assert rows(effects) == [(("over", 0, 0, 1), ann, 109.0), (("over", 1, 0, 1), bob, 109.0)]
 
     assert answer(match, "over", "P01", None, now=106.0) == []
+    assert match.woken(105.0) == []  # the time for the invitations, which is of no interest now
     effects = answer(match, "over", "P02", None, now=107.0)
     assert said(effects) == [("MATCH_RESULT_REPORT", "league_manager")]
-    assert rows(effects) == [(("report", -1, 0), MANAGER.url, 117.0)]
+    assert rows(effects) == [(("report", -1, 0, 1), MANAGER.url, 117.0)]
 
     acknowledged = MatchResultAck(match_id="R1M1")
     assert answer(match, "report", "manager", acknowledged, now=108.0) == []
@@ -134,9 +136,9 @@ def test_a_move_of_another_game_is_called_for_with_turn_position_and_legal_moves
 
     hall.run(hall.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: 1))
 
-    calls = [call for call in hall.calls if call.key[1] == "move"]
+    asked = [call for call in hall.calls if call.key[1] == "move"]
     assert [
-        (c.to.agent_id, c.message.turn, c.message.position, c.message.legal_moves) for c in calls
+        (c.to.agent_id, c.message.turn, c.message.position, c.message.legal_moves) for c in asked
     ] == [
         ("P01", 0, {"heap": 5}, [1, 2, 3]),
         ("P02", 1, {"heap": 4}, [1, 2, 3]),
@@ -144,14 +146,14 @@ def test_a_move_of_another_game_is_called_for_with_turn_position_and_legal_moves
         ("P02", 3, {"heap": 2}, [1, 2]),
         ("P01", 4, {"heap": 1}, [1]),
     ]
-    assert [call.key[3] for call in calls] == [0, 1, 2, 3, 4]
+    assert [call.key[3] for call in asked] == [0, 1, 2, 3, 4]
 
 
 @rule("R-MATCH-04")
 def test_legal_moves_too_many_to_list_are_null():
-    _, calls = playing(THROWAWAY["dice"])
+    _, asked = playing(THROWAWAY["dice"])
 
-    assert [call.message.legal_moves for call in calls] == [None, None]
+    assert [call.message.legal_moves for call in asked] == [None, None]
 
 
 @rule("R-MATCH-03")

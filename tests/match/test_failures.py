@@ -1,6 +1,9 @@
-"""Players who fail: each loses, the other wins; when both fail, both lose."""
+"""Players who fail: what the league is told of them, what they are told, and who is waited for."""
+
+import json
 
 import pytest
+from msgspec.structs import replace
 
 from agentleague.errors import (
     MissingField,
@@ -10,101 +13,56 @@ from agentleague.errors import (
     RateLimited,
     WrongType,
 )
-from agentleague.match.machine import MOVE_BYTES_MAX, Phase
-from agentleague.protocol.messages import (
-    ChooseParityResponse,
-    GameError,
-    GameJoinAck,
-    LockRequest,
-    RetryInfo,
-)
+from agentleague.match.course import MOVE_BYTES_MAX
+from agentleague.match.phases import Phase
+from agentleague.match.verdicts import UNREACHABLE
+from agentleague.protocol import codec
+from agentleague.protocol.messages import GameError, GameJoinAck, GameOver, LockRequest
+from agentleague.roles.effects import Drop
 from games.throwaway import CLUMSY, THROWAWAY
-from league.office import LEAGUE_ID, Office
+from league.office import Office
 from match.arena import (
     JOINED,
+    RULES,
+    SEATS,
     answer,
+    calls,
     choose,
     decided,
     join,
-    match_of,
+    joining,
+    locking,
     move,
     only,
     playing,
     said,
 )
+from match.stage import SILENCE, Stage
 from rules import rule
 
 LATE = NoAnswer("the time ran out")
+GONE = NoConnection("refused")
 TIMEOUT = "failed to respond within timeout"
 UNREACHED = "could not be reached, or gave no usable HTTP answer"
-UNUSABLE = "gave no usable answer"
-FAILURES = [
-    # what became of the call, the cause the league is told, the code the player is told
-    (LATE, TIMEOUT, "E001"),
-    (None, TIMEOUT, "E001"),  # neither an answer nor an error
-    (NoConnection("refused"), UNREACHED, "E009"),
-    (RateLimited("too many"), UNREACHED, "E047"),
-    (PeerRefused("the peer answered with error -32603", data={}), UNUSABLE, "E003"),
-    (MissingField("GAME_JOIN_ACK: missing field 'accept'", field="accept"), UNUSABLE, "E003"),
-    (WrongType("GAME_JOIN_ACK.accept: expected `bool`"), UNUSABLE, "E003"),
-]
 
 
-def judged(effects):
-    """What the league makes of the lock among the effects."""
-    lock = only(effects, LockRequest)
-    result = Office(2).start().lock(lock.moves, lock.forfeits).answer.result
-    return result.game_result
-
-
-@rule("R-MATCH-07", "R-MATCH-08")
-@pytest.mark.parametrize(("outcome", "cause", "code"), FAILURES)
-def test_who_does_not_join_loses_and_nobody_is_asked_for_a_move(outcome, cause, code):
-    match = match_of()
-    match.start(0.0)
+@rule("R-MATCH-07")
+def test_who_does_not_join_loses_and_nobody_is_asked_for_a_move():
+    match = joining()
     join(match, "P01")
 
-    effects = answer(match, "join", "P02", outcome, now=5.0)
+    effects = answer(match, "join", "P02", LATE, now=5.0)
 
     assert said(effects) == [("GAME_ERROR", "P02"), ("LOCK_REQUEST", "league_manager")]
-    assert only(effects, GameError).error_code == code
-    assert only(effects, LockRequest).forfeits == [("P02", cause)]
-    assert only(effects, LockRequest).moves == []
-    assert judged(effects).status == "TECHNICAL_LOSS"
-    assert judged(effects).winner_player_id == "P01"
-    assert judged(effects).reason == f"P02 {cause} - P01 wins by default"
-
-
-@rule("R-MATCH-07", "R-MATCH-08")
-@pytest.mark.parametrize(
-    ("outcome", "cause", "code"),
-    [
-        *FAILURES,
-        (ChooseParityResponse("Even"), "made an illegal move", "E004"),
-        (ChooseParityResponse(None), "made an illegal move", "E004"),
-        (ChooseParityResponse("x" * MOVE_BYTES_MAX), "made an illegal move", "E004"),
-        (ChooseParityResponse("even", match_id="R1M2"), UNUSABLE, "E015"),  # of another match
-        (GameJoinAck("R1M1"), "made an illegal move", "E004"),  # no move at all
-    ],
-)
-def test_who_makes_no_legal_move_loses(outcome, cause, code):
-    match, _ = playing()
-    choose(match, "P02", "odd")
-
-    effects = answer(match, "move", "P01", outcome, now=9.0)
-
-    assert said(effects) == [("GAME_ERROR", "P01"), ("LOCK_REQUEST", "league_manager")]
-    assert only(effects, GameError).error_code == code
-    assert only(effects, LockRequest).forfeits == [("P01", cause)]
-    assert only(effects, LockRequest).moves == [(0, "P02", "odd")]
-    assert judged(effects).winner_player_id == "P02"
-    assert judged(effects).choices == {"P01": None, "P02": "odd"}
+    lock = only(effects, LockRequest)
+    assert (lock.moves, lock.forfeits) == ([], [("P02", TIMEOUT)])
+    result = Office(2).start().lock(lock.moves, lock.forfeits).answer.result.game_result
+    assert result.reason == f"P02 {TIMEOUT} - P01 wins by default"
 
 
 @rule("R-MATCH-07")
 def test_who_declines_loses_without_being_told_of_an_error():
-    match = match_of()
-    match.start(0.0)
+    match = joining()
 
     assert answer(match, "join", "P01", GameJoinAck(accept=False)) == []
     effects = join(match, "P02")
@@ -116,32 +74,58 @@ def test_who_declines_loses_without_being_told_of_an_error():
 @rule("R-MATCH-07")
 @pytest.mark.parametrize("step", ["join", "move"])
 def test_the_other_player_is_still_awaited(step):
-    match = match_of()
-    match.start(0.0)
-    if step == "move":
-        match, _ = playing()
+    match = joining() if step == "join" else playing()[0]
 
-    effects = answer(match, step, "P01", LATE)
+    effects = answer(match, step, "P01", GONE)
 
     assert said(effects) == [("GAME_ERROR", "P01")]
     assert match.phase is {"join": Phase.JOINING, "move": Phase.PLAYING}[step]
 
 
-@rule("R-MATCH-07")
-@pytest.mark.parametrize("step", ["join", "move"])
-def test_when_both_fail_both_lose(step):
+@rule("R-MATCH-22")
+@pytest.mark.parametrize(
+    ("ann", "bob", "suspended", "forfeits"),
+    [
+        (LATE, GONE, False, [("P01", UNREACHABLE), ("P02", UNREACHABLE)]),
+        (LATE, GONE, True, [("P01", TIMEOUT), ("P02", UNREACHED)]),  # Bob was known to be away
+        # something came from Ann, be it HTML: the referee can be reached, and can reach her
+        (NoConnection("HTML", status=200), GONE, False, [("P01", UNREACHED), ("P02", UNREACHED)]),
+        (RateLimited("429"), GONE, False, [("P01", UNREACHED), ("P02", UNREACHED)]),
+        (
+            GameJoinAck(accept=False),
+            GONE,
+            False,
+            [("P01", "declined the invitation"), ("P02", UNREACHED)],
+        ),
+    ],
+)
+def test_if_not_one_byte_came_from_either_the_league_is_told_so(ann, bob, suspended, forfeits):
+    match = joining(seats=[SEATS[0], replace(SEATS[1], suspended=suspended)])
+    answer(match, "join", "P01", ann, now=5.0)
+
+    effects = answer(match, "join", "P02", bob, now=5.0)
+
+    assert only(effects, LockRequest).forfeits == forfeits
+
+
+@rule("R-MATCH-22")
+def test_one_byte_in_an_earlier_phase_is_enough():
     match, _ = playing()
-    if step == "join":
-        match = match_of()
-        match.start(0.0)
+    match.woken(5.0)
+    answer(match, "move", "P01", LATE, now=30.0)
 
-    answer(match, step, "P02", NoConnection("refused"))
-    effects = answer(match, step, "P01", LATE)
+    effects = answer(match, "move", "P02", LATE, now=30.0)
 
-    assert only(effects, LockRequest).forfeits == [("P01", TIMEOUT), ("P02", UNREACHED)]
-    assert judged(effects).winner_player_id is None
-    assert judged(effects).status == "TECHNICAL_LOSS"
-    assert judged(effects).reason == f"P01 {TIMEOUT}, P02 {UNREACHED} - nobody wins"
+    assert only(effects, LockRequest).forfeits == [("P01", TIMEOUT), ("P02", TIMEOUT)]
+
+
+@rule("R-MATCH-15", "R-MATCH-22")
+def test_a_match_whose_players_were_not_reached_is_given_back_and_its_report_is_not_sent():
+    stage = Stage({"join": [SILENCE] * 4}, {"join": [GONE] * 4}).run()
+
+    assert stage.log[-1] == (26.0, "LOCK_REQUEST", "league_manager")
+    assert stage.is_closed
+    assert stage.result is None
 
 
 @rule("R-MATCH-07")
@@ -149,7 +133,10 @@ def test_who_fails_in_a_later_turn_loses_with_the_earlier_moves_on_record():
     match, _ = playing(THROWAWAY["nim"])
     move(match, "P01", 3, turn=0)
 
-    effects = move(match, "P02", 3, turn=1)  # only 2 are left
+    for attempt in (1, 2, 3):  # only 2 are left
+        effects = move(match, "P02", 3, turn=1, attempt=attempt)
+        if attempt < 3:
+            effects = answer(match, "error", "P02", None, turn=1, attempt=attempt)
 
     lock = only(effects, LockRequest)
     assert (lock.moves, lock.forfeits) == ([(0, "P01", 3)], [("P02", "made an illegal move")])
@@ -172,43 +159,9 @@ def test_a_move_is_at_most_1_kb_of_json(text, code):
 
     effects = choose(match, "P01", text)
 
-    assert only(effects, GameError).error_message.startswith(code)
-
-
-@rule("R-MATCH-08")
-def test_the_player_is_told_everything_about_its_failure():
-    match, _ = playing()
-
-    (call,) = answer(match, "move", "P01", LATE, now=30.0)
-
-    assert (call.key, call.to.agent_id, call.until) == (("R1M1", "error", 0, 0), "P01", 34.0)
-    assert call.message == GameError(
-        protocol="league.v2",
-        sender="referee:REF01",
-        timestamp="1970-01-01T00:00:30Z",
-        conversation_id="conv-r1m1-001",
-        auth_token="mtok_ann",
-        league_id=LEAGUE_ID,
-        round_id=1,
-        match_id="R1M1",
-        player_id="P01",
-        epoch=1,
-        referee_endpoint="http://127.0.0.1:8001/mcp",
-        error_code="E001",
-        error_name="TIMEOUT_ERROR",
-        error_description="TIMEOUT_ERROR",
-        error_message="the time ran out",
-        affected_player="P01",
-        action_required="CHOOSE_PARITY_RESPONSE",
-        game_state="COLLECTING_CHOICES",
-        retryable=False,
-        retry_count=0,
-        max_retries=0,
-        time_remaining=None,
-        retry_info=RetryInfo(0, 0, None, None),
-        context={},
-        consequence="Technical loss",
-    )
+    error = only(effects, GameError)
+    assert error.error_message.startswith(code)
+    assert len(error.context["invalid_choice"]) <= 100
 
 
 @rule("R-MATCH-08")
@@ -221,23 +174,31 @@ def test_the_player_is_told_everything_about_its_failure():
     ],
 )
 def test_the_player_is_told_what_was_wanted_and_when(step, game, action, state):
-    arguments = [THROWAWAY[game]] if game else []
-    match, _ = playing(*arguments)
-    if step == "join":
-        match = match_of(*arguments)
-        match.start(0.0)
+    arguments = {"game": THROWAWAY[game]} if game else {}
+    match = joining(**arguments) if step == "join" else playing(**arguments)[0]
 
-    error = only(answer(match, step, "P02", LATE), GameError)
+    (call,) = calls(answer(match, step, "P02", GONE, now=3.0))
 
-    assert (error.action_required, error.game_state) == (action, state)
+    assert (call.message.action_required, call.message.game_state) == (action, state)
+    assert (call.to.agent_id, call.until) == ("P02", 7.0)
+
+
+@rule("R-MATCH-08", "R-MATCH-20")
+@pytest.mark.parametrize(("game", "legal"), [("race", [1, 2]), ("dice", None)])
+def test_in_other_games_an_illegal_move_is_answered_with_the_legal_ones(game, legal):
+    match, _ = playing(THROWAWAY[game])
+
+    error = only(move(match, "P01", 9, turn=0), GameError)
+
+    assert error.context == {"invalid_move": 9, "legal_moves": legal}
 
 
 @rule("R-MATCH-08")
 def test_the_context_of_an_error_is_told_so_far_as_it_is_plain():
-    match, _ = playing()
+    match = joining()
     failure = WrongType("x" * 600, field="accept", size=3, share=0.5, data={"a": 1}, known=["b"])
 
-    error = only(answer(match, "move", "P01", failure), GameError)
+    error = only(answer(match, "join", "P01", failure), GameError)
 
     assert error.context == {"field": "accept", "size": 3, "share": 0.5}
     assert error.error_message == "x" * 500
@@ -248,7 +209,7 @@ def test_the_context_of_an_error_is_told_so_far_as_it_is_plain():
     ("failures", "awaited"),
     [
         ({"P01": LATE}, ["P02"]),
-        ({"P02": NoConnection("refused")}, ["P01"]),
+        ({"P02": GONE}, ["P01"]),
         ({"P01": LATE, "P02": LATE}, []),
         ({"P01": GameJoinAck(accept=False)}, ["P01", "P02"]),  # it answered, so it will again
         ({"P01": MissingField("no content")}, ["P01", "P02"]),
@@ -256,33 +217,94 @@ def test_the_context_of_an_error_is_told_so_far_as_it_is_plain():
     ],
 )
 def test_game_over_goes_to_both_and_is_awaited_from_those_who_were_not_silent(failures, awaited):
-    match = match_of()
-    match.start(0.0)
+    match = joining()
     for who in ("P01", "P02"):
-        answer(match, "join", who, failures.get(who, JOINED))
+        answer(match, "join", who, failures.get(who, JOINED), now=4.9)
+    match.woken(5.0)
 
-    told = said(answer(match, "lock", "manager", decided()))
+    told = said(answer(match, "lock", "manager", decided(), now=6.0))
 
     assert told[:2] == [("GAME_OVER", "P01"), ("GAME_OVER", "P02")]
     following = told[2:]
     for who in reversed(awaited):
         assert following == []
-        following = said(answer(match, "over", who, None))
+        assert who in match.waiting_for()
+        following = said(answer(match, "over", who, None, now=6.0))
     assert following == [("MATCH_RESULT_REPORT", "league_manager")]
 
 
 @rule("R-MATCH-10")
-@pytest.mark.parametrize("said_to_it", [None, LATE, NoConnection("gone"), WrongType("what?")])
+@pytest.mark.parametrize("said_to_it", [None, LATE, GONE, WrongType("what?")])
 def test_whatever_becomes_of_game_over_the_report_follows(said_to_it):
-    match, _ = playing()
-    choose(match, "P01", "even")
-    choose(match, "P02", "odd")
+    match = locking()
     answer(match, "lock", "manager", decided())
 
     assert answer(match, "over", "P01", said_to_it) == []
     effects = answer(match, "over", "P02", said_to_it)
 
     assert said(effects) == [("MATCH_RESULT_REPORT", "league_manager")]
+
+
+@rule("R-MATCH-10")
+def test_the_plainest_game_over_has_the_documents_fields_alone_and_no_null():
+    match = joining()
+    answer(match, "join", "P01", GameJoinAck(accept=False))
+    lock = only(join(match, "P02"), LockRequest)
+    ruling = Office(2).start().lock(lock.moves, lock.forfeits).answer
+    answer(match, "lock", "manager", ruling)
+
+    (call,) = calls(answer(match, "over", "P01", PeerRefused("null?", data={}), now=1.0))
+
+    assert isinstance(call.message, GameOver)
+    assert (call.key, call.until) == (("R1M1", "over", 0, 0, 2), 5.0)
+    assert json.loads(codec.write_request(call.message, 7))["params"] == {
+        "protocol": "league.v2",
+        "message_type": "GAME_OVER",
+        "sender": "referee:REF01",
+        "timestamp": "1970-01-01T00:00:01Z",
+        "conversation_id": "conv-r1m1-001",
+        "auth_token": "mtok_ann",
+        "match_id": "R1M1",
+        "game_type": "even_odd",
+        "game_result": {
+            "status": "TECHNICAL_LOSS",
+            "winner_player_id": "P02",
+            "choices": {},
+            "reason": "P01 declined the invitation - P02 wins by default",
+        },
+    }
+
+
+@rule("R-MATCH-10")
+def test_the_plainest_game_over_is_sent_once_and_also_to_one_nobody_waits_for():
+    match = joining()
+    answer(match, "join", "P01", LATE, now=5.0)
+    join(match, "P02", now=5.0)
+    answer(match, "lock", "manager", decided(), now=6.0)
+    answer(match, "over", "P02", None, now=6.0)
+    assert match.phase is Phase.REPORTING
+
+    refused = PeerRefused("what?", data={})
+    assert said(answer(match, "over", "P01", refused, now=7.0)) == [("GAME_OVER", "P01")]
+    assert answer(match, "over", "P01", refused, now=8.0, attempt=2) == []
+
+
+def test_a_silent_player_is_still_told_when_the_match_is_closed_before_it_answers():
+    stage = Stage({"join": [SILENCE], "over": [SILENCE]}, {}, rules=RULES).run(until=5.0)
+
+    assert stage.is_closed
+    assert stage.heard("P01")[-1] == (5, "GAME_OVER")
+    assert Drop(("R1M1", "over", 0, 0, 1)) not in stage.effects
+
+
+def test_the_last_game_error_still_goes_out_when_the_phase_ends():
+    match = joining()
+    join(match, "P01")
+
+    effects = answer(match, "join", "P02", LATE, now=5.0)
+
+    assert said(effects)[0] == ("GAME_ERROR", "P02")
+    assert [effect for effect in effects if isinstance(effect, Drop)] == []
 
 
 @rule("R-MATCH-07")
@@ -293,4 +315,3 @@ def test_a_move_that_the_game_trips_over_is_its_players_fault():
 
     assert only(effects, GameError).error_code == "E004"
     assert "stumbled over the move (AttributeError)" in only(effects, GameError).error_message
-    assert only(effects, LockRequest).forfeits == [("P01", "made an illegal move")]

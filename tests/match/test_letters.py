@@ -8,6 +8,7 @@ from agentleague.games import even_odd
 from agentleague.protocol.messages import (
     ChooseParityCall,
     Draw,
+    Exchange,
     GameInvitation,
     GameMoveCall,
     GameOver,
@@ -26,6 +27,7 @@ from match.arena import (
     REFEREE_TOKEN,
     Hall,
     answer,
+    calls,
     choose,
     decided,
     locking,
@@ -56,7 +58,7 @@ RESULT = GameResult("WIN", "P01", 8, "even", {"P01": "even", "P02": "odd"}, "P01
 
 @rule("R-MATCH-16")
 def test_the_invitation_has_all_its_fields():
-    ann, bob = (call.message for call in match_of().start(1.0))
+    ann, bob = (call.message for call in calls(match_of().start(1.0)))
 
     assert ann == GameInvitation(
         **TO_ANN,
@@ -71,23 +73,23 @@ def test_the_invitation_has_all_its_fields():
 
 @rule("R-MATCH-16")
 def test_the_call_for_a_parity_has_the_record_so_far_and_the_deadline():
-    _, calls = playing()
+    _, asked = playing()
 
-    assert calls[0].message == ChooseParityCall(
+    assert asked[0].message == ChooseParityCall(
         **TO_ANN,
         timestamp="1970-01-01T00:00:00Z",
         game_type="even_odd",
         context=MoveContext("P02", 1, PlayerRecord(2, 1, 0, 6)),
         deadline="1970-01-01T00:00:30Z",
     )
-    assert calls[1].message.context == MoveContext("P01", 1, PlayerRecord())
+    assert asked[1].message.context == MoveContext("P01", 1, PlayerRecord())
 
 
 @rule("R-MATCH-04", "R-MATCH-16")
 def test_the_call_for_any_other_move_has_the_same_and_the_position():
-    _, calls = playing(THROWAWAY["race"])
+    _, asked = playing(THROWAWAY["race"])
 
-    assert calls[0].message == GameMoveCall(
+    assert asked[0].message == GameMoveCall(
         **TO_ANN,
         timestamp="1970-01-01T00:00:00Z",
         game_type="race",
@@ -123,9 +125,9 @@ def test_game_over_has_result_draw_and_receipt_as_the_league_holds_them():
     draw, receipt = Draw("commitment", "seed", [(0, "P01", "even")]), Receipt(7, "hash")
     match = locking()
 
-    calls = answer(match, "lock", "manager", replace(decided(), draw=draw, receipt=receipt))
+    told = answer(match, "lock", "manager", replace(decided(), draw=draw, receipt=receipt))
 
-    assert calls[0].message == GameOver(
+    assert told[0].message == GameOver(
         RESULT,
         **TO_ANN,
         timestamp="1970-01-01T00:00:00Z",
@@ -134,7 +136,7 @@ def test_game_over_has_result_draw_and_receipt_as_the_league_holds_them():
         draw=draw,
         receipt=receipt,
     )
-    assert calls[1].message.auth_token == "mtok_bob"
+    assert told[1].message.auth_token == "mtok_bob"
 
 
 @rule("R-MATCH-06", "R-MATCH-16")
@@ -153,6 +155,13 @@ def test_the_report_has_winner_score_and_details():
         1,
         "even_odd",
         1,
+        [
+            Exchange(0, "P01", "GAME_INVITATION", 1, "ok", None, 0),
+            Exchange(0, "P02", "GAME_INVITATION", 1, "ok", None, 0),
+            Exchange(0, "P01", "CHOOSE_PARITY_CALL", 1, "ok", "even", 0),
+            Exchange(0, "P02", "CHOOSE_PARITY_CALL", 1, "ok", "odd", 0),
+        ],
+        silences={"P01": (0, True), "P02": (0, True)},
         **TO_MANAGER,
         conversation_id="conv-r1m1-report",
         timestamp="1970-01-01T00:00:04Z",
@@ -172,6 +181,5 @@ def test_players_are_shown_match_tokens_and_the_manager_alone_the_referees(game)
     assert [c.message.auth_token for c in hall.calls] == [shown[c.to.agent_id] for c in hall.calls]
     to_players = [call.message for call in hall.calls if call.to.agent_id != "league_manager"]
     assert REFEREE_TOKEN not in repr(to_players)
-    assert {call.key[1] for call in hall.calls} == {*("join", "move", "error", "lock", "over")} | {
-        "report"
-    }
+    steps = {call.key[1] for call in hall.calls}
+    assert steps == {"join", "move", "error", "lock", "over", "report"}

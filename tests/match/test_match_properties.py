@@ -4,10 +4,18 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from agentleague.errors import MissingField, NoAnswer, NoConnection, PeerRefused
+from agentleague.errors import (
+    MissingField,
+    NoAnswer,
+    NoConnection,
+    PeerRefused,
+    RateLimited,
+    WrongType,
+)
 from agentleague.games import even_odd
-from agentleague.match.machine import Phase
+from agentleague.match.phases import Phase
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameJoinAck,
@@ -18,8 +26,10 @@ from agentleague.protocol.messages import (
     MatchResultReport,
 )
 from agentleague.roles.effects import Call
+from agentleague.roles.stimuli import Caller
 from games.throwaway import THROWAWAY
-from match.arena import decided, match_of
+from match.arena import PATIENT, answer, decided, match_of, only, playing
+from match.stage import Stage
 from rules import rule
 
 GAMES = [even_odd, *THROWAWAY.values()]
@@ -39,6 +49,8 @@ errors = st.sampled_from(
         NoAnswer("late"),
         NoConnection("away"),
         MissingField("no content"),
+        RateLimited("later", retry_after=9.0),
+        WrongType("accept: a bool"),
         PeerRefused("try again", data={"retryable": True}),
         PeerRefused("never", data={}),
     ]
@@ -46,6 +58,7 @@ errors = st.sampled_from(
 stray = st.tuples(
     st.sampled_from(["join", "move", "lock", "over", "report", "error", "nonsense"]),
     st.sampled_from([-1, 0, 1]),
+    st.integers(0, 3),
     st.integers(0, 3),
 )
 which = st.integers(0, 30)
@@ -139,19 +152,65 @@ def test_the_same_inputs_give_the_same_effects(game, script):
     assert (once.effects, once.phases) == (twice.effects, twice.phases)
 
 
+lines = st.tuples(
+    st.sampled_from([0.0, 0.0, 0.4, 3.0, 29.0, 31.0, 40.0]), st.one_of(answers, errors)
+)
+play_scripts = st.fixed_dictionaries(
+    {}, optional={step: st.lists(lines, max_size=6) for step in ("join", "move", "error", "over")}
+)
+pushers = st.sampled_from(
+    [
+        *(Caller("127.0.0.1", token) for token in ("mtok_from_ann", "mtok_from_bob")),
+        *(Caller("127.0.0.1"), Caller("10.0.0.1"), Caller("127.0.0.1", "tok_wrong")),
+    ]
+)
+pushed = st.one_of(
+    st.builds(GameJoinAck, ids, st.sampled_from(["", "P01", "P02"])),
+    st.builds(ChooseParityResponse, moves, ids, st.sampled_from(["", "P01", "P02"])),
+)
+push_scripts = st.lists(st.tuples(st.floats(0, 70), pushed, pushers), max_size=5)
+
+
 @rule("R-MATCH-18")
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from(GAMES), scripts)
-def test_whatever_came_before_a_match_ends_when_all_deadlines_pass_and_the_manager_answers(
-    game, script
+@settings(max_examples=300, deadline=None)
+@given(play_scripts, play_scripts, push_scripts, st.integers(0, 3))
+def test_whatever_players_do_the_match_ends_by_the_rules_time_with_one_result(
+    ann, bob, pushes, retries
 ):
-    story = Story(game, script)
+    rules = replace(PATIENT, retries=retries, join_retries=retries)
+    stage = Stage(ann, bob, pushes=pushes, rules=rules).run()
 
-    for _ in range(4):
-        for call in list(story.calls):
-            final = {"lock": decided(), "report": MatchResultAck()}.get(call.key[1])
-            error = None if final else NoAnswer("late")
-            story.keep(story.match.answered(call.key, final, error, 99.0))
-        story.keep(story.match.woken(100.0))
+    assert stage.is_closed
+    joining, moving = (seconds * (retries + 1) + 2.0 * retries for seconds in (5.0, 30.0))
+    assert stage.now <= joining + moving + 2 * rules.game_over_seconds or pushes
+    for who in ("P01", "P02"):
+        heard = [name for _, name in stage.heard(who)]
+        for asked in ("GAME_INVITATION", "CHOOSE_PARITY_CALL"):
+            assert heard.count(asked) <= retries + 1 + 2
+        assert heard.count("GAME_OVER") <= 2
+        assert stage.result is None or "GAME_OVER" in heard
+    assert len({repr((lock.index, lock.moves, lock.forfeits)) for lock in locks(stage)}) <= 1
+    assert not [each for each in stage.open_calls if each[1] in ("join", "move")]
 
-    assert story.match.phase is Phase.CLOSED
+
+def locks(stage):
+    return stage.told(LockRequest)
+
+
+outcomes = st.one_of(
+    st.builds(ChooseParityResponse, st.sampled_from(["even", "odd"]), match_id=st.just("R1M1")),
+    st.sampled_from([NoAnswer("late"), NoConnection("away"), RateLimited("later")]),
+)
+
+
+@rule("R-MATCH-05", "R-MATCH-18")
+@settings(max_examples=100, deadline=None)
+@given(outcomes, outcomes)
+def test_the_order_in_which_answers_arrive_changes_nothing(anns, bobs):
+    def lock_after(*order):
+        match, _ = playing()
+        effects = [answer(match, "move", who, said) for who, said in order]
+        return only(effects[-1], LockRequest)
+
+    one, other = ("P01", anns), ("P02", bobs)
+    assert lock_after(one, other) == lock_after(other, one)

@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
 
-from agentleague.errors import LeagueError
+from agentleague.errors import IllegalMove
 from agentleague.games.game import Game
+from agentleague.match.asking import Complain
+from agentleague.match.transcript import Transcript, shortened
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameError,
@@ -30,6 +33,11 @@ from agentleague.protocol.timestamps import Calendar
 PARITY_GAME = "even_odd"  # the one game whose moves have messages of their own
 ROLES = ("PLAYER_A", "PLAYER_B")
 ACTIONS = {"join": "GAME_JOIN_ACK", "move": "GAME_MOVE_RESPONSE"}
+# What is not in document 001's GAME_OVER.
+EXTRAS = (
+    *("league_id", "round_id", "player_id", "epoch", "referee_endpoint"),
+    *("reason", "draw", "receipt"),
+)
 
 
 class Desk(Struct, frozen=True):
@@ -69,6 +77,10 @@ class Letters:
             "epoch": assignment.epoch,
             "referee_endpoint": desk.endpoint,
         }
+
+    def reseat(self, seats: Sequence[Seated]) -> None:
+        """The players are the same; where they are and what they are shown may have changed."""
+        self._assignment = replace(self._assignment, seats=seats)
 
     def invitation(self, seat: int, now: float) -> Message:
         """Sit down, please."""
@@ -118,24 +130,46 @@ class Letters:
             receipt=locked.receipt,
         )
 
-    def error(self, seat: int, step: str, error: LeagueError, *, state: str, now: float) -> Message:
-        """What went wrong, and that it is final."""
-        player_id = self._assignment.seats[seat].player_id
+    def game_over_plain(self, seat: int, locked: LockResponse, now: float) -> Message:
+        """The same, in the fields of the documents alone and without a null."""
+        assert locked.result
+        result = locked.result.game_result
+        choices = {who: made for who, made in result.choices.items() if made is not None}
+        fields = {**asdict(result), "choices": choices, "no_contest": None}
+        nulls = [name for name, value in fields.items() if value is None]
+        plain = replace(result, choices=choices, **dict.fromkeys(nulls, UNSET))
+        letter = self.game_over(seat, locked, now)
+        return replace(letter, game_result=plain, **dict.fromkeys(EXTRAS, UNSET))
+
+    def error(
+        self, seat: int, step: str, told: Complain, *, turn: tuple[Game, Any, str], now: float
+    ) -> Message:
+        """What went wrong, and what can be done about it; `turn`: game, state, state's name."""
+        game, state, state_name = turn
+        is_parity = game.name == PARITY_GAME
         action = ACTIONS[step]
-        if step == "move" and self._assignment.match.game_type == PARITY_GAME:
-            action = "CHOOSE_PARITY_RESPONSE"
+        context = _plain(told.error.context)
+        if step == "move":
+            action = "CHOOSE_PARITY_RESPONSE" if is_parity else action
+            context |= _legal(told, game, state, seat)
+        at = None if told.next_retry_at is None else self._desk.calendar.write(told.next_retry_at)
+        counts = (told.retry_count, told.max_retries)
         return GameError(
             **self._to(seat, now),
-            error_code=error.code,
-            error_name=error.name,
-            error_description=error.name,
-            error_message=str(error)[:500],
-            affected_player=player_id,
+            error_code=told.error.code,
+            error_name=told.error.name,
+            error_description=told.error.name,
+            error_message=str(told.error)[:500],
+            affected_player=self._assignment.seats[seat].player_id,
             action_required=action,
-            game_state=state,
-            retry_info=RetryInfo(),
-            context=_plain(error.context),
-            consequence="Technical loss",
+            game_state=state_name,
+            retryable=told.is_retryable,
+            retry_count=told.retry_count,
+            max_retries=told.max_retries,
+            time_remaining=told.time_remaining,
+            retry_info=RetryInfo(*counts, at, told.time_remaining),
+            context=context,
+            consequence=_consequence(told),
         )
 
     def lock(
@@ -158,10 +192,13 @@ class Letters:
             auth_token=self._desk.token,
         )
 
-    def report(self, locked: LockResponse, now: float) -> Message:
-        """The match is over and its players know."""
+    def report(
+        self, locked: LockResponse, notes: Transcript, *, began: float, now: float
+    ) -> Message:
+        """The match is over and its players know; and how it went."""
         assert locked.result
         result, match = locked.result.game_result, self._assignment.match
+        rows, left_out = notes.rows(began)
         details = ResultDetails(result.drawn_number, result.choices, result.status)
         return MatchResultReport(
             match.match_id,
@@ -170,6 +207,9 @@ class Letters:
             self._assignment.round_id,
             match.game_type,
             self._assignment.epoch,
+            rows,
+            left_out or UNSET,
+            notes.silences(),
             sender=self._sender,
             timestamp=self._desk.calendar.write(now),
             conversation_id=f"conv-{match.match_id.lower()}-report",
@@ -188,3 +228,22 @@ class Letters:
 
 def _plain(context: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in context.items() if isinstance(value, str | int | float)}
+
+
+def _legal(told: Complain, game: Game, state: Any, seat: int) -> dict[str, Any]:
+    """What came and what is legal, in document 004's words where it has any."""
+    if not isinstance(told.error, IllegalMove):
+        return {}
+    legal = game.legal_moves(state, game.seats[seat])
+    listed = None if legal is None else list(legal)
+    if game.name == PARITY_GAME:
+        return {"invalid_choice": shortened(told.came), "valid_choices": listed}
+    return {"invalid_move": shortened(told.came), "legal_moves": listed}
+
+
+def _consequence(told: Complain) -> str:
+    if told.next_retry_at is not None:
+        return "Technical loss if max retries exceeded"
+    if told.time_remaining is not None:
+        return "Technical loss if valid choice not received before timeout"
+    return "Technical loss"

@@ -1,5 +1,6 @@
 """One match as a pure state machine: answers and time in, effects out.
 
+    RECOVERING  a match that another referee began: what the league holds of it is fetched
     JOINING     both players are invited at once; each answers or fails
     PLAYING     all who are to move are asked at once; each answers or fails
     LOCKING     the moves go to the manager, which answers with a number or with the result
@@ -7,291 +8,387 @@
     REPORTING   the report goes to the manager until it is acknowledged
     CLOSED      nothing more to do
 
-A phase ends when each player has answered or failed; who failed loses. An answer to something
-nobody waits for any more changes nothing.
+A phase ends when each player has answered or failed (asking.py says how); who failed loses. An
+answer to something nobody waits for any more changes nothing. One timer, the clock, rings when
+something is due; it may ring too early, and is not stopped before the match is closed.
 """
 
-from collections.abc import Callable
-from enum import StrEnum
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
 from msgspec import UNSET
 
-from agentleague.errors import (
-    IllegalMove,
-    LeagueError,
-    MatchMismatch,
-    MissingField,
-    NoAnswer,
-    PeerRefused,
-    PeerUnavailable,
-)
+from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
 from agentleague.games.game import Game
-from agentleague.match.letters import Assignment, Desk, Letters
+from agentleague.match.asking import Act, Ask, Complain, Failure, Given, Question, Terms
+from agentleague.match.course import Course
+from agentleague.match.letters import PARITY_GAME, Assignment, Desk, Letters
+from agentleague.match.phases import STATE, STEP, Phase
+from agentleague.match.pushes import Pusher, who_pushed
+from agentleague.match.transcript import Transcript
+from agentleague.match.verdicts import forfeits, is_refused, judged, standing
 from agentleague.protocol.messages import (
-    ChooseParityResponse,
     GameJoinAck,
-    GameMoveResponse,
     LockResponse,
     MatchResultAck,
     Message,
+    Seated,
 )
-from agentleague.roles.effects import Address, Call, Effect, WakeAt
+from agentleague.roles.effects import Address, Call, Drop, Effect, WakeAt
+from agentleague.roles.stimuli import Caller
 
-MOVE_BYTES_MAX = 1024
-AGAIN_SECONDS = 1.0  # between two tries to reach the manager
+AGAIN_SECONDS = (1.0, 2.0, 4.0, 5.0)  # between two tries to reach the manager; then the last again
+LATE_SECONDS = 0.25  # a timer that rings so much too late says that this machine slept
 MANAGER = -1  # in the place of a seat: it is the manager's answer that is awaited
 
-
-class Phase(StrEnum):
-    """Where a match stands."""
-
-    JOINING = "joining"
-    PLAYING = "playing"
-    LOCKING = "locking"
-    TELLING = "telling"
-    REPORTING = "reporting"
-    CLOSED = "closed"
-
-
-# The states of document 001 section 9.2.
-STATE = {
-    Phase.JOINING: "WAITING_FOR_PLAYERS",
-    Phase.PLAYING: "COLLECTING_CHOICES",
-    Phase.LOCKING: "DRAWING_NUMBER",
-    Phase.TELLING: "FINISHED",
-    Phase.REPORTING: "FINISHED",
-    Phase.CLOSED: "FINISHED",
-}
+Key = tuple[str, str, int, int, int]  # match, step, seat, turn or index of the lock, attempt
 
 
 class Match:
-    """A match; its calls carry keys (match id, step, seat, turn), by which answers come back."""
+    """A match; its calls carry keys (match id, step, seat, turn, attempt)."""
 
     def __init__(self, assignment: Assignment, game: Game, desk: Desk, manager: Address) -> None:
         self.match_id = assignment.match.match_id
+        self.epoch = assignment.epoch
         self.phase = Phase.JOINING
         self.closing: MatchResultAck | None = None  # what the manager said to the report
-        self._assignment, self._game, self._manager = assignment, game, manager
+        self._assignment, self._manager = assignment, manager
         self._rules = assignment.rules
         self._letters = Letters(assignment, desk)
         self._players = [Address(seat.player_id, seat.endpoint) for seat in assignment.seats]
-        self._state: Any = game.start(assignment.rules.game_options)
-        self._awaited: set[int] = set()
-        self._answers: dict[int, Any] = {}
-        self._failures: dict[int, str] = {}
-        self._silent: set[int] = set()
-        self._moves: list[tuple[int, str, Any]] = []
-        self._turn = 0
-        self._locks = 0
+        players = [seat.player_id for seat in assignment.seats]
+        self._course = Course(game, assignment.rules.game_options, players)
+        self._notes = Transcript(players)
+        self._began = self._phase_ends = 0.0
+        self._open: dict[Key, None] = {}  # calls whose answers matter, in order
+        self._questions: dict[int, Question] = {}
+        self._failures: dict[int, LeagueError | None] = {}
         self._locked: LockResponse | None = None
+        self._tries = 0  # to get one answer out of the manager
+        self._again_at: float | None = None  # when the manager is tried again
+        self._rings_at: float | None = None
+        self._is_ours = True  # until the manager gives it to another referee
+
+    @property
+    def turn(self) -> int:
+        """How many turns were played."""
+        return self._course.turn
+
+    def waiting_for(self) -> list[str]:
+        """The agents that are to answer."""
+        if self.phase in STEP:
+            seats = [seat for seat, question in self._questions.items() if not question.result]
+            return [self._players[seat].agent_id for seat in seats]
+        if self.phase is Phase.TELLING:
+            return [self._players[seat].agent_id for seat in self._untold()]
+        return [] if self.phase is Phase.CLOSED else [self._manager.agent_id]
 
     def start(self, now: float) -> list[Effect]:
-        """Invite both players at once."""
-        until = now + self._rules.join_seconds
-        self._awaited = {0, 1}
-        return [
-            self._call("join", seat, self._letters.invitation(seat, now), until) for seat in (0, 1)
-        ]
+        """Invite both players at once; or first learn how far the match is."""
+        self._began = now
+        match = self._assignment.match
+        if match.decided is True or (match.locks is not UNSET and match.locks > 0):
+            self.phase = Phase.RECOVERING
+            return self._set_clock(self._ask_manager("lock", now))
+        return self._set_clock(self._invite(now))
+
+    def reseat(self, seats: Sequence[Seated]) -> None:
+        """A player is somewhere else: the next attempt goes there."""
+        self._assignment = msgspec.structs.replace(self._assignment, seats=seats)
+        self._letters.reseat(seats)
+        self._players = [Address(seat.player_id, seat.endpoint) for seat in seats]
 
     def answered(
-        self,
-        key: tuple[str, str, int, int],
-        message: Message | None,
-        error: LeagueError | None,
-        now: float,
+        self, key: Key, message: Message | None, error: LeagueError | None, now: float
     ) -> list[Effect]:
         """A call came back; one that nobody waits for (late, repeated) changes nothing."""
-        _, step, seat, turn = key
-        handler = self._HANDLERS.get((self.phase, step))
-        if handler is None or turn != self._turn or seat not in self._awaited:
+        if key not in self._open:
             return []
-        self._awaited.discard(seat)
-        return handler(self, seat, message, error, now)
+        self._notice_sleep(now)
+        del self._open[key]
+        return self._set_clock(self._HANDLERS[key[1]](self, key, message, error, now))
 
     def woken(self, now: float) -> list[Effect]:
-        """Try the manager again."""
-        if self._awaited:
+        """The clock rang: do what is due."""
+        if self.phase is Phase.CLOSED:
             return []
-        if self.phase is Phase.LOCKING:
-            return self._lock(now)
-        return self._report(now) if self.phase is Phase.REPORTING else []
+        if self._notice_sleep(now):
+            return self._set_clock([])  # What has arrived comes before what is due.
+        self._rings_at = None
+        effects: list[Effect] = []
+        if self._again_at is not None and now >= self._again_at:
+            effects += self._ask_manager("report" if self.phase is Phase.REPORTING else "lock", now)
+        if self.phase in STEP:
+            for seat, question in self._questions.items():
+                effects += self._carry_out(seat, question.woken(now), now)
+            effects += self._when_all_answered(now)
+        return self._set_clock(effects)
 
-    def _on_join(
-        self, seat: int, message: Message | None, error: LeagueError | None, now: float
-    ) -> list[Effect]:
-        try:
-            answer = self._readable(message, error)
-        except LeagueError as failure:
-            return self._fail(seat, "join", failure, now) + self._when_all_joined(now)
-        if not (isinstance(answer, GameJoinAck) and answer.accept):
-            self._failures[seat] = "declined the invitation"
-        return self._when_all_joined(now)
+    def admit(self, message: Message, caller: Caller) -> Pusher:
+        """Whose answer was pushed.
 
-    def _when_all_joined(self, now: float) -> list[Effect]:
-        if self._awaited:
-            return []
-        return self._lock(now) if self._failures else self._ask_for_moves(now)
+        Raises:
+            NotAuthorised: nobody can tell, or the token is wrong.
+            UnexpectedMessage: nobody waits for it any more.
+        """
+        pusher = who_pushed(
+            self._assignment.seats,
+            message,
+            caller,
+            is_unsigned_allowed=self._rules.unsigned_pushes,
+        )
+        question = self._questions.get(pusher.seat) if self.phase in STEP else None
+        is_join = isinstance(message, GameJoinAck)
+        if question is None or is_join != (self.phase is Phase.JOINING):
+            raise UnexpectedMessage(f"{self.match_id} does not wait for this ({STATE[self.phase]})")
+        if question.is_closed_to(message):
+            raise UnexpectedMessage(f"{self.match_id} holds another answer of yours already")
+        return pusher
+
+    def pushed(self, pusher: Pusher, message: Message, now: float) -> list[Effect]:
+        """An answer came by itself; `admit` said whose it is."""
+        self._notice_sleep(now)
+        question = self._questions[pusher.seat]
+        acts = question.pushed(message, is_signed=pusher.is_signed, now=now)
+        effects = self._carry_out(pusher.seat, acts, now)
+        return self._set_clock(effects + self._when_all_answered(now))
+
+    def abandon(self) -> list[Effect]:
+        """Wait for nothing any more; what players are being told of the end still goes out."""
+        self.phase = Phase.CLOSED
+        return self._set_clock(self._drop_calls())
+
+    def _invite(self, now: float) -> list[Effect]:
+        self.phase = Phase.JOINING
+        rules = self._rules
+        terms = self._terms("GAME_INVITATION", rules.join_seconds, rules.join_retries)
+        return self._ask_players([0, 1], terms, now)
 
     def _ask_for_moves(self, now: float) -> list[Effect]:
         self.phase = Phase.PLAYING
-        until = now + self._rules.move_seconds
-        turn = (self._game, self._state, self._turn)
-        seats = [self._game.seats.index(name) for name in self._game.to_move(self._state)]
-        self._awaited, self._answers = set(seats), {}
+        is_parity = self._course.game.name == PARITY_GAME
+        message = "CHOOSE_PARITY_CALL" if is_parity else "GAME_MOVE_CALL"
+        terms = self._terms(message, self._rules.move_seconds, self._rules.retries)
+        return self._ask_players(self._course.to_move(), terms, now)
+
+    def _terms(self, message: str, seconds: float, retries: int) -> Terms:
+        rules = self._rules
+        again = min(1.0, rules.move_seconds / 5)
+        joins = self.epoch > 1 and self.phase is Phase.JOINING
+        return Terms(
+            message, seconds, retries, rules.retry_delay_seconds, rules.retry_backoff, again, joins
+        )
+
+    def _ask_players(self, seats: Sequence[int], terms: Terms, now: float) -> list[Effect]:
+        self._phase_ends = now + terms.longest()
+        self._questions = {}
+        effects: list[Effect] = []
+        for seat in seats:
+            is_patient = not self._assignment.seats[seat].suspended or self._notes.is_heard(seat)
+            own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
+            check = partial(self._course.check, seat) if self.phase is Phase.PLAYING else None
+            question = Question(own, seat, partial(judged, self.match_id, check), self._notes)
+            self._questions[seat] = question
+            effects += self._carry_out(seat, question.ask(now), now)
+        return effects
+
+    def _carry_out(self, seat: int, acts: Sequence[Act], now: float) -> list[Effect]:
         return [
-            self._call(
-                "move", seat, self._letters.move_call(seat, turn, now=now, until=until), until
-            )
-            for seat in seats
+            self._call_player(seat, act.attempt, now)
+            if isinstance(act, Ask)
+            else self._complain(seat, act, now)
+            for act in acts
         ]
 
-    def _on_move(
-        self, seat: int, message: Message | None, error: LeagueError | None, now: float
+    def _call_player(self, seat: int, attempt: int, now: float) -> Call:
+        deadline = self._questions[seat].deadline
+        if self.phase is Phase.JOINING:
+            message = self._letters.invitation(seat, now)
+        else:
+            turn = (self._course.game, self._course.state, self._course.turn)
+            message = self._letters.move_call(seat, turn, now=now, until=deadline)
+        until = max(deadline, self._phase_ends)
+        return self._call(STEP[self.phase], seat, attempt, message, until)
+
+    def _complain(self, seat: int, act: Complain, now: float) -> Call:
+        turn = (self._course.game, self._course.state, STATE[self.phase])
+        letter = self._letters.error(seat, STEP[self.phase], act, turn=turn, now=now)
+        key = (self.match_id, "error", seat, self._course.turn, act.number)
+        if act.is_retryable:  # Otherwise nothing that is said to it matters any more.
+            self._open[key] = None
+        return Call(key, self._players[seat], letter, now + self._rules.game_over_seconds)
+
+    def _on_answer(
+        self, key: Key, message: Message | None, error: LeagueError | None, now: float
     ) -> list[Effect]:
-        try:
-            move = _move(self._readable(message, error))
-            self._check(seat, move)
-        except LeagueError as failure:
-            return self._fail(seat, "move", failure, now) + self._when_all_moved(now)
-        self._answers[seat] = move
-        return self._when_all_moved(now)
+        _, step, seat, _, attempt = key
+        question = self._questions[seat]
+        if step == "error":
+            acts = question.complaint_answered(message, error, now)
+        else:
+            acts = question.answered(attempt, message, error, now)
+        return self._carry_out(seat, acts, now) + self._when_all_answered(now)
 
-    def _check(self, seat: int, move: Any) -> None:
-        if len(msgspec.json.encode(move)) > MOVE_BYTES_MAX:
-            raise IllegalMove(f"a move is at most {MOVE_BYTES_MAX} bytes long")
-        try:
-            self._game.check(self._state, self._game.seats[seat], move)
-        except LeagueError:
-            raise
-        except Exception as error:  # The game is a plug-in, and the move is a stranger's.
-            name = type(error).__name__
-            raise IllegalMove(f"the game stumbled over the move ({name})") from None
+    def _when_all_answered(self, now: float) -> list[Effect]:
+        made: dict[int, Any] = {}
+        for seat, question in self._questions.items():
+            if question.result is None:
+                return []
+            if isinstance(question.result, Given):
+                made[seat] = question.result.value
+        for seat, question in self._questions.items():
+            if isinstance(question.result, Failure):
+                self._failures[seat] = question.result.error
+        drops = self._drop_calls()
+        return drops + (
+            self._joined(now) if self.phase is Phase.JOINING else self._moved(made, now)
+        )
 
-    def _when_all_moved(self, now: float) -> list[Effect]:
-        if self._awaited:
-            return []
-        for seat in sorted(self._answers):
-            self._moves.append((self._turn, self._players[seat].agent_id, self._answers[seat]))
-        if self._failures or self._game.chance(self._state):
-            return self._lock(now)
-        self._play(None)
-        return self._lock(now) if self._game.outcome(self._state) else self._ask_for_moves(now)
+    def _joined(self, now: float) -> list[Effect]:
+        return self._ask_manager("lock", now) if self._failures else self._ask_for_moves(now)
 
-    def _play(self, number: int | None) -> None:
-        moves = {self._game.seats[seat]: move for seat, move in self._answers.items()}
-        self._state = self._game.play(self._state, moves, number)
-        self._turn += 1
+    def _moved(self, made: dict[int, Any], now: float) -> list[Effect]:
+        if self._failures or self._course.wants_number:
+            self._course.note(made)
+            return self._ask_manager("lock", now)
+        self._course.play(made)
+        return self._ask_manager("lock", now) if self._course.is_over else self._ask_for_moves(now)
 
-    def _lock(self, now: float) -> list[Effect]:
-        self.phase = Phase.LOCKING
-        forfeits = [(self._players[s].agent_id, self._failures[s]) for s in sorted(self._failures)]
-        message = self._letters.lock(self._locks, self._moves, forfeits, now)
-        return [self._ask_manager("lock", message, now)]
+    def _ask_manager(self, step: str, now: float) -> list[Effect]:
+        self._tries, self._again_at = self._tries + 1, None
+        index = len(self._course.numbers)
+        if step == "report":
+            assert self._locked
+            self.phase = Phase.REPORTING
+            message = self._letters.report(self._locked, self._notes, began=self._began, now=now)
+        else:
+            if self.phase is not Phase.RECOVERING:
+                self.phase = Phase.LOCKING
+            message = self._letters.lock(*self._what_to_lock(), now)
+        key = (self.match_id, step, MANAGER, index, self._tries)
+        self._open[key] = None
+        return [Call(key, self._manager, message, now + self._rules.reply_seconds)]
+
+    def _what_to_lock(self) -> tuple[int, list[tuple[int, str, Any]], list[tuple[str, str]]]:
+        index = len(self._course.numbers)
+        if self.phase is not Phase.RECOVERING:
+            lost = forfeits(self._assignment.seats, self._failures, self._notes)
+            return index, self._course.moves, lost
+        match = self._assignment.match  # The first lock of an index stands, whatever we send.
+        return (match.locks or 0) if match.decided is True else index, [], []
 
     def _on_lock(
-        self, seat: int, message: Message | None, error: LeagueError | None, now: float
+        self, key: Key, message: Message | None, error: LeagueError | None, now: float
     ) -> list[Effect]:
         if not isinstance(message, LockResponse):
             return self._again(error, now)
         if message.result is not UNSET:
             self._locked = message
             return self._tell(now)
-        if message.value is None or self._failures or not self._game.chance(self._state):
+        if message.value is None or not self._course.adopt(message.moves, message.value):
             return self._again(error, now)  # Neither the result nor a number that was wanted.
-        before = self._state, self._turn
-        self._play(message.value)
-        if self._game.outcome(self._state):  # The manager owes the result, not a number.
-            self._state, self._turn = before
-            return self._again(error, now)
-        self._locks += 1
-        return self._ask_for_moves(now)
+        self._tries, self._failures = 0, {}
+        if self.phase is not Phase.RECOVERING:
+            return self._ask_for_moves(now)
+        match = self._assignment.match
+        if match.decided is True or len(self._course.numbers) != match.locks:
+            return self._ask_manager("lock", now)
+        return self._invite(now)
 
     def _tell(self, now: float) -> list[Effect]:
         assert self._locked
-        self.phase = Phase.TELLING
+        self.phase, self._tries = Phase.TELLING, 0
         until = now + self._rules.game_over_seconds
-        self._awaited = {0, 1} - self._silent
         calls: list[Effect] = [
-            self._call("over", seat, self._letters.game_over(seat, self._locked, now), until)
+            self._call("over", seat, 1, self._letters.game_over(seat, self._locked, now), until)
             for seat in (0, 1)
         ]
-        return calls if self._awaited else calls + self._report(now)
+        return calls + self._when_all_told(now)
 
     def _on_told(
-        self, seat: int, message: Message | None, error: LeagueError | None, now: float
+        self, key: Key, message: Message | None, error: LeagueError | None, now: float
     ) -> list[Effect]:
-        return [] if self._awaited else self._report(now)
-
-    def _report(self, now: float) -> list[Effect]:
         assert self._locked
-        self.phase = Phase.REPORTING
-        return [self._ask_manager("report", self._letters.report(self._locked, now), now)]
+        _, _, seat, _, attempt = key
+        effects: list[Effect] = []
+        if isinstance(error, PeerRefused) and attempt == 1:
+            letter = self._letters.game_over_plain(seat, self._locked, now)
+            effects.append(self._call("over", seat, 2, letter, now + self._rules.game_over_seconds))
+        return effects + (self._when_all_told(now) if self.phase is Phase.TELLING else [])
+
+    def _when_all_told(self, now: float) -> list[Effect]:
+        if self._untold():
+            return []
+        return self._ask_manager("report", now) if self._is_ours else self.abandon()
+
+    def _untold(self) -> list[int]:
+        """Who has not answered GAME_OVER; nobody waits for one that lost by silence."""
+        seats = [seat for _, step, seat, _, _ in self._open if step == "over"]
+        return [s for s in seats if s not in self._failures or not self._notes.unheard(s)]
 
     def _on_report(
-        self, seat: int, message: Message | None, error: LeagueError | None, now: float
+        self, key: Key, message: Message | None, error: LeagueError | None, now: float
     ) -> list[Effect]:
         if not isinstance(message, MatchResultAck):
             return self._again(error, now)
-        self.phase, self.closing = Phase.CLOSED, message
-        return []
+        self.closing = message
+        return self.abandon()
 
     def _again(self, error: LeagueError | None, now: float) -> list[Effect]:
         """The manager did not answer: wait for it. It refused: the match is not ours any more."""
-        refused = isinstance(error, PeerRefused) and not error.context["data"].get("retryable")
-        if refused:
-            self.phase = Phase.CLOSED
+        if not is_refused(error):
+            self._again_at = now + AGAIN_SECONDS[min(self._tries, len(AGAIN_SECONDS)) - 1]
             return []
-        return [WakeAt((self.match_id, "again"), now + AGAIN_SECONDS)]
+        is_told, self._is_ours = self._locked is not None, False
+        self._locked = self._locked or standing(self.match_id, error)
+        if self._locked and self._questions and not is_told:  # Who was invited waits for the end.
+            return self._tell(now)
+        return self.abandon()
 
-    def _fail(self, seat: int, step: str, error: LeagueError, now: float) -> list[Effect]:
-        self._failures[seat] = _cause(error)
-        if isinstance(error, PeerUnavailable):
-            self._silent.add(seat)
-        letter = self._letters.error(seat, step, error, state=STATE[self.phase], now=now)
-        return [self._call("error", seat, letter, now + self._rules.game_over_seconds)]
+    def _notice_sleep(self, now: float) -> bool:
+        """A timer that rings late says that the machine slept: no player's time ran meanwhile."""
+        if self._rings_at is None or now - self._rings_at <= LATE_SECONDS:
+            return False
+        slept, self._rings_at = now - self._rings_at, None
+        for question in self._questions.values():
+            question.extend(slept)
+        if self._again_at is not None:
+            self._again_at += slept
+        return True
 
-    def _readable(self, message: Message | None, error: LeagueError | None) -> Message:
-        """The answer itself. Raises what was wrong with it."""
-        if isinstance(error, PeerRefused):  # It is there and answers: that is not silence.
-            raise MissingField(str(error))
-        if message is None:
-            raise error or NoAnswer("there was no answer")
-        told = getattr(message, "match_id", "")
-        if told and told != self.match_id:
-            raise MatchMismatch(f"the answer is about match {told!r}, not {self.match_id!r}")
-        return message
+    def _set_clock(self, effects: list[Effect]) -> list[Effect]:
+        """Ring when the next thing is due, if the clock does not ring before; stop at the end."""
+        key = (self.match_id, "clock")
+        if self.phase is Phase.CLOSED:
+            if self._rings_at is not None:
+                self._rings_at = None
+                effects.append(Drop(key))
+            return effects
+        times = [] if self._again_at is None else [self._again_at]
+        if self.phase in STEP:
+            times += [q.due for q in self._questions.values() if not q.result]
+        if times and (self._rings_at is None or min(times) < self._rings_at):
+            self._rings_at = min(times)
+            effects.append(WakeAt(key, self._rings_at))
+        return effects
 
-    def _call(self, step: str, seat: int, message: Message, until: float) -> Call:
-        return Call((self.match_id, step, seat, self._turn), self._players[seat], message, until)
+    def _drop_calls(self) -> list[Effect]:
+        drops: list[Effect] = [Drop(key) for key in self._open if key[1] != "over"]
+        self._open = {}
+        return drops
 
-    def _ask_manager(self, step: str, message: Message, now: float) -> Call:
-        until = now + self._rules.reply_seconds
-        self._awaited = {MANAGER}
-        return Call((self.match_id, step, MANAGER, self._turn), self._manager, message, until)
+    def _call(self, step: str, seat: int, attempt: int, message: Message, until: float) -> Call:
+        key = (self.match_id, step, seat, self._course.turn, attempt)
+        self._open[key] = None
+        return Call(key, self._players[seat], message, until)
 
-    _HANDLERS: ClassVar[dict[tuple[Phase, str], Callable[..., list[Effect]]]] = {
-        (Phase.JOINING, "join"): _on_join,
-        (Phase.PLAYING, "move"): _on_move,
-        (Phase.LOCKING, "lock"): _on_lock,
-        (Phase.TELLING, "over"): _on_told,
-        (Phase.REPORTING, "report"): _on_report,
+    _HANDLERS: ClassVar[dict[str, Callable[..., list[Effect]]]] = {
+        "join": _on_answer,
+        "move": _on_answer,
+        "error": _on_answer,
+        "lock": _on_lock,
+        "over": _on_told,
+        "report": _on_report,
     }
-
-
-def _move(answer: Message) -> Any:
-    if isinstance(answer, ChooseParityResponse):
-        return answer.parity_choice
-    return answer.move if isinstance(answer, GameMoveResponse) else None
-
-
-def _cause(error: LeagueError) -> str:
-    """Why a player failed, as the predicate of a sentence."""
-    if isinstance(error, NoAnswer):
-        return "failed to respond within timeout"
-    if isinstance(error, IllegalMove):
-        return "made an illegal move"
-    if isinstance(error, PeerUnavailable):
-        return "could not be reached, or gave no usable HTTP answer"
-    return "gave no usable answer"

@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 
 from msgspec import UNSET
 
-from agentleague.errors import MatchMismatch, TokenInvalid, UnexpectedMessage
+from agentleague.errors import MatchMismatch, PeerRefused, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.match.letters import Assignment, Desk
-from agentleague.match.machine import STATE, Match, Phase
+from agentleague.match.machine import Match
+from agentleague.match.phases import STATE, Phase
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameJoinAck,
@@ -18,8 +19,11 @@ from agentleague.protocol.messages import (
     MatchStateRequest,
     MatchStateResponse,
     Message,
+    PushAck,
     RefereeMeta,
     RefereeRegisterRequest,
+    RefereeRegisterResponse,
+    RefereeStatus,
     RoundAnnouncement,
     RoundAnnouncementAck,
     RoundCompleted,
@@ -27,11 +31,15 @@ from agentleague.protocol.messages import (
     RoundMatch,
     Rules,
 )
-from agentleague.roles.effects import Effect, End
+from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Started, Woken
 from agentleague.services.agent import Agent, Handler
 from agentleague.services.enrolment import KEY
 from agentleague.services.settings import RefereeSettings
+
+STATUS = "status"
+UNKNOWN = ("E005", "E011", "E012")  # what a manager says to a referee it does not know
+BEATS_PER_LEASE = 3
 
 
 class Referee(Agent):
@@ -41,10 +49,11 @@ class Referee(Agent):
 
     def __init__(self, settings: RefereeSettings, load_game: Callable[[str], Game]) -> None:
         self.matches: dict[str, Match] = {}
-        self._closed: set[str] = set()  # of this round: an assignment that comes again is known
+        self._closed: dict[str, int] = {}  # epochs of this round's matches that came again
         super().__init__(settings)
         self._settings, self._load_game = settings, load_game
         self._desk: Desk | None = None
+        self._beat_seconds = 0.0  # between two signs of life; none are wanted: 0
         self._rules = Rules()
         self._round_id = 0
         self._over = False
@@ -70,28 +79,58 @@ class Referee(Agent):
     def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
         if stimulus.key == KEY:
             return self._registered(stimulus, now)
+        if stimulus.key == STATUS:
+            return self._status_answered(stimulus, now)
         key: Any = stimulus.key
         match = self.matches.get(key[0])
         if match is None:
             return []
-        effects = match.answered(key, stimulus.message, stimulus.error, now)
-        if match.phase is Phase.CLOSED:
-            effects += self._close(match, now)
-        return effects
+        return self._run(
+            match, lambda: match.answered(key, stimulus.message, stimulus.error, now), now
+        )
 
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
-        if self._enrolment.agent_id:
-            me = self._enrolment
-            self._desk = Desk(me.agent_id, self._settings.endpoint, me.token, self._calendar)
-        return effects
+        message = stimulus.message
+        if not isinstance(message, RefereeRegisterResponse) or message.status != "ACCEPTED":
+            return effects
+        me = self._enrolment
+        self._desk = Desk(me.agent_id, self._settings.endpoint, me.token, self._calendar)
+        self._beat_seconds = me.lease_seconds / BEATS_PER_LEASE
+        return [*effects, *self._beat_again(now)]
 
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
         if stimulus.key == KEY:
             return self.register(now)
+        if stimulus.key == STATUS:
+            return self._beat(now)
         key: Any = stimulus.key
         match = self.matches.get(key[0])
-        return match.woken(now) if match else []
+        return self._run(match, lambda: match.woken(now), now) if match else []
+
+    def _beat(self, now: float) -> list[Effect]:
+        """Tell the manager that we are here, and which matches we are at."""
+        status = RefereeStatus(
+            self._enrolment.session,
+            list(self.matches),
+            sender=f"referee:{self.agent_id}",
+            timestamp=self._calendar.write(now),
+            conversation_id="conv-referee-status",
+            auth_token=self._enrolment.token,
+        )
+        call = Call(STATUS, self._enrolment.manager, status, now + self._beat_seconds)
+        return [call, *self._beat_again(now)]
+
+    def _beat_again(self, now: float) -> list[Effect]:
+        return [WakeAt(STATUS, now + self._beat_seconds)] if self._beat_seconds > 0 else []
+
+    def _status_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """A manager that does not know us has begun anew: so do we, with the token we have."""
+        error = stimulus.error
+        if not isinstance(error, PeerRefused) or error.context.get("code") not in UNKNOWN:
+            return []
+        self.news.append("The manager does not know this referee any more; registering again.")
+        return [Drop(STATUS), *self.register(now)]
 
     def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
         if not self._enrolment.session or message.session != self._enrolment.session:
@@ -99,39 +138,81 @@ class Referee(Agent):
         for match in message.matches:
             self._load_game(match.game_type)  # One is missing: all are refused.
         if message.round_id != self._round_id:
-            self._round_id, self._closed = message.round_id, set()
+            self._round_id, self._closed = message.round_id, {}
         if message.rules is not UNSET:
             self._rules = message.rules
         ack = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, ack, now), *self._begin(message.matches, now)]
 
     def _begin(self, matches: Sequence[RoundMatch], now: float) -> list[Effect]:
-        assert self._desk
         effects: list[Effect] = []
         for match in matches:
-            is_known = match.match_id in self.matches or match.match_id in self._closed
-            if is_known or match.seats is UNSET or match.epoch is UNSET:
-                continue
-            assignment = Assignment(
-                self._enrolment.league_id,
-                self._round_id,
-                match,
-                match.seats,
-                match.epoch,
-                self._rules,
-            )
-            game = self._load_game(match.game_type)
-            begun = Match(assignment, game, self._desk, self._enrolment.manager)
-            self.matches[match.match_id] = begun
-            effects += begun.start(now)
+            if match.seats is not UNSET and match.epoch is not UNSET:
+                effects += self._take(match, now)
         return effects
+
+    def _take(self, described: RoundMatch, now: float) -> list[Effect]:
+        """A new match, or one that we have: with other players' addresses, or a later epoch."""
+        assert described.seats is not UNSET
+        assert described.epoch is not UNSET
+        open_match = self.matches.get(described.match_id)
+        if open_match and described.epoch == open_match.epoch:
+            open_match.reseat(described.seats)
+            return []
+        known = open_match.epoch if open_match else self._closed.get(described.match_id, 0)
+        if described.epoch <= known:
+            return []
+        dropped = open_match.abandon() if open_match else []
+        try:
+            match = self._match(described)
+        except Exception as bug:  # The game is a plug-in.
+            self._drop(described.match_id, described.epoch, bug)
+            return dropped
+        self.matches[described.match_id] = match
+        return [*dropped, *self._run(match, lambda: match.start(now), now)]
+
+    def _match(self, described: RoundMatch) -> Match:
+        assert self._desk
+        assert described.seats is not UNSET
+        assert described.epoch is not UNSET
+        assignment = Assignment(
+            self._enrolment.league_id,
+            self._round_id,
+            described,
+            described.seats,
+            described.epoch,
+            self._rules,
+        )
+        game = self._load_game(described.game_type)
+        return Match(assignment, game, self._desk, self._enrolment.manager)
+
+    def _drop(self, match_id: str, epoch: int, bug: Exception) -> None:
+        """A bug in a game is our fault, and another referee may have the match."""
+        self.news.append(f"{match_id} was dropped: {type(bug).__name__}: {bug}"[:500])
+        self.matches.pop(match_id, None)
+        self._closed[match_id] = epoch
+
+    def _run(self, match: Match, step: Callable[[], list[Effect]], now: float) -> list[Effect]:
+        """One step of a match, and of nothing else."""
+        try:
+            effects = step()
+        except Exception as bug:  # The game is a plug-in.
+            self._drop(match.match_id, match.epoch, bug)
+            return match.abandon() + self._end_if_over()
+        return effects + self._close(match, now) if match.phase is Phase.CLOSED else effects
 
     def _close(self, match: Match, now: float) -> list[Effect]:
         del self.matches[match.match_id]
-        self._closed.add(match.match_id)
+        self._closed[match.match_id] = match.epoch
         more = match.closing.matches if match.closing else UNSET
         effects = [] if more is UNSET else self._begin(more, now)
-        return [*effects, End()] if self._over and not self.matches else effects
+        return effects + self._end_if_over()
+
+    def _end_if_over(self) -> list[Effect]:
+        if not self._over or self.matches:
+            return []
+        stop: list[Effect] = [Drop(STATUS)] if self._beat_seconds > 0 else []
+        return [*stop, End()]
 
     def _round_completed(self, asked: Asked, message: RoundCompleted, now: float) -> list[Effect]:
         ack = RoundCompletedAck(player_id=self.agent_id, round_id=message.round_id)
@@ -143,17 +224,27 @@ class Referee(Agent):
             raise TokenInvalid("session is not the one this referee was given when it registered")
         self._over = True
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
-        return [reply] if self.matches else [reply, End()]
+        return [reply, *self._end_if_over()]
 
     def _match_state(self, asked: Asked, message: MatchStateRequest, now: float) -> list[Effect]:
-        match = self.matches.get(message.match_id)
-        if match is None:
-            raise MatchMismatch(f"this referee is not at match {message.match_id!r}")
-        return [self.reply(asked, MatchStateResponse(match.match_id, STATE[match.phase]), now)]
+        match = self._at(message.match_id)
+        state = MatchStateResponse(
+            match.match_id, STATE[match.phase], match.epoch, match.turn, match.waiting_for()
+        )
+        return [self.reply(asked, state, now)]
 
-    def _pushed(self, asked: Asked, message: Message, now: float) -> list[Effect]:
+    def _pushed(self, asked: Asked, message: Any, now: float) -> list[Effect]:
         """A join or move that did not come as the answer to our call."""
-        raise UnexpectedMessage("answer the call itself: this referee takes no pushed answers yet")
+        match = self._at(message.match_id)
+        pusher = match.admit(message, asked.caller)
+        effects = self._run(match, lambda: match.pushed(pusher, message, now), now)
+        return [self.reply(asked, PushAck(), now), *effects]
+
+    def _at(self, match_id: str) -> Match:
+        match = self.matches.get(match_id)
+        if match is None:
+            raise MatchMismatch(f"this referee is not at match {match_id!r}")
+        return match
 
     STIMULI: ClassVar[dict[type, Handler]] = {
         Started: Agent.started,

@@ -1,0 +1,307 @@
+"""One thing that a player is asked for, a join or a move, until it is there or given up.
+
+    attempt     the call is out; its deadline is running
+    no answer   the attempt failed: the player is told, and called again a little later with a fresh
+                deadline, as often as the rules say
+    unusable    an answer came that is no legal move of this match: the player is told, and asked
+                again within the same deadline; three such answers are too many
+    no content  an answer came with nothing in it: what is pushed counts until the deadline
+
+Every call stays open until the phase ends, and the first valid answer counts, however it comes.
+Who gave no answer in time may still give one while the other player is waited for; who declined or
+used up its answers may not.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from agentleague.errors import (
+    LeagueError,
+    MissingField,
+    NoAnswer,
+    NoConnection,
+    PeerRefused,
+    RateLimited,
+    WrongType,
+)
+from agentleague.match import transcript
+from agentleague.match.transcript import Line, Transcript
+from agentleague.protocol.messages import (
+    ChooseParityResponse,
+    GameJoinAck,
+    GameMoveResponse,
+    Message,
+)
+
+ANSWERS_MAX = 3  # unusable ones, and the question is over
+FORM_ERRORS = (-32600, -32601, -32602)  # whoever says so did not understand us
+ANSWERS = (GameJoinAck, ChooseParityResponse, GameMoveResponse)
+
+Judge = Callable[[Message], Any]  # the content of an answer; raises what is wrong with it
+
+
+class Terms(Struct, frozen=True):
+    """How a question is asked, by the rules of the league."""
+
+    message: str  # the type of the call
+    seconds: float
+    retries: int
+    delay: float
+    backoff: float
+    again_seconds: float  # until a player whose answer was unusable is asked again
+    refusal_joins: bool = False  # an error in answer to an invitation says: I am in already
+
+    def wait(self, retry: int) -> float:
+        """How long the n-th retry waits."""
+        return float(self.delay * self.backoff ** (retry - 1))
+
+    def longest(self) -> float:
+        """After how many seconds the question is over for certain."""
+        waits = sum(self.wait(retry) for retry in range(1, self.retries + 1))
+        return (self.retries + 1) * self.seconds + waits
+
+
+class Given(Struct, frozen=True):
+    """The player gave a valid answer."""
+
+    value: Any
+
+
+class Failure(Struct, frozen=True):
+    """The player gave none; without an error it declined."""
+
+    error: LeagueError | None
+    is_final: bool
+
+
+class Ask(Struct, frozen=True):
+    """Call the player."""
+
+    attempt: int
+
+
+class Complain(Struct, frozen=True):
+    """Tell the player what went wrong, and what can still be done about it."""
+
+    number: int  # of complaints about this question
+    error: LeagueError
+    came: Any
+    is_retryable: bool
+    retry_count: int
+    max_retries: int
+    next_retry_at: float | None = None
+    time_remaining: float | None = None
+
+
+Act = Ask | Complain
+
+
+class Next(Enum):
+    """What happens when the question's time comes."""
+
+    TIME_IS_UP = "the attempt failed"
+    RETRY = "call again, with a fresh deadline"
+    ASK_AGAIN = "call again, with the same deadline"
+
+
+class Question:
+    """One question to one player; `due` is when it wants to be woken, `result` how it ended."""
+
+    def __init__(self, terms: Terms, seat: int, judge: Judge, notes: Transcript) -> None:
+        self.result: Given | Failure | None = None
+        self.deadline = self.due = 0.0
+        self._terms, self._seat, self._judge, self._notes = terms, seat, judge, notes
+        self._next = Next.TIME_IS_UP
+        self._lines: list[Line] = []  # of the attempts
+        self._open: set[int] = set()  # attempts whose answer may still come
+        self._interrupted: set[int] = set()  # those of them that ended because we slept
+        self._retries = 0
+        self._unusable = 0
+        self._complaints = 0
+        self._held: Message | None = None
+
+    def ask(self, now: float) -> list[Act]:
+        """Call, with a fresh deadline."""
+        self.deadline = now + self._terms.seconds
+        return self._call(now)
+
+    def answered(
+        self, attempt: int, message: Message | None, error: LeagueError | None, now: float
+    ) -> list[Act]:
+        """A call came back."""
+        self._open.discard(attempt)
+        line = self._lines[attempt - 1]
+        if message is not None:
+            verdict = transcript.LATE if line.verdict == NoAnswer.code else transcript.OK
+            return self._judged(line, message, verdict, now)
+        if not isinstance(error, NoAnswer | NoConnection):
+            line.hear(now)
+        elif "status" in error.context:  # HTTP, if not ours.
+            line.is_touched = True
+        is_awaited = attempt == len(self._lines) and self._next is Next.TIME_IS_UP
+        if self.result or not is_awaited:
+            return []
+        return self._without_content(line, error, now)
+
+    def complaint_answered(
+        self, message: Message | None, error: LeagueError | None, now: float
+    ) -> list[Act]:
+        """A player who was told what went wrong may answer with what was wanted."""
+        if isinstance(message, ANSWERS):
+            line = self._notes.begin(self._seat, "GAME_ERROR", len(self._lines), now)
+            return self._judged(line, message, transcript.OK, now)
+        is_heard = not isinstance(error, NoAnswer | NoConnection)
+        if is_heard and self._next is Next.ASK_AGAIN and not self.result:
+            return self._call(now)
+        return []
+
+    def is_closed_to(self, message: Message) -> bool:
+        """Whether it is too late to push this: something else was given, or all is lost."""
+        if isinstance(self.result, Given):
+            return bool(self.result.value != content(message))
+        return self.result is not None and self.result.is_final
+
+    def pushed(self, message: Message, *, is_signed: bool, now: float) -> list[Act]:
+        """An answer came by itself; an unsigned one waits for the answer to the call."""
+        is_awaited = self._next is Next.TIME_IS_UP and len(self._lines) in self._open
+        if is_awaited and not is_signed and now < self.deadline and not self.result:
+            self._held = self._held or message
+            return []
+        return self._judge_push(message, now)
+
+    def woken(self, now: float) -> list[Act]:
+        """Do what is due."""
+        if self.result or now < self.due:
+            return []
+        if self._next is Next.RETRY:
+            return self.ask(now)
+        if self._next is Next.ASK_AGAIN:
+            return self._call(now)
+        return self._time_is_up(now)
+
+    def extend(self, seconds: float) -> None:
+        """We slept: the player's time did not run meanwhile."""
+        self.deadline += seconds
+        self.due += seconds
+        self._interrupted = set(self._open)
+
+    def _call(self, now: float) -> list[Act]:
+        attempt = len(self._lines) + 1
+        self._lines.append(self._notes.begin(self._seat, self._terms.message, attempt, now))
+        self._open.add(attempt)
+        self.due, self._next = self.deadline, Next.TIME_IS_UP
+        return [Ask(attempt)]
+
+    def _without_content(self, line: Line, error: LeagueError | None, now: float) -> list[Act]:
+        if isinstance(error, WrongType):
+            return self._complain_of(line, error, now)
+        if self._terms.refusal_joins and _is_refusal(error):
+            line.verdict = transcript.IN_IT_ALREADY
+            self.result = Given(True)
+            return []
+        if error is None or isinstance(error, PeerRefused | MissingField):
+            line.verdict = transcript.NO_CONTENT
+            return self._judge_held(now)
+        if isinstance(error, NoAnswer):
+            if line.attempt in self._interrupted:
+                return self._call(now)
+            return self._time_is_up(now)
+        return self._failed(error, now)
+
+    def _time_is_up(self, now: float) -> list[Act]:
+        sentence = f"nothing usable came within {self._terms.seconds:g} seconds"
+        return self._failed(NoAnswer(sentence), now)
+
+    def _failed(self, error: LeagueError, now: float) -> list[Act]:
+        acts = self._judge_held(now)
+        if self.result:
+            return acts
+        is_limited = isinstance(error, RateLimited)
+        line = self._lines[-1]
+        line.verdict = line.verdict or (transcript.RATE_LIMITED if is_limited else error.code)
+        if self._retries == self._terms.retries:
+            self.result = Failure(error, is_final=False)
+            return [*acts, self._complaint(error, None, (self._retries, self._terms.retries))]
+        self._retries += 1
+        self.due, self._next = now + self._wait(error, now), Next.RETRY
+        if is_limited:  # One more message is the last thing it wants.
+            return acts
+        told = self._complaint(error, None, (self._retries, self._terms.retries), retry_at=self.due)
+        return [*acts, told]
+
+    def _wait(self, error: LeagueError, now: float) -> float:
+        """Until the next attempt; who asks for more time gets what is left of this attempt's."""
+        own = self._terms.wait(self._retries)
+        asked = error.context.get("retry_after") or 0.0
+        return max(own, min(asked, self.deadline - now + own))
+
+    def _judge_held(self, now: float) -> list[Act]:
+        held, self._held = self._held, None
+        return [] if held is None else self._judge_push(held, now)
+
+    def _judge_push(self, message: Message, now: float) -> list[Act]:
+        line = self._lines[-1]
+        if line.verdict not in (transcript.OPEN, transcript.NO_CONTENT):
+            line = self._notes.begin(self._seat, self._terms.message, len(self._lines), now)
+        return self._judged(line, message, transcript.PUSHED, now)
+
+    def _judged(self, line: Line, message: Message, verdict: str, now: float) -> list[Act]:
+        line.hear(now)
+        if isinstance(self.result, Given) or (self.result and self.result.is_final):
+            return []
+        if not isinstance(message, GameJoinAck):
+            line.move = content(message)
+        try:
+            value = self._judge(message)
+        except LeagueError as error:
+            return self._complain_of(line, error, now)
+        if isinstance(message, GameJoinAck) and not value:
+            line.verdict, self.result = transcript.DECLINED, Failure(None, is_final=True)
+        else:
+            line.verdict, self.result = verdict, Given(value)
+        return []
+
+    def _complain_of(self, line: Line, error: LeagueError, now: float) -> list[Act]:
+        """The answer is unusable: there are only so many."""
+        line.verdict = error.code
+        if self.result:
+            return []
+        self._unusable += 1
+        if self._unusable == ANSWERS_MAX:
+            self.result = Failure(error, is_final=True)
+            return [self._complaint(error, line.move, (ANSWERS_MAX, ANSWERS_MAX))]
+        again = now + self._terms.again_seconds
+        is_asked = self._next is not Next.TIME_IS_UP or len(self._lines) in self._open
+        if not is_asked and again < self.deadline:
+            self.due, self._next = again, Next.ASK_AGAIN
+        left = max(0.0, self.deadline - now)
+        return [self._complaint(error, line.move, (self._unusable, ANSWERS_MAX), left=left)]
+
+    def _complaint(
+        self,
+        error: LeagueError,
+        came: Any,
+        counts: tuple[int, int],
+        *,
+        retry_at: float | None = None,
+        left: float | None = None,
+    ) -> Complain:
+        self._complaints += 1
+        is_retryable = retry_at is not None or left is not None
+        return Complain(self._complaints, error, came, is_retryable, *counts, retry_at, left)
+
+
+def content(message: Message) -> Any:
+    """What an answer holds: whether the player joins, or its move."""
+    if isinstance(message, GameJoinAck):
+        return message.accept
+    if isinstance(message, ChooseParityResponse):
+        return message.parity_choice
+    return message.move if isinstance(message, GameMoveResponse) else None
+
+
+def _is_refusal(error: LeagueError | None) -> bool:
+    return isinstance(error, PeerRefused) and error.context.get("number") not in FORM_ERRORS

@@ -1,0 +1,116 @@
+"""What a referee notes down during a match: one line per attempt to get something of a player."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.protocol.messages import Exchange
+
+BYTES_MAX = 4096  # of all rows together, as they are sent
+MOVE_BYTES_MAX = 100
+INT_MAX = 2**31 - 1
+
+OPEN = ""  # nothing came of it yet
+OK = "ok"
+LATE = "late"  # valid, after the attempt's own time and before the end of the phase
+PUSHED = "pushed"
+DECLINED = "declined"
+NO_CONTENT = "no content"
+RATE_LIMITED = "rate limited"
+IN_IT_ALREADY = "in it already"
+
+
+class Line(Struct):
+    """One attempt, and what came of it."""
+
+    began: float
+    seat: int
+    message: str
+    attempt: int
+    verdict: str = OPEN
+    move: Any = None
+    answered_after: float | None = None
+    is_touched: bool = False  # whether a byte came back
+    is_heard: bool = False  # whether that was an answer, usable or not
+
+    def hear(self, now: float) -> None:
+        """An answer came."""
+        self.is_touched = self.is_heard = True
+        if self.answered_after is None:
+            self.answered_after = now - self.began
+
+
+class Transcript:
+    """The lines of one match, in the order of the attempts."""
+
+    def __init__(self, players: Sequence[str]) -> None:
+        self._players = players
+        self._lines: list[Line] = []
+
+    def begin(self, seat: int, message: str, attempt: int, now: float) -> Line:
+        """An attempt begins; what comes of it is noted in the line."""
+        line = Line(now, seat, message, attempt)
+        self._lines.append(line)
+        return line
+
+    def is_touched(self, seat: int) -> bool:
+        """Whether a byte came from that player."""
+        return any(line.is_touched for line in self._lines if line.seat == seat)
+
+    def is_heard(self, seat: int) -> bool:
+        """Whether that player answered anything."""
+        return any(line.is_heard for line in self._lines if line.seat == seat)
+
+    def rows(self, began: float) -> tuple[list[Exchange], int]:
+        """The first lines as they are reported, and how many there was no room for."""
+        rows: list[Exchange] = []
+        size = 0
+        for line in self._lines:
+            row = self._row(line, began)
+            size += len(msgspec.json.encode(row)) + 1
+            if size > BYTES_MAX:
+                break
+            rows.append(row)
+        return rows, len(self._lines) - len(rows)
+
+    def silences(self) -> dict[str, tuple[int, bool]]:
+        """For each player, how many attempts at the end had no answer, and whether any had one."""
+        return {
+            player_id: (self.unheard(seat), self.is_heard(seat))
+            for seat, player_id in enumerate(self._players)
+        }
+
+    def unheard(self, seat: int) -> int:
+        """How many of that player's attempts had no answer since the last that had one."""
+        count = 0
+        for line in reversed(self._lines):
+            if line.seat == seat and line.is_heard:
+                break
+            count += line.seat == seat and line.verdict != OPEN
+        return count
+
+    def _row(self, line: Line, began: float) -> Exchange:
+        after = line.answered_after
+        return Exchange(
+            _milliseconds(line.began - began),
+            self._players[line.seat],
+            line.message,
+            line.attempt,
+            line.verdict or "dropped",
+            shortened(line.move),
+            None if after is None else _milliseconds(after),
+        )
+
+
+def shortened(move: Any) -> Any:
+    """A move, or the beginning of its JSON where it is long."""
+    text = msgspec.json.encode(move)
+    if len(text) <= MOVE_BYTES_MAX:
+        return move
+    return text[: MOVE_BYTES_MAX - 3].decode(errors="ignore") + "…"
+
+
+def _milliseconds(seconds: float) -> int:
+    return min(round(seconds * 1000), INT_MAX)
