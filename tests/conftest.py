@@ -16,6 +16,11 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_token_in_the_home_of_whoever_tests(tmp_path_factory):
+    os.environ["LEAGUE_STATE"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(autouse=True)
 def _no_process_is_left_behind():
     yield

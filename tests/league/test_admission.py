@@ -1,5 +1,6 @@
 """Who is let in, and what the others are told."""
 
+import msgspec
 import pytest
 from msgspec import UNSET
 
@@ -8,11 +9,13 @@ from agentleague.errors import (
     EndpointNotAllowed,
     LateRegistration,
     LeagueFull,
+    TokenInvalid,
+    TokenMissing,
     UnsupportedGame,
     VersionMismatch,
 )
 from agentleague.league.admission import Terms, admit_player, admit_referee, rejection
-from agentleague.league.events import LeagueStarted
+from agentleague.league.events import LeagueStarted, PlayerReturned, TokenConfirmed, TokenRenewed
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
@@ -20,7 +23,7 @@ from agentleague.protocol.messages import (
     RefereeMeta,
     RefereeRegisterRequest,
 )
-from agentleague.protocol.tokens import digest, session
+from agentleague.protocol.tokens import channel_key, digest, league_token, match_token, session
 from league.office import LEAGUE_ID, TOKEN_SECRET, Office, token
 from rules import rule
 
@@ -35,14 +38,21 @@ def local_only(url):
 TERMS = Terms(TOKEN_SECRET, 3, 2, local_only)
 
 
-def as_player(office, name="Ann", url=URL, games=("even_odd",), version=UNSET, source="10.0.0.9"):
-    meta = PlayerMeta(name, url, "1.2.3", list(games), version)
-    return admit_player(office.league, TERMS, LeagueRegisterRequest(meta), source)
+def as_player(office, name="Ann", url=URL, games=("even_odd",), version=UNSET, **more):
+    meta = PlayerMeta(name, url, "1.2.3", list(games), version, more.get("join_code", UNSET))
+    terms, source = more.get("terms", TERMS), more.get("source", "10.0.0.9")
+    request = LeagueRegisterRequest(meta)
+    return admit_player(office.league, terms, request, source, more.get("shown"))
 
 
 def as_referee(office, name="Referee", url=URL, games=("even_odd",), version=UNSET, **more):
+    terms, shown = more.pop("terms", TERMS), more.pop("shown", None)
     meta = RefereeMeta(name, url, "1.2.3", list(games), protocol_version=version, **more)
-    return admit_referee(office.league, TERMS, RefereeRegisterRequest(meta))
+    return admit_referee(office.league, terms, RefereeRegisterRequest(meta), shown)
+
+
+def on_terms(**changes):
+    return msgspec.structs.replace(TERMS, **changes)
 
 
 ADMIT = [as_player, as_referee]
@@ -68,6 +78,7 @@ def test_a_referee_gets_a_session_too():
     assert (answer.status, answer.referee_id, answer.league_id) == ("ACCEPTED", "REF02", LEAGUE_ID)
     assert answer.auth_token == token("REF02")
     assert answer.session == session(TOKEN_SECRET, LEAGUE_ID, "REF02", 1)
+    assert answer.lease_seconds == 10.0
 
 
 @rule("R-LEAGUE-18")
@@ -267,3 +278,227 @@ def test_a_player_whose_name_was_changed_is_known_by_the_name_it_asks_for():
     event, answer = as_player(office, url="http://127.0.0.1:8102/mcp", source="127.0.0.1")
 
     assert (event.player_id, answer.display_name_effective) == ("P02", "Ann (P02)")
+
+
+ELSEWHERE = "http://127.0.0.1:9001/mcp"
+
+
+@rule("R-REG-05")
+@pytest.mark.parametrize("running", [False, True])
+def test_a_player_that_shows_its_token_keeps_its_id_and_gets_a_fresh_one(running):
+    office = Office(2).start() if running else Office(2)
+
+    event, answer = as_player(office, "Agent 1", ELSEWHERE, shown=token("P01"))
+
+    fresh = league_token(TOKEN_SECRET, LEAGUE_ID, "P01", 2)
+    assert event == TokenRenewed("P01", digest(fresh), 2, ELSEWHERE)
+    assert (answer.status, answer.player_id, answer.auth_token) == ("ACCEPTED", "P01", fresh)
+    assert (answer.league_id, answer.match_tokens) == (LEAGUE_ID, True)
+    assert answer.display_name_effective is UNSET
+    office.record(event)
+    assert office.league.roster.players["P01"].endpoint == ELSEWHERE
+    assert len(office.league.roster.players) == 2
+
+
+@rule("R-REG-05")
+def test_its_name_stays_and_it_is_told():
+    _, answer = as_player(Office(1), "Another", shown=token("P01"))
+
+    assert answer.display_name_effective == "Agent 1"
+
+
+@rule("R-REG-05")
+def test_a_full_league_takes_those_back_who_were_in_it():
+    assert as_player(Office(3), shown=token("P02"))[1].player_id == "P02"
+    assert as_referee(Office(0, 2), shown=token("REF02"))[1].referee_id == "REF02"
+
+
+@rule("R-REG-05")
+def test_the_same_registration_again_gets_the_same_token_while_nobody_used_it():
+    office = Office(1)
+    first, answer = as_player(office, shown=token("P01"))
+    office.record(first)
+
+    event, again = as_player(office, shown=token("P01"))
+
+    assert event is None
+    assert again == answer
+    moved, _ = as_player(office, url=ELSEWHERE, shown=token("P01"))
+    assert (moved.generation, moved.endpoint) == (3, ELSEWHERE)
+
+
+@rule("R-REG-05")
+def test_with_the_token_it_was_given_last_it_gets_another():
+    office = Office(1)
+    first, answer = as_player(office, shown=token("P01"))
+    office.record(first, TokenConfirmed("P01", 2))
+
+    event, again = as_player(office, shown=answer.auth_token)
+
+    assert event.generation == 3
+    assert again.auth_token == league_token(TOKEN_SECRET, LEAGUE_ID, "P01", 3)
+
+
+@rule("R-REG-05", "R-REG-06")
+@pytest.mark.parametrize(("admit", "agent_id"), [(as_player, "P01"), (as_referee, "REF01")])
+def test_nobody_comes_back_to_a_league_that_is_over(admit, agent_id):
+    with pytest.raises(LateRegistration, match="the league is over"):
+        admit(Office(2, 1).play_to_the_end(), shown=token(agent_id))
+
+
+@rule("R-REG-05", "R-REG-06")
+@pytest.mark.parametrize(("admit", "agent_id"), [(as_player, "P01"), (as_referee, "REF01")])
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"url": "http://169.254.169.254/mcp"}, EndpointNotAllowed),
+        ({"games": ("chess",)}, UnsupportedGame),
+        ({"version": "1.0.0"}, VersionMismatch),
+    ],
+)
+def test_who_comes_back_must_still_be_fit_to_play(admit, agent_id, changes, error):
+    with pytest.raises(error):
+        admit(Office(1, 1), shown=token(agent_id), **changes)
+
+
+@rule("R-REG-06")
+def test_a_referee_that_shows_its_token_begins_a_session_each_time():
+    office = Office(0, 1)
+
+    event, answer = as_referee(
+        office, url=ELSEWHERE, max_concurrent_matches=5, locks=True, shown=token("REF01")
+    )
+    office.record(event)
+    again, another = as_referee(office, url=ELSEWHERE, shown=token("REF01"))
+
+    fresh = league_token(TOKEN_SECRET, LEAGUE_ID, "REF01", 2)
+    assert event == TokenRenewed("REF01", digest(fresh), 2, ELSEWHERE, 5)
+    assert (answer.status, answer.referee_id, answer.auth_token) == ("ACCEPTED", "REF01", fresh)
+    assert answer.session == session(TOKEN_SECRET, LEAGUE_ID, "REF01", 2)
+    assert (answer.lease_seconds, answer.display_name_effective) == (10.0, "Ref01")
+    assert (again.generation, another.session) == (
+        3,
+        session(TOKEN_SECRET, LEAGUE_ID, "REF01", 3),
+    )
+
+
+@rule("R-REG-06")
+def test_a_lease_is_told_to_a_referee_that_locks_and_is_the_leagues():
+    terms = on_terms(lease_seconds=3.5)
+
+    assert as_referee(Office(0, 0), locks=True, terms=terms)[1].lease_seconds == 3.5
+    assert as_referee(Office(0, 0), terms=terms)[1].lease_seconds is UNSET
+
+
+@rule("R-REG-07")
+@pytest.mark.parametrize(
+    "shown",
+    [
+        None,
+        "",
+        "tok_P01_of_another_league",
+        token("REF01"),  # a referee's
+        match_token(channel_key(token("P01")), "player>ref", LEAGUE_ID, "R1M1", "P01", 1),
+        league_token(TOKEN_SECRET, LEAGUE_ID, "P01", 2),  # may only ask
+    ],
+)
+def test_any_other_token_counts_as_none_in_a_players_registration(shown):
+    office = Office(1, 1)
+    further = league_token(TOKEN_SECRET, LEAGUE_ID, "P01", 2)
+    office.record(PlayerReturned("P01", digest(further), 2))
+
+    event, answer = as_player(office, shown=shown)
+
+    assert (event.player_id, answer.player_id) == ("P02", "P02")
+
+
+@rule("R-REG-07")
+@pytest.mark.parametrize("shown", [None, token("P01"), token("REF02"), "tok_unknown"])
+def test_any_other_token_counts_as_none_in_a_referees_registration(shown):
+    event, answer = as_referee(Office(1, 1), shown=shown)
+
+    assert (event.referee_id, answer.referee_id) == ("REF02", "REF02")
+
+
+@rule("R-REG-08")
+@pytest.mark.parametrize("admit", ADMIT)
+def test_a_league_with_a_join_code_takes_only_those_who_know_it(admit):
+    terms = on_terms(join_code="quokka-7")
+
+    assert admit(Office(0, 0), terms=terms, join_code="quokka-7")[1].status == "ACCEPTED"
+    for wrong in ("quokka-8", "quokka-77", "Quokka-7", "\ud800"):
+        with pytest.raises(TokenInvalid, match=r"_meta\.join_code is not this league's") as refused:
+            admit(Office(0, 0), terms=terms, join_code=wrong)
+        assert wrong not in str(refused.value) + str(refused.value.context)
+    for missing in ("", UNSET):
+        with pytest.raises(TokenMissing, match=r"this league has a join_code") as refused:
+            admit(Office(0, 0), terms=terms, join_code=missing)
+        assert refused.value.context["field"].endswith("_meta.join_code")
+        assert "quokka" not in str(refused.value)
+
+
+@rule("R-REG-08")
+@pytest.mark.parametrize(("admit", "agent_id"), [(as_player, "P01"), (as_referee, "REF01")])
+def test_who_shows_its_token_needs_no_join_code(admit, agent_id):
+    _, answer = admit(Office(1, 1), terms=on_terms(join_code="quokka-7"), shown=token(agent_id))
+
+    assert answer.status == "ACCEPTED"
+
+
+@rule("R-REG-08")
+def test_a_player_that_lost_its_token_needs_the_join_code():
+    office, terms = Office(0), on_terms(join_code="quokka-7")
+    known = {"url": URL, "source": "127.0.0.1", "terms": terms}
+    office.record(as_player(office, join_code="quokka-7", **known)[0])
+
+    with pytest.raises(TokenMissing):
+        as_player(office, **known)
+    assert as_player(office, join_code="quokka-7", **known)[1].player_id == "P01"
+
+
+@rule("R-REG-08")
+@pytest.mark.parametrize("admit", ADMIT)
+def test_a_join_code_where_none_is_wanted_is_ignored(admit):
+    assert admit(Office(0, 0), join_code="any")[1].status == "ACCEPTED"
+
+
+@rule("R-REG-09")
+@pytest.mark.parametrize("name", ["Agent 1", "AGENT 1", "Agent\u200b 1"])
+def test_a_name_that_is_taken_is_refused_where_the_league_wants_it_so(name):
+    with pytest.raises(DuplicateName, match="register under another name"):
+        as_player(Office(1), name, terms=on_terms(unique_names="reject"))
+
+
+@rule("R-REG-09")
+def test_a_free_name_is_taken_as_it_is_whatever_the_setting():
+    for setting in ("suffix", "reject", "off"):
+        event, _ = as_player(Office(1), " Ann ", terms=on_terms(unique_names=setting))
+        assert event.display_name == "Ann"
+
+
+@rule("R-REG-09")
+def test_two_players_may_have_one_name_where_the_league_does_not_mind():
+    terms = on_terms(unique_names="off")
+
+    event, answer = as_player(Office(1), "Agent 1", terms=terms)
+
+    assert (event.player_id, event.display_name) == ("P02", "Agent 1")
+    assert answer.display_name_effective is UNSET
+    assert as_player(Office(1), "\x00", terms=terms)[0].display_name == "P02"
+
+
+@rule("R-REG-10")
+@pytest.mark.parametrize("locks", [UNSET, False])
+def test_a_league_may_refuse_referees_that_do_not_lock(locks):
+    terms = on_terms(foreign_referees="refuse")
+
+    with pytest.raises(VersionMismatch, match=r"referee_meta\.locks true"):
+        as_referee(Office(0, 0), locks=locks, terms=terms)
+    assert as_referee(Office(0, 0), locks=True, terms=terms)[0].locks
+    assert not as_referee(Office(0, 0), locks=locks)[0].locks
+
+
+@rule("R-TOK-05")
+def test_the_terms_show_no_secret():
+    assert "secret" not in repr(TERMS)
+    assert "quokka" not in repr(on_terms(join_code="quokka-7"))

@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentleague.league.events import PlayerRegistered
-from agentleague.league.roster import NAME_MAX, Roster, clean_name
+from agentleague.league.events import (
+    PlayerRegistered,
+    PlayerReturned,
+    TokenConfirmed,
+    TokenRenewed,
+)
+from agentleague.league.roster import NAME_MAX, TOKENS_MAX, Roster, clean_name
 from agentleague.protocol.tokens import channel_key, digest, match_token
 from league.office import Office, token
 from rules import rule
@@ -147,3 +152,120 @@ def test_a_match_token_is_nobodys_even_if_it_were_stored():
     roster.add_player(PlayerRegistered("P01", "Ann", "http://x", "1", digest("mtok_abc")))
 
     assert roster.owner("mtok_abc") is None
+
+
+def renewed(roster, agent_id="P01", generation=2, endpoint="http://x", **more):
+    """The agent's token of that generation, given to it."""
+    fresh = f"tok_{agent_id}_{generation}"
+    roster.renew(TokenRenewed(agent_id, digest(fresh), generation, endpoint, **more))
+    return fresh
+
+
+def used(roster, shown_token):
+    event = roster.unconfirmed(shown_token)
+    if event:
+        roster.confirm(event)
+    return event
+
+
+@rule("R-REG-05")
+def test_an_old_token_counts_until_the_new_one_is_first_used():
+    roster = Office(2).league.roster
+    old, new = token("P01"), renewed(roster)
+
+    assert roster.acting(old) == roster.acting(new) == "P01"
+    assert roster.digests_of("P01") == [digest(old), digest(new)]
+    assert used(roster, old) is None
+    assert roster.acting(old) == "P01"
+
+    assert used(roster, new) == TokenConfirmed("P01", 2)
+
+    assert (roster.owner(old), roster.acting(new)) == (None, "P01")
+    assert roster.digests_of("P01") == [digest(new)]
+    assert used(roster, new) is None  # Only its first use is worth a row.
+
+
+@rule("R-REG-05")
+def test_of_tokens_renewed_twice_the_one_that_is_used_stays_and_so_does_the_newer_one():
+    roster = Office(1).league.roster
+    second, third = renewed(roster), renewed(roster, generation=3)
+
+    assert used(roster, second) == TokenConfirmed("P01", 2)
+
+    assert roster.owner(token("P01")) is None
+    assert roster.digests_of("P01") == [digest(second), digest(third)]
+    assert used(roster, third) == TokenConfirmed("P01", 3)
+    assert (roster.owner(second), roster.acting(third)) == (None, "P01")
+
+
+@rule("R-REG-05")
+def test_a_newer_token_that_is_used_ends_all_before_it_at_once():
+    roster = Office(1).league.roster
+    second, third = renewed(roster), renewed(roster, generation=3)
+
+    used(roster, third)
+
+    assert [roster.owner(each) for each in (token("P01"), second, third)] == [None, None, "P01"]
+    assert roster.unconfirmed(second) is None
+
+
+@rule("R-REG-05")
+def test_an_agent_that_uses_none_of_its_new_tokens_has_a_few_of_them_at_most():
+    roster = Office(1).league.roster
+    given_tokens = [renewed(roster, generation=n) for n in range(2, 20)]
+
+    counting = [each for each in given_tokens if roster.acting(each)]
+
+    assert counting == given_tokens[1 - TOKENS_MAX :]
+    assert roster.acting(token("P01")) == "P01"  # The one it uses is among them.
+    assert roster.unconfirmed(given_tokens[0]) is None
+    assert len(roster.digests_of("P01")) == TOKENS_MAX
+
+
+@rule("R-REG-05")
+def test_a_renewal_may_move_the_end_point_and_is_found_there_from_then_on():
+    roster = roster_of("Ann", "Bob")
+
+    renewed(roster, endpoint="http://y")
+
+    assert roster.players["P01"].endpoint == "http://y"
+    assert (roster.returning("Ann", "http://x"), roster.returning("Ann", "http://y")) == (
+        None,
+        "P01",
+    )
+    assert roster.returning("Bob", "http://x") == "P02"
+
+
+@rule("R-REG-06")
+def test_a_renewed_referee_has_another_generation_and_perhaps_another_capacity():
+    roster = Office(0, referees=1).league.roster
+
+    renewed(roster, "REF01", endpoint="http://elsewhere", capacity=3)
+    moved = roster.referees["REF01"]
+    renewed(roster, "REF01", generation=3, endpoint="http://elsewhere")
+
+    assert (moved.generation, moved.capacity, moved.endpoint) == (2, 3, "http://elsewhere")
+    assert roster.referees["REF01"].capacity == 3
+    assert roster.referee_of("tok_REF01_3") == "REF01"
+
+
+@rule("R-REG-07")
+def test_a_token_that_may_only_ask_is_its_players_and_lets_it_do_nothing():
+    roster = Office(1).league.roster
+    roster.add_token(PlayerReturned("P01", digest("tok_P01_2"), 2))
+
+    assert (roster.owner("tok_P01_2"), roster.acting("tok_P01_2")) == ("P01", None)
+    assert roster.acting(token("P01")) == "P01"
+    assert (roster.acting(None), roster.acting("nobody's")) == (None, None)
+    assert roster.digests_of("P01") == [digest(token("P01"))]
+
+
+@rule("R-REG-07")
+def test_a_token_that_may_only_ask_outlives_renewals_and_confirms_nothing():
+    roster = Office(1).league.roster
+    roster.add_token(PlayerReturned("P01", digest("tok_asks"), 2))
+    used(roster, renewed(roster, generation=3))
+
+    assert roster.unconfirmed("tok_asks") is None
+    assert roster.owner("tok_asks") == "P01"
+    assert roster.generations["P01"] == 3

@@ -1,7 +1,10 @@
 """`league player`: one player with a strategy by name."""
 
+from pathlib import Path
+
 import click
 
+from agentleague.cli.membership import join_code_option, state_option
 from agentleague.cli.serving import (
     PORT,
     bind_option,
@@ -13,10 +16,12 @@ from agentleague.cli.serving import (
     stop_signal,
     until_stopped,
 )
+from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.games import registry
 from agentleague.player import registry as strategies
 from agentleague.services.processes import open_player, run
 from agentleague.services.settings import PlayerSettings
+from agentleague.services.state_file import StateFile, Whose, kept
 
 EXAMPLES = """\b
 Example:
@@ -43,7 +48,11 @@ Example:
 @click.option("--seed", help="Makes the strategy's chance repeatable.")
 @bind_option
 @endpoint_option
+@join_code_option
+@state_option
+@verbose_option
 def command(
+    verbose: int,
     manager_url: str,
     strategy: str,
     port: int,
@@ -51,12 +60,14 @@ def command(
     seed: str | None,
     bind: str | None,
     endpoint: str | None,
+    join_code: str,
+    state: Path | None,
 ) -> None:
     """Serve until the league is over, or until Ctrl-C."""
 
     shown = name or f"Player {strategy}"
 
-    async def serve() -> None:
+    async def serve(kept_state: StateFile | None) -> None:
         stopped = stop_signal()
         agent = await open_player(
             lambda url: PlayerSettings(
@@ -65,12 +76,16 @@ def command(
                 endpoint=url,
                 game_types=registry.names(),
                 seed=seed or "",
+                join_code=join_code,
             ),
             strategies.load(strategy),
             place(port, bind, endpoint),
+            state=kept_state,
         )
         say(f"{shown} listens at {agent.url} and registers at {manager_url}.")
         agent.tell(say)
+        speak_up(agent, verbose, say)
         await until_stopped(agent, stopped, ends=True)
 
-    run(serve())
+    with kept(Whose(manager_url, "player", shown, port), state, say) as kept_state:
+        run(serve(kept_state))

@@ -1,7 +1,10 @@
 """`league referee`: one referee."""
 
+from pathlib import Path
+
 import click
 
+from agentleague.cli.membership import join_code_option, state_option
 from agentleague.cli.serving import (
     PORT,
     bind_option,
@@ -13,9 +16,11 @@ from agentleague.cli.serving import (
     stop_signal,
     until_stopped,
 )
+from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.games import registry
 from agentleague.services.processes import open_referee, run
 from agentleague.services.settings import RefereeSettings
+from agentleague.services.state_file import StateFile, Whose, kept
 
 EXAMPLES = """\b
 Example:
@@ -35,10 +40,22 @@ Example:
 @click.option("--name", default="Referee", show_default=True, help="The name to register under.")
 @bind_option
 @endpoint_option
-def command(manager_url: str, port: int, name: str, bind: str | None, endpoint: str | None) -> None:
+@join_code_option
+@state_option
+@verbose_option
+def command(
+    verbose: int,
+    manager_url: str,
+    port: int,
+    name: str,
+    bind: str | None,
+    endpoint: str | None,
+    join_code: str,
+    state: Path | None,
+) -> None:
     """Serve until the league is over, or until Ctrl-C."""
 
-    async def serve() -> None:
+    async def serve(kept_state: StateFile | None) -> None:
         stopped = stop_signal()
         agent = await open_referee(
             lambda url: RefereeSettings(
@@ -46,12 +63,16 @@ def command(manager_url: str, port: int, name: str, bind: str | None, endpoint: 
                 display_name=name,
                 endpoint=url,
                 game_types=registry.names(),
+                join_code=join_code,
             ),
             place(port, bind, endpoint),
+            state=kept_state,
         )
         say(f"{name} listens at {agent.url} and registers at {manager_url}.")
         agent.tell(say)
+        speak_up(agent, verbose, say)
         if await until_stopped(agent, stopped, ends=True):
             say("The league is over.")
 
-    run(serve())
+    with kept(Whose(manager_url, "referee", name, port), state, say) as kept_state:
+        run(serve(kept_state))

@@ -16,6 +16,9 @@ from agentleague.league.events import (
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
 NAME_MAX = 50
+TOKENS_MAX = 4  # of one agent that count at a time
+
+_Issued = tuple[int, str]  # generation and digest of a token
 
 
 class Member(Struct, frozen=True):
@@ -31,17 +34,30 @@ class Member(Struct, frozen=True):
     generation: int = 1  # of its newest token that may do everything; a referee's session
 
 
+def member_of(event: RefereeRegistered) -> Member:
+    """A referee as it was taken in."""
+    return Member(
+        event.referee_id,
+        event.display_name,
+        event.endpoint,
+        event.token_digest,
+        event.version,
+        event.capacity,
+        event.locks,
+    )
+
+
 class Roster:
     """All agents of a league, by id and by token."""
 
     def __init__(self) -> None:
         self.players: dict[str, Member] = {}
         self.referees: dict[str, Member] = {}
-        self.generations: dict[str, int] = {}  # agent -> tokens given, where more than one
+        self.generations: dict[str, int] = {}  # agent -> its newest token, where not the first
         self.removed: set[str] = set()  # players the organiser took out
         self._by_digest: dict[str, str] = {}
-        self._older: dict[str, list[str]] = {}  # agent -> digests that a newer token will end
-        self._unused: dict[str, tuple[str, int]] = {}  # digest of a renewed token -> whose, which
+        self._tokens: dict[str, list[_Issued]] = {}  # renewed agent -> those that count, in order
+        self._unused: dict[str, TokenConfirmed] = {}  # digest -> what its first use confirms
         self._at: dict[str, list[str]] = {}  # end point -> players
         self._names: set[str] = set()
 
@@ -56,7 +72,7 @@ class Roster:
         self._by_digest[member.token_digest] = member.agent_id
 
     def add_token(self, event: PlayerReturned) -> None:
-        """A further token for a player that is here already."""
+        """A further token for a player that is here already: it may only ask."""
         self.generations[event.player_id] = event.generation
         self._by_digest[event.token_digest] = event.player_id
 
@@ -65,7 +81,6 @@ class Roster:
         agent_id = event.agent_id
         members = self.players if agent_id in self.players else self.referees
         member = members[agent_id]
-        self._older.setdefault(agent_id, []).append(member.token_digest)
         members[agent_id] = msgspec.structs.replace(
             member,
             token_digest=event.token_digest,
@@ -75,28 +90,42 @@ class Roster:
         )
         self.generations[agent_id] = event.generation
         self._by_digest[event.token_digest] = agent_id
-        self._unused[event.token_digest] = (agent_id, event.generation)
+        self._unused[event.token_digest] = TokenConfirmed(agent_id, event.generation)
+        issued = self._tokens.setdefault(agent_id, [(member.generation, member.token_digest)])
+        issued.append((event.generation, event.token_digest))
+        if len(issued) > TOKENS_MAX:
+            self._forget(issued.pop(1)[1])  # The first is in use; of the others the oldest goes.
         if members is self.players and event.endpoint != member.endpoint:
             self._at[member.endpoint].remove(agent_id)
             self._at.setdefault(event.endpoint, []).append(agent_id)
 
     def unconfirmed(self, token: str | None) -> TokenConfirmed | None:
         """What is to be recorded when this token, renewed and never used yet, is used."""
-        found = self._unused.get(digest(token)) if token and self._unused else None
-        return TokenConfirmed(*found) if found else None
+        return self._unused.get(digest(token)) if token and self._unused else None
 
     def confirm(self, event: TokenConfirmed) -> None:
-        """The tokens before this one are worth nothing from here on."""
-        member = self.players.get(event.agent_id) or self.referees[event.agent_id]
-        for old in self._older.pop(event.agent_id, ()):
-            self._by_digest.pop(old, None)
-            self._unused.pop(old, None)
-        self._unused.pop(member.token_digest, None)
+        """This token is in use: those before it are worth nothing from here on."""
+        issued = self._tokens[event.agent_id]
+        while issued[0][0] < event.generation:
+            self._forget(issued.pop(0)[1])
+        self._unused.pop(issued[0][1], None)
+
+    def _forget(self, token_digest: str) -> None:
+        self._by_digest.pop(token_digest, None)
+        self._unused.pop(token_digest, None)
 
     def digests_of(self, agent_id: str) -> list[str]:
         """The digests of all tokens with which this agent may act."""
         member = self.players.get(agent_id) or self.referees[agent_id]
-        return [*self._older.get(agent_id, ()), member.token_digest]
+        issued = self._tokens.get(agent_id)
+        return [each for _, each in issued] if issued else [member.token_digest]
+
+    def acting(self, token: str | None) -> str | None:
+        """Whose token this is, if it may do everything and not only ask."""
+        agent_id = self.owner(token)
+        if token and agent_id and digest(token) in self.digests_of(agent_id):
+            return agent_id
+        return None
 
     def returning(self, name: str, endpoint: str) -> str | None:
         """Who registered with this name and end point before; nobody is two players at one."""
@@ -109,15 +138,7 @@ class Roster:
 
     def add_referee(self, event: RefereeRegistered) -> None:
         """Take a referee in."""
-        member = Member(
-            event.referee_id,
-            event.display_name,
-            event.endpoint,
-            event.token_digest,
-            event.version,
-            event.capacity,
-            event.locks,
-        )
+        member = member_of(event)
         self.referees[member.agent_id] = member
         self._by_digest[member.token_digest] = member.agent_id
 
@@ -152,11 +173,15 @@ class Roster:
         """The name as it is shown: cleaned, at most 50 characters, and unlike any other's."""
         name = free = clean_name(wanted) or player_id
         tries = 0
-        while _folded(free) in self._names:
+        while self.is_taken(free):
             tries += 1
             suffix = f" ({player_id}-{tries})" if tries > 1 else f" ({player_id})"
             free = name[: NAME_MAX - len(suffix)].rstrip() + suffix
         return free
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a player is shown under this name, or one that looks the same."""
+        return _folded(name) in self._names
 
 
 def clean_name(wanted: str) -> str:

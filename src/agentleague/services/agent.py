@@ -35,6 +35,15 @@ class Agent(ABC):
         """The id that the manager gave it, or nothing yet."""
         return self._enrolment.agent_id
 
+    @property
+    def credential(self) -> tuple[str, str, str]:
+        """What it needs to come back as itself: its id, its league and its token."""
+        return self.agent_id, self._enrolment.league_id, self._enrolment.token
+
+    def remember(self, token: str) -> None:
+        """The token of an earlier run, to be shown when it registers; nothing if there is none."""
+        self._enrolment.remembered = token
+
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide what to do."""
         return self.STIMULI[type(stimulus)](self, stimulus, now)

@@ -1,9 +1,17 @@
-"""How a referee or player registers: it asks until the manager is there, and keeps its token."""
+"""How a referee or player registers: it asks until the manager is there, and keeps its token.
 
+Whoever runs it may hand it the token of an earlier run: the manager that gave it knows the agent by
+it. Another manager takes it for none, or refuses it; then the agent registers anew.
+"""
+
+from typing import Any
+
+import msgspec
 from msgspec import UNSET, Struct
 
-from agentleague.errors import LeagueError, PeerRefused
+from agentleague.errors import LeagueError, PeerRefused, TokenInvalid, TokenMissing
 from agentleague.protocol.messages import (
+    LeagueRegisterRequest,
     LeagueRegisterResponse,
     Message,
     RefereeRegisterResponse,
@@ -12,6 +20,7 @@ from agentleague.roles.effects import Address, Call, Effect, End, WakeAt
 from agentleague.services.settings import AgentSettings
 
 KEY = "register"
+BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
 
 
 class Refused(Struct, frozen=True):
@@ -27,12 +36,15 @@ class Enrolment:
         self._settings = settings
         self.manager = Address("league_manager", settings.manager_url)
         self.agent_id = self.token = self.league_id = self.session = ""
+        self.remembered = ""  # the token to show when it registers again
+        self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
         self.tries = 0  # that came to nothing
         self.match_tokens = False  # whether referees of this league show match tokens
 
     def ask(self, request: Message, now: float) -> list[Effect]:
-        """Ask to be taken in."""
-        return [Call(KEY, self.manager, request, now + self._settings.reply_seconds)]
+        """Ask to be taken in, with the token of an earlier run and the join code, if any."""
+        until = now + self._settings.reply_seconds
+        return [Call(KEY, self.manager, self._with_proof(request), until)]
 
     def answered(
         self, message: Message | None, error: LeagueError | None, now: float
@@ -41,19 +53,34 @@ class Enrolment:
         if isinstance(message, LeagueRegisterResponse | RefereeRegisterResponse):
             return self._judged(message)
         if isinstance(error, PeerRefused) and not error.context["data"].get("retryable"):
+            if self.remembered and error.context["code"] in BAD_TOKEN:
+                self.remembered = ""
+                return [WakeAt(KEY, now)]
             return [End(Refused(str(error)))]
         self.tries += 1
         return [WakeAt(KEY, now + self._settings.register_seconds)]
+
+    def _with_proof(self, request: Message) -> Message:
+        more: dict[str, Any] = {}
+        if self.remembered:
+            more["auth_token"] = self.remembered
+        if self._settings.join_code:
+            is_player = isinstance(request, LeagueRegisterRequest)
+            name = "player_meta" if is_player else "referee_meta"
+            meta = getattr(request, name)
+            more[name] = msgspec.structs.replace(meta, join_code=self._settings.join_code)
+        return msgspec.structs.replace(request, **more)
 
     def _judged(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:
         if message.status != "ACCEPTED":
             hint = "" if message.hint is UNSET else f": {message.hint}"
             return [End(Refused(f"{message.reason or 'the manager gave no reason'}{hint}"))]
-        self.token = "" if message.auth_token is UNSET else message.auth_token
+        self.token = self.remembered = message.auth_token or ""
         self.league_id = message.league_id
         if isinstance(message, RefereeRegisterResponse):
             self.agent_id = message.referee_id or ""
-            self.session = "" if message.session is UNSET else message.session
+            self.session = message.session or ""
+            self.lease_seconds = message.lease_seconds or 0.0
         else:
             self.agent_id = message.player_id or ""
             self.match_tokens = message.match_tokens is True

@@ -140,7 +140,7 @@ class Player(Agent):
     def _league_over(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
         """Anybody can say so: the manager is asked before it is believed."""
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
-        if message.league_id != self._enrolment.league_id:
+        if self._enrolment.league_id not in ("", message.league_id):
             return [reply]
         self._last_words = message
         query = LeagueQuery(

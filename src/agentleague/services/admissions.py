@@ -1,0 +1,131 @@
+"""The manager's part in registrations: what is recorded, what is answered, who is reachable."""
+
+from collections import deque
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from agentleague.errors import MissingField, RegistrationRefused
+from agentleague.league.admission import Terms, admit_player, admit_referee, rejection
+from agentleague.league.league import League
+from agentleague.protocol.messages import (
+    LeagueRegisterRequest,
+    LeagueRegisterResponse,
+    RefereeRegisterRequest,
+    RefereeRegisterResponse,
+)
+from agentleague.roles.effects import Event
+from agentleague.roles.stimuli import Asked, Caller
+from agentleague.services.settings import ManagerSettings, Secrets
+
+UNCHECKED_MAX = 10_000  # agents whose end points wait to be tried; beyond that the oldest are not
+
+
+class Admission(Struct, frozen=True):
+    """What comes of a registration: events to record in this order, and then the answer."""
+
+    answer: LeagueRegisterResponse | RefereeRegisterResponse
+    events: tuple[Event, ...] = ()
+    agent_id: str = ""  # who is in; nobody where it was refused
+    came_back: bool = False  # whether it was in before, and may act
+
+
+def terms_of(
+    settings: ManagerSettings, secrets: Secrets, check_endpoint: Callable[[str], None]
+) -> Terms:
+    """On which terms a league of these settings takes agents in."""
+    return Terms(
+        secrets.token_secret,
+        settings.players_max,
+        settings.referees_max,
+        check_endpoint,
+        settings.unique_names,
+        settings.join_code,
+        settings.foreign_referees,
+        settings.lease_seconds,
+    )
+
+
+def take_player(
+    league: League, terms: Terms, message: LeagueRegisterRequest, caller: Caller
+) -> Admission:
+    """Let a player in, or say why not.
+
+    Raises:
+        TokenMissing, TokenInvalid: its join_code is missing or wrong.
+    """
+    came_back = league.roster.acting(caller.token) in league.roster.players
+    try:
+        event, answer = admit_player(league, terms, message, caller.source, caller.token)
+    except RegistrationRefused as error:
+        return Admission(LeagueRegisterResponse(**rejection(error, "LEAGUE_REGISTER_REQUEST")))
+    events = _with_use_of_token(league, caller, event)
+    return Admission(answer, events, answer.player_id or "", came_back)
+
+
+def take_referee(
+    league: League, terms: Terms, message: RefereeRegisterRequest, caller: Caller
+) -> Admission:
+    """Let a referee in, or say why not.
+
+    Raises:
+        TokenMissing, TokenInvalid: its join_code is missing or wrong.
+    """
+    came_back = league.roster.acting(caller.token) in league.roster.referees
+    try:
+        event, answer = admit_referee(league, terms, message, caller.token)
+    except RegistrationRefused as error:
+        return Admission(RefereeRegisterResponse(**rejection(error, "REFEREE_REGISTER_REQUEST")))
+    events = _with_use_of_token(league, caller, event)
+    return Admission(answer, events, answer.referee_id or "", came_back)
+
+
+def check_complete(asked: Asked, missing_fields: str) -> None:
+    """Refuse a message that lacks documented fields, where the league wants them all.
+
+    Raises:
+        MissingField: and which.
+    """
+    missing = asked.caller.missing
+    if missing and missing_fields == "refuse":
+        raise MissingField(
+            f"this league wants every documented field, and these were missing: "
+            f"{', '.join(missing)}"[:500],
+            field=missing[0],
+            missing=list(missing),
+            kind="missing",
+        )
+
+
+class Reachability:
+    """Whether somebody listens where the agents said; told by whoever opens connections."""
+
+    def __init__(self) -> None:
+        self.unchecked: deque[tuple[str, str]] = deque(maxlen=UNCHECKED_MAX)  # agent, end point
+        self.known: dict[str, bool] = {}
+
+    def registered(self, league: League, agent_id: str) -> None:
+        """Its end point is to be tried, once it has been answered."""
+        self.unchecked.append((agent_id, _endpoint(league, agent_id)))
+        self.known.pop(agent_id, None)
+
+    def learnt(self, league: League, agent_id: str, endpoint: str, is_reachable: bool) -> str:
+        """Take in what was found; a sentence for the organiser where nobody listens.
+
+        An end point that the agent has left meanwhile says nothing about it.
+        """
+        if endpoint != _endpoint(league, agent_id):
+            return ""
+        self.known[agent_id] = is_reachable
+        return "" if is_reachable else f"{agent_id} is not reachable: nobody listens at {endpoint}."
+
+
+def _endpoint(league: League, agent_id: str) -> str:
+    roster = league.roster
+    return (roster.players.get(agent_id) or roster.referees[agent_id]).endpoint
+
+
+def _with_use_of_token(league: League, caller: Caller, event: Event | None) -> tuple[Event, ...]:
+    """A token that is shown is used: those before it end here, before a further one is given."""
+    confirmed = league.roster.unconfirmed(caller.token)
+    return tuple(each for each in (confirmed, event) if each)

@@ -1,0 +1,110 @@
+"""Agents that are stopped and started again, over real HTTP."""
+
+import asyncio
+
+import pytest
+
+from agentleague.player import strategies
+from agentleague.services.processes import Home, Place, open_manager, open_player, open_referee
+from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.services.state_file import Whose, open_state
+from rules import rule
+
+HOSTS = ("127.0.0.1",)
+
+
+def anywhere():
+    return Place(0, hosts=HOSTS)
+
+
+def settings_of(kind, manager):
+    return lambda url: kind(endpoint=url, manager_url=manager.url, display_name="Ann")
+
+
+async def opened(kind, manager, directory):
+    """An agent with a state file of its own, once it is registered; and what to close."""
+    whose = Whose(manager.url, kind, "Ann", 0)
+    state = open_state(directory / "state", whose)
+    if kind == "player":
+        make = settings_of(PlayerSettings, manager)
+        agent = await open_player(make, strategies.random, anywhere(), state=state)
+    else:
+        make = settings_of(RefereeSettings, manager)
+        agent = await open_referee(make, anywhere(), state=state)
+    await asyncio.wait_for(agent.registered, 20)
+    return agent, state
+
+
+async def closed(agent, state):
+    await agent.stop()
+    state.close()
+
+
+@rule("R-REG-13")
+@pytest.mark.parametrize(("kind", "agent_id"), [("player", "P01"), ("referee", "REF01")])
+def test_an_agent_that_is_started_again_is_the_same_at_another_end_point(tmp_path, kind, agent_id):
+    async def main():
+        settings = ManagerSettings(league_id="league_x")
+        manager = await open_manager(settings, Home(tmp_path), anywhere())
+        roster = manager.host.role.league.roster
+        seen = []
+        for _ in range(3):
+            agent, state = await opened(kind, manager, tmp_path)
+            member = {**roster.players, **roster.referees}[agent.registered.result()]
+            assert member.endpoint == agent.url
+            seen.append((member.agent_id, member.generation))
+            await closed(agent, state)
+        first, second = await opened(kind, manager, tmp_path), await opened(kind, manager, tmp_path)
+        both = [first[0].registered.result(), second[0].registered.result()]
+        await closed(*first)
+        await closed(*second)
+        await manager.stop()
+        return seen, both
+
+    seen, both = asyncio.run(main())
+
+    assert seen == [(agent_id, 1), (agent_id, 2), (agent_id, 3)]
+    assert both == [agent_id, agent_id[:-1] + "2"]  # A second process is another agent.
+
+
+@rule("R-REG-13")
+def test_a_new_league_at_the_same_address_takes_it_as_a_new_player(tmp_path):
+    async def main():
+        ids = []
+        port = 0
+        for name in ("league_x", "league_y"):
+            place = Place(port, hosts=HOSTS, moves_on=False)
+            manager = await open_manager(
+                ManagerSettings(league_id=name), Home(tmp_path / name), place
+            )
+            port = int(manager.url.split(":")[2].split("/")[0])
+            agent, state = await opened("player", manager, tmp_path)
+            ids.append((agent.registered.result(), agent.host.role.credential[1]))
+            await closed(agent, state)
+            await manager.stop()
+        return ids
+
+    assert asyncio.run(main()) == [("P01", "league_x"), ("P01", "league_y")]
+
+
+@rule("R-REG-12")
+def test_the_organiser_is_told_of_an_agent_that_cannot_be_reached(tmp_path):
+    async def main():
+        settings = ManagerSettings(league_id="league_x")
+        manager = await open_manager(settings, Home(tmp_path), anywhere())
+        told = asyncio.get_running_loop().create_future()
+        manager.probes.seconds = 0.01
+        manager.tell(lambda s: told.set_result(s) if "not reachable" in s else None)
+        nowhere = Place(0, hosts=HOSTS, endpoint="http://127.0.0.1:9/mcp")
+        make = settings_of(PlayerSettings, manager)
+        agent = await open_player(make, strategies.random, nowhere)
+        sentence = await asyncio.wait_for(told, 20)
+        known = dict(manager.host.role.reachability.known)
+        await agent.stop()
+        await manager.stop()
+        return sentence, known
+
+    sentence, known = asyncio.run(main())
+
+    assert sentence == "P01 is not reachable: nobody listens at http://127.0.0.1:9/mcp."
+    assert known == {"P01": False}
