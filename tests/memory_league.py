@@ -5,8 +5,10 @@ from hashlib import sha256
 from typing import Any
 
 from agentleague.games import even_odd
+from agentleague.league.events import read_event
 from agentleague.player import strategies
-from agentleague.protocol.messages import WIRE_NAME, Message
+from agentleague.protocol.messages import WIRE_NAME, LeagueCommand, Message
+from agentleague.roles.stimuli import Caller
 from agentleague.services.host import Host, Ledger
 from agentleague.services.manager import Manager, Secrets
 from agentleague.services.player import Player
@@ -18,7 +20,7 @@ from agentleague.transport.memory import MemoryNetwork
 
 MANAGER = "http://manager/mcp"
 SEED = "memory"
-SECRETS = Secrets(sha256(f"draw|{SEED}".encode()).digest(), b"t" * 32)
+SECRETS = Secrets(sha256(f"draw|{SEED}".encode()).digest(), b"t" * 32, "adm_secret")
 BEGAN = 1_700_000_000.0
 
 
@@ -43,20 +45,61 @@ class MemoryLeague:
         self.journal = MemoryJournal(self.clock.now)
         self.game = game
         terms = {"league_id": "league_test", "players": players, "referees": referees, **settings}
-        self.manager = Manager(ManagerSettings(**terms, game_type=game.name), SECRETS, game)
-        self.journal.claim("league_test")
-        transport = self.network.join(MANAGER, "manager")
-        ledger = Ledger(self.journal, "league_test")
-        self.hosts = [Host(self.manager, self.clock, transport, ledger=ledger)]
-        self.hosts[0].start(0.0)
+        self.settings = ManagerSettings(**terms, game_type=game.name)
+        self.hosts: list[Host] = []
+        self.dead: list[Host] = []
+        self.restart_manager()
         self.players, self.referees = players, referees
 
     @property
     def league(self):
         return self.manager.league
 
-    def add_referee(self, name: str = "Referee", **settings: Any) -> Host:
-        url = f"http://referee{len(self.network.agents)}/mcp"
+    def restart_manager(self) -> None:
+        """A new manager process on the same journal; the former one is dead."""
+        if self.hosts:
+            self.kill(self.hosts[0])
+        self.manager = Manager(self.settings, SECRETS, self.game)
+        self.journal.release()
+        self.journal.claim("league_test")
+        transport = self.network.join(MANAGER, "manager")
+        ledger = Ledger(self.journal, "league_test")
+        host = Host(self.manager, self.clock, transport, ledger=ledger)
+        self.hosts[:1] = [host]
+        host.replay(self.journal.read("league_test"), read_event)
+        host.start(0.0)
+
+    def kill(self, host: Host) -> None:
+        """Nothing reaches the process any more, and nothing comes from it."""
+        host.feed = lambda stimulus: None
+        self.dead.append(host)
+        for url, transport in list(self.network.agents.items()):
+            if transport is host._transport:
+                del self.network.agents[url]
+
+    def run_until(self, reached: Callable[[], bool]) -> "MemoryLeague":
+        """Let time pass until then."""
+        self.clock.run(until=reached)
+        assert reached(), "it never came to that"
+        return self
+
+    def wait(self, seconds: float) -> None:
+        """Let so much time pass, whatever happens in it."""
+        end = self.clock.now() + seconds
+        self.clock.call_at(end, lambda: None)
+        self.run_until(lambda: self.clock.now() >= end)
+
+    def command(self, name: str, **params: Any) -> Any:
+        """What the organiser is answered."""
+        answers: list[Any] = []
+        caller = Caller("127.0.0.1", SECRETS.admin_token)
+        self.hosts[0]._on_ask(LeagueCommand(name, params), caller, answers.append)
+        return answers[0]
+
+    def add_referee(
+        self, name: str = "Referee", remembered: str = "", url: str = "", **settings: Any
+    ) -> Host:
+        url = url or f"http://referee{len(self.network.agents)}/mcp"
         terms = RefereeSettings(
             manager_url=MANAGER,
             display_name=name,
@@ -64,7 +107,9 @@ class MemoryLeague:
             game_types=(self.game.name,),
             **settings,
         )
-        return self._add(Referee(terms, lambda name: self.game), url, "referee", None)
+        role = Referee(terms, lambda name: self.game)
+        role.remember(remembered)
+        return self._add(role, url, "referee", None)
 
     def add_player(self, strategy: Any = strategies.random, name: str = "Player") -> Host:
         url = f"http://player{len(self.network.agents)}/mcp"
@@ -86,8 +131,11 @@ class MemoryLeague:
         return self
 
     def play(self) -> "MemoryLeague":
-        """Let time pass until nothing happens any more."""
-        self.clock.run()
+        """Let time pass until all that live have done their work, or for an hour or so."""
+        end = self.clock.now() + 5_000.0
+        self.clock.call_at(end, lambda: None)
+        over = [host for host in self.hosts if host not in self.dead]
+        self.clock.run(lambda: self.clock.now() >= end or all(host.ended for host in over))
         return self
 
     def events(self):

@@ -13,13 +13,15 @@ RINGS = [
     {"match", "league", "player"},
     {"storage", "transport"},
     {"services"},
-    {"sdk", "simulation", "bench"},
+    {"sdk", "records", "simulation", "bench"},
     {"cli"},
 ]
 RING = {name: number for number, names in enumerate(RINGS) for name in names}
 # fmt: off
 PURE_ROLES = {
-    "agent", "enrolment", "manager", "news", "outbox", "player", "referee", "settings", "workload",
+    "admissions", "agent", "assignments", "clerk", "enrolment", "keys", "leases", "log_lines",
+    "manager", "news", "office", "organiser", "outbox", "player", "referee", "rounds",
+    "settings", "tidings", "workload",
 }
 PURE_IMPORTS = {
     "abc", "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "functools",

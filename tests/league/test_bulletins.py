@@ -20,7 +20,7 @@ from agentleague.protocol.messages import (
     Seated,
     StandingRow,
 )
-from agentleague.protocol.tokens import channel_key, match_token
+from agentleague.protocol.tokens import channel_key, digest, match_token
 from league.office import LEAGUE_ID, Office, token
 from rules import rule
 
@@ -114,8 +114,8 @@ def test_a_referees_copy_has_all_it_needs_to_run_its_matches():
                 *urls,
                 1,
                 [
-                    Seated("P02", urls[0], "Agent 2", PlayerRecord(), of("P02")),
-                    Seated("P03", urls[1], "Agent 3", PlayerRecord(), of("P03")),
+                    Seated("P02", urls[0], "Agent 2", PlayerRecord(), *of("P02")),
+                    Seated("P03", urls[1], "Agent 3", PlayerRecord(), *of("P03")),
                 ],
             )
         ],
@@ -129,7 +129,10 @@ def channel(player_id):
 
 
 def of(player_id):
-    return match_token(channel(player_id), "ref>player", LEAGUE_ID, "R1M1", player_id, 1)
+    """Both match tokens, and the digest of the league token."""
+    names = (LEAGUE_ID, "R1M1", player_id, 1)
+    both = [match_token(channel(player_id), way, *names) for way in ("ref>player", "player>ref")]
+    return (*both, [digest(token(player_id))])
 
 
 @rule("R-LEAGUE-26")
@@ -149,7 +152,7 @@ def test_end_points_and_tokens_of_players_are_in_no_other_message():
     office = played(6)
     bulletins = Bulletins(office.league)
     sent = [message for _, *messages in to_each(office) for message in messages]
-    sent += [bulletins.round_completed(NOON)]
+    sent += [bulletins.round_completed(NOON, 1)]
 
     text = b"".join(codec.encode(message) for message in sent).decode()
 
@@ -192,7 +195,7 @@ def test_the_end_of_a_round_sums_it_up(forfeits, summary):
         players = office.league.matches[match_id].players
         office.play(match_id, forfeits=players[:1] if match_id in forfeits else [])
 
-    assert read(Bulletins(office.league).round_completed(NOON)) == RoundCompleted(
+    assert read(Bulletins(office.league).round_completed(NOON, 1)) == RoundCompleted(
         **ENVELOPE,
         conversation_id="conv-round-1-complete",
         round_id=1,
@@ -208,7 +211,7 @@ def test_draws_are_summed_up_and_the_last_round_has_no_next():
     office = Office(2).start()
     office.lock([(0, "P01", "odd"), (0, "P02", "odd")])
 
-    message = Bulletins(office.league).round_completed(NOON)
+    message = Bulletins(office.league).round_completed(NOON, 1)
 
     assert message.summary == RoundSummary(1, 0, 1, 0)
     assert message.next_round_id is None

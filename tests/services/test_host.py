@@ -39,6 +39,8 @@ class ScriptedRole:
 class SlowDisk:
     """A journal that commits when the test says so."""
 
+    state = "ok"
+
     def __init__(self):
         self.waiting, self.seq = [], 0
 
@@ -162,6 +164,17 @@ def test_a_timer_rings_under_its_key_and_a_second_one_replaces_the_first():
 
     assert clock.now() == 7.0
     assert role.told[2:] == [Woken("k")]
+
+
+def test_a_dropped_timer_never_rings():
+    host, role, _, clock = hosted([WakeAt("k", 5.0)], [Drop("k")])
+    host.start(0.0)
+    host.feed(Woken("other"))
+
+    clock.run()
+
+    assert clock.now() == 0.0
+    assert role.told[2:] == []
 
 
 def test_a_strategy_is_asked_and_its_move_is_told():

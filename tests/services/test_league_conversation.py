@@ -8,7 +8,7 @@ import pytest
 
 from agentleague.player import strategies
 from agentleague.protocol.messages import WIRE_NAME
-from agentleague.services.processes import Place, open_manager, open_player, open_referee
+from agentleague.services.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from games.throwaway import THROWAWAY
 from memory_league import SEED, MemoryLeague
@@ -156,7 +156,7 @@ async def play_over_http(players, referees, tmp_path):
     """The same seeds and names as in memory, on real sockets and a real disk."""
     said = []
     settings = ManagerSettings(league_id="league_test", players=players, referees=referees)
-    manager = await open_manager(settings, tmp_path, SEED, Place(18000, hosts=HOSTS))
+    manager = await open_manager(settings, Home(tmp_path, SEED), Place(18000, hosts=HOSTS))
     agents = [manager]
     watch(manager, said)
     for number in range(referees):

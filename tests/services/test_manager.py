@@ -201,7 +201,8 @@ def test_a_player_that_never_answers_loses_every_match_technically_and_holds_nob
 
 
 def test_a_player_that_let_an_announcement_run_out_is_not_waited_for_again():
-    league = MemoryLeague(players=3, referees=1, join_seconds=1.0, reply_seconds=10.0)
+    times = {"join_seconds": 1.0, "join_retries": 0, "reply_seconds": 10.0}
+    league = MemoryLeague(players=3, referees=1, **times)
     league.add_referee()
     league.add_player(name="Good 1")
     league.add_player(name="Good 2")

@@ -88,12 +88,13 @@ def test_assignments_are_never_dropped():
     outbox = Outbox(10.0)
     outbox.send(ANN, completed(1), 0.0)
     for number in (1, 2):
-        outbox.send(ANN, Letter(RoundAnnouncement(round_id=number), (f"R1M{number}",)), 0.0)
+        outbox.send(ANN, Letter(RoundAnnouncement(round_id=number), number, keep=True), 0.0)
 
     _, calls = outbox.answered(ANN, 10.0, ran_out=True)
 
     assert sent(calls) == [("P01", 1, 20.0)]
-    assert outbox.answered(ANN, 11.0, ran_out=False)[0] == ("R1M1",)
+    assert outbox.answered(ANN, 11.0, ran_out=False)[0] == 1
+    assert outbox.dropped == []
 
 
 def test_a_referee_gets_no_more_than_it_can_take_and_more_when_it_reports():

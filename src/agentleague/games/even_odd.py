@@ -26,6 +26,11 @@ def start(options: Mapping[str, Any]) -> State:
     return State()
 
 
+def turns_max(options: Mapping[str, Any]) -> int:
+    """One."""
+    return 1
+
+
 def to_move(state: State) -> Sequence[Seat]:
     """Both at once, then nobody."""
     return seats if state.number is None else ()

@@ -5,12 +5,15 @@ and never change one, ask no clock and draw no chance; a number they need is dra
 `checks.check_game` proves it.
 
 A game may also have `defaults` (its options with their defaults, which `league games` shows),
-`symmetric` (true if no seat is better) and `example_moves(state, seat)` (some legal moves, where
-`legal_moves` gives None).
+`symmetric` (true if no seat is better), `example_moves(state, seat)` (some legal moves, where
+`legal_moves` gives None) and `turns_max(options)` (after how many turns it is over for certain; the
+manager gives a referee so much time for a match).
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
+
+TURNS_MAX = 100  # of a game that does not say
 
 Seat = str
 State = Any  # the game's own; nobody else looks into it
@@ -22,6 +25,12 @@ class Outcome(NamedTuple):
     winner: Seat | None  # None is a draw
     reason: str
     details: Mapping[str, Any] = {}
+
+
+def turns_max(game: "Game", options: Mapping[str, Any]) -> int:
+    """After how many turns a match of this game is over for certain."""
+    own = getattr(game, "turns_max", None)
+    return int(own(options)) if own else TURNS_MAX
 
 
 class Game(Protocol):

@@ -35,6 +35,11 @@ def start(options: Mapping[str, Any]) -> State:
     return State(best_of)
 
 
+def turns_max(options: Mapping[str, Any]) -> int:
+    """Ties are thrown again, but not for ever."""
+    return 2 * start(options).best_of
+
+
 def to_move(state: State) -> Sequence[Seat]:
     """Both at once, then nobody."""
     return () if _is_over(state) else seats

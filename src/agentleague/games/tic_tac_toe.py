@@ -25,6 +25,11 @@ def start(options: Mapping[str, Any]) -> State:
     return (None,) * 9
 
 
+def turns_max(options: Mapping[str, Any]) -> int:
+    """One for each cell."""
+    return 9
+
+
 def to_move(state: State) -> Sequence[Seat]:
     """Seat A begins, then in turn, then nobody."""
     if outcome(state):

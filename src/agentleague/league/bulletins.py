@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from agentleague.league.league import League, MatchFile
 from agentleague.protocol.messages import (
     Champion,
+    GameOver,
     LeagueCompleted,
     LeagueStandingsUpdate,
+    LockResponse,
     PlayerRecord,
     RoundAnnouncement,
     RoundCompleted,
@@ -78,6 +81,38 @@ class Bulletins:
             player_B_endpoint=seats[1].endpoint,
             epoch=file.epoch,
             seats=seats,
+            locks=len(file.locks) or UNSET,
+            decided=True if file.decided else UNSET,
+        )
+
+    def moved(self, now_text: str, file: MatchFile) -> RoundAnnouncement:
+        """To the two players of a match: it has another referee."""
+        row = msgspec.structs.replace(self._match(file), draw_commitment=file.commitment)
+        return RoundAnnouncement(
+            **self._envelope(now_text, f"conv-round-{file.round_id}-announce"),
+            round_id=file.round_id,
+            matches=[row],
+        )
+
+    def game_over(
+        self, now_text: str, file: MatchFile, locked: LockResponse, seat: int, channel: bytes
+    ) -> GameOver:
+        """How a match ended, where no referee is left to say so: in the referee's stead."""
+        league, player_id = self._league, file.players[seat]
+        assert locked.result
+        names = (league.rules.league_id, file.match_id, player_id, file.epoch)
+        return GameOver(
+            game_result=locked.result.game_result,
+            **self._envelope(now_text, f"conv-{file.match_id.lower()}-{file.epoch:03d}"),
+            auth_token=match_token(channel, "ref>player", *names),
+            round_id=file.round_id,
+            match_id=file.match_id,
+            player_id=player_id,
+            epoch=file.epoch,
+            referee_endpoint=league.roster.referees[file.referee_id].endpoint,
+            game_type=league.rules.game_type,
+            reason=locked.result.game_result.reason,
+            draw=locked.draw,
         )
 
     def table_rows(self) -> "Rows":
@@ -95,12 +130,13 @@ class Bulletins:
             **_fitted("standings", rows, player_id),
         )
 
-    def round_completed(self, now_text: str) -> RoundCompleted:
-        """A round is over."""
+    def round_completed(self, now_text: str, round_id: int) -> RoundCompleted:
+        """A round is over; one without a contest counts among the technical losses too."""
         league = self._league
         assert league.schedule
-        round_id, files = league.round_id, self._of_round(league.round_id)
-        outcomes = [file.decided.result.status for file in files if file.decided]
+        files = self._of_round(round_id)
+        results = [file.decided.result for file in files if file.decided]
+        outcomes = [result.status for result in results]
         return RoundCompleted(
             **self._envelope(now_text, f"conv-round-{round_id}-complete"),
             round_id=round_id,
@@ -112,6 +148,7 @@ class Bulletins:
                 outcomes.count("WIN"),
                 outcomes.count("DRAW"),
                 outcomes.count("TECHNICAL_LOSS"),
+                sum(result.no_contest is True for result in results),
             ),
         )
 
@@ -120,13 +157,13 @@ class Bulletins:
     ) -> LeagueCompleted:
         """The league is over."""
         league = self._league
-        assert league.schedule
-        first = league.table.row(league.champion)
+        first = league.table.row(league.champion) if league.champion else None
         return LeagueCompleted(
             **self._envelope(now_text, "conv-league-complete"),
-            total_rounds=league.schedule.rounds_total,
-            total_matches=league.schedule.matches_total,
-            champion=Champion(first.player_id, first.display_name, first.points),
+            total_rounds=league.schedule.rounds_total if league.schedule else 0,
+            total_matches=league.schedule.matches_total if league.schedule else 0,
+            champion=Champion(first.player_id, first.display_name, first.points) if first else None,
+            aborted=True if league.aborted else UNSET,
             **_fitted("final_standings", rows, agent_id),
         )
 
@@ -157,6 +194,9 @@ class Bulletins:
             member.display_name,
             PlayerRecord(row.wins, row.losses, row.draws, row.points),
             match_token(channel, "ref>player", *names),
+            match_token(channel, "player>ref", *names),
+            league.roster.digests_of(player_id),
+            league.is_suspended(player_id),
         )
 
     def _of_round(self, round_id: int) -> list[MatchFile]:

@@ -18,11 +18,12 @@ from agentleague.errors import (
 )
 from agentleague.games.game import Game
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
-from agentleague.league.judge import Case, judge
+from agentleague.league.judge import UNREACHABLE, Case, choices, judge
 from agentleague.league.league import League, MatchFile
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
     Draw,
+    Exchange,
     GameResult,
     LockedResult,
     LockRequest,
@@ -39,13 +40,15 @@ class Ruling(NamedTuple):
     events: Sequence[Event]
     answer: LockResponse | MatchResultAck | LeagueError
     receipt: bool = False
+    again: bool = False  # nobody reached either player: the match is to be given out again
 
 
 class Court:
     """Decides the matches of one league."""
 
     def __init__(self, league: League, game: Game, draw_secret: bytes) -> None:
-        self._league, self._game, self._secret = league, game, draw_secret
+        self.game = game
+        self._league, self._secret = league, draw_secret
         self._seeds: dict[str, bytes] = {}  # of matches that are not decided yet
 
     def commitment(self, match_id: str) -> str:
@@ -56,13 +59,19 @@ class Court:
     def lock(self, referee_id: str, request: LockRequest) -> Ruling:
         """Fix the moves so far: a number follows, or the result."""
         file = self._league.matches.get(request.match_id)
-        if file is None or file.referee_id != referee_id:
+        if file is None or referee_id not in file.referees:
             return self._stranger(file, referee_id, request.match_id)
-        if request.epoch != file.epoch:
-            return Ruling((), _old_epoch(file))
+        if (request.epoch, referee_id) != (file.epoch, file.referee_id):
+            return Ruling((), self._old_epoch(file))
         if file.decided or 0 <= request.index < len(file.locks):
             answer = self._standing(file, request.index)
             return Ruling((), answer, isinstance(answer, LockResponse) and bool(answer.result))
+        if self._is_our_fault(file, request):
+            refusal = MatchMismatch(
+                f"neither player of {file.match_id} was reached; it is given out again",
+                epoch=file.epoch + 1,
+            )
+            return Ruling((), refusal, again=True)
         try:
             event = self._decide(file, request)
         except LeagueError as error:
@@ -74,11 +83,12 @@ class Court:
     def report(self, referee_id: str, report: MatchResultReport) -> Ruling:
         """Close a match, if the report says what the league holds."""
         file = self._league.matches.get(report.match_id)
-        if file is None or file.referee_id != referee_id:
+        if file is None or referee_id not in file.referees:
             return self._stranger(file, referee_id, report.match_id)
         agrees = file.decided is not None and _agrees(report, file.decided.result)
-        if not agrees and report.epoch not in (UNSET, file.epoch):
-            return Ruling((), _old_epoch(file))
+        is_old = referee_id != file.referee_id or report.epoch not in (UNSET, file.epoch)
+        if not agrees and is_old:
+            return Ruling((), self._old_epoch(file))
         if file.decided is None:
             return self._unlocked(file, referee_id, report)
         if not agrees:
@@ -86,11 +96,42 @@ class Court:
         ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
         if file.closed:
             return Ruling((), _duplicate(ack), receipt=True)
-        return Ruling((MatchClosed(file.match_id, file.epoch),), ack, receipt=True)
+        return Ruling((_closing(file, report),), ack, receipt=True)
+
+    def forfeit(self, match_id: str, forfeits: Sequence[tuple[str, str]]) -> MatchDecided:
+        """The result of a match that was not begun, since these players are out of the league."""
+        file = self._league.matches[match_id]
+        verdict = judge(self._case(file), [], forfeits)
+        assert verdict.result
+        seed = self._reveal(match_id)
+        return MatchDecided(
+            match_id, file.epoch, verdict.index, [], list(forfeits), verdict.result, seed
+        )
+
+    def no_contest(self, match_id: str, why: str) -> MatchDecided:
+        """The result of a match that nobody could referee: it counts for neither player."""
+        file = self._league.matches[match_id]
+        moves = file.locks[-1].moves if file.locks else []
+        result = GameResult(
+            "TECHNICAL_LOSS",
+            choices=choices(file.players, moves),
+            reason=f"no contest: {why}"[:500],
+            no_contest=True,
+        )
+        seed = self._reveal(match_id)
+        return MatchDecided(match_id, file.epoch, len(file.locks), moves, [], result, seed)
+
+    def result(self, match_id: str) -> LockResponse:
+        """A result that stands, as its referee was told it."""
+        file = self._league.matches[match_id]
+        assert file.decided
+        return self._result(file, file.decided)
 
     def points(self, file: MatchFile, result: GameResult) -> dict[str, int]:
         """What each player gets for the result."""
         win, draw, loss = self._league.rules.points
+        if result.no_contest is True:
+            return dict.fromkeys(file.players, 0)
         if result.status == "DRAW":
             return dict.fromkeys(file.players, draw)
         return {
@@ -114,7 +155,7 @@ class Court:
         if verdict.result is None:
             assert verdict.value is not None
             return MatchLocked(*names, verdict.value)
-        seed = self._seeds.pop(file.match_id).hex()
+        seed = self._reveal(file.match_id)
         return MatchDecided(*names, request.forfeits, verdict.result, seed)
 
     def _standing(self, file: MatchFile, index: int) -> LockResponse | LeagueError:
@@ -142,11 +183,10 @@ class Court:
             result = _believed(file, report)
         except LeagueError as error:
             return Ruling((), error)
-        seed = self._seed(file.match_id).hex()
-        del self._seeds[file.match_id]
+        seed = self._reveal(file.match_id)
         events: tuple[Any, ...] = (
             MatchDecided(file.match_id, file.epoch, 0, [], [], result, seed, verified=False),
-            MatchClosed(file.match_id, file.epoch),
+            MatchClosed(file.match_id, file.epoch, told="unverified"),
         )
         ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
         return Ruling(events, ack, receipt=True)
@@ -167,10 +207,32 @@ class Court:
             return Ruling((), refusal)
         return Ruling((Disputed(file.match_id, referee_id, "another result"),), refusal)
 
+    def _is_our_fault(self, file: MatchFile, request: LockRequest) -> bool:
+        """Not one byte came from either player: first of all that is the referee's fault, once."""
+        return (
+            {(player_id, UNREACHABLE) for player_id in file.players} == set(request.forfeits)
+            and not file.unreached
+            and not any(map(self._league.is_suspended, file.players))
+        )
+
+    def _old_epoch(self, file: MatchFile) -> MatchMismatch:
+        """The match went on without this referee; what stands, it may tell those it invited."""
+        told: dict[str, Any] = {"epoch": file.epoch}
+        if file.decided:
+            standing = self._result(file, file.decided)
+            told |= {"result": standing.result, "draw": standing.draw}
+        return MatchMismatch(f"{file.match_id} is in epoch {file.epoch} now", **told)
+
+    def _reveal(self, match_id: str) -> str:
+        """The seed, in the row that holds the result; it is not needed any more."""
+        seed = self._seed(match_id).hex()
+        del self._seeds[match_id]
+        return seed
+
     def _case(self, file: MatchFile) -> Case:
         rules = self._league.rules
         return Case(
-            self._game,
+            self.game,
             rules.rules.game_options,
             rules.league_id,
             file.match_id,
@@ -193,8 +255,23 @@ def _duplicate(ack: MatchResultAck) -> MatchResultAck:
     return MatchResultAck(match_id=ack.match_id, round_id=ack.round_id, duplicate=True)
 
 
-def _old_epoch(file: MatchFile) -> MatchMismatch:
-    return MatchMismatch(f"{file.match_id} is in epoch {file.epoch} now", epoch=file.epoch)
+def _closing(file: MatchFile, report: MatchResultReport) -> MatchClosed:
+    """What the referee tells of how it went, as far as it is about this match."""
+    rows: list[Exchange] = [] if report.transcript is UNSET else report.transcript
+    kept = [row for row in rows if row.player_id in file.players]
+    left_out = 0 if report.transcript_left_out is UNSET else report.transcript_left_out
+    silences = {} if report.silences is UNSET else report.silences
+    return MatchClosed(
+        file.match_id,
+        file.epoch,
+        kept,
+        max(left_out, 0),
+        {
+            player_id: (max(unanswered, 0), answered)
+            for player_id, (unanswered, answered) in silences.items()
+            if player_id in file.players
+        },
+    )
 
 
 def _agrees(report: MatchResultReport, result: GameResult) -> bool:

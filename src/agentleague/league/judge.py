@@ -10,6 +10,9 @@ from agentleague.games.game import Game, Outcome
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult
 
+UNREACHABLE = "unreachable"  # a referee's word for: not one byte came from this player
+_IN_WORDS = {UNREACHABLE: "could not be reached"}
+
 Moves = Sequence[tuple[int, str, Any]]
 Forfeits = Sequence[tuple[str, str]]
 
@@ -126,7 +129,9 @@ def _technical(case: Case, moves: Moves, forfeits: Forfeits, *, is_over: bool) -
         raise _wrong(f"forfeits name {losers}, not players of this match once each")
     standing = [player_id for player_id in case.players if player_id not in losers]
     winner = standing[0] if standing else None
-    causes = ", ".join(f"{player_id} {cause}" for player_id, cause in forfeits)
+    causes = ", ".join(
+        f"{player_id} {_IN_WORDS.get(cause, cause)}" for player_id, cause in forfeits
+    )
     end = f"{winner} wins by default" if winner else "nobody wins"
     return GameResult(
         "TECHNICAL_LOSS",

@@ -30,6 +30,7 @@ from agentleague.league.events import (
     TokenRenewed,
     Told,
 )
+from agentleague.league.judge import UNREACHABLE
 from agentleague.league.roster import Roster
 from agentleague.league.schedule import Schedule
 from agentleague.league.standings import Points, Table
@@ -64,6 +65,7 @@ class MatchFile(Struct):
     closing: MatchClosed | None = None
     disputed_by: list[str] = []
     referees: list[str] = []  # all who ever had it, the present one last
+    unreached: bool = False  # given out again since nobody reached either player
 
 
 class League:
@@ -153,6 +155,7 @@ class League:
         file = self.matches[event.match_id]
         file.epoch, file.referee_id = event.epoch, event.referee_id
         file.referees.append(event.referee_id)
+        file.unreached = file.unreached or event.why == UNREACHABLE
 
     def _closed(self, event: MatchClosed) -> None:
         file = self.matches[event.match_id]

@@ -1,7 +1,7 @@
 """The ports: all that a host needs from the world, and the one thing it needs from a role."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from agentleague.errors import LeagueError, StorageError
 from agentleague.protocol.messages import Message
@@ -68,7 +68,10 @@ class Transport(Protocol):
 
 
 class Journal(Protocol):
-    """Append-only rows, chained by hash, one chain per league."""
+    """Append-only rows, chained by hash, one chain per league; `full` while there is no room."""
+
+    @property
+    def state(self) -> Literal["ok", "full", "failed"]: ...
 
     def claim(self, league_id: str) -> Head: ...
 

@@ -20,6 +20,7 @@ from agentleague.services.clock import cpu_seconds
 from agentleague.services.game_files import find_game
 from agentleague.services.manager import Manager
 from agentleague.services.processes import (
+    Home,
     Place,
     Running,
     open_manager,
@@ -90,8 +91,7 @@ async def play(
     game = find_game(settings.game_type)
     manager = await open_manager(
         replace(settings, game_type=game.name),
-        directory,
-        seed,
+        Home(directory, seed, resumes=False),
         Place(8000, hosts=HOSTS),
         lambda name: game,
     )

@@ -6,7 +6,7 @@ order, until all events before it are committed. So nobody sees what a crash cou
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -24,7 +24,17 @@ from agentleague.roles.effects import (
     Think,
     WakeAt,
 )
-from agentleague.roles.ports import Answer, Cancel, Clock, Head, Journal, Mind, Role, Transport
+from agentleague.roles.ports import (
+    Answer,
+    Cancel,
+    Clock,
+    Head,
+    Journal,
+    Mind,
+    Role,
+    Row,
+    Transport,
+)
 from agentleague.roles.stimuli import (
     Answered,
     Asked,
@@ -63,6 +73,7 @@ class Host:
         self.role, self.ended = role, False
         self.on_end: Done = lambda summary: None
         self.on_step: Callable[[], None] | None = None  # called after each stimulus
+        self.on_seen: Callable[[Stimulus, Sequence[Effect]], None] | None = None  # shown each step
         self.on_failure: Callable[[BaseException], None] = self._fail
         self._clock, self._transport, self._mind = clock, transport, mind
         self._ledger = ledger
@@ -73,6 +84,13 @@ class Host:
         self._asked = 0
         self._calls: dict[Key, Cancel] = {}
         self._timers: dict[Key, Cancel] = {}
+
+    def replay(self, rows: Iterable[Row], read: Callable[[str, int, bytes], Event]) -> None:
+        """Let the role take in what its journal holds: nothing is decided and nothing sent."""
+        for row in rows:
+            self.role.apply(read(row.kind, row.version, row.body))
+            self._hashes += row.hash
+            self._decided = self._committed = row.seq
 
     def start(self, wall_offset: float) -> None:
         """Begin: listen, and tell the role."""
@@ -86,6 +104,8 @@ class Host:
         except Exception as bug:
             self._stumble(stimulus, bug)
             return
+        if self.on_seen:
+            self.on_seen(stimulus, effects)
         if self._ledger:
             self._append([effect.event for effect in effects if isinstance(effect, Record)])
         if self._decided == self._committed:
@@ -122,9 +142,10 @@ class Host:
         self._replies.pop(effect.to)(self._with_receipt(effect.answer, effect.receipt))
 
     def _drop(self, effect: Drop) -> None:
-        cancel = self._calls.pop(effect.key, None)
-        if cancel:
-            cancel()
+        for waiting in (self._calls, self._timers):
+            cancel = waiting.pop(effect.key, None)
+            if cancel:
+                cancel()
 
     def _end(self, effect: End) -> None:
         self.ended = True
@@ -158,7 +179,8 @@ class Host:
     def _on_ask(
         self, message: Message, caller: Caller, reply: Callable[[Message | LeagueError], None]
     ) -> None:
-        if self._decided - self._committed > WAITING_MAX:
+        is_full = self._ledger is not None and self._ledger.journal.state == "full"
+        if is_full or self._decided - self._committed > WAITING_MAX:
             reply(StorageError("the disk is behind; send the same message again later"))
             return
         self._asked += 1

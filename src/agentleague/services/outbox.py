@@ -1,6 +1,5 @@
 """What the manager still has to tell whom: to each agent one message at a time, in order."""
 
-from collections.abc import Hashable
 from typing import Any
 
 from msgspec import Struct
@@ -13,20 +12,23 @@ class Letter(Struct):
     """A message to one agent; `tag` says what to do when it was answered or given up."""
 
     message: Message
-    tag: Hashable = None
+    tag: Any = None
     receipt: int | None = None
+    keep: bool = False  # no other letter repeats what it says: it is never dropped
 
 
 class Outbox:
     """Queues of letters; a letter is in flight from its Call to its answer.
 
     For an agent that let a letter run out only the newest of each type waits, until it answers.
+    Letters that were dropped so are in `dropped`, for whoever waits for their answers.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._queues: dict[str, list[Letter]] = {}
         self._lagging: set[str] = set()
+        self.dropped: list[tuple[str, Letter]] = []
 
     def send(self, to: Address, letter: Letter, now: float) -> list[Call]:
         """Call at once, or wait behind what is in flight; a newer table replaces a waiting one."""
@@ -36,7 +38,7 @@ class Outbox:
             return []
         queue.append(letter)
         if to.agent_id in self._lagging:
-            queue[1:] = _newest_of_each_type(queue[1:])
+            self._thin(to.agent_id, queue)
         return [self._call(to, letter, now)] if len(queue) == 1 else []
 
     def answered(self, to: Address, now: float, *, ran_out: bool) -> tuple[Any, list[Call]]:
@@ -45,7 +47,7 @@ class Outbox:
         done = queue.pop(0)
         if ran_out:
             self._lagging.add(to.agent_id)
-            queue[:] = _newest_of_each_type(queue)
+            self._thin(to.agent_id, queue, in_flight=0)
         else:
             self._lagging.discard(to.agent_id)
         return done.tag, [self._call(to, queue[0], now)] if queue else []
@@ -57,16 +59,16 @@ class Outbox:
     def _call(self, to: Address, letter: Letter, now: float) -> Call:
         return Call(("tell", to.agent_id), to, letter.message, now + self._seconds, letter.receipt)
 
+    def _thin(self, agent_id: str, queue: list[Letter], in_flight: int = 1) -> None:
+        waiting = queue[in_flight:]
+        newest = {type(letter.message): letter for letter in waiting}
+        kept = [each for each in waiting if each.keep or newest[type(each.message)] is each]
+        if len(kept) < len(waiting):
+            self.dropped += [
+                (agent_id, each) for each in waiting if not any(each is one for one in kept)
+            ]
+            queue[in_flight:] = kept
+
 
 def _is_table(letter: Letter) -> bool:
     return isinstance(letter.message, LeagueStandingsUpdate)
-
-
-def _newest_of_each_type(letters: list[Letter]) -> list[Letter]:
-    """Assignments (whose tags are the matches) are all kept: no other letter repeats them."""
-    newest = {type(letter.message): letter for letter in letters}
-    return [
-        letter
-        for letter in letters
-        if isinstance(letter.tag, tuple) or newest[type(letter.message)] is letter
-    ]

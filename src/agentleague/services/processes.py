@@ -6,23 +6,33 @@ Managers and referees import what they need when they are opened: a player loads
 import asyncio
 import errno
 import gc
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from agentleague.errors import Claimed, LeagueError
 from agentleague.games.game import Game
+from agentleague.roles.effects import Effect
+from agentleague.roles.stimuli import Stimulus
+from agentleague.services.agent import Agent
 from agentleague.services.clock import LoopClock, wall
 from agentleague.services.enrolment import Refused
 from agentleague.services.host import Host, Ledger
 from agentleague.services.minds import InlineMind, Strategy, ThreadMind
 from agentleague.services.player import Player
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.services.state_file import StateFile
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Manners
+from agentleague.transport.probe import Probes
+
+if TYPE_CHECKING:
+    from agentleague.services.log_lines import Entry, Watcher
 
 T = TypeVar("T")
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
@@ -72,7 +82,10 @@ class Running:
         self.ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         self.registered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.state: StateFile | None = None  # where the agent's token is kept
+        self.probes: Probes | None = None  # by which a manager's agents are tried
         self._say: Callable[[str], None] | None = None
+        self._watchers: list[Watcher] = []
         host.on_end, host.on_failure = self._on_end, self._on_failure
         if hasattr(host.role, "agent_id"):
             host.on_step = self._look
@@ -83,6 +96,14 @@ class Running:
         self.host.on_step = self._look
         self._look()
 
+    def watch(self, sink: Callable[["Entry"], None], *, every_message: bool = False) -> None:
+        """From now on, hand what happens to the role and what it does to this sink too."""
+        from agentleague.services.log_lines import Level, Watcher
+
+        watcher = Watcher(sink, Level.DEBUG if every_message else Level.INFO)
+        self._watchers.append(watcher)
+        self.host.on_seen, self.transport.refused = self._on_seen, self._on_refused
+
     async def stop(self) -> None:
         """Let answers in flight go out, close everything."""
         await self.transport.stop()
@@ -92,12 +113,44 @@ class Running:
     def _look(self) -> None:
         """Notice when the manager has given the agent its id, and what there is to say."""
         role: Any = self.host.role
-        while self._say and role.news:
-            self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
         if not self.registered.done() and getattr(role, "agent_id", None):
+            self._keep(role)
             self.registered.set_result(role.agent_id)
             if not self._say:
                 self.host.on_step = None
+        if self.probes:
+            self._try_end_points(role, self.probes)
+        while self._say and role.news:
+            self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
+
+    def _keep(self, role: Agent) -> None:
+        """Its token is on disk before it is first used."""
+        try:
+            if self.state:
+                self.state.save(*role.credential)
+        except OSError as error:
+            role.news.append(f"The token cannot be kept ({error}).")
+
+    def _try_end_points(self, role: Any, probes: Probes) -> None:
+        """Find out whether those who registered can be reached."""
+        while role.reachability.unchecked:
+            agent_id, endpoint = role.reachability.unchecked.popleft()
+            probes.check(endpoint, partial(self._tried, agent_id, endpoint))
+
+    def _tried(self, agent_id: str, endpoint: str, is_reachable: bool) -> None:
+        role: Any = self.host.role
+        sentence = role.reachability.learnt(role.league, agent_id, endpoint, is_reachable)
+        if sentence:
+            role.news.append(sentence)
+            self._look()
+
+    def _on_seen(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
+        for watcher in self._watchers:
+            watcher.saw(stimulus, effects)
+
+    def _on_refused(self, source: str, error: LeagueError) -> None:
+        for watcher in self._watchers:
+            watcher.refused(source, error)
 
     def _on_end(self, summary: Any) -> None:
         if not self.ended.done():
@@ -113,24 +166,36 @@ class Running:
             self.failed.set_result(error)
 
 
+class Home(NamedTuple):
+    """Where a manager keeps its league; a `seed` makes the draws of a new one foretellable."""
+
+    directory: Path
+    seed: str | None = None
+    resumes: bool = True  # whether a league that is there already goes on, or is an error
+    logs: bool = False  # whether a log is kept beside the journal
+
+
 async def open_manager(
     settings: ManagerSettings,
-    directory: Path,
-    seed: str | None,
+    home: Home,
     place: Place,
     load_game: Callable[[str], Game] | None = None,
 ) -> Running:
-    """A manager whose journal lies in `directory`.
+    """A manager whose journal lies in its home; a league that is there already goes on.
 
     Raises:
-        Claimed: another manager, or a league that was played, is there already.
+        Claimed: another manager is there, or a league and it may not be resumed.
+        StorageError: the league that is there has other rules, or cannot be read.
         OSError: its port is busy.
     """
     from agentleague.games import registry
+    from agentleague.league.events import read_event
     from agentleague.services.manager import Manager
-    from agentleague.services.secrets_file import write_secrets
-    from agentleague.storage.sqlite import SqliteJournal
+    from agentleague.services.resuming import same_league
+    from agentleague.services.secrets_file import read_secrets, write_secrets
+    from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, leagues_in, read_directory
 
+    directory, seed, resumes, logs = home
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
     game = (load_game or registry.load)(settings.game_type)
@@ -147,26 +212,39 @@ async def open_manager(
     url = await place.open(transport)
     journal = SqliteJournal(directory, wall, lambda call: _deliver(loop, call))
     try:
-        journal.claim(settings.league_id)
-        if journal.leagues():
+        there = leagues_in(directory) if (directory / FILE_NAME).exists() else []
+        if there and not resumes:
             raise Claimed(
                 f"{directory} holds a league already; see it with: league standings --dir "
                 f"{directory}, or play another with: --dir ANOTHER"
             )
-        manager = Manager(settings, write_secrets(directory, seed), game, place.guard.check_url)
+        if there:
+            settings = same_league(settings, there[0], read_directory(directory, there[0]))
+        journal.claim(settings.league_id)
+        journal.publish(url)
+        secrets = read_secrets(directory) if there else write_secrets(directory, seed)
+        manager = Manager(settings, secrets, game, place.guard.check_url)
+        host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
+        if there:
+            host.replay(journal.read(settings.league_id), read_event)
     except BaseException:
         journal.close()
         await transport.stop()
         raise
     managers.append(manager)
-    host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
-    return _begin(host, transport, url, journal.close)
+    running = _begin(host, transport, url, journal.close)
+    running.probes = Probes(place.guard)
+    running.closing.append(running.probes.close)
+    if logs:
+        _keep_log(running, directory / "log" / "manager.jsonl")
+    return running
 
 
 async def open_referee(
     make: Callable[[str], RefereeSettings],
     place: Place,
     load_game: Callable[[str], Game] | None = None,
+    state: StateFile | None = None,
 ) -> Running:
     """A referee; `make` gives its settings once its end point is known."""
     from agentleague.games import registry
@@ -176,9 +254,8 @@ async def open_referee(
     manners = Manners("referee", place.guard, wall, names=place.names)
     transport = HttpTransport(clock, manners)
     url = await place.open(transport)
-    return _begin(
-        Host(Referee(make(url), load_game or registry.load), clock, transport), transport, url
-    )
+    role = Referee(make(url), load_game or registry.load)
+    return _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
 
 
 async def open_player(
@@ -187,6 +264,7 @@ async def open_player(
     place: Place,
     *,
     threads: bool = False,
+    state: StateFile | None = None,
 ) -> Running:
     """A player; its strategy runs in the loop, or in threads if it may take its time."""
     loop = asyncio.get_running_loop()
@@ -195,13 +273,13 @@ async def open_player(
     transport = HttpTransport(clock, manners)
     url = await place.open(transport)
     settings = make(url)
-    role = Player(replace(settings, seed=settings.seed or token_hex(16)))
+    role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)
     if threads:
         mind = ThreadMind(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, mind=mind)
-        return _begin(host, transport, url, mind.close)
+        return _begin(host, transport, url, mind.close, state=state)
     inline = InlineMind(strategy, loop.call_soon)
-    return _begin(Host(role, clock, transport, mind=inline), transport, url)
+    return _begin(Host(role, clock, transport, mind=inline), transport, url, state=state)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
@@ -222,8 +300,31 @@ def _deliver(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         loop.call_soon_threadsafe(call)
 
 
-def _begin(host: Host, transport: HttpTransport, url: str, *close: Callable[[], Any]) -> Running:
+def _keep_log(running: Running, path: Path) -> None:
+    from agentleague.services.log_file import LogFile, LogHandler
+
+    log, logger = LogFile(path, wall), logging.getLogger("agentleague")
+    handler = LogHandler(log.write)
+    logger.addHandler(handler)
+    running.watch(log.write)
+    running.closing += [partial(logger.removeHandler, handler), log.close]
+
+
+def _remembering(role: Agent, state: StateFile | None) -> Agent:
+    """It shows the token of its last run, if there was one."""
+    role.remember(state.token if state else "")
+    return role
+
+
+def _begin(
+    host: Host,
+    transport: HttpTransport,
+    url: str,
+    *close: Callable[[], Any],
+    state: StateFile | None = None,
+) -> Running:
     running = Running(host, transport, url)
+    running.state = state
     running.closing.extend(close)
     host.start(wall() - asyncio.get_running_loop().time())
     return running

@@ -1,4 +1,4 @@
-"""DIR/secret.key: what the manager alone knows, readable by its owner alone."""
+"""DIR/secret.key and DIR/admin.token: what the manager and the organiser alone know (0600)."""
 
 import os
 import secrets
@@ -7,9 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from agentleague.errors import StorageError
 from agentleague.services.settings import Secrets
 
 NAME = "secret.key"
+ADMIN_NAME = "admin.token"
 
 
 class _File(msgspec.Struct):
@@ -24,18 +26,42 @@ def write_secrets(directory: Path, seed: str | None) -> Secrets:
     """
     made = new_secrets(seed)
     text = msgspec.json.encode(_File(made.draw_secret.hex(), made.token_secret.hex()))
-    descriptor = os.open(directory / NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    _write(directory / ADMIN_NAME, f"{made.admin_token}\n".encode())
+    _write(directory / NAME, text)
+    return made
+
+
+def _write(path: Path, text: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    return made
+
+
+def read_secrets(directory: Path) -> Secrets:
+    """The secrets of a league that is there already.
+
+    Raises:
+        StorageError: they are not there, or cannot be read.
+    """
+    try:
+        kept = msgspec.json.decode((directory / NAME).read_bytes(), type=_File)
+        admin_token = (directory / ADMIN_NAME).read_text().strip()
+        return Secrets(
+            bytes.fromhex(kept.draw_secret), bytes.fromhex(kept.token_secret), admin_token
+        )
+    except (OSError, ValueError, msgspec.DecodeError) as error:
+        raise StorageError(
+            f"the secrets of the league in {directory} cannot be read ({error}); without its "
+            f"{NAME} and {ADMIN_NAME} a league can be looked at and verified, but not resumed"
+        ) from None
 
 
 def new_secrets(seed: str | None) -> Secrets:
     """Secrets that nobody knows, but for the draws of a given seed."""
     draw = secrets.token_bytes(32) if seed is None else sha256(f"draw|{seed}".encode()).digest()
-    return Secrets(draw, secrets.token_bytes(32))
+    return Secrets(draw, secrets.token_bytes(32), f"adm_{secrets.token_hex(32)}")
 
 
 def new_league_id(game: str, year: int, seed: str | None) -> str:

@@ -137,6 +137,7 @@ class Secrets(Struct, frozen=True):
 
     draw_secret: bytes
     token_secret: bytes
+    admin_token: str = ""  # what the organiser shows; nobody is the organiser without one
 
     def __repr__(self) -> str:
         return "Secrets(…)"

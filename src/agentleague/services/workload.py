@@ -1,6 +1,6 @@
 """Which matches each referee still has to get, and which it is at."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 class Workload:
@@ -23,9 +23,18 @@ class Workload:
         return list(self._capacity)
 
     def join(self, referee_id: str, capacity: int) -> None:
-        """A referee is there."""
+        """A referee is there, or is there anew: it is at nothing."""
         self._capacity[referee_id] = capacity
         self._waiting[referee_id], self._running[referee_id] = [], set()
+
+    def load(self, referee_id: str) -> float:
+        """How much a referee has to do, as a part of what it can do at once."""
+        matches = len(self._waiting[referee_id]) + len(self._running[referee_id])
+        return matches / self._capacity[referee_id]
+
+    def capacity(self, referee_id: str) -> int:
+        """How many matches it takes at once."""
+        return self._capacity[referee_id]
 
     def begin_round(self) -> None:
         """What was handed out in the round before is of no interest any more."""
@@ -35,11 +44,17 @@ class Workload:
         """The referee is to have this match."""
         self._waiting[referee_id].append(match_id)
 
+    def matches_of(self, referee_id: str) -> list[str]:
+        """All that it is to have or is at, and that are still open."""
+        matches: Iterable[str] = [*sorted(self._running[referee_id]), *self._waiting[referee_id]]
+        return list(filter(self._is_open, matches))
+
     def take(self, referee_id: str, at_most: int) -> list[str]:
         """Matches that the referee can have now; from here on it is at them."""
         waiting, running = self._waiting[referee_id], self._running[referee_id]
         waiting[:] = filter(self._is_open, waiting)
-        matches = waiting[: min(self._capacity[referee_id] - len(running), at_most)]
+        free = max(self._capacity[referee_id] - len(running), 0)
+        matches = waiting[: min(free, at_most)]
         del waiting[: len(matches)]
         running.update(matches)
         return matches
@@ -48,13 +63,20 @@ class Workload:
         """The match that goes with the answer to a report; the same one when the report repeats."""
         if reported not in self._after:
             self._after[reported] = self.take(referee_id, 1)
-        return list(filter(self._is_open, self._after[reported]))
+        running = self._running[referee_id]
+        still = filter(self._is_open, self._after[reported])
+        return [match_id for match_id in still if match_id in running]
 
     def give_back(self, referee_id: str, matches: Sequence[str]) -> None:
-        """The referee was not reached: the matches wait again, first of all."""
-        self._waiting[referee_id][:0] = matches
-        self._running[referee_id].difference_update(matches)
+        """The referee was not reached: those it is still at wait again, first of all."""
+        running = self._running[referee_id]
+        lost = [match_id for match_id in matches if match_id in running]
+        self._waiting[referee_id][:0] = lost
+        running.difference_update(lost)
 
     def done(self, referee_id: str, match_id: str) -> None:
-        """The referee has reported a match."""
-        self._running[referee_id].discard(match_id)
+        """The referee has reported a match, or lost it to another."""
+        if match_id in self._running[referee_id]:
+            self._running[referee_id].discard(match_id)
+        elif match_id in self._waiting[referee_id]:
+            self._waiting[referee_id].remove(match_id)

@@ -4,6 +4,7 @@ It answers `done` before `append` returns, which no other journal does: nothing 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from agentleague.errors import Claimed, StorageError
 from agentleague.roles.effects import Event
@@ -15,6 +16,7 @@ class MemoryJournal:
     """Rows in a list per league; `wall` gives the Unix seconds that rows are dated with."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
+        self.state: Literal["ok", "full", "failed"] = "ok"
         self._wall = wall
         self._rows: dict[str, list[Row]] = {}
         self._claimed: set[str] = set()

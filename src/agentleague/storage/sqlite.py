@@ -22,11 +22,11 @@ from pathlib import Path
 from threading import Condition, Thread
 from typing import Literal, NamedTuple
 
-from agentleague.errors import Claimed, StorageError, StorageFull
+from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
-from agentleague.storage.lock import hold, release
+from agentleague.storage.lock import hold, publish, release
 
 Done = Callable[[Sequence[Head] | StorageError], None]
 
@@ -121,6 +121,11 @@ class SqliteJournal:
     def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
         """The committed rows after a number, each one verified; see `read_directory`."""
         return read_directory(self._directory, league_id, after)
+
+    def publish(self, address: str) -> None:
+        """Say in the directory where its manager is called."""
+        assert self._lock is not None, "claim a league first"
+        publish(self._lock, address)
 
     def leagues(self) -> list[str]:
         """The leagues that have rows."""
@@ -286,7 +291,10 @@ def leagues_in(directory: Path) -> list[str]:
     """
     with _reading(directory) as connection:
         found = connection.execute("SELECT DISTINCT league_id FROM rows ORDER BY league_id")
-        return [league_id for (league_id,) in found]
+        leagues = [league_id for (league_id,) in found]
+    if not all(isinstance(league_id, str) for league_id in leagues):
+        raise Damaged(f"the journal in {directory} has rows of a league without a name")
+    return leagues
 
 
 def _answer(answers: Sequence[tuple[Done, Sequence[Head] | StorageError]]) -> None:
@@ -334,6 +342,10 @@ def _reading(directory: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise StorageError(f"cannot read the journal in {directory}: {error}") from error
+    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its own error.
+        raise Damaged(
+            f"the journal in {directory} cannot be read: its schema is damaged"
+        ) from error
 
 
 def _schema_version(connection: sqlite3.Connection, directory: Path) -> int:

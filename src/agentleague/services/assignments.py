@@ -1,0 +1,353 @@
+"""Which referee has which match: handed out by capacity, taken away from who falls silent.
+
+A match is given out at most four times, to another referee where there is one. Undecided after
+that, or without a referee for too long, it is no contest; decided, the manager itself tells its
+players. While the league is paused nothing is handed out and no lease runs out.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from agentleague.errors import LeagueError
+from agentleague.games.game import turns_max
+from agentleague.league.events import MatchAssigned
+from agentleague.league.league import MatchFile, Phase
+from agentleague.protocol.messages import MatchResultAck, RoundMatch, Rules
+from agentleague.services.leases import Leases
+from agentleague.services.office import Office
+from agentleague.services.tidings import Tidings
+from agentleague.services.workload import Workload
+
+MATCHES_A_LETTER = 20
+EPOCHS_MAX = 4
+AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
+SILENT_PART = 0.6  # of a lease: one of ours speaks every third of it
+MOVED_SECONDS = 2.0  # for the players of a match to hear of its new referee
+
+
+class Assignments:
+    """The matches of the running round and their referees."""
+
+    def __init__(self, office: Office, tidings: Tidings) -> None:
+        self._clerk, self._court, self._bulletins, self._keys, self._settings = office
+        self._tidings = tidings
+        self._league = self._clerk.league
+        self._workload = Workload(lambda match_id: match_id in self._league.open_matches)
+        self._leases = Leases()
+        self._heard: dict[str, float] = {}  # referee -> when it last said a word
+        self._gone: set[str] = set()  # referees that let a lease run out, until they are heard
+        self._alone_since: float | None = None  # since when no referee is there
+        self._orphans: list[str] = []  # matches that no referee is there for
+        self._moving: dict[str, set[str]] = {}  # match -> players to hear of its new referee
+        self._is_looking = False
+        self._longest: float | None = None  # seconds a match can take
+
+    # Referees come, speak and go
+
+    def join(self, referee_id: str) -> None:
+        """A referee registered, or did so again: what its former session held is given out."""
+        member = self._league.roster.referees[referee_id]
+        is_back = referee_id in self._workload.referees
+        matches = self._workload.matches_of(referee_id) if is_back else []
+        self._workload.join(referee_id, member.capacity)
+        self._replace_former(referee_id)
+        self.heard(referee_id)
+        for match_id in matches:
+            self.reassign(match_id, f"{referee_id} began anew")
+
+    def heard(self, referee_id: str) -> None:
+        """A word from a referee: whatever was thought of it, it is there."""
+        self._heard[referee_id] = self._clerk.now
+        self._gone.discard(referee_id)
+        self._alone_since = None
+        orphans, self._orphans = self._orphans, []
+        for match_id in orphans:
+            self.reassign(match_id, "no referee was there")
+
+    def status(self, referee_id: str, matches: Sequence[str]) -> None:
+        """A referee says which matches it is at: their leases begin anew."""
+        self.heard(referee_id)
+        for match_id in matches:
+            if self._is_at(referee_id, match_id):
+                self._leases.renew(match_id, self._clerk.now)
+
+    def locked(self, referee_id: str, match_id: str) -> None:
+        """A lock renews a lease; one that decided the match leaves it only time to tell."""
+        self.heard(referee_id)
+        self._leases.renew(match_id, self._clerk.now)
+        if self._league.matches[match_id].decided:
+            seconds = self._settings.game_over_seconds
+            self._leases.decide(match_id, self._clerk.now, seconds)
+
+    def _replace_former(self, referee_id: str) -> None:
+        """Who listened at the same end point before is not there any more, unless it is heard."""
+        referees = self._league.roster.referees
+        endpoint = referees[referee_id].endpoint
+        for other in self._workload.referees:
+            if other != referee_id and referees[other].endpoint == endpoint:
+                self._leave(other, f"{referee_id} took the place of {other}")
+
+    def _leave(self, referee_id: str, why: str) -> None:
+        self._gone.add(referee_id)
+        for match_id in self._workload.matches_of(referee_id):
+            self.reassign(match_id, why)
+
+    # Matches are given out
+
+    def spread(self, matches: int) -> list[str]:
+        """Who is to have each of so many matches: by what each can take at once."""
+        workload, planned = self._workload, dict.fromkeys(self._available(), 0)
+        if not planned:
+            planned = dict.fromkeys(workload.referees, 0)
+        chosen = []
+        for _ in range(matches):
+            least = min(planned, key=lambda each: planned[each] / workload.capacity(each))
+            planned[least] += 1
+            chosen.append(least)
+        return chosen
+
+    def begin_round(self) -> None:
+        """Hand out the open matches of the round, each to the referee it is planned for."""
+        league = self._league
+        assert league.schedule
+        self._workload.begin_round()
+        for pairing in league.schedule.round(league.round_id).pairings:
+            file = league.matches[pairing.match_id]
+            if self._tidings.is_telling(file.match_id):
+                continue
+            if file.referee_id in self._gone:
+                self.reassign(file.match_id, f"{file.referee_id} is not there")
+            elif file.match_id in league.open_matches:
+                self._workload.plan(file.referee_id, file.match_id)
+        for referee_id in self._workload.referees:
+            self.hand_out(referee_id)
+
+    def resume(self) -> None:
+        """After a restart everybody known is taken to be there."""
+        for referee_id, member in self._league.roster.referees.items():
+            self._workload.join(referee_id, member.capacity)
+            self._replace_former(referee_id)
+            self._heard[referee_id] = self._clerk.now
+
+    def hand_out(self, referee_id: str) -> None:
+        """As many of its matches as the referee can take."""
+        if self._league.paused:
+            return
+        # A referee that does not lock is of another make: one match a letter, as small as it gets.
+        at_most = MATCHES_A_LETTER if self._league.roster.referees[referee_id].locks else 1
+        while matches := self._workload.take(referee_id, at_most):
+            self._send(referee_id, matches)
+
+    def after_report(self, referee_id: str, ack: MatchResultAck) -> MatchResultAck:
+        """A match was reported: the next one goes with the answer."""
+        self.heard(referee_id)
+        match_id = ack.match_id
+        for each in {referee_id, self._league.matches[match_id].referee_id}:
+            self._workload.done(each, match_id)
+        self._leases.end(match_id)
+        self._tidings.stop(match_id)
+        if not self._league.roster.referees[referee_id].locks:
+            self.hand_out(referee_id)  # It looks for matches in letters only.
+            return ack
+        more = [] if self._league.paused else self._workload.take_after(referee_id, match_id)
+        self._lease(referee_id, more)
+        return msgspec.structs.replace(ack, matches=self._described(more)) if more else ack
+
+    def refresh(self, player_id: str) -> None:
+        """A player has a new end point or token: the referee of its open match must know."""
+        for file in self._league.files_of.get(player_id, ()):
+            if self._leases.held([file.match_id]) and not file.decided:
+                self._send(file.referee_id, [file.match_id])
+
+    def letter_answered(
+        self, referee_id: str, matches: Sequence[str], error: LeagueError | None
+    ) -> None:
+        """An assignment was taken, or is to be sent again."""
+        if error is None:
+            self.heard(referee_id)
+            return
+        self._workload.give_back(referee_id, matches)
+        self._clerk.wake(("assign", referee_id), self._clerk.now + AGAIN_SECONDS)
+
+    # Matches are taken away
+
+    def look(self) -> None:
+        """The leases are looked at, again and again while a match is handed out."""
+        self._is_looking = False
+        if self._league.paused:
+            return
+        for match_id in self._leases.expired(self._clerk.now):
+            self._expire(match_id)
+        self._look_again()
+
+    def reassign(self, match_id: str, why: str) -> None:
+        """Give a match to a referee again, or decide what becomes of it without one."""
+        file = self._league.matches[match_id]
+        is_over = self._league.phase is not Phase.RUNNING and file.decided is None
+        if (
+            match_id not in self._league.open_matches
+            or self._tidings.is_telling(match_id)
+            or is_over
+        ):
+            return
+        self._workload.done(file.referee_id, match_id)
+        self._leases.end(match_id)
+        if file.epoch >= EPOCHS_MAX:
+            self._give_up(file, f"{EPOCHS_MAX} referees could not bring it to an end")
+            return
+        referee_id = self._next_referee(file)
+        if referee_id is None:
+            self._wait_for_a_referee(file)
+            return
+        self._clerk.record(MatchAssigned(match_id, file.epoch + 1, referee_id, why))
+        self._clerk.news.append(f"{match_id} goes to {referee_id}: {why}.")
+        if file.decided:
+            self._moved(match_id)
+        else:
+            self._tell_of_the_move(file)
+
+    def alone(self) -> None:
+        """No referee came for as long as the league waits for one."""
+        if self._alone_since is None or self._league.paused:
+            return
+        orphans, self._orphans = self._orphans, []
+        for match_id in orphans:
+            seconds = f"{self._settings.referee_wait_seconds:g}"
+            self._give_up(
+                self._league.matches[match_id], f"no referee was there for {seconds} seconds"
+            )
+
+    def continued(self) -> None:
+        """The league goes on after a pause: no clock ran meanwhile."""
+        self._leases.again(self._clerk.now)
+        for referee_id in self._workload.referees:
+            self._heard[referee_id] = self._clerk.now
+            self.hand_out(referee_id)
+        if self._alone_since is not None:
+            self._alone_since = self._clerk.now
+            self._clerk.wake("alone", self._clerk.now + self._settings.referee_wait_seconds)
+        self._look_again()
+
+    def heard_of_move(self, player_id: str, match_id: str) -> None:
+        """A player knows of the new referee, or was given up."""
+        unheard = self._moving.get(match_id)
+        if unheard is not None:
+            unheard.discard(player_id)
+            if not unheard:
+                self._moved(match_id)
+
+    def stop_waiting(self, match_id: str) -> None:
+        """The players had time enough to hear of the new referee."""
+        if match_id in self._moving:
+            self._moved(match_id)
+
+    # Small things
+
+    def _send(self, referee_id: str, matches: Sequence[str]) -> None:
+        described, session = self._described(matches), self._keys.session(referee_id)
+        message = self._bulletins.assignment(self._clerk.now_text, described, session)
+        self._clerk.tell(referee_id, message, ("matches", *matches), keep=True)
+        self._lease(referee_id, matches)
+
+    def _lease(self, referee_id: str, matches: Sequence[str]) -> None:
+        is_ours = self._league.roster.referees[referee_id].locks
+        if self._longest is None:
+            rules = self._league.rules.rules
+            self._longest = longest_match(rules, turns_max(self._court.game, rules.game_options))
+        longest = self._longest
+        seconds = self._settings.lease_seconds if is_ours else longest
+        for match_id in matches:
+            self._leases.begin(match_id, self._clerk.now, seconds, longest if is_ours else 0.0)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        if self._is_looking:
+            return
+        when = self._leases.next_look(self._clerk.now, self._settings.lease_seconds / 4)
+        if when is not None:
+            self._is_looking = True
+            self._clerk.wake("leases", when)
+
+    def _expire(self, match_id: str) -> None:
+        referee_id = self._league.matches[match_id].referee_id
+        is_ours = self._league.roster.referees[referee_id].locks
+        patience = self._settings.lease_seconds if is_ours else self._longest or 0.0
+        silent = self._clerk.now - self._heard[referee_id]
+        self._leases.end(match_id)
+        if silent >= patience * SILENT_PART and referee_id not in self._gone:
+            self._leave(referee_id, f"{referee_id} was silent")
+        elif match_id in self._league.open_matches:
+            self.reassign(match_id, f"{referee_id} did not bring it to an end")
+
+    def _next_referee(self, file: MatchFile) -> str | None:
+        """Who takes a match over: rather another than the same again, rather one with less to do.
+
+        A referee that does not lock gets a match at most once, and none that is decided.
+        """
+        members = self._league.roster.referees
+        candidates = [
+            each
+            for each in self._available()
+            if members[each].locks or (each not in file.referees and not file.decided)
+        ]
+        if not candidates:
+            return None
+        return min(candidates, key=lambda each: (each in file.referees, self._workload.load(each)))
+
+    def _available(self) -> list[str]:
+        return [each for each in self._workload.referees if each not in self._gone]
+
+    def _wait_for_a_referee(self, file: MatchFile) -> None:
+        if file.decided:
+            self._tidings.tell(file.match_id)
+            return
+        self._orphans.append(file.match_id)
+        if self._alone_since is None:
+            self._alone_since = self._clerk.now
+            self._clerk.news.append(
+                "No referee is there. Start one; without one the matches that wait are no contest "
+                f"after {self._settings.referee_wait_seconds:g} seconds."
+            )
+        self._clerk.wake("alone", self._alone_since + self._settings.referee_wait_seconds)
+
+    def _give_up(self, file: MatchFile, why: str) -> None:
+        if file.decided is None:
+            self._clerk.record(self._court.no_contest(file.match_id, why))
+            self._clerk.news.append(f"{file.match_id} is no contest: {why}.")
+        self._tidings.tell(file.match_id)
+
+    def _tell_of_the_move(self, file: MatchFile) -> None:
+        players = [each for each in file.players if each not in self._league.roster.removed]
+        self._moving[file.match_id] = set(players)
+        message = self._bulletins.moved(self._clerk.now_text, file)
+        for player_id in players:
+            self._clerk.tell(player_id, message, ("moved", file.match_id))
+        self._clerk.wake(("moved", file.match_id), self._clerk.now + MOVED_SECONDS)
+
+    def _moved(self, match_id: str) -> None:
+        self._moving.pop(match_id, None)
+        referee_id = self._league.matches[match_id].referee_id
+        self._workload.plan(referee_id, match_id)
+        self.hand_out(referee_id)
+
+    def _described(self, matches: Sequence[str]) -> list[RoundMatch]:
+        files = [self._league.matches[match_id] for match_id in matches]
+        return [self._bulletins.assigned(file, self._keys.channel) for file in files]
+
+    def _is_at(self, referee_id: str, match_id: str) -> bool:
+        file = self._league.matches.get(match_id)
+        return file is not None and file.referee_id == referee_id
+
+
+def longest_match(rules: Rules, turns: int) -> float:
+    """How long a match can take when everybody uses all the time there is."""
+    joining = _question(rules, rules.join_seconds, rules.join_retries)
+    moving = _question(rules, rules.move_seconds, rules.retries)
+    locking = rules.reply_seconds
+    return joining + turns * (moving + locking) + rules.game_over_seconds + rules.reply_seconds
+
+
+def _question(rules: Rules, seconds: float, retries: int) -> float:
+    delays = sum(rules.retry_delay_seconds * rules.retry_backoff**n for n in range(retries))
+    return float(seconds * (retries + 1) + delays)

@@ -1,0 +1,106 @@
+"""What the organiser may do to a league that runs: start, pause, abort it, take a player out."""
+
+import hmac
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentleague.errors import (
+    NotRegistered,
+    TokenInvalid,
+    TokenMissing,
+    UnexpectedMessage,
+    UnknownMethod,
+    WrongType,
+)
+from agentleague.league.events import LeagueContinued, LeaguePaused, PlayerRemoved
+from agentleague.league.league import Phase
+from agentleague.services.assignments import Assignments
+from agentleague.services.clerk import Clerk
+from agentleague.services.rounds import Rounds
+
+
+class Organiser:
+    """Carries out the organiser's commands; each says in a sentence what was done."""
+
+    def __init__(
+        self, clerk: Clerk, rounds: Rounds, assignments: Assignments, admin_token: str
+    ) -> None:
+        self._clerk, self._rounds, self._assignments = clerk, rounds, assignments
+        self._admin_token = admin_token
+        self._commands: dict[str, Callable[[Mapping[str, Any]], str]] = {
+            "start": self._start,
+            "pause": self._pause,
+            "abort": self._abort,
+            "remove": self._remove,
+        }
+
+    def is_organiser(self, token: str | None) -> bool:
+        """Whether this is the organiser's token."""
+        shown, own = (token or "").encode(errors="replace"), self._admin_token.encode()
+        return bool(own) and hmac.compare_digest(shown, own)
+
+    def obey(self, token: str | None, command: str, params: Mapping[str, Any]) -> str:
+        """Do it, and say what was done.
+
+        Raises:
+            LeagueError: whoever asks is not the organiser, or it cannot be done now, and why.
+        """
+        if not token:
+            raise TokenMissing("organiser commands need the admin token as auth_token")
+        if not self.is_organiser(token):
+            raise TokenInvalid("auth_token is not the organiser's; it lies in DIR/admin.token")
+        carry_out = self._commands.get(command)
+        if carry_out is None:
+            known = sorted(self._commands)
+            raise UnknownMethod(f"command {command[:64]!r} is unknown", known=known)
+        return carry_out(params)
+
+    def _start(self, params: Mapping[str, Any]) -> str:
+        league = self._clerk.league
+        if league.paused:
+            self._clerk.record(LeagueContinued())
+            self._assignments.continued()
+            self._rounds.continued()
+            return "The league goes on."
+        if league.phase is not Phase.REGISTERING:
+            raise UnexpectedMessage(f"the league has begun already: it is {league.phase}")
+        missing = self._rounds.missing()
+        if missing:
+            raise UnexpectedMessage(f"{missing}; register more, then start again")
+        self._rounds.start()
+        assert league.schedule
+        return f"The league has begun: {league.schedule.rounds_total} rounds."
+
+    def _pause(self, params: Mapping[str, Any]) -> str:
+        league = self._clerk.league
+        if league.paused:
+            raise UnexpectedMessage("the league is paused already; go on with: league start")
+        if league.phase is not Phase.RUNNING:
+            raise UnexpectedMessage(f"only a league that runs can be paused; it is {league.phase}")
+        self._clerk.record(LeaguePaused())
+        return (
+            "The league is paused: matches in play end, nothing new begins, no clock runs. "
+            "Go on with: league start"
+        )
+
+    def _abort(self, params: Mapping[str, Any]) -> str:
+        if self._clerk.league.phase is Phase.COMPLETED:
+            raise UnexpectedMessage("the league is over already")
+        self._rounds.abort()
+        return "The league is aborted; everybody is told, and the results so far stand."
+
+    def _remove(self, params: Mapping[str, Any]) -> str:
+        league, player_id = self._clerk.league, params.get("player_id")
+        if not isinstance(player_id, str):
+            raise WrongType("params.player_id must name a player, as P03", field="params.player_id")
+        if player_id not in league.roster.players:
+            raise NotRegistered(f"no player {player_id[:64]!r} is registered; see: league agents")
+        if league.phase is Phase.COMPLETED:
+            raise UnexpectedMessage("the league is over already")
+        if player_id in league.roster.removed:
+            raise UnexpectedMessage(f"{player_id} is removed already")
+        self._clerk.record(PlayerRemoved(player_id))
+        return (
+            f"{player_id} is removed: a match in play goes on, the coming ones are technical "
+            "losses, and it stays in the table."
+        )
