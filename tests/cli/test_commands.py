@@ -96,7 +96,7 @@ def test_any_number_of_players_meets_everybody_once(players, rounds, matches):
         (("demo", "--players", "501"), "501 is not in the range 2<=x<=500"),
         (("demo", "--players", "four"), "'four' is not a valid integer"),
         (("demo", "--referees", "0"), "0 is not in the range"),
-        (("standings",), "say either --dir DIR or --manager URL"),
+        (("standings", "--dir", ".", "--manager", "x"), "say either --dir DIR or --manager URL"),
         (("schema", "NOPE"), "NOPE is no message"),
         (("nope",), "No such command 'nope'. `league --help` lists them."),
         (("dmeo",), "No such command 'dmeo'. Did you mean 'demo'?"),
@@ -120,7 +120,7 @@ def test_a_misused_command_says_what_was_wrong_and_exits_with_2(arguments, compl
         (("demo", "--game", "chess"), "no game 'chess' is installed; there are even_odd"),
         (("player", "--strategy", "nope"), "no strategy 'nope' is installed; there are"),
         (("standings", "--manager", "http://127.0.0.1:9/mcp"), "is it running?"),
-        (("standings", "--dir", "."), "there is no journal in"),
+        (("standings", "--dir", "."), "there is no league in"),
         (("player", "--manager", "banana"), "banana"),
         (("referee", "--manager", "ftp://127.0.0.1/mcp"), "ftp"),
         (("player", "--bind", "192.0.2.1"), "Cannot assign requested address"),
@@ -167,7 +167,7 @@ def test_files_that_hold_secrets_are_their_owners_alone(tmp_path):
 def test_no_token_is_written_to_disk(tmp_path):
     demo("--dir", tmp_path / "cup")
 
-    for path in (tmp_path / "cup").iterdir():
+    for path in (path for path in (tmp_path / "cup").rglob("*") if path.is_file()):
         assert b"tok_" not in path.read_bytes(), path
         assert b"ses_" not in path.read_bytes(), path
 

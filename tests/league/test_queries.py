@@ -3,33 +3,23 @@
 import msgspec
 import pytest
 
-from agentleague.errors import NotRegistered, NotStarted, UnknownQuery, WrongType
+from agentleague.errors import (
+    NotRegistered,
+    NotStarted,
+    TokenInvalid,
+    TokenMissing,
+    UnknownLeague,
+    UnknownQuery,
+    WrongType,
+)
 from agentleague.league import queries
-from agentleague.league.bulletins import SENDER
-from agentleague.protocol.messages import LeagueQueryResponse
-from league.office import Office
+from agentleague.league.events import LeagueEnded, LeaguePaused, PlayerRemoved
+from agentleague.protocol.messages import LeagueQuery
+from league.asking import BYTES_MAX, ask, size
+from league.office import Office, token
 from rules import rule
 
-BYTES_MAX = 10_240
-
-
-def ask(office, query_type, asker=None, **params):
-    return queries.answer(office.league, query_type, params, asker)
-
-
-def size(query_type, data):
-    """The whole answer as it is sent."""
-    answer = LeagueQueryResponse(
-        query_type=query_type,
-        data=data,
-        **data,
-        sender=SENDER,
-        timestamp="2026-01-01T12:00:00Z",
-        conversation_id="c" * 128,
-    )
-    return len(msgspec.json.encode(answer)) + len(
-        '{"jsonrpc":"2.0","result":,"id":9007199254740991}'
-    )
+BEGUN = ["GET_MATCH", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_SCHEDULE", "GET_STANDINGS"]
 
 
 @rule("R-TABLE-07")
@@ -154,6 +144,10 @@ def test_after_its_match_a_players_next_one_is_in_the_next_round_without_referee
 
 @rule("R-LEAGUE-29")
 def test_after_the_last_match_there_is_none():
+    office = Office(2).start()
+    office.play("R1M1")
+
+    assert ask(office, "GET_NEXT_MATCH", "P01") == {"next_match": None}
     assert ask(Office(3).play_to_the_end(), "GET_NEXT_MATCH", "P01") == {"next_match": None}
 
 
@@ -181,6 +175,8 @@ def test_the_numbers_of_a_player(asker, params):
         "technical_losses": 1,
         "points": 0,
         "state": "ACTIVE",
+        "activity": "WAITING_FOR_ROUND",
+        **({"contact_endpoint": "http://127.0.0.1:81/P02/mcp"} if asker else {}),
         "matches": [
             {
                 "match_id": "R1M1",
@@ -207,6 +203,12 @@ def test_the_status_is_there_at_any_time():
         "players": 3,
         "referees": 2,
         "you": "P01",
+        "league_id": "league_2026_even_odd_office",
+        "game_type": "even_odd",
+        "paused": False,
+        "aborted": False,
+        "rounds_completed": 0,
+        "champion": None,
     }
     assert ask(after, "GET_STATUS") == {
         "status": "LEAGUE_COMPLETED",
@@ -217,16 +219,71 @@ def test_the_status_is_there_at_any_time():
         "players": 3,
         "referees": 2,
         "you": None,
+        "league_id": "league_2026_even_odd_office",
+        "game_type": "even_odd",
+        "paused": False,
+        "aborted": False,
+        "rounds_completed": 3,
+        "champion": after.league.champion,
     }
 
 
+@rule("R-LEAGUE-29")
+def test_the_status_says_whether_the_league_is_paused_or_was_aborted():
+    office = Office(2).start()
+    office.record(LeaguePaused())
+
+    paused = ask(office, "GET_STATUS")
+    office.record(LeagueEnded("P01", aborted=True))
+    aborted = ask(office, "GET_STATUS")
+
+    assert (paused["status"], paused["paused"], paused["aborted"]) == (
+        "RUNNING_LEAGUE",
+        True,
+        False,
+    )
+    assert (aborted["status"], aborted["paused"], aborted["aborted"]) == (
+        "LEAGUE_COMPLETED",
+        False,
+        True,
+    )
+
+
+@rule("R-LEAGUE-29")
+def test_who_was_removed_and_who_is_in_an_aborted_league_has_no_next_match():
+    office = Office(4).start()
+    office.record(PlayerRemoved("P01"))
+    assert ask(office, "GET_NEXT_MATCH", "P01") == {"next_match": None}
+    assert ask(office, "GET_NEXT_MATCH", "P02")["next_match"]
+
+    office.record(LeagueEnded("P01", aborted=True))
+
+    assert ask(office, "GET_NEXT_MATCH", "P02") == {"next_match": None}
+
+
 @rule("R-LEAGUE-30")
-@pytest.mark.parametrize("query_type", sorted(set(queries.QUERIES) - {"GET_STATUS"}))
-def test_before_the_start_there_is_only_the_status(query_type):
-    with pytest.raises(NotStarted) as refused:
+@pytest.mark.parametrize("query_type", BEGUN)
+def test_before_the_start_there_is_nothing_to_say_of_matches(query_type):
+    with pytest.raises(NotStarted, match="has not begun") as refused:
         ask(Office(2), query_type, "P01")
 
     assert refused.value.code == "E030"
+
+
+@rule("R-LEAGUE-30")
+@pytest.mark.parametrize("query_type", BEGUN)
+def test_a_league_that_was_aborted_before_its_start_has_nothing_to_say_of_matches(query_type):
+    office = Office(2)
+    office.record(LeagueEnded("", aborted=True))
+
+    with pytest.raises(NotStarted, match="ended before it had begun"):
+        ask(office, query_type, "P01")
+
+
+@rule("R-LEAGUE-30")
+@pytest.mark.parametrize("query_type", sorted(set(queries.QUERIES) - set(BEGUN)))
+def test_before_the_start_there_are_status_agents_and_measures(query_type):
+    assert ask(Office(2), query_type, "P01")
 
 
 @rule("R-LEAGUE-30")
@@ -264,12 +321,23 @@ def test_a_player_who_is_not_there_is_not_found(query_type, asker, params):
 
 
 @rule("R-LEAGUE-30")
-@pytest.mark.parametrize("query_type", ["GET_STANDINGS", "GET_SCHEDULE"])
+@pytest.mark.parametrize(
+    ("query_type", "more"),
+    [
+        ("GET_STANDINGS", {}),
+        ("GET_SCHEDULE", {}),
+        ("GET_AGENTS", {}),
+        ("GET_MATCH", {"match_id": "R1M1"}),
+    ],
+)
 @pytest.mark.parametrize("field", ["offset", "limit"])
-@pytest.mark.parametrize("value", [-1, "1", 1.0, True, None, []])
-def test_pages_are_counted_from_0_in_integers(query_type, field, value):
-    with pytest.raises(WrongType) as refused:
-        ask(Office(2).start(), query_type, **{field: value})
+@pytest.mark.parametrize("value", [-1, -(10**30), "1", 1.0, True, None, []])
+def test_pages_are_counted_from_0_in_integers(query_type, more, field, value):
+    office = Office(2).start()
+    office.play("R1M1")
+
+    with pytest.raises(WrongType, match=f"query_params.{field} must be an integer") as refused:
+        ask(office, query_type, **more, **{field: value})
 
     assert refused.value.context["field"] == f"query_params.{field}"
 
@@ -290,6 +358,19 @@ NAMES = {
 }
 
 
+@rule("R-LEAGUE-29")
+def test_the_documents_keys_stand_beside_data_and_ours_in_data_alone():
+    office = Office(2).start()
+
+    status = queries.respond(office.league, LeagueQuery("GET_STATUS"), None)
+    agents = queries.respond(office.league, LeagueQuery("GET_AGENTS"), None)
+
+    assert (status.status, status.players, status.you) == ("RUNNING_LEAGUE", 2, None)
+    assert status.data["paused"] is False
+    assert agents.total == agents.data["total"] == 3
+    assert "agents" not in msgspec.to_builtins(agents)
+
+
 @rule("R-TABLE-07")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_table_of_500_is_read_in_pages_of_at_most_10_kb(name):
@@ -301,7 +382,7 @@ def test_the_table_of_500_is_read_in_pages_of_at_most_10_kb(name):
         page = ask(office, "GET_STANDINGS", offset=len(rows))
         assert page["standings"]
         assert page["total"] == 500
-        assert size("GET_STANDINGS", page) <= BYTES_MAX
+        assert size(office, "GET_STANDINGS", offset=len(rows)) <= BYTES_MAX
         rows += page["standings"]
 
     assert rows == [msgspec.to_builtins(row) for row in office.league.table.rows()]
@@ -321,7 +402,7 @@ def test_the_schedule_is_read_in_pages_of_at_most_10_kb(players, cycles, pages):
 
     for _ in range(pages):
         page = ask(office, "GET_SCHEDULE", offset=len(seen))
-        assert size("GET_SCHEDULE", page) <= BYTES_MAX
+        assert size(office, "GET_SCHEDULE", offset=len(seen)) <= BYTES_MAX
         seen += [match["match_id"] for each in page["rounds"] for match in each["matches"]]
 
     expected = [
@@ -342,6 +423,7 @@ def test_the_schedule_is_read_in_pages_of_at_most_10_kb(players, cycles, pages):
         ({"offset": 29}, [30]),
         ({"limit": 0}, []),
         ({"offset": 10**9}, []),
+        ({"offset": 10**30}, []),
         ({"limit": 10**9}, list(range(1, 26))),  # never more than a page
     ],
 )
@@ -353,7 +435,30 @@ def test_a_page_is_what_was_asked_for_within_its_bounds(params, ranks):
 
 @rule("R-LEAGUE-30")
 def test_what_is_about_one_player_needs_a_token():
-    assert set(queries.QUERIES) - queries.OPEN_TO_ALL == {"GET_NEXT_MATCH", "GET_PLAYER_STATS"}
+    office = Office(2).start()
+    refused = set()
+
+    for query_type in queries.QUERIES:
+        try:
+            queries.respond(office.league, LeagueQuery(query_type), None)
+        except TokenMissing:
+            refused.add(query_type)
+
+    assert refused == {"GET_NEXT_MATCH", "GET_PLAYER_STATS"}
+    assert queries.respond(office.league, LeagueQuery("GET_NEXT_MATCH"), token("P01")).success
+
+
+@rule("R-LEAGUE-30")
+def test_a_wrong_token_and_another_league_are_refused_and_the_rest_is_answered_with_why():
+    league = Office(2).start().league
+
+    with pytest.raises(TokenInvalid):
+        queries.respond(league, LeagueQuery("GET_STATUS"), "tok_P01_wrong")
+    with pytest.raises(UnknownLeague):
+        queries.respond(league, LeagueQuery("GET_STATUS", league_id="league_other"), None)
+    answer = queries.respond(league, LeagueQuery("GET_AGENTS", query_params={"limit": -1}), None)
+    assert (answer.success, answer.data, answer.error.error_code) == (False, None, "E003")
+    assert "query_params.limit" in answer.error.error_description
 
 
 @rule("R-LEAGUE-29")
@@ -364,5 +469,4 @@ def test_a_player_is_shown_its_last_twenty_matches_within_10_kb():
 
     assert len(answer["player_stats"]["matches"]) == 20
     assert answer["player_stats"]["state"] == "SHUTDOWN"
-    written = LeagueQueryResponse("GET_PLAYER_STATS", data=answer, **answer)
-    assert len(msgspec.json.encode(written)) < 10_240
+    assert size(office, "GET_PLAYER_STATS", "P07") <= BYTES_MAX

@@ -1,26 +1,39 @@
-"""How the table of a league is printed: for people, or as JSON."""
+"""How tables are printed: for people, or as JSON."""
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from agentleague.league.standings import Standing
 
-COLUMNS = {
-    "rank": "Rank",
-    "player_id": "Id",
-    "display_name": "Name",
-    "played": "Played",
-    "wins": "Won",
-    "draws": "Drawn",
-    "losses": "Lost",
-    "technical_losses": "Techn.",
-    "points": "Points",
-}
-TEXTS = ("player_id", "display_name")
+WIDTH_ELSEWHERE = 120  # where stdout is no terminal
+NARROW = 4  # no column becomes narrower
+
+
+class Column(NamedTuple):
+    """One column: what it shows; in a narrow terminal it may give way, and is cut or wrapped."""
+
+    field: str
+    heading: str
+    is_text: bool = False
+    gives_way: bool = False
+    wraps: bool = False
+
+
+STANDINGS = (
+    Column("rank", "Rank"),
+    Column("player_id", "Id", True),
+    Column("display_name", "Name", True, True),
+    Column("played", "Played"),
+    Column("wins", "Won"),
+    Column("draws", "Drawn"),
+    Column("losses", "Lost"),
+    Column("technical_losses", "Techn."),
+    Column("points", "Points"),
+)
 
 
 def plain(rows: Sequence[Standing]) -> list[dict[str, Any]]:
@@ -34,32 +47,66 @@ def print_json(value: Any) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str) -> None:
-    """The table on stdout, as wide as it needs to be."""
+    """The table of a league on stdout, its first row highlighted."""
+    print_rows(rows, STANDINGS, title, lambda row: "bold green" if row["rank"] == 1 else "")
+
+
+def print_rows(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[Column],
+    title: str,
+    style: Callable[[Mapping[str, Any]], str] = lambda row: "",
+) -> None:
+    """Any table on stdout, as wide as it needs to be and no wider than the terminal."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(
-        title=title,
         box=box.SIMPLE_HEAD,
-        title_justify="left",
-        title_style="bold",
         padding=(0, 1, 0, 0),
         pad_edge=False,
+        show_header=any(column.heading for column in columns),
     )
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    widths = {
-        field: max([len(heading), *(len(str(row[field])) for row in rows)])
-        for field, heading in COLUMNS.items()
-    }
-    # Only names give way in a narrow terminal: a number that is cut is a wrong number.
-    others = sum(width + 2 for field, width in widths.items() if field != "display_name")
-    widths["display_name"] = max(4, min(widths["display_name"], console.width - others - 2))
-    for field, heading in COLUMNS.items():
-        justify: Literal["left", "right"] = "left" if field in TEXTS else "right"
-        table.add_column(heading, justify=justify, no_wrap=True, width=widths[field])
+    console = Console(width=None if sys.stdout.isatty() else WIDTH_ELSEWHERE)
+    for column, width in zip(columns, _widths(rows, columns, console.width), strict=True):
+        justify: Any = "left" if column.is_text else "right"
+        table.add_column(column.heading, justify=justify, no_wrap=not column.wraps, width=width)
     for row in rows:
-        style = "bold green" if row["rank"] == 1 else ""
-        table.add_row(*(Text(str(row[field])) for field in COLUMNS), style=style)
+        cells = (Text(shown(row.get(column.field))) for column in columns)
+        table.add_row(*cells, style=style(row))
+    console.print(Text(shown(title), style="bold"))  # A table's own title is as narrow as it is.
     console.print(table)
+
+
+def print_facts(facts: Mapping[str, Any], title: str) -> None:
+    """A few facts, one a line."""
+    rows = [{"fact": name, "value": value} for name, value in facts.items()]
+    columns = (Column("fact", "", True), Column("value", "", True, True, True))
+    print_rows(rows, columns, title)
+
+
+def shown(value: Any) -> str:
+    """A value as text that is harmless to print, whoever sent it."""
+    text = "" if value is None else str(value)
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _widths(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], room: int
+) -> Sequence[int]:
+    """Only names give way in a narrow terminal: a number that is cut is a wrong number."""
+    from rich.cells import cell_len
+
+    widths = [
+        max(cell_len(text) for text in (c.heading, *(shown(row.get(c.field)) for row in rows)))
+        for c in columns
+    ]
+    while sum(width + 2 for width in widths) > room:
+        yielding = [n for n, c in enumerate(columns) if c.gives_way and widths[n] > NARROW]
+        if not yielding:
+            break
+        widest = max(yielding, key=widths.__getitem__)
+        widths[widest] -= 1
+    return widths

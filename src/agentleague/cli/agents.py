@@ -1,0 +1,42 @@
+"""`league agents`: who takes part, and what they do now."""
+
+from pathlib import Path
+
+import click
+
+from agentleague.cli.reading import all_rows, read, reading_options
+from agentleague.cli.table import Column, print_json, print_rows
+
+EXAMPLES = """\b
+Examples:
+  league agents
+  league agents --kind referee
+  league agents --dir ./league --json
+"""
+COLUMNS = (
+    Column("agent_id", "Id", True),
+    Column("kind", "Kind", True),
+    Column("display_name", "Name", True, True),
+    Column("state", "State", True),
+    Column("activity", "Activity", True),
+    Column("matches", "Matches"),
+    Column("open_matches", "Open"),
+)
+
+
+@click.command(help=EXAMPLES + "\nPrint who takes part, and what they do now.")
+@click.option("--kind", type=click.Choice(["player", "referee"]), help="Only these.")
+@reading_options
+def command(
+    directory: Path | None, manager_url: str | None, as_json: bool, kind: str | None
+) -> None:
+    """Print the agents."""
+    params = {"kind": kind} if kind else {}
+    rows = read(
+        directory, manager_url, lambda source: all_rows(source, "GET_AGENTS", "agents", **params)
+    )
+    if as_json:
+        print_json(rows)
+        return
+    players = sum(row["kind"] == "player" for row in rows)
+    print_rows(rows, COLUMNS, f"{players} players, {len(rows) - players} referees")

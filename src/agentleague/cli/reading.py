@@ -1,0 +1,98 @@
+"""What the reading commands have in common: a running manager or a directory answers them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import click
+
+from agentleague.errors import LeagueError
+
+T = TypeVar("T")
+Command = TypeVar("Command", bound=Callable[..., Any])
+MANAGER = "http://127.0.0.1:8000/mcp"
+
+
+class Source(Protocol):
+    """Answers queries."""
+
+    async def ask(self, query_type: str, **params: Any) -> dict[str, Any]: ...
+
+
+class Archive:
+    """The league of a directory, as its journal has it now."""
+
+    def __init__(self, directory: Path) -> None:
+        from agentleague.records.reading import open_league
+
+        self._league, _ = open_league(directory)
+
+    async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
+        """What the manager would answer to anybody."""
+        from agentleague.league import queries
+
+        return queries.answer(self._league, query_type, params, None)
+
+
+def reading_options(command: Command) -> Command:
+    """--manager, --dir and --json."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        click.option(
+            "--dir",
+            "directory",
+            type=click.Path(path_type=Path),
+            help="Read the journal in this directory instead.",
+        ),
+        click.option("--manager", "manager_url", help=f"The manager to ask.  [default: {MANAGER}]"),
+    ):
+        command = option(command)
+    return command
+
+
+def read(
+    directory: Path | None, manager_url: str | None, work: Callable[[Source], Awaitable[T]]
+) -> T:
+    """What `work` makes of the answers."""
+    if directory is not None and manager_url is not None:
+        raise click.UsageError("say either --dir DIR or --manager URL, not both")
+    if directory is not None:
+        return asyncio.run(_from(Archive(directory), work))
+    from agentleague.services.processes import run
+
+    return run(_from_manager(manager_url or MANAGER, work))
+
+
+async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> list[Any]:
+    """The rows of all pages.
+
+    Raises:
+        LeagueError: whoever answers is no manager of ours.
+    """
+    rows: list[Any] = []
+    while True:
+        data = await source.ask(query_type, offset=len(rows), **params)
+        page = data.get(key)
+        if not isinstance(page, list):
+            raise LeagueError(
+                f"the answer to {query_type} has no {key!r}; this manager is of another make"
+            )
+        rows += page
+        if not page or len(rows) >= data.get("total", 0):
+            return rows
+
+
+async def _from(source: Source, work: Callable[[Source], Awaitable[T]]) -> T:
+    return await work(source)
+
+
+async def _from_manager(url: str, work: Callable[[Source], Awaitable[T]]) -> T:
+    from agentleague.services.clock import wall
+    from agentleague.services.inquiry import Inquiry
+
+    inquiry = Inquiry(url, wall)
+    try:
+        return await work(inquiry)
+    finally:
+        await inquiry.close()

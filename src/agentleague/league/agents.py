@@ -1,0 +1,176 @@
+"""What anybody may know of the agents of a league: who they are, and what they do now."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from agentleague.errors import NotRegistered
+from agentleague.league.league import League, MatchFile, Phase
+from agentleague.league.match_facts import described
+from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
+from agentleague.league.roster import Member
+from agentleague.league.standings import Standing
+
+AGENTS_A_PAGE = 100
+KINDS = ("player", "referee")
+LAST_MATCHES = 20
+OPEN_MATCHES = ROWS_A_PAGE
+
+
+def agents(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    """GET_AGENTS: players in the order of their registration, then referees."""
+    kind = params.get("kind")
+    if kind is not None and kind not in KINDS:
+        raise wrong("kind", "'player' or 'referee'")
+    players = [] if kind == "referee" else [*league.roster.players]
+    referees = [] if kind == "player" else [*league.roster.referees]
+    everybody = players + referees
+    wanted = page(everybody, params, AGENTS_A_PAGE)
+    at_work = _open_matches(league, wanted)
+    rows = [_row(league, agent_id, asker, at_work) for agent_id in wanted]
+    return {"agents": fitting(rows, ROOM_BYTES), "total": len(everybody)}
+
+
+def agent(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    """GET_AGENT: all of one agent; without `agent_id` of the asker itself."""
+    agent_id = params.get("agent_id", asker)
+    roster = league.roster
+    is_known = isinstance(agent_id, str) and (
+        agent_id in roster.players or agent_id in roster.referees
+    )
+    if not is_known:
+        raise NotRegistered(f"Agent ID {str(agent_id)[:64]} not found in registry")
+    row = _row(league, agent_id, asker, _open_matches(league, [agent_id]))
+    row["version"] = _member(league, agent_id).version
+    if agent_id in roster.referees:
+        return {"agent": row | _of_referee(league, agent_id)}
+    numbers = msgspec.to_builtins(_standing(league, agent_id))
+    more = {"why": _why(league, agent_id), "last_matches": _last_matches(league, agent_id)}
+    return {"agent": row | numbers | more}
+
+
+def player_stats(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    """GET_PLAYER_STATS: the row of the table, the state, and the last matches."""
+    player_id = player_of(league, params, asker)
+    stats = msgspec.to_builtins(_standing(league, player_id)) | {
+        "state": state_of(league, player_id),
+        "activity": activity_of(league, player_id),
+        "matches": _last_matches(league, player_id),
+    }
+    if sees_endpoint(league, player_id, asker):
+        stats["contact_endpoint"] = league.roster.players[player_id].endpoint
+    return {"player_stats": stats}
+
+
+def player_of(league: League, params: Mapping[str, Any], asker: str | None) -> str:
+    """The player whom a query is about: `player_id`, or the asker.
+
+    Raises:
+        NotRegistered: no such player is here.
+    """
+    player_id = params.get("player_id", asker)
+    if not isinstance(player_id, str) or player_id not in league.roster.players:
+        raise NotRegistered(f"Player ID {str(player_id)[:64]} not found in registry")
+    return player_id
+
+
+def state_of(league: League, agent_id: str) -> str:
+    """Where an agent stands in its life: the states of document 000 section 2.8."""
+    if league.phase is Phase.COMPLETED or agent_id in league.roster.removed:
+        return "SHUTDOWN"
+    if league.phase is Phase.REGISTERING:
+        return "REGISTERED"
+    return "SUSPENDED" if league.is_suspended(agent_id) else "ACTIVE"
+
+
+def activity_of(league: League, agent_id: str) -> str | None:
+    """What a player that takes part does now: the states of document 001 section 9.2."""
+    is_player = agent_id in league.roster.players
+    if not is_player or state_of(league, agent_id) not in ("ACTIVE", "SUSPENDED"):
+        return None
+    file = _open_match(league, agent_id)
+    if file is None:
+        return "WAITING_FOR_ROUND"
+    return "WAITING_FOR_RESULT" if file.decided else "IN_MATCH"
+
+
+def sees_endpoint(league: League, agent_id: str, asker: str | None) -> bool:
+    """A referee's end point is announced to all; a player's is its own and the referees' affair."""
+    referees = league.roster.referees
+    return agent_id in referees or asker == agent_id or asker in referees
+
+
+def _row(
+    league: League, agent_id: str, asker: str | None, at_work: Mapping[str, int]
+) -> dict[str, Any]:
+    member, is_player = _member(league, agent_id), agent_id in league.roster.players
+    row: dict[str, Any] = {
+        "agent_id": agent_id,
+        "kind": "player" if is_player else "referee",
+        "display_name": member.display_name,
+        "state": state_of(league, agent_id),
+        "activity": activity_of(league, agent_id),
+        "matches": len(league.files_of.get(agent_id, ())) if is_player else None,
+        "open_matches": int(_open_match(league, agent_id) is not None)
+        if is_player
+        else at_work.get(agent_id, 0),
+    }
+    if sees_endpoint(league, agent_id, asker):
+        row["endpoint"] = member.endpoint
+    return row
+
+
+def _standing(league: League, player_id: str) -> Standing:
+    try:
+        return league.table.row(player_id)
+    except KeyError:  # Before the start nobody is in the table, nor is whoever was removed then.
+        return Standing(
+            rank=0,
+            player_id=player_id,
+            display_name=league.roster.players[player_id].display_name,
+            played=0,
+            wins=0,
+            draws=0,
+            losses=0,
+            technical_losses=0,
+            points=0,
+        )
+
+
+def _why(league: League, player_id: str) -> str | None:
+    """In words why a player stands where it stands."""
+    is_ranked = _standing(league, player_id).rank > 0
+    return league.table.why(player_id) if is_ranked else None
+
+
+def _last_matches(league: League, player_id: str) -> list[dict[str, Any]]:
+    files = league.files_of.get(player_id, [])[-LAST_MATCHES:]
+    return [described(file, file.match_id, file.players) for file in files]
+
+
+def _of_referee(league: League, referee_id: str) -> dict[str, Any]:
+    member = league.roster.referees[referee_id]
+    is_at = [m for m in league.open_matches if league.matches[m].referee_id == referee_id]
+    return {
+        "locks": member.locks,
+        "max_concurrent_matches": member.capacity,
+        "at_matches": sorted(is_at, key=lambda match_id: (len(match_id), match_id))[:OPEN_MATCHES],
+    }
+
+
+def _member(league: League, agent_id: str) -> Member:
+    return league.roster.players.get(agent_id) or league.roster.referees[agent_id]
+
+
+def _open_match(league: League, player_id: str) -> MatchFile | None:
+    files = league.files_of.get(player_id)
+    return files[-1] if files and not files[-1].closed else None
+
+
+def _open_matches(league: League, agents: Sequence[str]) -> Counter[str]:
+    """How many matches each referee is at; not counted where no referee is asked about."""
+    if not any(agent_id in league.roster.referees for agent_id in agents):
+        return Counter()
+    return Counter(league.matches[match_id].referee_id for match_id in league.open_matches)

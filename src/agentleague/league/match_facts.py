@@ -1,0 +1,141 @@
+"""What anybody may know of one match: no move and no seed before the result stands."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from agentleague.errors import MatchMismatch
+from agentleague.league.league import League, MatchFile
+from agentleague.league.pages import ROOM_BYTES, fitting, page, wrong
+from agentleague.league.schedule import Pairing
+from agentleague.protocol.messages import Exchange
+
+EXCHANGES_A_PAGE = 100
+MOVES_BYTES = 1_500  # longer moves are left out
+DISPUTES_SHOWN = 20
+WORD_MAX = 64  # of what a referee of another make may have put into a transcript
+
+
+def described(file: MatchFile | None, match_id: str, players: tuple[str, ...]) -> dict[str, Any]:
+    """A match in a list."""
+    facts: dict[str, Any] = {
+        "match_id": match_id,
+        "player_A_id": players[0],
+        "player_B_id": players[1],
+    }
+    if file:
+        facts["draw_commitment"] = file.commitment
+    if file and file.decided:
+        facts["status"] = file.decided.result.status
+        facts["winner_player_id"] = file.decided.result.winner_player_id
+        if file.decided.result.no_contest is True:
+            facts["no_contest"] = True
+    return facts
+
+
+def match(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    """GET_MATCH: all of one match; `offset` and `limit` are about the rows of its transcript."""
+    match_id = params.get("match_id")
+    if not isinstance(match_id, str) or not match_id:
+        raise wrong("match_id", "the id of a match, like 'R1M1'")
+    file = league.matches.get(match_id)
+    if file is None:
+        planned = _planned(league, match_id)
+        if planned is None:
+            raise MatchMismatch(f"there is no match {match_id[:WORD_MAX]!r} in this league")
+        return {"match": _begun(league, match_id, planned[1:]), "total": 0}
+    facts = _scheduled(league, file)
+    if file.decided:
+        facts |= _ended(file)
+    rows = file.closing.transcript if file.closing else []
+    if file.closing:
+        facts["told"], facts["transcript_left_out"] = file.closing.told, file.closing.left_out
+        room = ROOM_BYTES - len(msgspec.json.encode(facts))
+        shown = page(rows, params, EXCHANGES_A_PAGE)
+        facts["transcript"] = fitting([_exchange(row) for row in shown], room)
+    return {"match": facts, "total": len(rows)}
+
+
+def _planned(league: League, match_id: str) -> Pairing | None:
+    """A match that the schedule has and no round has begun yet."""
+    round_text, _, number = match_id.removeprefix("R").partition("M")
+    assert league.schedule
+    if not (round_text.isdecimal() and number.isdecimal() and len(round_text) < 10):
+        return None
+    if not 1 <= int(round_text) <= league.schedule.rounds_total:
+        return None
+    pairings = league.schedule.round(int(round_text)).pairings
+    return next((pairing for pairing in pairings if pairing.match_id == match_id), None)
+
+
+def _begun(league: League, match_id: str, players: tuple[str, ...]) -> dict[str, Any]:
+    names = [league.roster.players[player_id].display_name for player_id in players]
+    return {
+        "match_id": match_id,
+        "round_id": int(match_id[1:].partition("M")[0]),
+        "game_type": league.rules.game_type,
+        "player_A_id": players[0],
+        "player_A_name": names[0],
+        "player_B_id": players[1],
+        "player_B_name": names[1],
+        "state": None,
+    }
+
+
+def _scheduled(league: League, file: MatchFile) -> dict[str, Any]:
+    referee = league.roster.referees[file.referee_id]
+    return {
+        **_begun(league, file.match_id, file.players),
+        "state": _state(file),
+        "referee_id": file.referee_id,
+        "referee_name": referee.display_name,
+        "referee_endpoint": referee.endpoint,
+        "referees": file.referees,
+        "epoch": file.epoch,
+        "draw_commitment": file.commitment,
+        "locks": len(file.locks),
+        "closed": file.closed,
+        "disputed_by": file.disputed_by[-DISPUTES_SHOWN:],
+    }
+
+
+def _state(file: MatchFile) -> str:
+    """In the words of document 001 section 9.2, as far as the manager can know."""
+    if file.decided:
+        return "FINISHED"
+    return "COLLECTING_CHOICES" if file.locks else "WAITING_FOR_PLAYERS"
+
+
+def _ended(file: MatchFile) -> dict[str, Any]:
+    decided = file.decided
+    assert decided
+    result = msgspec.to_builtins(decided.result)
+    result["choices"] = _if_short(result["choices"])
+    return {
+        "result": result,
+        "forfeits": [[player_id, cause[:WORD_MAX]] for player_id, cause in decided.forfeits],
+        "verified": decided.verified,
+        "seq": file.decided_seq,
+        "draw": {
+            "commitment": file.commitment,
+            "seed": decided.seed,
+            "moves": _if_short([list(move) for move in decided.moves]),
+        },
+    }
+
+
+def _if_short(value: Any) -> Any:
+    return value if len(msgspec.json.encode(value)) <= MOVES_BYTES else None
+
+
+def _exchange(row: Exchange) -> dict[str, Any]:
+    """One row with names; what is too long for a page is cut."""
+    fields: dict[str, Any] = {
+        name: getattr(row, name) for name in Exchange.__struct_fields__ if name != "move"
+    }
+    fields["verdict"] = row.verdict[:WORD_MAX]
+    written = msgspec.json.encode(row.move)
+    is_short = len(written) <= WORD_MAX * 4
+    fields["move"] = row.move if is_short else written[:WORD_MAX].decode(errors="replace")
+    return fields

@@ -1,0 +1,174 @@
+"""Reading commands: from a directory and from a manager they print the same."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from agentleague.cli.app import app
+from agentleague.league.events import LeagueEnded, LeaguePaused
+from agentleague.transport.rates import Rate
+from cli.shelf import keep, served
+from commands import free_port
+from league.office import Office
+
+NAMES = [
+    "Alpha",
+    "Beta with quite a long name for such a small table",
+    "🦊 Fox",
+    "Delta",
+    "Epsilon",
+]
+COMMANDS = [
+    "status",
+    "status --metrics",
+    "standings",
+    "schedule",
+    "schedule --round 2",
+    "agents",
+    "agents --kind referee",
+    "agent P02",
+    "agent REF01",
+]
+
+
+def league(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def printed(*arguments):
+    done = league(*arguments)
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+def in_its_second_round(players=5):
+    """A league with a match lost by default, one that runs, and rounds to come."""
+    office = Office(players, 2, name=lambda n: NAMES[n - 1] if n <= 5 else f"Agent {n}").start()
+    office.play("R1M1", forfeits=["P02"])
+    office.play_round()
+    office.schedule(2).play("R2M1")
+    return office
+
+
+@pytest.mark.parametrize("output", ["", "--json"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_directory_and_a_manager_print_the_same(command, output, tmp_path):
+    office = in_its_second_round()
+    arguments = [*command.split(), *output.split()]
+    directory = keep(office, tmp_path)
+
+    with served(office) as url:
+        asked = printed(*arguments, "--manager", url)
+
+    assert asked == printed(*arguments, "--dir", directory)
+    assert asked.strip()
+
+
+def test_long_lists_are_read_to_their_end_from_both(tmp_path):
+    office = in_its_second_round(61)
+    directory = keep(office, tmp_path)
+
+    with served(office) as url:
+        for command, rows in (("standings", 61), ("agents", 63), ("schedule", 61)):
+            asked = json.loads(printed(command, "--json", "--manager", url))
+            assert len(asked) == rows
+            assert asked == json.loads(printed(command, "--json", "--dir", directory))
+
+    assert sum(len(each["matches"]) for each in asked) == 61 * 30
+    assert len({match["match_id"] for each in asked for match in each["matches"]}) == 61 * 30
+
+
+def test_a_manager_that_wants_to_be_asked_later_is_asked_later():
+    office = in_its_second_round(61)
+
+    with served(office, rate=Rate(per_second=10.0, burst=2.0)) as url:
+        rows = json.loads(printed("standings", "--json", "--manager", url))
+
+    assert len(rows) == 61
+
+
+@pytest.mark.parametrize(
+    ("event", "state"),
+    [
+        (None, "after round 1"),
+        (LeaguePaused(), "after round 1, paused"),
+        (LeagueEnded("P01"), "final table"),
+        (LeagueEnded("P01", aborted=True), "aborted after round 1"),
+    ],
+)
+def test_the_title_says_what_the_table_is_the_table_of(event, state, tmp_path):
+    office = in_its_second_round()
+    if event:
+        office.record(event)
+
+    first, *_ = printed("standings", "--dir", keep(office, tmp_path)).splitlines()
+
+    assert first.strip() == f"league_2026_even_odd_office: {state}"
+
+
+def test_standings_as_json_are_a_list_of_rows(tmp_path):
+    rows = json.loads(
+        printed("standings", "--json", "--dir", keep(in_its_second_round(), tmp_path))
+    )
+
+    assert list(rows[0]) == [
+        *("rank", "player_id", "display_name", "played", "wins", "draws", "losses"),
+        *("technical_losses", "points"),
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_dead_manager_is_said_with_what_to_type(command):
+    done = league(*command.split(), "--manager", f"http://127.0.0.1:{free_port()}/mcp")
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "is it running? Start one with: league manager" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("missing", ["", "nowhere"])
+def test_a_directory_without_a_league_is_said_with_what_to_type(command, missing, tmp_path):
+    done = league(*command.split(), "--dir", tmp_path / missing)
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "there is no league in" in done.stderr
+    assert "league demo --dir" in done.stderr
+
+
+@pytest.mark.parametrize("url", ["banana", "ftp://127.0.0.1/mcp", "http://user@127.0.0.1/mcp"])
+def test_a_url_that_can_be_no_managers_is_said(url):
+    done = league("status", "--manager", url)
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert url in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_two_places_at_once_are_misuse(command, tmp_path):
+    done = league(*command.split(), "--dir", tmp_path, "--manager", "http://127.0.0.1:9/mcp")
+
+    assert done.exit_code == 2
+    assert "say either --dir DIR or --manager URL, not both" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["standings", "schedule"])
+def test_a_league_that_has_not_begun_says_so(command, tmp_path):
+    done = league(command, "--dir", keep(Office(3), tmp_path))
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "the league has not begun" in done.stderr
+
+
+def test_what_a_stranger_sends_is_harmless_to_print():
+    office = in_its_second_round()
+    evil = "\x1b]0;evil\x07\x9b31m\u202e"
+    member = office.league.roster.players["P01"]
+    office.league.roster.players["P01"] = type(member)("P01", evil, "", "")
+
+    with served(office) as url:
+        for command in ("agents", "schedule"):
+            shown = printed(command, "--manager", url)
+            assert not set(evil) & set(shown) - set("]0;evil31m")
+            assert "?]0;evil??31m?" in shown

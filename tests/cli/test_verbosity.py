@@ -1,0 +1,35 @@
+"""-v in words."""
+
+import pytest
+
+from agentleague.cli.verbosity import aloud, speak_up
+from agentleague.services.log_lines import Entry, Level
+
+
+class Quiet:
+    """An agent that keeps what it is asked to show."""
+
+    def __init__(self):
+        self.watched = []
+
+    def watch(self, sink, *, every_message):
+        self.watched.append(every_message)
+
+
+@pytest.mark.parametrize(("verbose", "watched"), [(0, []), (1, [False]), (2, [True]), (9, [True])])
+def test_every_message_is_said_only_if_it_was_asked_for_twice(verbose, watched):
+    agent = Quiet()
+
+    speak_up(agent, verbose, print)
+
+    assert agent.watched == watched
+
+
+def test_what_the_news_say_already_is_not_said_twice():
+    said = []
+    tell = aloud(said.append)
+
+    for event in ("started", "player_registered", "ended"):
+        tell(Entry(level=Level.INFO, event=event))
+
+    assert said == ["Started.", "Done."]
