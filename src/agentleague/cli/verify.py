@@ -1,0 +1,153 @@
+"""`league verify`: whether a journal says what follows from its own rows."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from agentleague.errors import Damaged, UnsupportedGame
+
+if TYPE_CHECKING:
+    from agentleague.games.game import Game
+    from agentleague.records.verify import Findings
+
+EXAMPLES = """\b
+Examples:
+  league verify ./league
+  league verify ./league --receipt 41:9f86d0...   the receipt of a GAME_OVER, hash in full
+  league verify ./cup --game ./my_game.py         a game that is not installed
+"""
+WHAT = """
+Recompute a league from its journal: the chain of its rows, the schedule, every draw and result,
+the table and the champion.
+
+It exits with 0 if everything follows, 3 at the first difference, 2 if there is no league. It may
+run while the league does.
+"""
+DIFFERS = 3
+RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
+
+
+def _receipts(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> list[tuple[int, str]]:
+    """SEQ:HASH, as GAME_OVER, MATCH_RESULT_ACK and ROUND_COMPLETED carry them."""
+    receipts = []
+    for value in values:
+        found = RECEIPT.fullmatch(value)
+        if found is None:
+            raise click.BadParameter(
+                f"{value!r} is no receipt; give the row and its 64 hex digits, as in 41:9f86..."
+            )
+        receipts.append((int(found[1]), found[2].lower()))
+    return receipts
+
+
+@click.command(help=EXAMPLES + WHAT)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--receipt",
+    "receipts",
+    metavar="SEQ:HASH",
+    multiple=True,
+    callback=_receipts,
+    help="A row that must be there, with that hash; may be given several times.",
+)
+@click.option("--game", help="The game as a single file, where it is not installed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    directory: Path, receipts: list[tuple[int, str]], game: str | None, as_json: bool
+) -> None:
+    """Print what was found."""
+    from agentleague.records.reading import has_journal, no_league
+
+    if not has_journal(directory):
+        raise click.UsageError(no_league(directory))
+    findings = _findings(directory, receipts, game)
+    if as_json:
+        told = msgspec.to_builtins(findings)
+        print(json.dumps({"ok": findings.difference is None, **told}))
+    else:
+        for line in in_words(findings):
+            print(line)
+    if findings.difference:
+        sys.exit(DIFFERS)
+
+
+def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None) -> "Findings":
+    from agentleague.records.reading import file_damage, no_league, read_rows
+    from agentleague.records.verify import Difference, Findings, missing_receipt, verify
+
+    try:
+        rows = read_rows(directory)
+    except Damaged as error:
+        return Findings(difference=Difference(error.context.get("seq", 0), None, str(error)))
+    if not rows:
+        raise click.UsageError(no_league(directory))
+    findings = verify(rows, lambda name: _load(name, game))
+    if findings.difference is None:
+        findings.difference = missing_receipt(rows, receipts)
+    damage = file_damage(directory)
+    if findings.difference is None and damage:
+        sentence = f"the rows that can be read are true, but SQLite says of the file: {damage}"
+        findings.difference = Difference(findings.rows, None, sentence)
+    return findings
+
+
+def _load(name: str, given: str | None) -> "Game":
+    from agentleague.services.game_files import find_game
+
+    try:
+        game = find_game(given or name)
+    except UnsupportedGame as error:
+        hint = "" if given else f"; install it, or say where it is: --game ./{name}.py"
+        raise UnsupportedGame(f"{error}{hint}") from None
+    if game.name != name:
+        raise UnsupportedGame(f"{given} is the game {game.name}, but the league played {name}")
+    return game
+
+
+def in_words(findings: "Findings") -> list[str]:
+    """What was found, for people."""
+    from agentleague.records.plain_text import printable
+
+    wrong = findings.difference
+    if wrong:
+        match = f" ({wrong.match_id})" if wrong.match_id else ""
+        return [printable(f"Row {wrong.row}{match}: {wrong.sentence}.", 2000)]
+    lines = [_first_line(findings)]
+    lines.append(
+        f"{findings.matches_decided} of {findings.total_matches} matches are decided, each once; "
+        f"{findings.recomputed} were recomputed, move by move and draw by draw."
+    )
+    if findings.forfeited:
+        lines.append(f"Forfeited, by the word of a referee: {findings.forfeited}.")
+    if findings.believed:
+        lines.append(f"Believed, since their referees do not lock: {_list(findings.believed)}.")
+    if findings.no_contests:
+        lines.append(f"Without a contest: {_list(findings.no_contests)}.")
+    if findings.disputed:
+        lines.append(f"Disputed by a referee: {_list(findings.disputed)}.")
+    if findings.seeded:
+        lines.append("A seed was given at the start: whoever knew it could foretell the draws.")
+    lines.append(f"The last row is {findings.head}; it serves as a receipt of all before it.")
+    return lines
+
+
+def _first_line(findings: "Findings") -> str:
+    rounds = f"{findings.rounds_ended} of {findings.total_rounds} rounds"
+    played = f"{findings.league_id}: {findings.rows} rows, {rounds} of {findings.game_type}"
+    if not findings.complete:
+        return f"{played}: true so far."
+    if findings.aborted:
+        return f"{played}: true; the organiser ended it early."
+    return f"{played}: true. The champion is {findings.champion}."
+
+
+def _list(match_ids: list[str]) -> str:
+    shown = ", ".join(match_ids[:20])
+    return shown if len(match_ids) <= 20 else f"{shown} and {len(match_ids) - 20} more"

@@ -1,0 +1,174 @@
+"""Write a league as a tree of files: all at once, or kept current while the league runs."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from agentleague.errors import LeagueError
+from agentleague.league.events import LeagueStarted, PlayerRegistered
+from agentleague.league.league import League
+from agentleague.records.layout import (
+    File,
+    by_match,
+    files,
+    history_file,
+    league_files,
+    log_line,
+    log_path,
+    match_file,
+)
+from agentleague.records.reading import event_of
+from agentleague.roles.effects import Event
+from agentleague.roles.ports import Row
+from agentleague.storage.sqlite import read_directory
+
+MARK = "export.json"  # says of which league the tree is, and which files are ours
+
+
+def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
+    """Write all files of a league under `out`, all or none; how many there are.
+
+    They are written beside `out` and put in its place when they are complete. An `out` that exists
+    must be empty, or an earlier export of the same league to which nothing was added.
+
+    Raises:
+        LeagueError: `out` is something else, or an id cannot be part of a path.
+        OSError: there is no room, or no right to write there.
+    """
+    out = out.resolve()
+    _check_place(out, league.rules.league_id)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    beside = out.with_name(f".{out.name}.{token_hex(4)}")
+    try:
+        names = [_write(beside, file) for file in files(league, rows)]
+        mark = {
+            "league_id": league.rules.league_id,
+            "head": f"{rows[-1].seq}:{rows[-1].hash.hex()}",
+            "files": names,
+        }
+        _write(beside, (MARK, json.dumps(mark, indent=2) + "\n"))
+        _put(beside, out)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return len(names) + 1
+
+
+class Mirror:
+    """Keeps files under `out` current from the journal in `directory`; each is replaced whole.
+
+    It reads the journal by itself and shares nothing with the manager, so `update` may be called
+    from any thread, one call at a time.
+    """
+
+    def __init__(self, directory: Path, league_id: str, out: Path) -> None:
+        self._directory, self._league_id, self._out = directory, league_id, out
+        self._league = League()
+        self._times: list[str] = []  # when each row was written
+        self._assigned: dict[str, list[Event]] = {}
+
+    def update(self) -> int:
+        """Take in the rows that were committed since the last time; how many there were.
+
+        Raises:
+            StorageError: the journal cannot be read.
+            LeagueError: an id cannot be part of a path.
+            OSError: there is no room, or no right to write there.
+        """
+        is_first = not self._times
+        rows = list(read_directory(self._directory, self._league_id, self._league.seq))
+        events = [event_of(row) for row in rows]
+        for row, event in zip(rows, events, strict=True):
+            self._league.apply(event)
+            self._times.append(row.at)
+        if rows:
+            for file in self._changed(events):
+                _replace(self._out, file)
+            log = self._out / log_path(self._league)
+            log.parent.mkdir(parents=True, exist_ok=True)
+            with log.open("w" if is_first else "a", encoding="utf-8") as lines:
+                lines.writelines(map(log_line, rows, events))
+        return len(rows)
+
+    def _changed(self, events: Sequence[Event]) -> Iterable[File]:
+        league, times = self._league, self._times
+        yield from league_files(league, times)
+        players: dict[str, None] = {}  # in order
+        for match_id, added in by_match(events).items():
+            self._assigned.setdefault(match_id, []).extend(added)
+            yield match_file(league, match_id, times, self._assigned[match_id])
+            players |= dict.fromkeys(league.matches[match_id].players)
+        for event in events:
+            if isinstance(event, PlayerRegistered):
+                players[event.player_id] = None
+            elif isinstance(event, LeagueStarted):
+                players |= dict.fromkeys(league.roster.players)
+        for player_id in players:
+            yield history_file(league, player_id, times)
+
+
+def _check_place(out: Path, league_id: str) -> None:
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise LeagueError(f"{out} is a file; choose another --out")
+    found = {
+        (Path(folder) / name).relative_to(out).as_posix()
+        for folder, _, names in os.walk(out)
+        for name in names
+    }
+    if not found:
+        return
+    mark = _mark(out)
+    if mark is None:
+        raise LeagueError(f"{out} is not empty and no export; choose another --out")
+    if mark.get("league_id") != league_id:
+        raise LeagueError(f"{out} is an export of another league; choose another --out")
+    added = found - set(mark.get("files", ())) - {MARK}
+    if added:
+        raise LeagueError(
+            f"{out} holds {min(added)}, which no export wrote; move it away, or choose another "
+            "--out"
+        )
+
+
+def _mark(out: Path) -> dict[str, Any] | None:
+    try:
+        mark = json.loads((out / MARK).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return mark if isinstance(mark, dict) else None
+
+
+def _write(root: Path, file: File) -> str:
+    name, text = file
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="")
+    return name
+
+
+def _replace(root: Path, file: File) -> None:
+    name, text = file
+    path = root / name
+    beside = f"{name}.new"
+    _write(root, (beside, text))
+    os.replace(root / beside, path)
+
+
+def _put(beside: Path, out: Path) -> None:
+    """Let a complete tree take the place of an earlier one, which stays if that fails."""
+    if not out.exists():
+        beside.rename(out)
+        return
+    old = out.with_name(f"{beside.name}.old")
+    out.rename(old)
+    try:
+        beside.rename(out)
+    except OSError:
+        old.rename(out)
+        raise
+    shutil.rmtree(old)

@@ -1,0 +1,92 @@
+"""`league match`, as a person types it."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from agentleague.cli.app import app
+from commands import BIN, first_line, free_port, league, started
+from records.journals import told_match, written
+
+BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+@pytest.fixture
+def cup(tmp_path):
+    transcript = [(5, "P01", "CHOOSE_PARITY_CALL", 1, "ok", "e\u0301\x1b\u202e", 2)]
+    return written(tmp_path / "cup", told_match(BOTH, transcript=transcript).events)
+
+
+@pytest.mark.parametrize("match_id", ["R1M1", "r1m1"])
+def test_a_match_is_told_line_by_line(cup, match_id):
+    done = run("match", match_id, "--dir", cup)
+
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 0
+    assert lines[0] == "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02)."
+    assert "(R-GAME-03)" in lines[-1]
+    assert done.stderr == ""
+
+
+def test_nothing_that_a_terminal_obeys_is_printed(cup):
+    for options in ([], ["--json"]):
+        assert run("match", "R1M1", "--dir", cup, *options).stdout.isascii()
+
+
+def test_as_json_it_is_one_object(cup):
+    facts = json.loads(run("match", "R1M1", "--dir", cup, "--json").stdout)
+
+    assert (facts["match_id"], facts["result"]["status"]) == ("R1M1", "WIN")
+    assert facts["ending"]["rules"] == ["R-GAME-03"]
+
+
+def test_an_unknown_match_is_an_error_that_says_what_there_is(cup):
+    done = run("match", "R7M7", "--dir", cup)
+
+    assert done.exit_code == 1
+    assert "there is no match 'R7M7' in this league; " in done.stderr
+    assert "R1M1" in done.stderr
+
+
+def test_both_places_at_once_are_misuse(cup):
+    done = run("match", "R1M1", "--dir", cup, "--manager", "http://127.0.0.1:1/mcp")
+
+    assert done.exit_code == 2
+
+
+def test_where_no_league_is_it_is_an_error(tmp_path):
+    done = run("match", "R1M1", "--dir", tmp_path)
+
+    assert done.exit_code == 1
+    assert f"there is no league in {tmp_path}" in done.stderr
+
+
+def test_a_running_manager_tells_the_same_as_its_directory(tmp_path):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    where = ("--port", port, "--dir", tmp_path / "cup")
+    manager = started(BIN / "league", "manager", "--players", "2", *where)
+    first_line(manager)
+    started(BIN / "league", "referee", "--manager", url, "--port", free_port())
+    players = [
+        started(BIN / "league", "player", "--strategy", "fixed", "--manager", url, "--port", "0")
+        for _ in range(2)
+    ]
+    for player in players:
+        player.wait(timeout=60)
+
+    asked = json.loads(league("match", "R1M1", "--manager", url, "--json").stdout)
+    read = json.loads(league("match", "R1M1", "--dir", tmp_path / "cup", "--json").stdout)
+
+    assert asked["result"]["status"] == "DRAW"
+    assert {key: read[key] for key in asked} == asked
+    unknown = league("match", "R9M9", "--manager", url, check=False)
+    assert unknown.returncode == 1
+    assert "R9M9" in unknown.stderr

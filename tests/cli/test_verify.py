@@ -1,0 +1,285 @@
+"""`league verify`, as a person types it; in this process, since it is called a thousand times."""
+
+import json
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+from click.testing import CliRunner
+
+from agentleague.cli.app import app
+from agentleague.league.events import Disputed, LeagueEnded, LeagueOpened, MatchDecided, RoundEnded
+from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, read_directory
+from games.throwaway import THROWAWAY
+from league.office import LEAGUE_ID, Office
+from records.journals import changed, otherwise, place, played, written
+
+LEAGUE = played()
+NIM = '''
+"""A heap; who takes the last one wins."""
+from agentleague.errors import IllegalMove
+from agentleague.games.game import Outcome
+
+name, seats = "nim", ("A", "B")
+
+def start(options): return (5, None)
+def to_move(state): return () if outcome(state) else ("B" if state[1] == "A" else "A",)
+def view(state, seat): return {"heap": state[0]}
+def legal_moves(state, seat): return list(range(1, min(3, state[0]) + 1))
+def check(state, seat, move):
+    if type(move) is not int or move not in legal_moves(state, seat): raise IllegalMove("1 to 3")
+def chance(state): return None
+def play(state, moves, number):
+    ((seat, taken),) = moves.items()
+    return (state[0] - taken, seat)
+def outcome(state): return Outcome(state[1], f"{{{state[1]}}} took it") if state[0] == 0 else None
+'''
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("true") / "cup", LEAGUE)
+
+
+def test_a_true_league_is_summed_up_in_a_few_lines(cup):
+    done = run("verify", cup)
+
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 0
+    assert lines[0] == (
+        f"{LEAGUE_ID}: {len(LEAGUE)} rows, 3 of 3 rounds of even_odd: true. The champion is P02."
+    )
+    assert lines[1] == (
+        "6 of 6 matches are decided, each once; 6 were recomputed, move by move and draw by draw."
+    )
+    assert lines[2].startswith(f"The last row is {len(LEAGUE)}:")
+    assert done.stderr == ""
+
+
+def test_as_json_it_is_one_object(cup):
+    found = json.loads(run("verify", cup, "--json").stdout)
+
+    assert (found["ok"], found["difference"], found["complete"]) == (True, None, True)
+    assert (found["matches_decided"], found["recomputed"], found["champion"]) == (6, 6, "P02")
+
+
+def test_a_running_league_is_true_so_far(tmp_path):
+    written(tmp_path, LEAGUE[: place(LEAGUE, RoundEnded) + 1])
+
+    done = run("verify", tmp_path)
+
+    assert done.exit_code == 0
+    assert "1 of 3 rounds of even_odd: true so far." in done.stdout
+
+
+def test_what_cannot_be_recomputed_is_said(tmp_path):
+    office = Office(4, locks=False).start()
+    office.report("P01")
+    office.record(office.court.no_contest("R1M2", "no referee was there"))
+    office.record(Disputed("R1M1", "REF01", "another result"))
+
+    lines = run("verify", written(tmp_path, office.events)).stdout.splitlines()
+
+    assert "Believed, since their referees do not lock: R1M1." in lines
+    assert "Without a contest: R1M2." in lines
+    assert "Disputed by a referee: R1M1." in lines
+
+
+def test_forfeits_and_a_seed_are_said(tmp_path):
+    office = Office(2).start()
+    office.play("R1M1", forfeits=["P02"])
+    office.record(RoundEnded(1))
+    events = changed(office.events, LeagueOpened, seeded=True)
+
+    lines = run("verify", written(tmp_path, events)).stdout.splitlines()
+
+    assert "Forfeited, by the word of a referee: 1." in lines
+    assert "A seed was given at the start: whoever knew it could foretell the draws." in lines
+
+
+def test_an_early_end_is_said(tmp_path):
+    events = [*LEAGUE[: place(LEAGUE, RoundEnded)], LeagueEnded("P02", aborted=True)]
+
+    done = run("verify", written(tmp_path, events))
+
+    assert done.exit_code == 0
+    assert "0 of 3 rounds of even_odd: true; the organiser ended it early." in done.stdout
+
+
+def test_a_lie_ends_with_3_and_names_row_and_match(tmp_path):
+    number = LEAGUE[place(LEAGUE, MatchDecided, "R2M1")].result.drawn_number
+    events = otherwise(LEAGUE, "R2M1", drawn_number=11)
+
+    done = run("verify", written(tmp_path, events))
+
+    row = place(LEAGUE, MatchDecided, "R2M1") + 1
+    assert done.exit_code == 3
+    assert done.stdout == (
+        f"Row {row} (R2M1): the number drawn is 11 in the journal, but {number} follows from seed "
+        "and moves.\n"
+    )
+    found = json.loads(run("verify", tmp_path, "--json").stdout)
+    assert (found["ok"], found["difference"]["row"]) == (False, row)
+    assert found["difference"]["match_id"] == "R2M1"
+
+
+def test_strangers_words_reach_no_terminal(tmp_path):
+    moves = [(0, "P01", "\x1b[2Jeven"), (0, "P02", "odd")]
+    events = changed(LEAGUE, MatchDecided, "R1M1", moves=moves)
+
+    done = run("verify", written(tmp_path, events))
+
+    assert done.exit_code == 3
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("make", ["nothing", "directory", "empty file", "no rows"])
+def test_where_no_league_is_it_ends_with_2_and_says_what_to_type(tmp_path, make):
+    directory = tmp_path / "cup"
+    if make != "nothing":
+        directory.mkdir()
+    if make == "empty file":
+        (directory / FILE_NAME).touch()
+    if make == "no rows":
+        written(directory, [])
+
+    done = run("verify", directory)
+
+    assert done.exit_code == 2
+    assert f"there is no league in {directory}" in done.stderr
+    assert f"league demo --dir {directory}" in done.stderr
+
+
+@pytest.mark.parametrize("receipt", ["", "7", "7:abc", "0:" + "0" * 64, "seven:" + "0" * 64])
+def test_what_is_no_receipt_is_misuse(cup, receipt):
+    done = run("verify", cup, "--receipt", receipt)
+
+    assert done.exit_code == 2
+    assert "is no receipt; give the row and its 64 hex digits" in done.stderr
+
+
+def test_receipts_are_honoured_and_a_cut_tail_is_found_by_one(cup, tmp_path):
+    rows = list(read_directory(cup, LEAGUE_ID))
+    receipts = [f"{row.seq}:{row.hash.hex().upper()}" for row in (rows[9], rows[-1])]
+    shutil.copytree(cup, tmp_path / "cut")
+    with closing(sqlite3.connect(tmp_path / "cut" / FILE_NAME)) as connection:
+        connection.execute("DELETE FROM rows WHERE seq > ?", (len(rows) - 2,))
+        connection.commit()
+
+    options = [option for receipt in receipts for option in ("--receipt", receipt)]
+
+    assert run("verify", cup, *options).exit_code == 0
+    assert run("verify", tmp_path / "cut").exit_code == 0
+    cut = run("verify", tmp_path / "cut", *options)
+    assert cut.exit_code == 3
+    assert cut.stdout == (
+        f"Row {len(rows)}: the receipt names row {len(rows)}, but the journal ends with row "
+        f"{len(rows) - 2}: its tail was cut off.\n"
+    )
+
+
+def test_a_row_that_was_changed_in_place_breaks_the_chain(cup, tmp_path):
+    shutil.copytree(cup, tmp_path / "bad")
+    with closing(sqlite3.connect(tmp_path / "bad" / FILE_NAME)) as connection:
+        connection.execute("UPDATE rows SET at = '2020-01-01T00:00:00.000Z' WHERE seq = 12")
+        connection.commit()
+
+    done = run("verify", tmp_path / "bad")
+
+    assert done.exit_code == 3
+    assert "row 12 of league" in done.stdout
+
+
+def test_rows_of_a_second_league_are_found(cup, tmp_path):
+    shutil.copytree(cup, tmp_path / "two")
+    with closing(sqlite3.connect(tmp_path / "two" / FILE_NAME)) as connection:
+        connection.execute("UPDATE rows SET league_id = 'zzz' WHERE seq > 20")
+        connection.commit()
+
+    done = run("verify", tmp_path / "two")
+
+    assert done.exit_code == 3
+    assert "rows of 2 leagues, not one" in done.stdout
+
+
+def test_a_game_that_is_not_installed_is_an_error_that_says_how_to_bring_it(tmp_path):
+    office = Office(2, game=THROWAWAY["nim"]).start()
+    office.lock([(0, "P01", 3), (1, "P02", 2)])
+    cup = written(tmp_path / "cup", office.events)
+    (tmp_path / "nim.py").write_text(NIM)
+
+    without = run("verify", cup)
+    assert without.exit_code == 1
+    assert "no game 'nim' is installed" in without.stderr
+    assert "--game ./nim.py" in without.stderr
+
+    brought = run("verify", cup, "--game", tmp_path / "nim.py")
+    assert brought.exit_code == 0
+    assert "1 were recomputed" in brought.stdout
+
+    other = run("verify", cup, "--game", "even_odd")
+    assert other.exit_code == 1
+    assert "even_odd is the game even_odd, but the league played nim" in other.stderr
+
+
+def test_it_may_run_while_a_manager_writes(tmp_path):
+    journal = SqliteJournal(tmp_path, lambda: 0.0, lambda call: call())
+    journal.claim(LEAGUE_ID)
+    half = place(LEAGUE, RoundEnded)
+    committed = []
+    try:
+        journal.append(LEAGUE_ID, 0, LEAGUE[:half], committed.append)
+        while not committed:
+            run("verify", tmp_path)  # Whatever it sees is true.
+        assert "true so far" in run("verify", tmp_path).stdout
+        journal.append(LEAGUE_ID, half, LEAGUE[half:], committed.append)
+    finally:
+        journal.close()
+    assert "The champion is P02" in run("verify", tmp_path).stdout
+
+
+def test_a_tail_that_the_index_lost_is_found_without_a_receipt(cup, tmp_path):
+    """One bit in the number of an index page's cells, and its last rows are never read again."""
+    page = 4096
+    damaged = bytearray((cup / FILE_NAME).read_bytes())
+    (leaf,) = (at for at in range(page, len(damaged), page) if damaged[at] == 0x0A)
+    assert damaged[leaf + 4] == len(LEAGUE)
+    damaged[leaf + 4] &= damaged[leaf + 4] - 1  # The lowest bit that is set.
+    (tmp_path / FILE_NAME).write_bytes(damaged)
+
+    done = run("verify", tmp_path)
+
+    assert len(list(read_directory(tmp_path, LEAGUE_ID))) < len(LEAGUE)
+    assert done.exit_code == 3
+    assert "the rows that can be read are true, but SQLite says of the file: " in done.stdout
+
+
+def test_no_flipped_bit_changes_the_table_unnoticed(cup, tmp_path):
+    """500 of them, one at a time, anywhere in the file of a journal."""
+    sound = (cup / FILE_NAME).read_bytes()
+    table = run("standings", "--dir", cup, "--json").stdout
+    chance = random.Random(7)
+    noticed = 0
+    for number in range(500):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        bit = chance.randrange(len(sound) * 8)
+        flipped = bytearray(sound)
+        flipped[bit // 8] ^= 1 << bit % 8
+        (directory / FILE_NAME).write_bytes(flipped)
+
+        # What `standings` makes of a broken file is not the question here, only what it prints.
+        shown = CliRunner().invoke(app, ["standings", "--dir", str(directory), "--json"])
+        verified = run("verify", directory)
+
+        noticed += verified.exit_code != 0
+        assert shown.stdout == table or verified.exit_code != 0, f"bit {bit}"
+    assert noticed > 100  # Most of the file is not empty, so most flips show.

@@ -1,0 +1,77 @@
+"""Journals for the tests of records: true ones, and ones that lie with a valid chain."""
+
+from msgspec.structs import replace
+
+from agentleague.league.events import (
+    MatchClosed,
+    MatchDecided,
+    RoundEnded,
+)
+from agentleague.protocol.messages import Exchange
+from agentleague.storage import chain
+from agentleague.storage.sqlite import SqliteJournal
+from league.office import LEAGUE_ID, Office
+
+AT = "2026-11-15T10:00:00.000Z"
+
+
+def played(players=4, **terms):
+    """The events of a league from its opening to its champion."""
+    return Office(players, referees=2, **terms).play_to_the_end().events
+
+
+def rows_of(events):
+    """The events as a journal holds them."""
+    return chain.extend(chain.start(LEAGUE_ID), LEAGUE_ID, AT, map(chain.entry, events))
+
+
+def written(directory, events):
+    """A real journal with these events, on disk."""
+    journal = SqliteJournal(directory, lambda: 1_763_200_800.0, lambda call: call())
+    journal.claim(LEAGUE_ID)
+    failures = []
+    journal.append(LEAGUE_ID, 0, events, lambda heads: failures.append(heads))
+    journal.close()
+    assert len(failures[0]) == len(events)
+    return directory
+
+
+def place(events, kind, match_id=None):
+    """Where the first event of a kind stands, or that of a match."""
+    return next(
+        index
+        for index, event in enumerate(events)
+        if isinstance(event, kind) and match_id in (None, getattr(event, "match_id", None))
+    )
+
+
+def changed(events, kind, match_id=None, **fields):
+    """The journal with one event told otherwise."""
+    index = place(events, kind, match_id)
+    return [*events[:index], replace(events[index], **fields), *events[index + 1 :]]
+
+
+def otherwise(events, match_id, **fields):
+    """The journal with one result told otherwise."""
+    decided = events[place(events, MatchDecided, match_id)]
+    return changed(events, MatchDecided, match_id, result=replace(decided.result, **fields))
+
+
+def without(events, kind, match_id=None):
+    index = place(events, kind, match_id)
+    return events[:index] + events[index + 1 :]
+
+
+def twice(events, kind, match_id=None):
+    index = place(events, kind, match_id)
+    return [*events[: index + 1], *events[index:]]
+
+
+def told_match(moves=(), forfeits=(), transcript=(), **office):
+    """A league of two whose match went so, closed with this transcript."""
+    league = Office(**office).start()
+    league.lock(moves, forfeits)
+    exchanges = [Exchange(*row) for row in transcript]
+    league.record(MatchClosed("R1M1", 1, exchanges))
+    league.record(RoundEnded(1))
+    return league

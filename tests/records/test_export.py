@@ -1,0 +1,387 @@
+"""A league as files: what is in them, what never is, and how they come to be there."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from threading import Event as Flag
+
+import pytest
+
+from agentleague.errors import LeagueError
+from agentleague.league.events import (
+    KINDS,
+    LeagueEnded,
+    LeagueOpened,
+    LeagueStarted,
+    MatchAssigned,
+    MatchClosed,
+    PlayerRegistered,
+    PlayerRemoved,
+    RoundEnded,
+    TokenRenewed,
+)
+from agentleague.protocol.tokens import digest
+from agentleague.records import words
+from agentleague.records.export import MARK, Mirror, write_tree
+from agentleague.records.layout import cell, path_part
+from agentleague.records.reading import folded
+from agentleague.storage.sqlite import SqliteJournal
+from league.office import DRAW_SECRET, LEAGUE_ID, TOKEN_SECRET, Office, token
+from records.journals import changed, place, played, rows_of
+
+LEAGUE = played()
+HOME = f"data/leagues/{LEAGUE_ID}"
+
+
+def exported(events, out):
+    rows = rows_of(events)
+    return write_tree(folded(rows), rows, out)
+
+
+def texts(root):
+    """Every file under a folder, by its path."""
+    return {
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(Path(root).rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_the_files_lie_where_document_001_has_them(tmp_path):
+    count = exported(LEAGUE, tmp_path / "out")
+
+    found = texts(tmp_path / "out")
+    assert len(found) == count
+    assert set(found) == {
+        MARK,
+        "config/agents/agents_config.json",
+        *(f"{HOME}/{name}" for name in ("standings.json", "rounds.json")),
+        *(f"{HOME}/{name}" for name in ("standings.csv", "matches.csv")),
+        *(f"data/matches/{LEAGUE_ID}/R{r}M{m}.json" for r in (1, 2, 3) for m in (1, 2)),
+        *(f"data/players/P0{n}/history.json" for n in (1, 2, 3, 4)),
+        f"logs/league/{LEAGUE_ID}/league.log.jsonl",
+    }
+
+
+def test_the_table_is_the_table_of_the_league(tmp_path):
+    exported(LEAGUE, tmp_path / "out")
+    league = folded(rows_of(LEAGUE))
+
+    standings = json.loads(texts(tmp_path / "out")[f"{HOME}/standings.json"])
+
+    assert [row["player_id"] for row in standings["standings"]] == [
+        row.player_id for row in league.table.rows()
+    ]
+    assert (standings["status"], standings["champion"]) == ("LEAGUE_COMPLETED", "P02")
+    assert standings["standings"][0]["why"] == league.table.why("P02")
+
+
+def test_rounds_matches_and_histories_tell_the_same_results(tmp_path):
+    exported(LEAGUE, tmp_path / "out")
+    found = texts(tmp_path / "out")
+
+    rounds = json.loads(found[f"{HOME}/rounds.json"])["rounds"]
+    match = json.loads(found[f"data/matches/{LEAGUE_ID}/R1M1.json"])
+    history = json.loads(found["data/players/P01/history.json"])
+
+    row = rounds[0]["matches"][0]
+    assert (rounds[0]["round_id"], rounds[0]["status"]) == (1, "COMPLETED")
+    assert row["winner_player_id"] == match["result"]["winner_player_id"]
+    assert history["matches"][0]["match_id"] == "R1M1"
+    won = row["winner_player_id"] == "P01"
+    assert history["matches"][0]["outcome"] == ("WIN" if won else "LOSS")
+    assert history["matches"][0]["opponent_id"] == "P02"
+    assert history["record"]["played"] == 3
+    assert match["draw"]["moves"] == [[0, "P01", "even"], [0, "P02", "odd"]]
+    assert match["decided_at"] == "2026-11-15T10:00:00.000Z"
+
+
+def test_draws_and_matches_without_a_contest_are_told_in_the_history(tmp_path):
+    office = Office(4, referees=2).start()
+    office.lock([(0, "P01", "even"), (0, "P02", "even")])
+    office.record(office.court.no_contest("R1M2", "no referee was there"))
+    exported(office.events, tmp_path / "out")
+    found = texts(tmp_path / "out")
+
+    outcomes = [
+        json.loads(found[f"data/players/{player_id}/history.json"])["matches"][0]["outcome"]
+        for player_id in ("P01", "P03")
+    ]
+
+    assert outcomes == ["DRAW", "NO_CONTEST"]
+    assert json.loads(found[f"{HOME}/rounds.json"])["rounds"][0]["status"] == "RUNNING"
+
+
+def test_a_league_that_has_not_begun_has_agents_and_empty_tables(tmp_path):
+    exported(Office(2).events, tmp_path / "out")
+    found = texts(tmp_path / "out")
+
+    agents = json.loads(found["config/agents/agents_config.json"])
+    assert [each["player_id"] for each in agents["players"]] == ["P01", "P02"]
+    assert agents["referees"][0]["max_concurrent_matches"] == 64
+    assert json.loads(found["data/players/P01/history.json"])["record"] is None
+    assert found[f"{HOME}/matches.csv"].startswith("match_id,round_id,")
+
+
+def test_a_player_removed_before_the_start_has_a_history_without_a_record(tmp_path):
+    office = Office(3)
+    office.record(PlayerRemoved("P03"), LeagueStarted(["P01", "P02"]))
+    exported(office.events, tmp_path / "out")
+
+    found = texts(tmp_path / "out")
+
+    assert json.loads(found["data/players/P03/history.json"])["record"] is None
+    assert json.loads(found["config/agents/agents_config.json"])["players"][2]["removed"] is True
+
+
+def test_the_log_has_a_line_for_each_row_in_words_and_as_json(tmp_path):
+    exported(LEAGUE, tmp_path / "out")
+    log = texts(tmp_path / "out")[f"logs/league/{LEAGUE_ID}/league.log.jsonl"]
+
+    lines = [json.loads(line) for line in log.splitlines()]
+
+    assert [line["seq"] for line in lines] == list(range(1, len(LEAGUE) + 1))
+    assert lines[1]["words"] == "Agent 1 registered as player P01"
+    assert lines[-1]["words"] == "The league is over; P02 won it"
+    assert lines[-1]["data"] == {"champion": "P02", "aborted": False}
+
+
+def test_every_kind_of_row_has_its_sentence():
+    assert set(words._SENTENCES) == set(KINDS.values())
+
+
+def test_sentences_of_rare_rows():
+    office = Office(2, locks=False).start()
+    office.report("P01")
+    believed = office.events[-2]
+    lost = Office(2).start()
+    lost.record(lost.court.no_contest("R1M1", "why not"))
+
+    assert words.sentence(believed).endswith("(believed, not verified)")
+    assert words.sentence(lost.events[-1]) == (
+        "R1M1 counts for neither player: no contest: why not"
+    )
+    assert words.sentence(LeagueEnded("", aborted=True)) == (
+        "The organiser ended the league; nobody led"
+    )
+    assert words.sentence(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent")) == (
+        "R1M1 was given to REF02 because REF01 fell silent"
+    )
+
+
+def test_no_token_no_digest_and_no_secret_is_in_any_file(tmp_path):
+    events = list(LEAGUE)
+    at = place(events, PlayerRegistered)
+    endpoint = "http://key:pass@127.0.0.1:81/mcp?api_key=hunter2"
+    events.insert(at + 1, TokenRenewed("P01", digest("renewed"), 2, endpoint))
+    exported(events, tmp_path / "out")
+    secrets = [
+        DRAW_SECRET.decode(),
+        TOKEN_SECRET.decode(),
+        digest("renewed"),
+        "hunter2",
+        "key:pass",
+        *(token(agent_id) for agent_id in ("P01", "P02", "REF01")),
+        *(digest(token(agent_id)) for agent_id in ("P01", "P02", "REF01")),
+    ]
+
+    everything = "\n".join(texts(tmp_path / "out").values())
+
+    assert [secret for secret in secrets if secret in everything] == []
+    assert "token_digest" not in everything
+    assert "http://127.0.0.1:81/mcp" in everything
+
+
+def test_an_end_point_that_is_no_url_is_left_out():
+    assert words.public_url("http://[broken") == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("=SUM(A1)", "'=SUM(A1)"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@cmd", "'@cmd"),
+        ("\tx", "'\tx"),
+        ("plain", "plain"),
+        (-3, -3),
+        (None, None),
+    ],
+)
+def test_no_cell_is_taken_for_a_formula(value, shown):
+    assert cell(value) == shown
+
+
+def test_the_csv_files_have_harmless_names(tmp_path):
+    exported(played(name=lambda n: f"=cmd|{n}"), tmp_path / "out")
+
+    with (tmp_path / "out" / HOME / "standings.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (tmp_path / "out" / HOME / "matches.csv").open(newline="") as file:
+        matches = list(csv.DictReader(file))
+
+    assert rows[0]["display_name"] == "'=cmd|2"
+    assert [row["rank"] for row in rows] == ["1", "2", "3", "4"]
+    assert matches[0]["player_A_name"] == "'=cmd|1"
+
+
+@pytest.mark.parametrize("name", ["..", ".hidden", "a/b", "a\\b", "", "a\n", "ä", "x" * 65])
+def test_an_id_that_could_lead_elsewhere_becomes_no_path(name, tmp_path):
+    with pytest.raises(LeagueError, match="cannot be part of a file's name"):
+        path_part(name)
+    with pytest.raises(LeagueError):
+        exported(changed(LEAGUE, LeagueOpened, league_id=name), tmp_path / "out")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_earlier_export_of_the_league_is_replaced(tmp_path):
+    out = tmp_path / "out"
+    exported(LEAGUE[: place(LEAGUE, RoundEnded)], out)
+    before = set(texts(out))
+
+    exported(LEAGUE, out)
+
+    assert set(texts(out)) > before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_empty_folder_is_filled_and_parents_are_made(tmp_path):
+    (tmp_path / "empty").mkdir()
+
+    exported(LEAGUE, tmp_path / "empty")
+    exported(LEAGUE, tmp_path / "some" / "where" / "out")
+
+    assert (tmp_path / "empty" / MARK).is_file()
+    assert (tmp_path / "some" / "where" / "out" / MARK).is_file()
+
+
+def test_what_is_no_export_is_left_alone(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    shutil.copytree(tmp_path / "notes", tmp_path / "broken")
+    (tmp_path / "broken" / MARK).write_text("[]")
+    before = texts(tmp_path)
+
+    for out, why in (
+        ("notes", "is not empty and no export"),
+        ("file", "is a file"),
+        ("broken", "is not empty and no export"),
+    ):
+        with pytest.raises(LeagueError, match=why):
+            exported(LEAGUE, tmp_path / out)
+
+    assert texts(tmp_path) == before
+
+
+def test_an_export_of_another_league_or_with_files_added_is_left_alone(tmp_path):
+    out = tmp_path / "out"
+    exported(LEAGUE, out)
+    (out / "data" / "mine.txt").write_text("mine")
+    before = texts(out)
+
+    with pytest.raises(LeagueError, match=r"holds data/mine\.txt, which no export wrote"):
+        exported(LEAGUE, out)
+    (out / MARK).write_text(json.dumps({"league_id": "other", "files": []}))
+    with pytest.raises(LeagueError, match="is an export of another league"):
+        exported(LEAGUE, out)
+
+    assert {k: v for k, v in texts(out).items() if k != MARK} == {
+        k: v for k, v in before.items() if k != MARK
+    }
+
+
+def test_an_export_that_fails_leaves_the_earlier_one_and_nothing_beside_it(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    exported(LEAGUE[: place(LEAGUE, RoundEnded)], out)
+    before = texts(out)
+    rename = Path.rename
+
+    def fails(self, target):
+        if self.name.startswith(".out") and not self.name.endswith(".old"):
+            raise OSError("no room")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(OSError, match="no room"):
+        exported(LEAGUE, out)
+
+    assert texts(out) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+# Kept current while the league runs.
+
+
+@pytest.fixture
+def journal(tmp_path):
+    journal = SqliteJournal(tmp_path / "cup", lambda: 1_763_200_800.0, lambda call: call())
+    journal.claim(LEAGUE_ID)
+    yield journal
+    journal.close()
+
+
+def append(journal, after, events):
+    """Write, and wait until it is on disk."""
+    written = Flag()
+    journal.append(LEAGUE_ID, after, events, lambda heads: written.set())
+    assert written.wait(timeout=60)
+
+
+def test_a_mirror_that_follows_row_by_row_ends_like_an_export(journal, tmp_path):
+    mirror = Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
+    for seq, event in enumerate(LEAGUE):
+        append(journal, seq, [event])
+        assert mirror.update() == 1
+    assert mirror.update() == 0
+
+    rows = list(journal.read(LEAGUE_ID))
+    write_tree(folded(rows), rows, tmp_path / "out")
+
+    expected = {name: text for name, text in texts(tmp_path / "out").items() if name != MARK}
+    assert texts(tmp_path / "shared") == expected
+
+
+def test_a_mirror_gives_everybody_a_record_when_the_league_starts(journal, tmp_path):
+    mirror = Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
+    start = place(LEAGUE, LeagueStarted)
+    for after, events in ((0, LEAGUE[:start]), (start, LEAGUE[start : start + 1])):
+        append(journal, after, events)
+        mirror.update()
+
+    history = json.loads(texts(tmp_path / "shared")["data/players/P04/history.json"])
+
+    assert history["record"]["played"] == 0
+
+
+def test_a_mirror_that_starts_anew_writes_its_log_anew(journal, tmp_path):
+    append(journal, 0, LEAGUE)
+    for _ in range(2):
+        Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared").update()
+
+    log = texts(tmp_path / "shared")[f"logs/league/{LEAGUE_ID}/league.log.jsonl"]
+
+    assert len(log.splitlines()) == len(LEAGUE)
+
+
+def test_a_mirror_tells_why_a_match_was_given_out_again(journal, tmp_path):
+    office = Office(2, referees=2).start()
+    mirror = Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
+    append(journal, 0, office.events)
+    mirror.update()
+    added = [MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent")]
+    append(journal, len(office.events), added)
+    mirror.update()
+    office.record(*added)
+    office.lock([(0, "P01", "even"), (0, "P02", "odd")], referee="REF02", epoch=2)
+    office.record(MatchClosed("R1M1", 2))
+    append(journal, len(office.events) - 2, office.events[-2:])
+    mirror.update()
+
+    match = json.loads(texts(tmp_path / "shared")[f"data/matches/{LEAGUE_ID}/R1M1.json"])
+
+    assert match["assignments"][0]["why"] == "REF01 fell silent"
+    assert match["closed"] is True
