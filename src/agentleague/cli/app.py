@@ -13,12 +13,25 @@ COMMANDS = {
     "manager": "Run a league manager: it registers agents and keeps the table.",
     "referee": "Run a referee that registers at a manager.",
     "player": "Run a player that registers at a manager.",
+    "status": "Say how far a league is, and how well it goes.",
     "standings": "Print the table of a league that runs or was played.",
+    "schedule": "Print who meets whom, and how it ended.",
+    "agents": "Print who takes part, and what they do now.",
+    "agent": "Print all of one agent.",
+    "match": "Tell how a match went, and why it ended so.",
+    "verify": "Recompute a league from its journal: draws, results, table.",
+    "export": "Write a league as files: JSON, CSV, logs.",
+    "start": "Start a league, or let it go on after a pause.",
+    "pause": "Pause a league: nothing new begins, no clock runs.",
+    "abort": "End a league as it stands.",
+    "remove": "Take a player out of a league.",
     "games": "List the games that are installed.",
     "new": "Write a game of your own to begin with.",
     "schema": "Print the JSON Schema of the messages.",
     "bench": "Measure how many matches a second this machine plays.",
 }
+
+ORGANISER = ("start", "pause", "abort", "remove")  # one module for what is so much alike
 
 
 class Commands(click.Group):
@@ -32,7 +45,8 @@ class Commands(click.Group):
             near = get_close_matches(name, COMMANDS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else " `league --help` lists them."
             raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
-        command: click.Command = import_module(f"agentleague.cli.{name}").command
+        module, attribute = ("organise", name) if name in ORGANISER else (name, "command")
+        command: click.Command = getattr(import_module(f"agentleague.cli.{module}"), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
