@@ -1,0 +1,205 @@
+"""Whatever a player does, its match ends with the right result, and nobody else waits for it."""
+
+import asyncio
+
+import pytest
+
+from hostile.contest import contest, contests
+
+GOOD, BAD = "P01", "P02"  # The good player registers first.
+SILENT = "failed to respond within timeout"
+UNUSABLE_HTTP = "could not be reached, or gave no usable HTTP answer"
+UNUSABLE = "gave no usable answer"
+ILLEGAL = "made an illegal move"
+DECLINED = "declined the invitation"
+
+# What happens to somebody who does that when asked to join or to move: three attempts, each of
+# which comes to this, and the match is lost for this reason.
+FAILURES = [
+    ("silent", "E001", SILENT),
+    ("trickles", "E001", SILENT),  # a byte a second
+    ("closes", "E009", UNUSABLE_HTTP),
+    ("endless_headers", "E009", UNUSABLE_HTTP),
+    ("long_body", "E009", UNUSABLE_HTTP),  # over 10,240 bytes
+    ("zipped", "E009", UNUSABLE_HTTP),
+    ("redirects", "E009", UNUSABLE_HTTP),
+    ("html", "E009", UNUSABLE_HTTP),
+    ("not_found", "E009", UNUSABLE_HTTP),  # HTTP 404 without JSON
+    ("breaks", "E009", UNUSABLE_HTTP),  # HTTP 500 without JSON
+    ("rpc_error", "no content", SILENT),  # It may still push its answer until the deadline.
+    ("empty_object", "no content", SILENT),
+    ("status_ok", "no content", SILENT),
+    ("accepted", "no content", SILENT),  # HTTP 202 and nothing
+    ("other_match", "E015", UNUSABLE),
+]
+# Who answers in a way of its own, and yet what is needed: the verdicts on its attempts.
+PLAY = [
+    ("well@all", ["ok", "ok"]),
+    ("wrong_id@all", ["ok", "ok"]),  # an id that nobody sent
+    ("other_player@all", ["ok", "ok"]),  # says that it is its opponent
+    ("error_null@all", ["ok", "ok"]),
+    ("pushes@join", ["pushed", "ok"]),  # HTTP 202, then to the referee's own end point
+    ("pushes@move", ["ok", "pushed"]),
+    ("pushes_signed@join", ["pushed", "ok"]),
+    ("pushes_signed@move", ["ok", "pushed"]),
+    ("pushes_first@join", ["pushed", "ok"]),
+    ("pushes_first@move", ["ok", "pushed"]),
+    ('says_then_well="Even"@move', ["ok", "E004", "ok"]),
+    ("corrects@move", ["ok", "E004", "ok"]),  # in the answer to GAME_ERROR
+    ("limits@join", ["rate limited", "ok", "ok"]),  # HTTP 429 with Retry-After
+    ("limits@move", ["ok", "rate limited", "ok"]),
+    ("limits_in_json@join", ["rate limited", "ok", "ok"]),
+    ("limits_in_json@move", ["ok", "rate limited", "ok"]),
+]
+
+# The others: verdicts, and why the match is lost.
+LOSE = [
+    ('says="Even"@move', ["ok", "E004", "E004", "E004"], ILLEGAL),
+    ("says=0@move", ["ok", "E004", "E004", "E004"], ILLEGAL),
+    ("says=true@move", ["ok", "E004", "E004", "E004"], ILLEGAL),
+    ("says=null@move", ["ok", "E004", "E004", "E004"], ILLEGAL),
+    ('says=""@move', ["ok", "E004", "E004", "E004"], ILLEGAL),
+    ('says=["even"]@move', ["ok", "E004", "E004", "E004"], ILLEGAL),
+    ("declines@join", ["declined"], DECLINED),  # at once
+    ("dies@join", ["ok", "E009", "E009", "E009"], UNUSABLE_HTTP),  # and stays dead
+]
+
+
+@pytest.fixture(scope="module")
+def at_the_join(tmp_path_factory):
+    behaviours = [f"{does}@join" for does, _, _ in FAILURES]
+    return asyncio.run(contests(tmp_path_factory.mktemp("join"), behaviours, join_seconds=0.3))
+
+
+@pytest.fixture(scope="module")
+def at_the_move(tmp_path_factory):
+    behaviours = [f"{does}@move" for does, _, _ in FAILURES]
+    return asyncio.run(contests(tmp_path_factory.mktemp("move"), behaviours, move_seconds=0.3))
+
+
+@pytest.fixture(scope="module")
+def at_leisure(tmp_path_factory):
+    behaviours = [row[0] for row in (*PLAY, *LOSE)]
+    return asyncio.run(contests(tmp_path_factory.mktemp("leisure"), behaviours))
+
+
+def played(directory, *behaviours, **more):
+    return asyncio.run(contest(directory, behaviours, **more))
+
+
+def assert_lost(game, cause):
+    """The bad player lost technically, the good one has its points."""
+    (match,) = game.decided()
+    assert (match.result.status, match.result.winner_player_id) == ("TECHNICAL_LOSS", GOOD)
+    assert match.forfeits == [(BAD, cause)]
+    good, bad = game.rows[GOOD], game.rows[BAD]
+    assert (good.rank, good.wins, good.points, good.technical_losses) == (1, 1, 3, 0)
+    assert (bad.rank, bad.losses, bad.points, bad.technical_losses) == (2, 1, 0, 1)
+
+
+def assert_counted(game):
+    """The bad player's move counted, and the number decided."""
+    (match,) = game.decided()
+    assert match.result.status == "WIN"  # One said even, the other odd.
+    assert match.result.choices == {GOOD: "even", BAD: "odd"}
+    assert match.forfeits == []
+    assert [row.technical_losses for row in game.rows.values()] == [0, 0]
+
+
+@pytest.mark.parametrize(("does", "verdict", "cause"), FAILURES, ids=[row[0] for row in FAILURES])
+def test_whoever_cannot_be_made_to_join_loses(at_the_join, does, verdict, cause):
+    game = at_the_join[f"{does}@join"]
+
+    assert_lost(game, cause)
+    assert game.verdicts(BAD) == [verdict] * 3
+    assert game.decided()[0].moves == []  # Nobody was asked for a move.
+
+
+@pytest.mark.parametrize(("does", "verdict", "cause"), FAILURES, ids=[row[0] for row in FAILURES])
+def test_whoever_cannot_be_made_to_move_loses(at_the_move, does, verdict, cause):
+    game = at_the_move[f"{does}@move"]
+
+    assert_lost(game, cause)
+    assert game.verdicts(BAD) == ["ok", *[verdict] * 3]
+    assert game.decided()[0].moves == [(0, GOOD, "even")]
+
+
+@pytest.mark.parametrize(("does", "verdicts", "cause"), LOSE, ids=[row[0] for row in LOSE])
+def test_whoever_gives_nothing_that_counts_loses(at_leisure, does, verdicts, cause):
+    game = at_leisure[does]
+
+    assert_lost(game, cause)
+    assert game.verdicts(BAD) == verdicts
+
+
+def test_whoever_dies_after_the_join_and_comes_back_plays_on(tmp_path):
+    game = played(tmp_path, "dies@join", comes_back=True, retry_delay_seconds=2.0, retries=5)
+
+    assert_counted(game)
+    assert (game.verdicts(BAD)[:2], game.verdicts(BAD)[-1]) == (["ok", "E009"], "ok")
+
+
+@pytest.mark.parametrize(("does", "verdicts"), PLAY, ids=[row[0] for row in PLAY])
+def test_whoever_answers_in_its_own_way_plays(at_leisure, does, verdicts):
+    game = at_leisure[does]
+
+    assert_counted(game)
+    assert game.verdicts(BAD) == verdicts
+
+
+@pytest.mark.parametrize("step", ["join", "move"])
+def test_an_answer_after_its_time_counts_until_the_phase_ends(tmp_path, step):
+    game = played(tmp_path, f"late=0.6@{step}", **{f"{step}_seconds": 0.4})
+
+    assert_counted(game)
+    assert "late" in game.verdicts(BAD)
+
+
+@pytest.mark.parametrize(
+    ("does", "verdict"), [("answers_and_pushes", "ok"), ("pushes_and_answers", "pushed")]
+)
+def test_of_two_different_answers_the_first_counts(tmp_path, does, verdict):
+    game = played(tmp_path, f"{does}@move")  # first odd, then even
+
+    assert_counted(game)
+    assert game.verdicts(BAD)[1] == verdict
+
+
+@pytest.mark.parametrize(
+    ("does", "other", "words"),
+    [
+        ("silent@all", "silent@all", "could not be reached"),  # first taken for our own fault
+        ("closes@move", 'says="Even"@move', ILLEGAL),
+        ("declines@join", "html@join", DECLINED),
+        ("dies@join", "dies@join", UNUSABLE_HTTP),
+    ],
+)
+def test_two_who_fail_both_lose(tmp_path, does, other, words):
+    game = played(tmp_path, does, other, good=0, join_seconds=0.3)
+
+    (match,) = game.decided()
+    assert (match.result.status, match.result.winner_player_id) == ("TECHNICAL_LOSS", None)
+    assert {player_id for player_id, _ in match.forfeits} == {"P01", "P02"}
+    assert words in match.result.reason
+    for row in game.rows.values():
+        assert (row.losses, row.points, row.technical_losses) == (1, 0, 1)
+
+
+def test_no_good_match_waits_for_a_bad_one(tmp_path):
+    game = played(tmp_path, "silent@join", "trickles@join", good=2, join_seconds=0.3)
+
+    pairs = game.pairs()
+    order = [match.match_id for match in game.decided()]
+    good = next(match_id for match_id, pair in pairs.items() if pair == {"P01", "P02"})
+    bad = next(match_id for match_id, pair in pairs.items() if pair == {"P03", "P04"})
+    assert good.partition("M")[0] == bad.partition("M")[0]  # They are in the same round.
+    assert order.index(good) < order.index(bad)
+    assert len(order) == len(pairs) == 6
+
+
+def test_a_player_who_is_silent_to_everybody_does_not_keep_the_league_from_ending(tmp_path):
+    game = played(tmp_path, "silent@all", "closes@all", good=2, join_seconds=0.3)
+
+    assert len(game.decided()) == 6
+    assert [game.rows[player_id].technical_losses for player_id in ("P01", "P02")] == [0, 0]
+    assert [game.rows[player_id].technical_losses for player_id in ("P03", "P04")] == [3, 3]
