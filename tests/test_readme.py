@@ -37,8 +37,9 @@ def test_the_commands_and_the_player_of_the_readme_play_a_league(tmp_path):
     port = free_port()  # The README uses 8000, where somebody may be playing.
     url = f"http://127.0.0.1:{port}/mcp"
     (tmp_path / "alpha.py").write_text(SNIPPET.replace("run()", f"run({url!r})"))
-    manager, referee, player, alpha = COMMANDS[-4:]
-    assert alpha == ".venv/bin/python alpha.py"
+    alpha = ".venv/bin/python alpha.py"
+    at = COMMANDS.index(alpha)
+    manager, referee, player = COMMANDS[at - 3 : at]
     running = []
     for command, more in (
         (manager, f"--port {port} --exit"),
@@ -55,6 +56,9 @@ def test_the_commands_and_the_player_of_the_readme_play_a_league(tmp_path):
     assert [process.returncode for process in running] == [0, 0, 0, 0], outputs
     assert "Agent Alpha" in outputs[0][0]
     assert "Agent Alpha" in league("standings", "--dir", "league", cwd=tmp_path).stdout
+    asked = COMMANDS[at + 2 :]  # The one before them asks a manager on port 8000.
+    for command, said in zip(asked, ("R1M1 of round 1", ": true."), strict=True):
+        assert said in league(*command.split()[1:], cwd=tmp_path).stdout
 
 
 def test_the_players_page_plays_too(tmp_path):

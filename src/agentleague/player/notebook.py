@@ -76,7 +76,7 @@ class Notebook:
                 "match_id": message.match_id,
                 "round_id": message.round_id,
                 "opponent_id": next((p for p in result.choices if p != player_id), None),
-                "result": msgspec.structs.asdict(result),
+                "result": msgspec.to_builtins(result),
                 "won": result.winner_player_id == player_id,
             }
         )

@@ -182,29 +182,40 @@ class Dialer:
         Raises: OSError or ValueError when there is none.
         """
         loop = asyncio.get_running_loop()
-        sock = await self._connected(endpoint, loop)
-        tls: dict[str, Any] = {}
-        if endpoint.scheme == "https":
-            tls = {"ssl": self._tls, "server_hostname": endpoint.host}
-        await loop.create_connection(lambda: protocol, sock=sock, **tls)
-
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        return ssl.create_default_context()
-
-    async def _connected(
-        self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop
-    ) -> socket.socket:
         addresses = await self._addresses(endpoint, loop)
         allowed = [each for each in addresses if self._guard.allows(each[1][0])]
         problem = OSError("none of its addresses is allowed here")
         for family, address in allowed:
             try:
                 async with asyncio.timeout(None if address == allowed[-1][1] else _ADDRESS_SECONDS):
-                    return await _connect_one(loop, family, address, self._guard)
+                    return await self._connect(endpoint, family, address, protocol)
             except OSError as error:
                 problem = error
         raise problem
+
+    async def _connect(
+        self, endpoint: Endpoint, family: int, address: Any, protocol: asyncio.Protocol
+    ) -> None:
+        is_plain = endpoint.scheme == "http"
+        gate = _Gate(protocol if is_plain else None, self._guard)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_connection(lambda: gate, *address[:2], family=family)
+        if gate.problem:
+            raise gate.problem
+        if not is_plain:
+            try:
+                secured = await loop.start_tls(
+                    transport, protocol, self._tls, server_hostname=endpoint.host
+                )
+            except BaseException:
+                transport.abort()
+                raise
+            assert secured
+            protocol.connection_made(secured)
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
 
     async def _addresses(
         self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop
@@ -217,20 +228,27 @@ class Dialer:
         return list(dict.fromkeys((each[0], each[4]) for each in found))[:_ADDRESSES_MAX]
 
 
-async def _connect_one(
-    loop: asyncio.AbstractEventLoop, family: int, address: Any, guard: Guard
-) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        await loop.sock_connect(sock, address)
-        peer = sock.getpeername()
-        if peer == sock.getsockname():  # Nobody listens, and our own port happened to be that one.
-            raise ConnectionRefusedError("it reached only itself")
-        if not guard.allows(peer[0]):
-            raise PermissionError(f"{peer[0]} is not allowed here")
-    except BaseException:
-        sock.close()
-        raise
-    return sock
+class _Gate(asyncio.Protocol):
+    """Looks at who was really reached, before the first byte of ours goes there.
+
+    The loop opens the connection itself: with a socket of our own that is closed while it still
+    connects, uvloop ends the whole process.
+    """
+
+    def __init__(self, protocol: asyncio.Protocol | None, guard: Guard) -> None:
+        self._protocol, self._guard = protocol, guard
+        self.problem: OSError | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        peer = transport.get_extra_info("peername")
+        if peer is None:
+            self.problem = ConnectionResetError("it hung up at once")
+        elif peer == transport.get_extra_info("sockname"):  # Our own port happened to be that one.
+            self.problem = ConnectionRefusedError("it reached only itself")
+        elif not self._guard.allows(peer[0]):
+            self.problem = PermissionError(f"{peer[0]} is not allowed here")
+        if self.problem:
+            transport.abort()
+        elif self._protocol:
+            transport.set_protocol(self._protocol)
+            self._protocol.connection_made(transport)
