@@ -51,6 +51,7 @@ class Assignments:
         is_back = referee_id in self._workload.referees
         matches = self._workload.matches_of(referee_id) if is_back else []
         self._workload.join(referee_id, member.capacity)
+        self._heard[referee_id] = self._clerk.now
         self._replace_former(referee_id)
         self.heard(referee_id)
         for match_id in matches:
@@ -127,8 +128,8 @@ class Assignments:
         """After a restart everybody known is taken to be there."""
         for referee_id, member in self._league.roster.referees.items():
             self._workload.join(referee_id, member.capacity)
-            self._replace_former(referee_id)
             self._heard[referee_id] = self._clerk.now
+            self._replace_former(referee_id)
 
     def hand_out(self, referee_id: str) -> None:
         """As many of its matches as the referee can take."""
@@ -296,7 +297,14 @@ class Assignments:
         return min(candidates, key=lambda each: (each in file.referees, self._workload.load(each)))
 
     def _available(self) -> list[str]:
-        return [each for each in self._workload.referees if each not in self._gone]
+        """Who is there; one of ours that was silent for a lease is not, whatever it holds."""
+        latest = self._clerk.now - self._settings.lease_seconds
+        referees = self._league.roster.referees
+        return [
+            each
+            for each in self._workload.referees
+            if each not in self._gone and (not referees[each].locks or self._heard[each] > latest)
+        ]
 
     def _wait_for_a_referee(self, file: MatchFile) -> None:
         if file.decided:

@@ -1,0 +1,90 @@
+"""A disk in virtual time: what is written is there a little later, or never if there is a crash."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from agentleague.errors import StorageError
+from agentleague.roles.effects import Event
+from agentleague.roles.ports import Cancel, Clock, Head, Row
+from agentleague.storage.memory import MemoryJournal
+
+Outcome = Sequence[Head] | StorageError
+Done = Callable[[Outcome], None]
+
+
+class _Write(NamedTuple):
+    league_id: str
+    after: int
+    events: Sequence[Event]
+    done: Done
+
+
+class Disk:
+    """A journal whose writes are staged, and committed in groups as a disk does it.
+
+    A commit takes `sync_seconds`: halfway the rows are safe, at the end whoever wrote them is told.
+    So a crash finds rows that are lost, and rows that are safe and that nobody was told of.
+    """
+
+    def __init__(self, clock: Clock, sync_seconds: float = 0.002) -> None:
+        self.state: Literal["ok", "full", "failed"] = "ok"
+        self.deliver: Callable[[Callable[[], None]], None] = lambda what: what()  # to the writer
+        self._clock, self._sync_seconds = clock, sync_seconds
+        self._platter = MemoryJournal(clock.now)
+        self._staged: list[_Write] = []
+        self._stop: Cancel | None = None  # the commit under way
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether everything that was written is safe, and whoever wrote it was told."""
+        return self._stop is None
+
+    def claim(self, league_id: str) -> Head:
+        """Become the one who appends to this league."""
+        return self._platter.claim(league_id)
+
+    def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
+        """The rows that are safe, each one verified."""
+        return self._platter.read(league_id, after)
+
+    def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
+        """Stage the events behind row `after`; `done` is called when they are safe."""
+        self._staged.append(_Write(league_id, after, events, done))
+        if self._stop is None:
+            self._begin()
+
+    def crash(self) -> None:
+        """Whoever wrote here is dead: what is not safe is lost, and nobody is told anything."""
+        if self._stop:
+            self._stop()
+        self._stop = None
+        self._staged.clear()
+        self._platter.release()
+
+    def _begin(self) -> None:
+        batch, self._staged = self._staged, []
+        self._wait(lambda: self._commit(batch))
+
+    def _commit(self, batch: Sequence[_Write]) -> None:
+        outcomes: list[tuple[Done, Outcome]] = []
+        for league_id, after, events, done in batch:
+            self._platter.append(
+                league_id,
+                after,
+                events,
+                lambda outcome, done=done: outcomes.append((done, outcome)),  # type: ignore[misc]
+            )
+        self._wait(lambda: self.deliver(lambda: self._tell(outcomes)))
+
+    def _tell(self, outcomes: Sequence[tuple[Done, Outcome]]) -> None:
+        under_way = self._stop
+        for done, outcome in outcomes:
+            if self._stop is under_way:  # Else whoever is told has crashed meanwhile.
+                done(outcome)
+        if self._stop is under_way:
+            self._stop = None
+            if self._staged:
+                self._begin()
+
+    def _wait(self, then: Callable[[], None]) -> None:
+        self._stop = self._clock.call_at(self._clock.now() + self._sync_seconds / 2, then)

@@ -1,0 +1,194 @@
+"""What must hold after every simulated league, whatever crashed in it.
+
+    I1  a match has at most one result
+    I2  what was acknowledged is in the journal for ever
+    I3  the table is a fold over the results
+    I4  nobody is told another result than the journal's
+    I5  played is the sum of wins, draws and losses
+    I6  the number of results never decreases
+    I7  the league ends, and everybody who is there was told every result and the end
+    I8  a player who is away loses technically, and nobody else does
+    I9  what the journal holds is all there is: replay leads to the same state
+
+I2, I4, I5 and I6 are watched while the league runs (witness.py).
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from agentleague.league.events import Disputed, MatchDecided, read_event
+from agentleague.league.league import League, Phase
+from agentleague.roles.effects import Event
+from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
+
+EPOCHS_MAX = 4
+
+
+class Violation(AssertionError):
+    """Something does not hold; the sentences say what."""
+
+
+class Course(NamedTuple):
+    """What befell a league: it decides what may be expected of it."""
+
+    away: Collection[str] = ()  # players that were dead at some time
+    referees_away: bool = False  # so were referees
+    no_contests: bool = False  # there was a time without any referee
+    aborted: bool = False
+
+
+CALM = Course()
+
+
+def check(simulated: SimulatedLeague, course: Course = CALM) -> None:
+    """Look at a league that has run.
+
+    Raises:
+        Violation: something does not hold.
+    """
+    found = [*simulated.bugs, *simulated.witness.violations]
+    if simulated.is_over:
+        events = [read_event(row.kind, row.version, row.body) for row in simulated.rows()]
+        replayed = League()
+        for event in events:
+            replayed.apply(event)
+        found += _one_result_each(events)
+        found += _complete(replayed, course)
+        found += _table(replayed)
+        found += _technical(simulated, replayed, course)
+        found += _told(simulated, replayed, course)
+        found += _ended(simulated)
+        found += _same_state(simulated.manager.league, replayed)
+        found += _peaceful(simulated, replayed, events)
+        found += [] if course.referees_away else _kept(simulated, replayed)
+    else:
+        found.append(f"I7: not over after {simulated.seconds:g} seconds{_standing(simulated)}")
+    if found:
+        raise Violation("; ".join(found))
+
+
+def _one_result_each(events: Collection[Event]) -> Iterator[str]:
+    results = Counter(event.match_id for event in events if isinstance(event, MatchDecided))
+    for match_id, number in results.items():
+        if number > 1:
+            yield f"I1: {match_id} has {number} results"
+
+
+def _complete(league: League, course: Course) -> Iterator[str]:
+    if league.phase is not Phase.COMPLETED or league.aborted != course.aborted:
+        yield f"I7: the league is {league.phase}, aborted: {league.aborted}"
+    wanted = league.schedule.matches_total if league.schedule else 0
+    if league.decided_total != wanted and not course.aborted:
+        yield f"I7: {league.decided_total} of {wanted} matches are decided"
+    for file in league.matches.values():
+        if file.decided and not file.closed and not course.aborted:
+            yield f"I7: {file.match_id} is decided and was never closed"
+
+
+def _table(league: League) -> Iterator[str]:
+    """Counted anew, in another way than the table does it."""
+    win, draw, loss = league.rules.points
+    for row in league.table.rows():
+        results = [
+            file.decided.result
+            for file in league.files_of.get(row.player_id, ())
+            if file.decided and file.decided.result.no_contest is not True
+        ]
+        wins = sum(result.winner_player_id == row.player_id for result in results)
+        draws = sum(result.status == "DRAW" for result in results)
+        losses = len(results) - wins - draws
+        counted = (len(results), wins, draws, losses, wins * win + draws * draw + losses * loss)
+        shown = (row.played, row.wins, row.draws, row.losses, row.points)
+        if counted != shown:
+            yield f"I3: {row.player_id} has {shown} in the table, and by its results {counted}"
+        if row.played != row.wins + row.draws + row.losses:
+            yield f"I5: {row.player_id} played {row.played}, which is not the sum"
+
+
+def _technical(simulated: SimulatedLeague, league: League, course: Course) -> Iterator[str]:
+    away = {simulated.player_id(name) for name in course.away}
+    for file in league.matches.values():
+        if file.decided is None:
+            continue
+        result = file.decided.result
+        if result.no_contest is True:
+            if not course.no_contests:
+                yield f"I8: {file.match_id} is no contest: {result.reason}"
+        elif result.status == "TECHNICAL_LOSS":
+            losers = set(file.players) - {result.winner_player_id}
+            if not losers <= away:
+                yield f"I8: {sorted(losers - away)} lost {file.match_id}: {result.reason}"
+
+
+def _told(simulated: SimulatedLeague, league: League, course: Course) -> Iterator[str]:
+    witness = simulated.witness
+    for name in simulated.processes:
+        if not name.startswith("player") or name in course.away:
+            continue
+        for file in league.files_of.get(simulated.player_id(name), ()):
+            if file.decided and (url_of(name), file.match_id) not in witness.told:
+                yield f"I7: {name} was never told how {file.match_id} ended"
+        if url_of(name) not in witness.told_the_end:
+            yield f"I7: {name} was never told that the league is over"
+
+
+def _ended(simulated: SimulatedLeague) -> Iterator[str]:
+    for name, process in simulated.processes.items():
+        if name != MANAGER and process.is_alive:
+            yield f"I7: {name} goes on after the end of the league"
+
+
+def _same_state(live: League, replayed: League) -> Iterator[str]:
+    for name in ("seq", "phase", "round_id", "rounds_ended", "open_matches", "told", "champion"):
+        if getattr(live, name) != getattr(replayed, name):
+            yield f"I9: {name} is {getattr(live, name)}, by replay {getattr(replayed, name)}"
+    if live.matches != replayed.matches:
+        yield "I9: the matches differ from those by replay"
+    if live.table.rows() != replayed.table.rows():
+        yield "I9: the table differs from that by replay"
+    if _members(live) != _members(replayed):
+        yield "I9: the roster differs from that by replay"
+
+
+def _members(league: League) -> tuple[Any, ...]:
+    return league.roster.players, league.roster.referees, league.roster.removed
+
+
+def _peaceful(
+    simulated: SimulatedLeague, league: League, events: Collection[Event]
+) -> Iterator[str]:
+    """Honest referees contradict nobody, and drop nothing."""
+    for event in events:
+        if isinstance(event, Disputed):
+            yield f"{event.referee_id} disputed {event.match_id}: {event.why}"
+    for file in league.matches.values():
+        if file.epoch > EPOCHS_MAX:
+            yield f"{file.match_id} was given out {file.epoch} times"
+    for name, process in simulated.processes.items():
+        for sentence in process.news:
+            if "was dropped" in sentence:
+                yield f"{name}: {sentence}"
+
+
+def _kept(simulated: SimulatedLeague, league: League) -> Iterator[str]:
+    """Without a crash of its referee no match changes hands.
+
+    A referee whose registration was not answered is there twice, and once it is a ghost.
+    """
+    referees = [name for name in simulated.processes if name.startswith("referee")]
+    if len(league.roster.referees) == len(referees):
+        for file in league.matches.values():
+            if file.epoch > 1 and not file.unreached:
+                yield f"I7: {file.match_id} was given out {file.epoch} times for no reason"
+
+
+def _standing(simulated: SimulatedLeague) -> str:
+    league = simulated.witness.league
+    left = {
+        match_id: (league.matches[match_id].epoch, league.matches[match_id].decided is not None)
+        for match_id in sorted(league.open_matches)
+    }
+    alive = [name for name, process in simulated.processes.items() if process.is_alive]
+    is_done = simulated.processes[MANAGER].is_done
+    return f": {league.phase} round {league.round_id}, open {left}, alive {alive}, done {is_done}"

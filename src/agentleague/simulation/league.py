@@ -1,0 +1,237 @@
+"""A whole league in virtual time: the real roles on a simulated clock, network and disk.
+
+The seed is everything: the same seed gives the same league, message by message. Whatever happens is
+an event: a step of the clock, or a message that somebody sends; processes may crash after any.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from hashlib import sha256
+from random import Random
+from typing import Any, NamedTuple
+
+from agentleague.games import even_odd
+from agentleague.games.game import Game
+from agentleague.league.events import read_event
+from agentleague.player import strategies
+from agentleague.protocol.messages import LeagueCommand
+from agentleague.roles.effects import Address
+from agentleague.roles.ports import Answer, Row
+from agentleague.services.host import Host, Ledger
+from agentleague.services.manager import Manager
+from agentleague.services.minds import InlineMind
+from agentleague.services.player import Player
+from agentleague.services.referee import Referee
+from agentleague.services.settings import (
+    ManagerSettings,
+    PlayerSettings,
+    RefereeSettings,
+    Secrets,
+)
+from agentleague.simulation.clock import Lifetime, VirtualClock
+from agentleague.simulation.disk import Disk
+from agentleague.simulation.network import SimulatedNetwork
+from agentleague.simulation.process import Place, Ports, Process, Watched
+from agentleague.simulation.witness import Witness
+
+BEGAN = 1_700_000_000.0
+LEAGUE_ID = "league_simulated"
+MANAGER = "manager"
+DELAY_SECONDS = (0.0005, 0.01)  # of one message, at least and at most
+GRACE_SECONDS = 60.0  # for those whom nobody tells that the league is over
+_REPLY_SECONDS = 10.0
+
+
+class Agents(NamedTuple):
+    """How referees and players behave."""
+
+    register_seconds: float = 1.0  # before one tries again to register
+    referees_keep_state: bool = False  # whether a referee comes back as itself; players always do
+    game: Game = even_odd
+
+
+DEFAULT = Agents()
+
+
+class SimulatedLeague:
+    """Manager, referees and players, by name: `manager`, `referee1`…, `player1`…
+
+    `settings` are the manager's.
+    """
+
+    def __init__(
+        self,
+        players: int = 4,
+        referees: int = 2,
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+        agents: Agents = DEFAULT,
+    ) -> None:
+        self.events = 0
+        self.bugs: list[str] = []
+        self.clock = VirtualClock(BEGAN)
+        self.disk = Disk(self.clock)
+        self.witness = Witness(self.clock, self.disk, LEAGUE_ID)
+        self.witness.on_send = self._event
+        delay = partial(Random(f"delays|{seed}").uniform, *DELAY_SECONDS)
+        self.network = SimulatedNetwork(self.clock, delay, self.witness)
+        self.processes: dict[str, Process] = {}
+        self._seed, self._agents = seed, agents
+        names = {"league_id": LEAGUE_ID, "game_type": agents.game.name}
+        self._terms = {**names, "players": players, "referees": referees, **(settings or {})}
+        self._secrets = Secrets(_key("draw", seed), _key("token", seed), _key("admin", seed).hex())
+        self._planned: dict[int, list[Callable[[], None]]] = {}
+        self._done_at: float | None = None
+        self._is_quiet = False  # nothing will ever happen any more
+        self._add(MANAGER, "manager", self._manager, disk=self.disk)
+        for number in range(1, referees + 1):
+            build = self._referee(number)
+            self._add(f"referee{number}", "referee", build, keeps_state=agents.referees_keep_state)
+        for number in range(1, players + 1):
+            self._add(f"player{number}", "player", self._player(number), keeps_state=True)
+
+    # What is planned
+
+    def after_event(self, number: int, what: Callable[[], None]) -> None:
+        """Do something right after an event; events are numbered from 1."""
+        self._planned.setdefault(number, []).append(what)
+
+    def crash_after(self, number: int, name: str, restart_after: float | None = None) -> None:
+        """Let a process crash right after an event, and begin another life later, if at all."""
+        self.after_event(number, lambda: self.crash(name, restart_after))
+
+    def crash(self, name: str, restart_after: float | None = None) -> None:
+        """Let a process crash now. One whose work was done stays away."""
+        process = self.processes[name]
+        if process.is_alive:
+            process.crash()
+            if restart_after is not None:
+                process.restart_after(restart_after)
+
+    def command(self, command: str, done: Callable[[Answer], None], **params: Any) -> None:
+        """What the organiser wants done."""
+        organiser = self.network.bear(url_of("organiser"), "player", Lifetime(self.clock))
+        message = LeagueCommand(
+            command,
+            params,
+            sender="organiser",
+            conversation_id="conv-command",
+            auth_token=self._secrets.admin_token,
+        )
+        to = Address(MANAGER, url_of(MANAGER))
+        organiser.call(to, message, self.clock.now() + _REPLY_SECONDS, done)
+
+    # What happens
+
+    def run(self, seconds: float = 600.0) -> "SimulatedLeague":
+        """Until the league is over and everybody is told, or so many seconds have passed."""
+        self.run_until(lambda: self.is_over, seconds)
+        self.witness.catch_up()
+        return self
+
+    def run_until(self, enough: Callable[[], bool], seconds: float = 600.0) -> None:
+        """Let things happen until it is enough, or so many seconds have passed."""
+        for process in self.processes.values():
+            if not process.is_alive and not process.crashes and not process.is_done:
+                process.start()
+        until = self.clock.now() + seconds
+        while not enough() and self.clock.now() < until:
+            self._is_quiet = not self.clock.step()
+            if self._is_quiet:
+                return
+            self._event()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the manager is done and so are the others, or had time enough to be."""
+        manager = self.processes[MANAGER]
+        if not (manager.is_alive and manager.is_done and self.disk.is_clean):
+            self._done_at = None
+            return False
+        self._done_at = self.clock.now() if self._done_at is None else self._done_at
+        others = [each for name, each in self.processes.items() if name != MANAGER]
+        had_time = self.clock.now() - self._done_at > GRACE_SECONDS
+        return had_time or self._is_quiet or not any(each.is_alive for each in others)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run, in virtual time."""
+        return self.clock.now() - BEGAN
+
+    def rows(self) -> Iterator[Row]:
+        """What is on disk."""
+        return self.disk.read(LEAGUE_ID)
+
+    @property
+    def manager(self) -> Manager:
+        """The manager in its present life."""
+        role: Manager = self.processes[MANAGER].role
+        return role
+
+    def player_id(self, name: str) -> str:
+        """Under which id the league knows a player."""
+        players = self.witness.league.roster.players.values()
+        return next(each.agent_id for each in players if each.endpoint == url_of(name))
+
+    def _event(self) -> None:
+        self.events += 1
+        for what in self._planned.pop(self.events, ()):
+            what()
+
+    # Who takes part
+
+    def _add(self, name: str, receiver: str, build: Callable[[Ports], Host], **more: Any) -> None:
+        place = Place(self.clock, self.network, url_of(name), receiver)
+        self.processes[name] = Process(place, build, **more)
+
+    def _manager(self, ports: Ports) -> Host:
+        settings = ManagerSettings(**self._terms)
+        role = Watched(Manager(settings, self._secrets, self._agents.game), self.bugs)
+        self.disk.claim(LEAGUE_ID)
+        host = Host(role, ports.clock, ports.transport, ledger=Ledger(self.disk, LEAGUE_ID))
+        host.replay(self.disk.read(LEAGUE_ID), read_event)
+        return host
+
+    def _referee(self, number: int) -> Callable[[Ports], Host]:
+        def build(ports: Ports) -> Host:
+            settings = RefereeSettings(
+                manager_url=url_of(MANAGER),
+                display_name=f"Referee {number}",
+                endpoint=ports.transport.url,
+                game_types=(self._agents.game.name,),
+                register_seconds=self._agents.register_seconds,
+            )
+            role = Referee(settings, self._load_game)
+            role.remember(ports.token)
+            return Host(Watched(role, self.bugs), ports.clock, ports.transport)
+
+        return build
+
+    def _player(self, number: int) -> Callable[[Ports], Host]:
+        def build(ports: Ports) -> Host:
+            settings = PlayerSettings(
+                manager_url=url_of(MANAGER),
+                display_name=f"Player {number}",
+                endpoint=ports.transport.url,
+                game_types=(self._agents.game.name,),
+                register_seconds=self._agents.register_seconds,
+                seed=f"{self._seed}|{number}",
+            )
+            role = Player(settings)
+            role.remember(ports.token)
+            mind = InlineMind(strategies.random, ports.clock.soon)
+            return Host(Watched(role, self.bugs), ports.clock, ports.transport, mind=mind)
+
+        return build
+
+    def _load_game(self, name: str) -> Game:
+        return self._agents.game
+
+
+def url_of(name: str) -> str:
+    """Where a process is called."""
+    return f"http://{name}/mcp"
+
+
+def _key(what: str, seed: int) -> bytes:
+    return sha256(f"{what}|{seed}".encode()).digest()

@@ -1,0 +1,140 @@
+"""One agent as a process: it can crash at any instant, and be started again where it was."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from agentleague.roles.effects import Effect, Event
+from agentleague.roles.ports import Role
+from agentleague.roles.stimuli import Stimulus
+from agentleague.services.host import Host
+from agentleague.simulation.clock import Lifetime, VirtualClock
+from agentleague.simulation.disk import Disk
+from agentleague.simulation.network import SimulatedNetwork, SimulatedTransport
+
+
+class Ports(NamedTuple):
+    """What one life of a process is given."""
+
+    clock: Lifetime
+    transport: SimulatedTransport
+    token: str  # what an earlier life kept in its state file, or nothing
+
+
+Build = Callable[[Ports], Host]
+
+
+class Place(NamedTuple):
+    """The world of a process: time, network, and where it listens as what."""
+
+    clock: VirtualClock
+    network: SimulatedNetwork
+    url: str
+    receiver: str  # manager, referee or player
+
+
+class Process:
+    """Runs a role through many lives; `build` makes its host anew, from its disk if it has one.
+
+    `keeps_state`: whether its token survives it, as a state file does. An agent whose work is done
+    ends by itself; a manager serves on.
+    """
+
+    def __init__(
+        self, place: Place, build: Build, *, disk: Disk | None = None, keeps_state: bool = False
+    ) -> None:
+        self.disk = disk
+        self.crashes = self.stalls = 0
+        self.is_done = False  # its role said so
+        self.host: Host | None = None  # while it lives
+        self.news: list[str] = []  # what its role found worth saying, in all its lives
+        self._place, self._build, self._keeps_state = place, build, keeps_state
+        self._lifetime = Lifetime(place.clock)
+        self._transport: SimulatedTransport | None = None
+        self._token = ""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self.host is not None
+
+    @property
+    def role(self) -> Any:
+        """The role in its present life."""
+        assert self.host, "a dead process has no role"
+        return self.host.role
+
+    def start(self) -> None:
+        """Begin a life. Does nothing while it lives."""
+        if self.host:
+            return
+        clock, network, url, receiver = self._place
+        self._lifetime = lifetime = Lifetime(clock)
+        self._transport = network.bear(url, receiver, lifetime)
+        if self.disk:
+            self.disk.deliver = lifetime.when_awake
+        self.is_done = False
+        self.host = host = self._build(Ports(lifetime, self._transport, self._token))
+        host.on_step, host.on_end = self._note, self._end
+        host.start(0.0)
+
+    def crash(self) -> None:
+        """Die now: timers, calls, and what is not on disk yet are lost."""
+        if self.host:
+            self.crashes += 1
+            self._die()
+
+    def stall(self, seconds: float) -> None:
+        """Do nothing for a while; whatever comes meanwhile waits."""
+        if self.host:
+            self.stalls += 1
+            self._lifetime.stall(seconds)
+
+    def restart_after(self, seconds: float) -> None:
+        """Begin another life in a while."""
+        clock = self._place.clock
+        clock.call_at(clock.now() + seconds, self.start)
+
+    def _die(self) -> None:
+        self.host = None
+        self._lifetime.end()
+        assert self._transport
+        self._place.network.bury(self._transport)
+        if self.disk:
+            self.disk.crash()
+
+    def _note(self) -> None:
+        if self.host is None:
+            return
+        self.news += self.role.news
+        self.role.news.clear()
+        if self._keeps_state:
+            self._token = self.role.credential[2] or self._token
+
+    def _end(self, summary: Any) -> None:
+        self.is_done = True
+        if self.disk is None:
+            self._lifetime.soon(self._die)
+
+
+class Watched:
+    """A role whose bugs are noted: a host answers them politely and goes on."""
+
+    def __init__(self, role: Any, bugs: list[str]) -> None:
+        self._role, self._bugs = role, bugs
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._role, name)
+
+    def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
+        """As the role does."""
+        role: Role = self._role
+        try:
+            return role.handle(stimulus, now)
+        except Exception as bug:
+            self._bugs.append(f"{type(self._role).__name__}: {type(bug).__name__}: {bug}")
+            raise
+
+    def apply(self, event: Event) -> None:
+        """As the role does."""
+        role: Role = self._role
+        role.apply(event)

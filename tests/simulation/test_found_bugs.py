@@ -1,0 +1,93 @@
+"""Bugs that the simulator found, each as small as it gets."""
+
+
+from agentleague.simulation.invariants import Course, check
+from agentleague.simulation.league import SimulatedLeague, url_of
+from simulation.crashing import commanded, running
+
+
+def test_a_player_whose_registration_was_not_answered_ends_with_the_league():
+    league = SimulatedLeague()
+
+    def is_on_disk():
+        league.witness.catch_up()
+        players = league.witness.league.roster.players.values()
+        return url_of("player1") in [each.endpoint for each in players]
+
+    league.run_until(is_on_disk)
+    league.crash("manager", restart_after=0.5)
+    league.run()
+
+    check(league)
+
+
+def test_referees_that_registered_in_vain_cost_no_match():
+    league = SimulatedLeague()
+    league.after_event(1, lambda: league.processes["manager"].stall(45.0))
+
+    league.run()
+
+    check(league, Course(referees_away=True))
+
+
+def test_referees_that_came_back_as_others_cost_no_match():
+    league = running()
+    began = league.clock.now()
+    league.run_until(lambda: bool(league.processes["referee1"].role.matches))
+    league.crash("referee1", restart_after=0.2)
+    for when, name in ((0.5, "referee1"), (0.6, "referee2"), (0.9, "referee2")):
+        restart = None if name == "referee1" else 0.2
+        league.clock.call_at(began + when, lambda name=name, r=restart: league.crash(name, r))
+
+    league.run()
+
+    check(league, Course(referees_away=True))
+
+
+def test_a_result_is_told_after_an_abort_though_its_referee_is_dead():
+    league = running()
+
+    def is_decided():
+        league.witness.catch_up()
+        return league.witness.league.decided_total > 0
+
+    league.run_until(is_decided)
+    league.crash("referee1")
+    league.crash("referee2")
+    commanded(league, "abort")
+    league.run()
+
+    check(league, Course(referees_away=True, aborted=True))
+
+
+def test_a_player_that_was_removed_ends_with_the_league():
+    league = running()
+    commanded(league, "remove", player_id=league.player_id("player1"))
+
+    league.run()
+
+    assert not league.processes["player1"].is_alive
+
+
+def test_a_dead_referee_is_given_no_match_after_its_lease_ran_out():
+    league = running()
+    league.run_until(lambda: bool(league.processes["referee1"].role.matches))
+
+    league.crash("referee1")
+    league.run()
+
+    check(league, Course(referees_away=True))
+    assigned = [row for row in league.rows() if row.kind == "match_assigned"]
+    assert len(assigned) == 1
+
+
+def test_a_match_goes_to_the_one_referee_of_eight_that_lives():
+    league = running(referees=8)
+    names = [f"referee{number}" for number in range(1, 9)]
+    league.run_until(lambda: any(league.processes[name].role.matches for name in names))
+
+    for name in names[:-1]:
+        league.crash(name)
+    league.run()
+
+    check(league, Course(referees_away=True))

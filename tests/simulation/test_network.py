@@ -1,0 +1,168 @@
+"""A network whose agents stall, die and come back."""
+
+from agentleague.errors import NoAnswer, NoConnection
+from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse
+from agentleague.roles.effects import Address
+from agentleague.simulation.clock import Lifetime, VirtualClock
+from agentleague.simulation.network import SimulatedNetwork, Watcher
+
+MANAGER = Address("manager", "http://manager/mcp")
+QUERY = LeagueQuery("GET_STATUS")
+
+
+class World:
+    """A manager that answers, or holds its answers back, and Ann who asks."""
+
+    def __init__(self):
+        self.clock = VirtualClock(100.0)
+        self.network = SimulatedNetwork(self.clock, lambda: 1.0, Watcher())
+        self.lifetime, self.anns = Lifetime(self.clock), Lifetime(self.clock)
+        self.manager = self.network.bear(MANAGER.url, "manager", self.lifetime)
+        self.ann = self.network.bear("http://ann/mcp", "player", self.anns)
+        self.asked, self.answers = [], []
+        self.manager.listen(self.on_ask)
+
+    def on_ask(self, message, caller, reply):
+        self.asked.append((self.clock.now(), caller.source, reply))
+
+    def answer(self):
+        self.asked[-1][2](LeagueQueryResponse("GET_STATUS"))
+
+    def ask(self, until=150.0):
+        return self.ann.call(MANAGER, QUERY, until, self.note)
+
+    def note(self, answer):
+        self.answers.append((self.clock.now(), answer))
+
+    def kill(self, transport, lifetime):
+        lifetime.end()
+        self.network.bury(transport)
+
+
+def test_a_message_takes_its_time_there_and_back():
+    world = World()
+    world.ask()
+    world.clock.run(until=lambda: bool(world.asked))
+    world.answer()
+
+    world.clock.run()
+
+    assert world.asked[0][:2] == (101.0, "ann")
+    assert world.answers[0][0] == 102.0
+    assert world.answers[0][1].message == LeagueQueryResponse("GET_STATUS")
+
+
+def test_nobody_listens_where_an_agent_has_died():
+    world = World()
+    world.kill(world.manager, world.lifetime)
+
+    world.ask()
+    world.clock.run()
+
+    assert world.answers[0][0] == 102.0
+    assert isinstance(world.answers[0][1].error, NoConnection)
+
+
+def test_who_waits_for_an_agent_that_dies_is_told_that_it_is_gone():
+    world = World()
+    world.ask()
+    world.clock.run(until=lambda: bool(world.asked))
+
+    world.network.delay = iter([5.0, 1.0]).__next__
+    world.kill(world.manager, world.lifetime)
+    world.answer()
+    world.clock.run()
+
+    assert isinstance(world.answers[0][1].error, NoConnection)
+    assert len(world.answers) == 1
+
+
+def test_an_answer_that_was_sent_arrives_though_its_sender_is_dead():
+    world = World()
+    world.ask()
+    world.clock.run(until=lambda: bool(world.asked))
+
+    world.answer()
+    world.kill(world.manager, world.lifetime)
+    world.clock.run()
+
+    assert world.answers[0][1].error is None
+
+
+def test_a_request_of_a_dead_agent_arrives_and_its_answer_is_for_nobody():
+    world = World()
+    world.ask()
+
+    world.kill(world.ann, world.anns)
+    world.clock.run(until=lambda: bool(world.asked))
+    world.answer()
+    world.clock.run()
+
+    assert world.answers == []
+
+
+def test_the_dead_ask_nobody():
+    world = World()
+    world.kill(world.ann, world.anns)
+
+    world.ask()
+    world.clock.run()
+
+    assert (world.asked, world.answers) == ([], [])
+
+
+def test_another_life_is_reached_at_the_same_address():
+    world = World()
+    world.kill(world.manager, world.lifetime)
+    world.network.bear(MANAGER.url, "manager", Lifetime(world.clock)).listen(world.on_ask)
+
+    world.ask()
+    world.clock.run()
+
+    assert len(world.asked) == 1
+
+
+def test_silence_ends_at_the_deadline_and_an_answer_after_it_is_nothing():
+    world = World()
+    world.ask(until=105.0)
+    world.clock.run()
+    world.answer()
+    world.clock.run()
+
+    assert [when for when, _ in world.answers] == [105.0]
+    assert isinstance(world.answers[0][1].error, NoAnswer)
+
+
+def test_a_call_that_was_given_up_brings_no_answer():
+    world = World()
+    cancel = world.ask()
+
+    cancel()
+    world.clock.run()
+    world.answer()
+    world.clock.run()
+
+    assert world.answers == []
+
+
+def test_what_comes_while_an_agent_stalls_waits_for_it():
+    world = World()
+    world.lifetime.stall(10.0)
+
+    world.ask()
+    world.clock.run()
+
+    assert world.asked[0][0] == 110.0
+
+
+def test_an_agent_that_dies_while_it_stalls_hears_nothing_any_more():
+    world = World()
+    world.lifetime.stall(10.0)
+    world.ask()
+    world.clock.step()
+
+    world.kill(world.manager, world.lifetime)
+    world.clock.run()
+
+    assert world.asked == []
+    assert isinstance(world.answers[0][1].error, NoConnection)
