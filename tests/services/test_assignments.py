@@ -12,6 +12,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.stimuli import Caller
 from agentleague.services.assignments import EPOCHS_MAX, longest_match
 from memory_league import MemoryLeague
+from rules import rule
 
 
 def events_of(league, cls):
@@ -44,6 +45,7 @@ def no_referees_left(league):
         league.kill(host)
 
 
+@rule("R-LEASE-01")
 @pytest.mark.parametrize("decided", [0, 1, 3, 5])
 def test_the_matches_of_a_referee_that_dies_go_to_another(decided):
     league = MemoryLeague(4, 2).fill()
@@ -59,6 +61,7 @@ def test_the_matches_of_a_referee_that_dies_go_to_another(decided):
     assert {event.epoch for event in moved} == {2}
 
 
+@rule("R-LEASE-03")
 def test_players_hear_of_the_new_referee_before_it_is_given_the_match():
     league = MemoryLeague(2, 2).fill()
     league.run_until(lambda: league.league.round_id == 1)
@@ -76,6 +79,7 @@ def test_players_hear_of_the_new_referee_before_it_is_given_the_match():
     assert len(set(heard)) == 2
 
 
+@rule("R-LEASE-02")
 def test_the_referee_of_an_old_epoch_can_neither_lock_nor_report():
     league = MemoryLeague(2, 2).fill()
     league.run_until(lambda: league.league.round_id == 1)
@@ -101,6 +105,7 @@ def test_the_referee_of_an_old_epoch_can_neither_lock_nor_report():
     assert_complete(league)
 
 
+@rule("R-LEASE-04")
 def test_a_match_that_was_decided_is_told_by_the_next_referee_and_not_played_again():
     league = MemoryLeague(2, 2).fill()
     league.run_until(lambda: league.league.decided_total == 1)
@@ -116,6 +121,7 @@ def test_a_match_that_was_decided_is_told_by_the_next_referee_and_not_played_aga
     assert file.epoch == 2
 
 
+@rule("R-LEASE-04")
 def test_when_no_referee_is_left_the_manager_itself_tells_what_is_decided():
     league = MemoryLeague(2, 1).fill()
     league.run_until(lambda: league.league.decided_total == 1)
@@ -130,6 +136,7 @@ def test_when_no_referee_is_left_the_manager_itself_tells_what_is_decided():
     assert all(over.auth_token.startswith("mtok_") for over in overs)
 
 
+@rule("R-LEASE-05")
 def test_when_no_referee_comes_matches_are_no_contest_and_the_league_ends():
     league = MemoryLeague(4, 2, referee_wait_seconds=100.0).fill()
     league.run_until(lambda: league.league.round_id == 1)
@@ -160,6 +167,7 @@ def test_a_referee_that_comes_in_time_takes_over_what_waits():
     assert not any(event.result.no_contest is True for event in events_of(league, MatchDecided))
 
 
+@rule("R-LEASE-05")
 def test_after_the_last_epoch_a_match_is_no_contest():
     league = MemoryLeague(2, 1, lease_seconds=1.0, referee_wait_seconds=1000.0).fill()
     league.run_until(lambda: league.league.round_id == 1)
@@ -178,6 +186,7 @@ def test_after_the_last_epoch_a_match_is_no_contest():
     assert_complete(league)
 
 
+@rule("R-LEASE-06")
 def test_a_referee_that_registers_again_by_token_gets_its_matches_anew():
     league = MemoryLeague(2, 1, lease_seconds=1000.0).fill()
     old = league.hosts[1]
@@ -195,6 +204,7 @@ def test_a_referee_that_registers_again_by_token_gets_its_matches_anew():
     assert league.manager.seconds < 100.0  # at once, not after a lease
 
 
+@rule("R-LEASE-08")
 def test_matches_are_spread_by_what_each_referee_can_take():
     league = MemoryLeague(12, 2)
     league.add_referee("Small", max_concurrent_matches=2)
@@ -208,6 +218,7 @@ def test_matches_are_spread_by_what_each_referee_can_take():
     assert (referees.count("REF01"), referees.count("REF02")) == (1, 5)
 
 
+@rule("R-LEASE-07")
 def test_neither_player_reached_is_first_taken_as_the_referees_fault():
     league = MemoryLeague(2, 2, retries=0, join_retries=0).fill()
     league.run_until(lambda: league.league.round_id == 1)

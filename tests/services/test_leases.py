@@ -1,6 +1,7 @@
 """How long a referee may be silent about a match."""
 
 from agentleague.services.leases import Leases
+from rules import rule
 
 
 def leases(longest=100.0):
@@ -24,6 +25,7 @@ def test_a_word_renews_a_lease():
     assert held.expired(18.0) == ["R1M1"]
 
 
+@rule("R-LEASE-01")
 def test_no_word_renews_a_lease_beyond_the_longest_legal_match_and_one_lease():
     held = leases(longest=25.0)
     for now in range(5, 35, 5):

@@ -14,6 +14,7 @@ from agentleague.league.events import LeagueEnded, MatchDecided
 from agentleague.protocol.messages import GameOver, LeagueCommand, LeagueCompleted
 from agentleague.roles.stimuli import Caller
 from memory_league import MemoryLeague
+from rules import rule
 from services.test_assignments import assert_complete, events_of
 
 
@@ -25,6 +26,7 @@ def waiting(players=3):
     return league
 
 
+@rule("R-ORG-01", "R-ORG-02")
 def test_a_league_starts_when_the_organiser_says_so():
     league = waiting().fill()
     assert league.league.round_id == 0
@@ -36,6 +38,7 @@ def test_a_league_starts_when_the_organiser_says_so():
     assert_complete(league)
 
 
+@rule("R-ORG-02")
 @pytest.mark.parametrize(
     ("players", "referees", "why"),
     [
@@ -58,6 +61,7 @@ def test_no_league_starts_without_two_players_and_a_referee(players, referees, w
     assert league.league.schedule is None
 
 
+@rule("R-ORG-02")
 def test_a_league_starts_by_the_clock_with_those_who_are_there():
     league = MemoryLeague(3, 1)
     league.settings = type(league.settings)(league_id="league_test", start_after_seconds=60.0)
@@ -88,6 +92,7 @@ def test_when_the_time_to_start_has_come_the_last_one_who_was_missing_starts_the
     assert_complete(league)
 
 
+@rule("R-ORG-03")
 def test_a_pause_ends_what_is_played_and_begins_nothing_new():
     league = MemoryLeague(4, 2).fill()
     league.run_until(lambda: league.league.decided_total == 1)
@@ -102,6 +107,7 @@ def test_a_pause_ends_what_is_played_and_begins_nothing_new():
     assert_complete(league)
 
 
+@rule("R-ORG-03")
 def test_no_lease_runs_out_during_a_pause():
     league = MemoryLeague(2, 2).fill()
     league.run_until(lambda: any(host.role.matches for host in league.hosts[1:3]))
@@ -136,6 +142,7 @@ def test_a_pause_outlives_the_manager():
     assert_complete(league)
 
 
+@rule("R-ORG-04")
 def test_an_aborted_league_says_so_to_everybody_and_keeps_its_results():
     league = MemoryLeague(4, 2).fill()
     league.run_until(lambda: league.league.decided_total == 3)
@@ -168,6 +175,7 @@ def test_a_league_that_never_began_can_be_aborted():
     assert all(host.ended for host in league.hosts)
 
 
+@rule("R-ORG-05")
 def test_the_coming_matches_of_a_removed_player_are_technical_losses():
     league = MemoryLeague(4, 2).fill()
     league.run_until(lambda: league.league.decided_total == 2)
@@ -241,6 +249,7 @@ def test_what_was_done_already_is_refused():
     assert "removed already" in str(league.command("remove", player_id="P01"))
 
 
+@rule("R-ORG-01")
 @pytest.mark.parametrize(
     ("token", "error"),
     [(None, TokenMissing), ("", TokenMissing), ("adm_wrong", TokenInvalid), ("ü", TokenInvalid)],

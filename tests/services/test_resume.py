@@ -10,9 +10,11 @@ from agentleague.services.manager import Manager
 from agentleague.services.resuming import same_league
 from agentleague.services.settings import ManagerSettings
 from memory_league import BEGAN, SECRETS, MemoryLeague
+from rules import rule
 from services.test_assignments import assert_complete, events_of
 
 
+@rule("R-RESUME-01")
 @pytest.mark.parametrize("rows", range(1, 34))
 def test_a_manager_killed_after_any_row_goes_on_and_the_league_ends(rows):
     league = MemoryLeague(4, 2)
@@ -48,6 +50,7 @@ def test_after_replay_the_state_is_what_it_was():
     )
 
 
+@rule("R-RESUME-01")
 def test_what_everybody_was_told_is_not_said_again():
     league = MemoryLeague(2, 1).fill().play()
     assert [(told.what, told.round_id) for told in events_of(league, Told)] == [
@@ -92,6 +95,7 @@ def test_the_matches_of_a_round_whose_announcement_was_told_are_handed_out_at_on
     assert_complete(league)
 
 
+@rule("R-RESUME-02")
 def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_named():
     league = MemoryLeague(2, 1)
     rows = list(league.journal.read("league_test"))
