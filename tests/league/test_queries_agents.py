@@ -11,6 +11,8 @@ from agentleague.league.events import (
     PlayerRemoved,
 )
 from agentleague.league.league import SILENCES_MAX
+from agentleague.league.queries import respond
+from agentleague.protocol.messages import LeagueQuery
 from league.asking import BYTES_MAX, ask, size
 from league.office import Office
 from rules import rule
@@ -277,3 +279,14 @@ def test_a_player_with_a_long_name_and_twenty_matches_has_at_most_10_kb():
     for query_type in ("GET_AGENT", "GET_PLAYER_STATS"):
         assert size(office, query_type, "P07") <= BYTES_MAX
     assert len(msgspec.json.encode(agent(office, "P07"))) > 2_000
+
+
+@rule("R-QUERY-08")
+def test_an_agent_that_was_tried_is_marked_reachable_or_not():
+    office = Office(2)
+    query = LeagueQuery("GET_AGENTS")
+
+    answer = respond(office.league, query, None, {"P01": True, "REF01": False})
+
+    marks = {row["agent_id"]: row.get("reachable") for row in answer.data["agents"]}
+    assert marks == {"P01": True, "P02": None, "REF01": False}

@@ -120,6 +120,7 @@ def test_a_closed_match_has_its_transcript():
         "verdict": "ok",
         "move": "even",
         "answered_after": 20,
+        "note": "",
     }
 
 

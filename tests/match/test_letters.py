@@ -139,6 +139,9 @@ def test_game_over_has_result_draw_and_receipt_as_the_league_holds_them():
     assert told[1].message.auth_token == "mtok_bob"
 
 
+ANONYMOUS = "without player_id"  # as the answers of the arena are
+
+
 @rule("R-MATCH-06", "R-MATCH-16")
 def test_the_report_has_winner_score_and_details():
     match = locking()
@@ -156,10 +159,10 @@ def test_the_report_has_winner_score_and_details():
         "even_odd",
         1,
         [
-            Exchange(0, "P01", "GAME_INVITATION", 1, "ok", None, 0),
-            Exchange(0, "P02", "GAME_INVITATION", 1, "ok", None, 0),
-            Exchange(0, "P01", "CHOOSE_PARITY_CALL", 1, "ok", "even", 0),
-            Exchange(0, "P02", "CHOOSE_PARITY_CALL", 1, "ok", "odd", 0),
+            Exchange(0, "P01", "GAME_INVITATION", 1, "ok", None, 0, ANONYMOUS),
+            Exchange(0, "P02", "GAME_INVITATION", 1, "ok", None, 0, ANONYMOUS),
+            Exchange(0, "P01", "CHOOSE_PARITY_CALL", 1, "ok", "even", 0, ANONYMOUS),
+            Exchange(0, "P02", "CHOOSE_PARITY_CALL", 1, "ok", "odd", 0, ANONYMOUS),
         ],
         silences={"P01": (0, True), "P02": (0, True)},
         **TO_MANAGER,

@@ -161,3 +161,15 @@ def test_moves_of_other_games_are_called_by_their_own_message():
     stage = Stage(ann, bob, game=THROWAWAY["race"]).run()
 
     assert {row.message for row in stage.report.transcript} == {"GAME_INVITATION", "GAME_MOVE_CALL"}
+
+
+@rule("R-MATCH-26")
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [("P01", ""), ("", "without player_id"), ("P77", "as P77"), ("x" * 64, "as " + "x" * 20)],
+)
+def test_who_an_answer_says_it_is_from_is_noted_and_changes_nothing(said, note):
+    stage = Stage({"move": [ChooseParityResponse("even", "R1M1", said)]}).run()
+
+    (row,) = [r for r in stage.report.transcript if (r.player_id, r.message) == ("P01", CALL)]
+    assert (row.verdict, row.move, row.note) == ("ok", "even", note)

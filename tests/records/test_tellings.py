@@ -192,7 +192,8 @@ def test_a_match_without_a_contest_says_so():
 
     assert words(office)[-2:] == [
         "No referee was left to tell the players the result; the manager did.",
-        "It counts for neither player: no contest: 4 referees could not bring it to an end.",
+        "It counts for neither player: no contest: 4 referees could not bring it to an end "
+            "(R-LEASE-05).",
     ]
 
 

@@ -38,5 +38,8 @@ def command(
     if as_json:
         print_json(rows)
         return
+    for row in rows:
+        if row.get("reachable") is False:
+            row["state"] += ", not reachable"
     players = sum(row["kind"] == "player" for row in rows)
     print_rows(rows, COLUMNS, f"{players} players, {len(rows) - players} referees")

@@ -17,6 +17,7 @@ AGENTS_A_PAGE = 100
 KINDS = ("player", "referee")
 LAST_MATCHES = 20
 OPEN_MATCHES = ROWS_A_PAGE
+ROOM_FOR_MARKS = 1_100  # of a page's agents
 
 
 def agents(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
@@ -30,7 +31,15 @@ def agents(league: League, params: Mapping[str, Any], asker: str | None) -> dict
     wanted = page(everybody, params, AGENTS_A_PAGE)
     at_work = _open_matches(league, wanted)
     rows = [_row(league, agent_id, asker, at_work) for agent_id in wanted]
-    return {"agents": fitting(rows, ROOM_BYTES), "total": len(everybody)}
+    return {"agents": fitting(rows, ROOM_BYTES - ROOM_FOR_MARKS), "total": len(everybody)}
+
+
+def mark_reachable(data: Mapping[str, Any], reachable: Mapping[str, bool]) -> None:
+    """Say of each agent in an answer whether somebody listens at its end point, where tried."""
+    one = data.get("agent")
+    for row in [*data.get("agents", ()), *([one] if one else ())]:
+        if row["agent_id"] in reachable:
+            row["reachable"] = reachable[row["agent_id"]]
 
 
 def agent(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:

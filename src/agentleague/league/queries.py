@@ -1,6 +1,7 @@
 """Answers to LEAGUE_QUERY: the same keys in `data` and beside it, as the documents differ."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from agentleague.errors import (
@@ -11,7 +12,7 @@ from agentleague.errors import (
     UnknownLeague,
     UnknownQuery,
 )
-from agentleague.league.agents import agent, agents, player_of, player_stats
+from agentleague.league.agents import agent, agents, mark_reachable, player_of, player_stats
 from agentleague.league.league import League, MatchFile, Phase
 from agentleague.league.match_facts import described, match
 from agentleague.league.measures import metrics
@@ -28,8 +29,15 @@ FLAT = frozenset(LeagueQueryResponse.__struct_fields__)
 Answer = dict[str, Any]
 
 
-def respond(league: League, query: LeagueQuery, token: str | None) -> LeagueQueryResponse:
+def respond(
+    league: League,
+    query: LeagueQuery,
+    token: str | None,
+    reachable: Mapping[str, bool] = MappingProxyType({}),
+) -> LeagueQueryResponse:
     """The whole answer; one that there is no answer to says why.
+
+    `reachable` says of agents whether somebody listens at their end points.
 
     Raises:
         TokenInvalid, TokenMissing, UnknownLeague: the question is not answered at all.
@@ -43,6 +51,7 @@ def respond(league: League, query: LeagueQuery, token: str | None) -> LeagueQuer
         raise UnknownLeague(f"league {query.league_id!r} is not played here")
     try:
         data = answer(league, query.query_type, query.query_params, asker)
+        mark_reachable(data, reachable)
     except LeagueError as error:
         refusal = QueryError(error.code, error.name, str(error)[:500])
         return LeagueQueryResponse(query.query_type, success=False, error=refusal)

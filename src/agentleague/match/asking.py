@@ -250,6 +250,7 @@ class Question:
 
     def _judged(self, line: Line, message: Message, verdict: str, now: float) -> list[Act]:
         line.hear(now)
+        self._notes.identify(line, getattr(message, "player_id", ""))
         if isinstance(self.result, Given) or (self.result and self.result.is_final):
             return []
         if not isinstance(message, GameJoinAck):

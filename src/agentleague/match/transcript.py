@@ -10,6 +10,7 @@ from agentleague.protocol.messages import Exchange
 
 BYTES_MAX = 4096  # of all rows together, as they are sent
 MOVE_BYTES_MAX = 100
+ID_MAX = 20
 INT_MAX = 2**31 - 1
 
 OPEN = ""  # nothing came of it yet
@@ -34,6 +35,7 @@ class Line(Struct):
     answered_after: float | None = None
     is_touched: bool = False  # whether a byte came back
     is_heard: bool = False  # whether that was an answer, usable or not
+    note: str = ""
 
     def hear(self, now: float) -> None:
         """An answer came."""
@@ -54,6 +56,11 @@ class Transcript:
         line = Line(now, seat, message, attempt)
         self._lines.append(line)
         return line
+
+    def identify(self, line: Line, said: str) -> None:
+        """The end point is the identity; who the answer says it is from is only noted."""
+        if said != self._players[line.seat]:
+            line.note = f"as {said[:ID_MAX]}" if said else "without player_id"
 
     def is_touched(self, seat: int) -> bool:
         """Whether a byte came from that player."""
@@ -101,6 +108,7 @@ class Transcript:
             line.verdict or "dropped",
             shortened(line.move),
             None if after is None else _milliseconds(after),
+            line.note,
         )
 
 

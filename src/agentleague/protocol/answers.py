@@ -40,6 +40,7 @@ class _Content(Struct):
 
     message_type: Any = UNSET
     match_id: Any = UNSET
+    player_id: Any = UNSET
     accept: Any = UNSET
     accepted: Any = UNSET
     status: Any = UNSET
@@ -152,21 +153,21 @@ def _read_join(content: _Content) -> GameJoinAck:
         raise _nothing("GAME_JOIN_ACK", "accept")
     if type(accept) is not bool:
         raise WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
-    return GameJoinAck(match_id=_text(content.match_id), accept=accept)
+    return GameJoinAck(_text(content.match_id), _text(content.player_id), accept=accept)
 
 
 def _read_parity(content: _Content) -> ChooseParityResponse:
     choice = content.parity_choice if content.parity_choice is not UNSET else content.choice
     if choice is UNSET:
         raise _nothing("CHOOSE_PARITY_RESPONSE", "parity_choice")
-    return ChooseParityResponse(choice, match_id=_text(content.match_id))
+    return ChooseParityResponse(choice, _text(content.match_id), _text(content.player_id))
 
 
 def _read_move(content: _Content) -> GameMoveResponse:
     move = content.move if content.move is not UNSET else content.choice
     if move is UNSET:
         raise _nothing("GAME_MOVE_RESPONSE", "move")
-    return GameMoveResponse(move, match_id=_text(content.match_id))
+    return GameMoveResponse(move, _text(content.match_id), _text(content.player_id))
 
 
 def _read_any(expected: str, text: bytes | Raw) -> Message:

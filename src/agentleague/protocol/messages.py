@@ -496,6 +496,7 @@ class Exchange(Struct, frozen=True, array_like=True):
     verdict: Text
     move: Any = None
     answered_after: Int | None = None
+    note: Text = ""  # how the answer named its sender, where that was not the player asked
 
 
 class MatchResultReport(Message, tag="MATCH_RESULT_REPORT"):

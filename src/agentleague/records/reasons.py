@@ -92,7 +92,7 @@ def ending_of(  # noqa: PLR0913 - six facts of one match.
     losers = [player_id for player_id in names if player_id != result.winner_player_id]
     reason = printable(result.reason, 500)
     if result.no_contest:
-        return Ending(f"It counts for neither player: {reason}", [], [])
+        return Ending(f"It counts for neither player: {reason}", ["R-LEASE-05"], [])
     if not verified:
         won = _won(names, result)
         return Ending(

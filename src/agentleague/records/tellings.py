@@ -31,6 +31,7 @@ class Contact(Struct):
     verdict: str
     move: Any = None
     answered_after: int | None = None
+    note: str = ""
 
 
 class Assignment(Struct):
@@ -225,8 +226,9 @@ def _exchange(facts: Facts, contact: Contact) -> str:
     if contact.verdict in _VERDICTS:
         verdict += f" ({_VERDICTS[contact.verdict]})"
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
+    note = f" ({printable(contact.note, 64)})" if contact.note.startswith("as ") else ""
     who = facts.name(contact.player_id)
-    return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}"
+    return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}{note}"
 
 
 def _moves(facts: Facts) -> Iterator[str]:

@@ -249,7 +249,8 @@ class Manager:
         self._clerk.reply(asked, RefereeStatusAck())
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
-        self._clerk.reply(asked, queries.respond(self.league, message, asked.caller.token))
+        reachable, token = self.reachability.known, asked.caller.token
+        self._clerk.reply(asked, queries.respond(self.league, message, token, reachable))
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)

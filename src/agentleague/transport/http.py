@@ -147,9 +147,12 @@ class HttpTransport:
             on_ask(message, caller, reply)
 
     def _delay(self, source: str, token: str | None, message: Message | None) -> float | None:
-        if self._manners.receiver != "manager" or self._manners.is_known(token):
+        if self._manners.receiver != "manager":
             return 0.0
-        patience = self._manners.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
+        registers = isinstance(message, REGISTRATIONS)  # Each may write a row, whoever it is.
+        if not registers and self._manners.is_known(token):
+            return 0.0
+        patience = self._manners.rate.wait_seconds if registers else 0.0
         return self._buckets.take(source, self._clock.now(), patience)
 
     def _refusal(self, letter: Letter, error: LeagueError) -> bytes:
