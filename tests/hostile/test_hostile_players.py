@@ -8,6 +8,7 @@ from hostile.contest import contest, contests
 
 GOOD, BAD = "P01", "P02"  # The good player registers first.
 SILENT = "failed to respond within timeout"
+EMPTY = "gave no usable answer"
 UNUSABLE_HTTP = "could not be reached, or gave no usable HTTP answer"
 UNUSABLE = "gave no usable answer"
 ILLEGAL = "made an illegal move"
@@ -26,10 +27,10 @@ FAILURES = [
     ("html", "E009", UNUSABLE_HTTP),
     ("not_found", "E009", UNUSABLE_HTTP),  # HTTP 404 without JSON
     ("breaks", "E009", UNUSABLE_HTTP),  # HTTP 500 without JSON
-    ("rpc_error", "no content", SILENT),  # It may still push its answer until the deadline.
-    ("empty_object", "no content", SILENT),
-    ("status_ok", "no content", SILENT),
-    ("accepted", "no content", SILENT),  # HTTP 202 and nothing
+    ("rpc_error", "no content", EMPTY),  # It may still push its answer until the deadline.
+    ("empty_object", "no content", EMPTY),
+    ("status_ok", "no content", EMPTY),
+    ("accepted", "no content", EMPTY),  # HTTP 202 and nothing
     ("other_match", "E015", UNUSABLE),
 ]
 # Who answers in a way of its own, and yet what is needed: the verdicts on its attempts.

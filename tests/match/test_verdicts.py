@@ -23,6 +23,7 @@ from match.arena import JOINED, PATIENT, SEATS
 from match.stage import EVEN, ODD, SILENCE, Stage
 from rules import rule
 
+BROKEN = PeerRefused("its strategy failed", number=-32603, code="E052", data={})
 TIMEOUT = "failed to respond within timeout"
 UNREACHED = "could not be reached, or gave no usable HTTP answer"
 UNUSABLE = "gave no usable answer"
@@ -79,7 +80,18 @@ MOVES = [
             *((126, ERROR), (126, OVER)),
         ],
         ["E001"] * 4,
-        TIMEOUT,
+        UNUSABLE,
+    ),
+    # one of ours whose strategy raised: nothing will be pushed, so nobody waits for it
+    ([BROKEN], [(0, CALL), (0, ERROR), (2, CALL)], ["E052"], None),
+    (
+        [BROKEN] * 4,
+        [
+            *((0, CALL), (0, ERROR), (2, CALL), (2, ERROR), (4, CALL), (4, ERROR), (6, CALL)),
+            *((6, ERROR), (6, OVER)),
+        ],
+        ["E052"] * 4,
+        "answered with an error of its own",
     ),
     # late, while the phase still runs
     ([(31.0, EVEN)], [(0, CALL), (30, ERROR)], ["E001"], None),

@@ -247,3 +247,28 @@ def test_the_longest_match_is_what_the_rules_allow_in_all():
     assert longest_match(rules, 9) == (20 + 6) + 9 * (120 + 6 + 10) + 5 + 10
     doubling = Rules(5.0, 30.0, 5.0, 10.0, {}, 3, 0, 1.0, 2.0)
     assert longest_match(doubling, 1) == 5 + (120 + 7 + 10) + 5 + 10
+
+
+def test_a_match_that_went_with_the_others_of_a_silent_referee_is_not_moved_twice():
+    league = MemoryLeague(8, 2).fill()
+    league.run_until(lambda: len(league.hosts[1].role.matches) == 2)
+    league.kill(league.hosts[1])
+
+    league.play()
+
+    moved = events_of(league, MatchAssigned)
+    assert [(event.epoch, event.why) for event in moved] == [(2, "REF01 was silent")] * 2
+    assert_complete(league)
+
+
+def test_a_match_waits_once_for_a_referee_though_several_leases_ran_out_at_once():
+    league = MemoryLeague(8, 1).fill()
+    league.run_until(lambda: len(league.hosts[1].role.matches) == 4)
+    no_referees_left(league)
+    league.wait(60.0)
+
+    league.add_referee("Late")
+    league.play()
+
+    assert [event.epoch for event in events_of(league, MatchAssigned)] == [2] * 4
+    assert_complete(league)

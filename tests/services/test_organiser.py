@@ -262,3 +262,27 @@ def test_nobody_else_commands(token, error):
 
     assert type(answers[0]) is error
     assert not league.league.aborted
+
+
+def test_a_referee_ends_after_an_abort_though_the_manager_is_gone():
+    league = MemoryLeague(4, 2).fill()
+    league.run_until(lambda: all(host.role.matches for host in league.hosts[1:3]))
+    league.command("abort")
+    league.run_until(lambda: league.hosts[0].ended)
+    league.kill(league.hosts[0])
+
+    league.play()
+
+    assert all(host.ended for host in league.hosts[1:3])
+
+
+def test_the_organiser_hears_that_the_league_begins_and_who_won():
+    league = MemoryLeague(2, 1).fill().play()
+
+    said = list(league.manager.news)
+    assert "The league has begun: 2 players, 1 rounds, 1 matches." in said
+    first = league.league.table.rows()[0]
+    points = "1 point" if first.points == 1 else f"{first.points} points"
+    assert said[-1] == (
+        f"The league is over: {first.player_id} {first.display_name} is the champion with {points}."
+    )

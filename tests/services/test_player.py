@@ -1,14 +1,17 @@
 """The player as a role: it joins, moves, listens, and is never silent."""
 
 import asyncio
+from collections import deque
 
 import msgspec
 import pytest
 
-from agentleague.errors import InternalError, NoConnection, RateLimited, TokenInvalid
+from agentleague.errors import NoConnection, RateLimited, TokenInvalid
 from agentleague.player import strategies
 from agentleague.protocol.messages import (
+    Champion,
     ChooseParityCall,
+    Draw,
     GameError,
     GameInvitation,
     GameMoveCall,
@@ -22,15 +25,17 @@ from agentleague.protocol.messages import (
     PlayerRecord,
     RoundAnnouncement,
     RoundCompleted,
+    RoundMatch,
     StandingRow,
 )
 from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles.effects import End, Reply, Think, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
-from agentleague.services.player import Player
+from agentleague.services.player import Player, seen_by
 from agentleague.services.processes import Place, open_player
 from agentleague.services.settings import PlayerSettings
-from memory_league import BEGAN
+from memory_league import BEGAN, MemoryLeague
+from rules import rule
 
 TOKEN = "tok_P01_x"
 ACCEPTED = LeagueRegisterResponse("ACCEPTED", "P01", "league_test", auth_token=TOKEN)
@@ -111,15 +116,43 @@ def test_other_games_are_answered_with_a_move():
     assert reply.answer.move == 2
 
 
+@rule("R-PLAYER-01")
 def test_a_strategy_that_fails_costs_this_attempt_and_nothing_else():
     role = a_player()
     ask(role, CALL)
+    ask(role, GameMoveCall(**GAME, game_type="nim"), 2)
 
-    (reply,) = role.handle(Thought(1, None, "ZeroDivisionError: division by zero"), BEGAN)
+    (choice,) = role.handle(Thought(1, None, "ZeroDivisionError: division by zero"), BEGAN)
+    (move,) = role.handle(Thought(2, None, "ZeroDivisionError: division by zero"), BEGAN)
 
-    assert isinstance(reply.answer, InternalError)
-    assert "ZeroDivision" not in str(reply.answer)
-    assert isinstance(ask(role, CALL, 2)[0], Think)
+    assert (choice.answer.parity_choice, choice.answer.match_id) == (None, "R1M1")
+    assert move.answer.move is None
+    assert "ZeroDivision" not in repr([choice, move])
+    assert isinstance(ask(role, CALL, 3)[0], Think)
+
+
+@rule("R-PLAYER-01")
+@pytest.mark.parametrize(("fails", "status"), [(2, "WIN"), (3, "TECHNICAL_LOSS")])
+def test_a_strategy_that_fails_is_asked_again_at_once_three_times_in_all(fails, status):
+    class FailingMind:
+        asked = 0
+
+        def think(self, turn, done):
+            self.asked += 1
+            error = "it raised" if self.asked <= fails else None
+            league.clock.call_at(league.clock.now(), lambda: done(None if error else "odd", error))
+
+    league = MemoryLeague(players=2, referees=1)
+    league.add_referee()
+    league.add_player(lambda turn: "even")
+    host = league.add_player()
+    host._mind = FailingMind()
+    league.play()
+
+    (file,) = league.league.matches.values()
+    assert file.decided.result.status == status
+    assert host._mind.asked == 3
+    assert league.clock.now() - BEGAN < 1.0
 
 
 def test_two_moves_may_be_thought_about_at_once():
@@ -203,6 +236,9 @@ def referees(message, **changes):
     return msgspec.structs.replace(message, auth_token=token, **changes)
 
 
+MATCHES = ["R1M1", "R2M1"]
+
+
 @pytest.mark.parametrize(
     "message", [GameInvitation(**GAME), CALL, GameOver(game_result=GameResult("DRAW"), **GAME)]
 )
@@ -217,7 +253,108 @@ def test_in_a_league_of_ours_it_answers_nobody_but_the_referee_of_the_match(mess
 
     assert isinstance(refused.answer, TokenInvalid)
     assert isinstance(other_match.answer, TokenInvalid)
+    said = [sentence for sentence in role.news if "token" in sentence]
+    assert said == [f"{m}: refused a message without the token of its referee." for m in MATCHES]
     assert not isinstance(getattr(answered[0], "answer", None), TokenInvalid)
+
+
+def test_wrong_tokens_are_said_aloud_once_a_match_and_not_for_ever():
+    accepted = msgspec.structs.replace(ACCEPTED, match_tokens=True)
+    role = a_player(registered=False)
+    role.handle(Answered("register", accepted, None, 0.1), BEGAN)
+
+    for number in range(30):
+        for _ in range(2):
+            ask(role, GameInvitation(**{**GAME, "match_id": f"R{number}M1"}))
+
+    assert len([sentence for sentence in role.news if "token" in sentence]) == 20
+
+
+ANNOUNCED = RoundAnnouncement(
+    league_id="league_test",
+    round_id=1,
+    matches=[
+        RoundMatch("R1M1", "even_odd", "P02", "P01", draw_commitment="c" * 64),
+        RoundMatch("R1M2", "even_odd", "P03", "P04"),
+    ],
+    byes=["P05"],
+)
+
+
+@rule("R-PLAYER-02")
+def test_a_wrong_draw_is_said_aloud_and_acknowledged_all_the_same():
+    role = a_player()
+    ask(role, ANNOUNCED)
+    over = GameOver(GameResult("DRAW"), **GAME, game_type="even_odd", draw=Draw("c", "00"))
+
+    (reply,) = ask(role, over)
+
+    wrong = [sentence for sentence in role.news if sentence.startswith("R1M1: THE DRAW IS WRONG")]
+    assert len(wrong) == 2
+    assert "not the one that was announced" in wrong[0]
+    assert reply.answer.status == "ACKNOWLEDGED"
+
+
+@rule("R-PLAYER-02")
+def test_a_move_that_the_player_did_not_make_is_said_aloud():
+    role = a_player()
+    ask(role, CALL)
+    role.handle(Thought(1, "even"), BEGAN)
+    draw = Draw("c", "00", [(0, "P01", "odd")])
+
+    ask(role, GameOver(GameResult("DRAW"), **GAME, game_type="even_odd", draw=draw))
+
+    assert any("you moved 'odd', and you moved 'even'" in sentence for sentence in role.news)
+
+
+@rule("R-PLAYER-02")
+def test_in_a_league_of_ours_every_draw_agrees():
+    league = MemoryLeague(players=4, referees=2).fill().play()
+
+    news = [sentence for host in league.hosts[3:] for sentence in host.role.news]
+    assert [sentence for sentence in news if "WRONG" in sentence] == []
+    assert sum("The league is over" in sentence for sentence in news) == 4
+
+
+def test_whoever_wants_to_know_hears_of_rounds_results_tables_and_the_end():
+    role = a_player()
+    role.heard = deque()
+    result = GameResult("WIN", "P01", choices={"P01": "even", "P02": "odd"})
+    table = LeagueStandingsUpdate(round_id=1, standings=[StandingRow(1, "P01", "Ann", points=3)])
+    end = LeagueCompleted(league_id="league_test", champion=Champion("P01", "Ann", 3))
+    for message in (ANNOUNCED, ANNOUNCED, GameOver(result, **GAME), GameOver(result, **GAME)):
+        ask(role, message)
+    ask(role, table)
+    _, call = ask(role, end)
+    role.handle(Answered(call.key, None, NoConnection("gone"), 0.1), BEGAN)
+
+    heard = dict(role.heard)
+    assert [name for name, _ in role.heard] == ["round", "result", "standings", "league_end"]
+    assert heard["round"]["opponent_id"] == "P02"
+    assert heard["round"]["matches"][1] == {"match_id": "R1M2", "player_ids": ["P03", "P04"]}
+    assert heard["result"]["won"]
+    assert heard["standings"][0]["points"] == 3
+    assert heard["league_end"]["champion"]["display_name"] == "Ann"
+
+
+def test_a_round_with_a_bye_has_no_opponent():
+    seen = seen_by("P05", ANNOUNCED)
+
+    assert (seen["match_id"], seen["opponent_id"], seen["byes"]) == (None, None, ["P05"])
+
+
+def test_what_earlier_runs_kept_is_there_when_it_has_registered():
+    role = a_player(registered=False)
+    role.kept = [
+        {"league_id": league_id, "player_id": "P01", "match_id": "R1M1", "opponent_name": "Bob"}
+        for league_id in ("league_old", "league_test")
+    ]
+    role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
+
+    turn = ask(role, CALL)[0].turn
+
+    assert [match["league_id"] for match in turn.past] == ["league_old"]
+    assert [match["league_id"] for match in turn.history] == ["league_test"]
 
 
 def test_it_thinks_about_no_more_than_64_moves_at_once():

@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from agentleague.errors import (
+    InternalError,
     LeagueError,
     MissingField,
     NoAnswer,
@@ -202,6 +203,8 @@ class Question:
             line.verdict = transcript.IN_IT_ALREADY
             self.result = Given(True)
             return []
+        if isinstance(error, PeerRefused) and error.context.get("code") == InternalError.code:
+            return self._failed(error, now)  # One of ours whose strategy failed: nothing follows.
         if error is None or isinstance(error, PeerRefused | MissingField):
             line.verdict = transcript.NO_CONTENT
             return self._judge_held(now)
@@ -213,7 +216,8 @@ class Question:
 
     def _time_is_up(self, now: float) -> list[Act]:
         sentence = f"nothing usable came within {self._terms.seconds:g} seconds"
-        return self._failed(NoAnswer(sentence), now)
+        is_empty = self._lines[-1].verdict == transcript.NO_CONTENT
+        return self._failed(NoAnswer(sentence, is_empty=is_empty), now)
 
     def _failed(self, error: LeagueError, now: float) -> list[Act]:
         acts = self._judge_held(now)

@@ -56,7 +56,10 @@ def cause(error: LeagueError | None) -> str:
     if error is None:
         return "declined the invitation"
     if isinstance(error, NoAnswer):
-        return "failed to respond within timeout"
+        is_empty = error.context.get("is_empty")
+        return "gave no usable answer" if is_empty else "failed to respond within timeout"
+    if isinstance(error, PeerRefused):
+        return "answered with an error of its own"
     if isinstance(error, IllegalMove):
         return "made an illegal move"
     if isinstance(error, PeerUnavailable):

@@ -55,6 +55,7 @@ _ADVICE = {
     "empty": "should answer with what was asked for: a join has accept, a move has the move",
     "mismatch": "should repeat the match_id of the call in its answer",
     "busy": "should answer its referee's calls without a rate limit",
+    "broken": "should look at its own log: its strategy raised an exception",
     "removed": "could change nothing: the organiser removed it",
 }
 # Words of a cause, and verdicts: a cause decided, so it is asked first.
@@ -64,6 +65,7 @@ _CAUSES = {
     "reach": "unreachable",
     "declined": "declined",
     "removed": "removed",
+    "error of its own": "broken",
     "rate limit": "busy",
 }
 _VERDICTS = {
@@ -73,6 +75,7 @@ _VERDICTS = {
     "E004": "illegal",
     "E009": "unreachable",
     "E015": "mismatch",
+    "E052": "broken",
     "declined": "declined",
     "rate limited": "busy",
 }

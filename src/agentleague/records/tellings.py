@@ -209,6 +209,8 @@ _VERDICTS = {
     "E004": "an illegal move",
     "E009": "no connection, or no usable HTTP answer",
     "E015": "the answer was about another match",
+    "E052": "its strategy failed",
+    "no content": "an answer came, but not what was asked for",
     "late": "it counts until the phase ends",
     "in it already": "it counts as joined",
     "dropped": "nothing came of it",

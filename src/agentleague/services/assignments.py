@@ -179,7 +179,8 @@ class Assignments:
         if self._league.paused:
             return
         for match_id in self._leases.expired(self._clerk.now):
-            self._expire(match_id)
+            if self._leases.is_over(match_id, self._clerk.now):  # Else it went with another.
+                self._expire(match_id)
         self._look_again()
 
     def reassign(self, match_id: str, why: str) -> None:

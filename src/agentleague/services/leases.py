@@ -64,6 +64,11 @@ class Leases:
                 lease.latest += held_up
         return [match_id for match_id, lease in self._leases.items() if lease.due <= now]
 
+    def is_over(self, match_id: str, now: float) -> bool:
+        """Whether a lease has run out and the match was not given out again since."""
+        lease = self._leases.get(match_id)
+        return lease is not None and lease.due <= now
+
     def held(self, matches: Iterable[str]) -> list[str]:
         """Those of the matches that are handed out."""
         return [match_id for match_id in matches if match_id in self._leases]

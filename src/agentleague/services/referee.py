@@ -223,6 +223,8 @@ class Referee(Agent):
         if own and message.session != own:
             raise TokenInvalid("session is not the one this referee was given when it registered")
         self._over = True
+        if message.aborted is True:  # The manager tells the players what is decided.
+            self.matches.clear()
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
         return [reply, *self._end_if_over()]
 

@@ -118,6 +118,7 @@ class Rounds:
         if not self.missing():
             self._began = self._clerk.now
             self._clerk.record(LeagueStarted(self._taking_part()))
+            self._clerk.news.append(news.begun(self._league))
             self._announce(1)
 
     # A round
@@ -203,6 +204,7 @@ class Rounds:
         assert league.schedule
         if league.round_id >= league.schedule.rounds_total:
             self._clerk.record(LeagueEnded(league.table.rows()[0].player_id))
+            self._clerk.news.append(news.over(league))
             self._tell_the_end()
         elif league.paused:
             self._is_waiting = True
