@@ -26,7 +26,7 @@ def change_a_result(league):
 
 
 def take_a_player_out(league):
-    league.manager.league.roster.removed.add("P01")
+    league.manager.league.roster.removed["P01"] = 1
 
 
 def tell_nobody_a_result(league):

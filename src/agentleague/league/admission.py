@@ -203,10 +203,10 @@ def _renewed_referee(
 
 def _readmit(
     league: League, terms: Terms, player_id: str
-) -> tuple[PlayerReturned, LeagueRegisterResponse]:
-    """A player that lost its token."""
-    member = league.roster.players[player_id]
-    generation = _next_generation(league, member)
+) -> tuple[PlayerReturned | None, LeagueRegisterResponse]:
+    """A player that lost its token; asked again, it is given the same one again."""
+    member, given = league.roster.players[player_id], league.roster.asking.get(player_id)
+    generation = given or _next_generation(league, member)
     fresh = _token(league, terms, player_id, generation)
     answer = LeagueRegisterResponse(
         "ACCEPTED",
@@ -215,7 +215,7 @@ def _readmit(
         display_name_effective=member.display_name,
         auth_token=fresh,
     )
-    return PlayerReturned(player_id, digest(fresh), generation), answer
+    return None if given else PlayerReturned(player_id, digest(fresh), generation), answer
 
 
 def _player_answer(

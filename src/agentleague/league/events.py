@@ -80,9 +80,10 @@ class TokenConfirmed(Event, frozen=True, tag="token_confirmed"):
 
 
 class PlayerRemoved(Event, frozen=True, tag="player_removed"):
-    """The organiser took a player out: its coming matches are technical losses."""
+    """The organiser took a player out: its matches from this round on are technical losses."""
 
     player_id: str
+    from_round: int = 1
 
 
 class LeagueStarted(Event, frozen=True, tag="league_started"):

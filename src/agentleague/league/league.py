@@ -197,7 +197,7 @@ class League:
         self.roster.confirm(event)
 
     def _removed(self, event: PlayerRemoved) -> None:
-        self.roster.removed.add(event.player_id)
+        self.roster.removed[event.player_id] = event.from_round
 
     def _referee(self, event: RefereeRegistered) -> None:
         self.roster.add_referee(event)

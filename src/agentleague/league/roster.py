@@ -54,7 +54,8 @@ class Roster:
         self.players: dict[str, Member] = {}
         self.referees: dict[str, Member] = {}
         self.generations: dict[str, int] = {}  # agent -> its newest token, where not the first
-        self.removed: set[str] = set()  # players the organiser took out
+        self.removed: dict[str, int] = {}  # players the organiser took out, from which round on
+        self.asking: dict[str, int] = {}  # player that came back without its token -> which it got
         self._by_digest: dict[str, str] = {}
         self._tokens: dict[str, list[_Issued]] = {}  # renewed agent -> those that count, in order
         self._unused: dict[str, TokenConfirmed] = {}  # digest -> what its first use confirms
@@ -73,7 +74,7 @@ class Roster:
 
     def add_token(self, event: PlayerReturned) -> None:
         """A further token for a player that is here already: it may only ask."""
-        self.generations[event.player_id] = event.generation
+        self.generations[event.player_id] = self.asking[event.player_id] = event.generation
         self._by_digest[event.token_digest] = event.player_id
 
     def renew(self, event: TokenRenewed) -> None:
@@ -132,7 +133,7 @@ class Roster:
         wanted = clean_name(name)
         for player_id in self._at.get(endpoint, ()):
             shown = self.players[player_id].display_name
-            if shown == (wanted or player_id) or shown.startswith(f"{wanted} ({player_id}"):
+            if shown == (wanted or player_id) or _is_suffixed(shown, wanted, player_id):
                 return player_id
         return None
 
@@ -192,6 +193,13 @@ def clean_name(wanted: str) -> str:
         if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
     )
     return " ".join(kept.split())[:NAME_MAX].strip()
+
+
+def _is_suffixed(shown: str, wanted: str, player_id: str) -> bool:
+    """Whether a name is the wanted one, cut short where it had to be, with the player's id."""
+    kept, mark, _ = shown.rpartition(f" ({player_id}")
+    is_cut = len(shown) >= NAME_MAX - 1 and wanted.startswith(kept)
+    return bool(mark) and (kept == wanted or is_cut)
 
 
 def _folded(name: str) -> str:

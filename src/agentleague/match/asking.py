@@ -39,6 +39,7 @@ from agentleague.protocol.messages import (
 
 ANSWERS_MAX = 3  # unusable ones, and the question is over
 FORM_ERRORS = (-32600, -32601, -32602)  # whoever says so did not understand us
+EMPTY = (transcript.NO_CONTENT, transcript.RATE_LIMITED, NoConnection.code)  # verdicts
 ANSWERS = (GameJoinAck, ChooseParityResponse, GameMoveResponse)
 
 Judge = Callable[[Message], Any]  # the content of an answer; raises what is wrong with it
@@ -167,11 +168,14 @@ class Question:
 
     def pushed(self, message: Message, *, is_signed: bool, now: float) -> list[Act]:
         """An answer came by itself; an unsigned one waits for the answer to the call."""
-        is_awaited = self._next is Next.TIME_IS_UP and len(self._lines) in self._open
-        if is_awaited and not is_signed and now < self.deadline and not self.result:
+        if self.result and (isinstance(self.result, Given) or self.result.is_final):
+            return []
+        if is_signed:
+            return self._judge_push(message, now)
+        if not self._is_without_content(now):
             self._held = self._held or message
             return []
-        return self._judge_push(message, now)
+        return self._judge_unsigned(message, now)
 
     def woken(self, now: float) -> list[Act]:
         """Do what is due."""
@@ -220,12 +224,12 @@ class Question:
         return self._failed(NoAnswer(sentence, is_empty=is_empty), now)
 
     def _failed(self, error: LeagueError, now: float) -> list[Act]:
-        acts = self._judge_held(now)
-        if self.result:
-            return acts
         is_limited = isinstance(error, RateLimited)
         line = self._lines[-1]
         line.verdict = line.verdict or (transcript.RATE_LIMITED if is_limited else error.code)
+        acts = self._judge_held(now) if self._is_without_content(now) else []
+        if self.result:
+            return acts
         if self._retries == self._terms.retries:
             self.result = Failure(error, is_final=False)
             return [*acts, self._complaint(error, None, (self._retries, self._terms.retries))]
@@ -242,9 +246,22 @@ class Question:
         asked = error.context.get("retry_after") or 0.0
         return max(own, min(asked, self.deadline - now + own))
 
+    def _is_without_content(self, now: float) -> bool:
+        """Whether the player answered, but not what it was asked for, or let its time pass."""
+        line = self._lines[-1]
+        return (line.is_touched and line.verdict in EMPTY) or now >= self.deadline
+
     def _judge_held(self, now: float) -> list[Act]:
         held, self._held = self._held, None
-        return [] if held is None else self._judge_push(held, now)
+        return [] if held is None else self._judge_unsigned(held, now)
+
+    def _judge_unsigned(self, message: Message, now: float) -> list[Act]:
+        """Anybody at that address may have sent it: what is unusable is not held against it."""
+        try:
+            self._judge(message)
+        except LeagueError:
+            return []
+        return self._judge_push(message, now)
 
     def _judge_push(self, message: Message, now: float) -> list[Act]:
         line = self._lines[-1]

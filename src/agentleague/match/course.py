@@ -9,6 +9,7 @@ from agentleague.errors import IllegalMove, LeagueError
 from agentleague.games.game import Game, State
 
 MOVE_BYTES_MAX = 1024
+MOVE_DEPTH_MAX = 8  # the manager reads 16 levels, with those around it
 
 Moves = Sequence[tuple[int, str, Any]]  # turn, player, move
 
@@ -42,6 +43,8 @@ class Course:
         """Raise IllegalMove unless the player may do that now."""
         if len(msgspec.json.encode(move)) > MOVE_BYTES_MAX:
             raise IllegalMove(f"a move is at most {MOVE_BYTES_MAX} bytes long")
+        if _depth(move) > MOVE_DEPTH_MAX:
+            raise IllegalMove(f"a move is nested at most {MOVE_DEPTH_MAX} levels deep")
         try:
             self.game.check(self.state, self.game.seats[seat], move)
         except LeagueError:
@@ -97,3 +100,12 @@ class Course:
             state, turn = self.game.play(state, made[turn], number), turn + 1
         goes_on = len(made) == turn and self.game.outcome(state) is None
         return (state, turn) if goes_on else None
+
+
+def _depth(value: Any) -> int:
+    """How deep JSON is nested; a text or number is not."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list | tuple):
+        return 0
+    return 1 + max(map(_depth, value), default=0)

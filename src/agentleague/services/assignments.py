@@ -21,6 +21,7 @@ from agentleague.services.workload import Workload
 
 MATCHES_A_LETTER = 20
 EPOCHS_MAX = 4
+WEIGHT_MAX = 64  # matches at once, as far as they count when matches are spread
 AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
 SILENT_PART = 0.6  # of a lease: one of ours speaks every third of it
 MOVED_SECONDS = 2.0  # for the players of a match to hear of its new referee
@@ -37,8 +38,9 @@ class Assignments:
         self._leases = Leases()
         self._heard: dict[str, float] = {}  # referee -> when it last said a word
         self._gone: set[str] = set()  # referees that let a lease run out, until they are heard
-        self._alone_since: float | None = None  # since when no referee is there
-        self._orphans: list[str] = []  # matches that no referee is there for
+        self._unfit: set[str] = set()  # referees that held a match too long, until they report one
+        self._alone_since: float | None = None  # since when no match found a referee
+        self._orphans: dict[str, float] = {}  # matches that no referee is there for, since when
         self._moving: dict[str, set[str]] = {}  # match -> players to hear of its new referee
         self._is_looking = False
         self._longest: float | None = None  # seconds a match can take
@@ -61,10 +63,9 @@ class Assignments:
         """A word from a referee: whatever was thought of it, it is there."""
         self._heard[referee_id] = self._clerk.now
         self._gone.discard(referee_id)
-        self._alone_since = None
-        orphans, self._orphans = self._orphans, []
-        for match_id in orphans:
-            self.reassign(match_id, "no referee was there")
+        for match_id in list(self._orphans):
+            if self._next_referee(self._league.matches[match_id]):
+                self.reassign(match_id, "no referee was there")
 
     def status(self, referee_id: str, matches: Sequence[str]) -> None:
         """A referee says which matches it is at: their leases begin anew."""
@@ -75,6 +76,9 @@ class Assignments:
 
     def locked(self, referee_id: str, match_id: str) -> None:
         """A lock renews a lease; one that decided the match leaves it only time to tell."""
+        if self._orphans.pop(match_id, None) is not None:  # It is back at what nobody took over.
+            self._workload.plan(referee_id, match_id)
+            self._lease(referee_id, [match_id])
         self.heard(referee_id)
         self._leases.renew(match_id, self._clerk.now)
         if self._league.matches[match_id].decided:
@@ -82,11 +86,12 @@ class Assignments:
             self._leases.decide(match_id, self._clerk.now, seconds)
 
     def _replace_former(self, referee_id: str) -> None:
-        """Who listened at the same end point before is not there any more, unless it is heard."""
+        """Who listened at the same end point before, and is silent, is not there any more."""
         referees = self._league.roster.referees
         endpoint = referees[referee_id].endpoint
         for other in self._workload.referees:
-            if other != referee_id and referees[other].endpoint == endpoint:
+            is_there = other != referee_id and referees[other].endpoint == endpoint
+            if is_there and self._is_silent(other):
                 self._leave(other, f"{referee_id} took the place of {other}")
 
     def _leave(self, referee_id: str, why: str) -> None:
@@ -101,9 +106,11 @@ class Assignments:
         workload, planned = self._workload, dict.fromkeys(self._available(), 0)
         if not planned:
             planned = dict.fromkeys(workload.referees, 0)
+        if set(planned) - self._unfit:
+            planned = {each: 0 for each in planned if each not in self._unfit}
         chosen = []
         for _ in range(matches):
-            least = min(planned, key=lambda each: planned[each] / workload.capacity(each))
+            least = min(planned, key=lambda each: planned[each] / _weight(workload, each))
             planned[least] += 1
             chosen.append(least)
         return chosen
@@ -125,15 +132,17 @@ class Assignments:
             self.hand_out(referee_id)
 
     def resume(self) -> None:
-        """After a restart everybody known is taken to be there."""
+        """After a restart who was last at an end point is taken to be there; others must speak."""
+        last = {member.endpoint: each for each, member in self._league.roster.referees.items()}
         for referee_id, member in self._league.roster.referees.items():
             self._workload.join(referee_id, member.capacity)
-            self._heard[referee_id] = self._clerk.now
-            self._replace_former(referee_id)
+            is_last = last[member.endpoint] == referee_id
+            silence = 0.0 if is_last else self._settings.lease_seconds
+            self._heard[referee_id] = self._clerk.now - silence
 
     def hand_out(self, referee_id: str) -> None:
         """As many of its matches as the referee can take."""
-        if self._league.paused:
+        if not self._is_on:
             return
         # A referee that does not lock is of another make: one match a letter, as small as it gets.
         at_most = MATCHES_A_LETTER if self._league.roster.referees[referee_id].locks else 1
@@ -151,7 +160,8 @@ class Assignments:
         if not self._league.roster.referees[referee_id].locks:
             self.hand_out(referee_id)  # It looks for matches in letters only.
             return ack
-        more = [] if self._league.paused else self._workload.take_after(referee_id, match_id)
+        self._unfit.discard(referee_id)
+        more = self._workload.take_after(referee_id, match_id) if self._is_on else []
         self._lease(referee_id, more)
         return msgspec.structs.replace(ack, matches=self._described(more)) if more else ack
 
@@ -166,6 +176,7 @@ class Assignments:
     ) -> None:
         """An assignment was taken, or is to be sent again."""
         if error is None:
+            self._alone_since = None
             self.heard(referee_id)
             return
         self._workload.give_back(referee_id, matches)
@@ -202,6 +213,8 @@ class Assignments:
         if referee_id is None:
             self._wait_for_a_referee(file)
             return
+        self._orphans.pop(match_id, None)
+        self._alone_since = None
         self._clerk.record(MatchAssigned(match_id, file.epoch + 1, referee_id, why))
         self._clerk.news.append(f"{match_id} goes to {referee_id}: {why}.")
         if file.decided:
@@ -211,14 +224,14 @@ class Assignments:
 
     def alone(self) -> None:
         """No referee came for as long as the league waits for one."""
-        if self._alone_since is None or self._league.paused:
+        if self._league.paused:
             return
-        orphans, self._orphans = self._orphans, []
-        for match_id in orphans:
-            seconds = f"{self._settings.referee_wait_seconds:g}"
-            self._give_up(
-                self._league.matches[match_id], f"no referee was there for {seconds} seconds"
-            )
+        wait = self._settings.referee_wait_seconds
+        for match_id, since in list(self._orphans.items()):
+            if since + wait <= self._clerk.now:
+                del self._orphans[match_id]
+                why = f"no referee was there for {wait:g} seconds"
+                self._give_up(self._league.matches[match_id], why)
 
     def continued(self) -> None:
         """The league goes on after a pause: no clock ran meanwhile."""
@@ -228,6 +241,8 @@ class Assignments:
             self.hand_out(referee_id)
         if self._alone_since is not None:
             self._alone_since = self._clerk.now
+        if self._orphans:
+            self._orphans = dict.fromkeys(self._orphans, self._clerk.now)
             self._clerk.wake("alone", self._clerk.now + self._settings.referee_wait_seconds)
         self._look_again()
 
@@ -273,14 +288,22 @@ class Assignments:
 
     def _expire(self, match_id: str) -> None:
         referee_id = self._league.matches[match_id].referee_id
-        is_ours = self._league.roster.referees[referee_id].locks
-        patience = self._settings.lease_seconds if is_ours else self._longest or 0.0
-        silent = self._clerk.now - self._heard[referee_id]
         self._leases.end(match_id)
-        if silent >= patience * SILENT_PART and referee_id not in self._gone:
+        if self._is_silent(referee_id) and referee_id not in self._gone:
             self._leave(referee_id, f"{referee_id} was silent")
         elif match_id in self._league.open_matches:
+            self._unfit.add(referee_id)
             self.reassign(match_id, f"{referee_id} did not bring it to an end")
+
+    def _is_silent(self, referee_id: str) -> bool:
+        """Whether it missed a word that it owed."""
+        is_ours = self._league.roster.referees[referee_id].locks
+        patience = self._settings.lease_seconds if is_ours else self._longest or 0.0
+        return self._clerk.now - self._heard[referee_id] >= patience * SILENT_PART
+
+    @property
+    def _is_on(self) -> bool:
+        return self._league.phase is Phase.RUNNING and not self._league.paused
 
     def _next_referee(self, file: MatchFile) -> str | None:
         """Who takes a match over: rather another than the same again, rather one with less to do.
@@ -295,7 +318,13 @@ class Assignments:
         ]
         if not candidates:
             return None
-        return min(candidates, key=lambda each: (each in file.referees, self._workload.load(each)))
+        workload = self._workload
+
+        def burden(referee_id: str) -> tuple[bool, bool, float]:
+            load = workload.load(referee_id)
+            return referee_id in file.referees, referee_id in self._unfit, load
+
+        return min(candidates, key=burden)
 
     def _available(self) -> list[str]:
         """Who is there; one of ours that was silent for a lease is not, whatever it holds."""
@@ -311,14 +340,15 @@ class Assignments:
         if file.decided:
             self._tidings.tell(file.match_id)
             return
-        self._orphans.append(file.match_id)
         if self._alone_since is None:
             self._alone_since = self._clerk.now
             self._clerk.news.append(
                 "No referee is there. Start one; without one the matches that wait are no contest "
                 f"after {self._settings.referee_wait_seconds:g} seconds."
             )
-        self._clerk.wake("alone", self._alone_since + self._settings.referee_wait_seconds)
+        self._orphans.setdefault(file.match_id, self._alone_since)
+        first = min(self._orphans.values())
+        self._clerk.wake("alone", first + self._settings.referee_wait_seconds)
 
     def _give_up(self, file: MatchFile, why: str) -> None:
         if file.decided is None:
@@ -347,6 +377,11 @@ class Assignments:
     def _is_at(self, referee_id: str, match_id: str) -> bool:
         file = self._league.matches.get(match_id)
         return file is not None and file.referee_id == referee_id
+
+
+def _weight(workload: Workload, referee_id: str) -> int:
+    """What a referee says it can take, within reason: nobody gets nearly all by saying so."""
+    return min(workload.capacity(referee_id), WEIGHT_MAX)
 
 
 def longest_match(rules: Rules, turns: int) -> float:

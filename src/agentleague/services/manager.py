@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer
+from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, RateLimited
 from agentleague.games.game import Game
 from agentleague.league import queries
 from agentleague.league.bulletins import Bulletins
@@ -50,6 +50,8 @@ from agentleague.services.rounds import Rounds
 from agentleague.services.settings import ManagerSettings, Secrets
 from agentleague.services.tidings import Tidings
 
+RENEWAL_SECONDS = 1.0  # between two registrations of the same agent
+
 
 class Manager:
     """One league. `check_endpoint` raises EndpointNotAllowed for one that may not be called."""
@@ -64,6 +66,7 @@ class Manager:
         self.league = League()
         self._settings = settings
         self.reachability = Reachability()
+        self._renewed_at: dict[str, float] = {}  # agent -> when it last registered again
         self._terms = terms_of(settings, secrets, check_endpoint)
         self._clerk = clerk = Clerk(self.league, settings.reply_seconds)
         self._court = court = Court(self.league, game, secrets.draw_secret)
@@ -169,12 +172,16 @@ class Manager:
 
     def _woken(self, stimulus: Woken) -> None:
         key: Any = stimulus.key
+        if self.league.phase is Phase.COMPLETED and key != "end":
+            return
         if isinstance(key, tuple):
             what, about = key
-            parts = {"assign": self._assignments.hand_out, "moved": self._assignments.stop_waiting}
+            parts: dict[str, Callable[[Any], None]] = {
+                "assign": self._assignments.hand_out,
+                "moved": self._assignments.stop_waiting,
+                "heard": self._rounds.stop_waiting,
+            }
             parts[what](about)
-            return
-        if self.league.phase is Phase.COMPLETED and key != "end":
             return
         {
             "table": self._rounds.table_due,
@@ -190,7 +197,7 @@ class Manager:
     def _register_player(self, asked: Asked, message: LeagueRegisterRequest) -> None:
         admission = take_player(self.league, self._terms, message, asked.caller)
         self._admit(asked, admission)
-        if admission.came_back:
+        if admission.came_back and admission.events:
             self._assignments.refresh(admission.agent_id)
         self._rounds.start_if_complete()
 
@@ -202,10 +209,16 @@ class Manager:
         self._rounds.start_if_complete()
 
     def _admit(self, asked: Asked, admission: Admission) -> None:
+        """Each time may write a row and move matches: nobody comes again and again at once."""
+        agent_id, now = admission.agent_id, self._clerk.now
+        if admission.came_back and admission.events:
+            if now - self._renewed_at.get(agent_id, -RENEWAL_SECONDS) < RENEWAL_SECONDS:
+                raise RateLimited("registered a moment ago; wait a second", retry_after=1)
+            self._renewed_at[agent_id] = now
         for event in admission.events:
             self._clerk.record(event)
         self._clerk.reply(asked, admission.answer)
-        if admission.agent_id:
+        if admission.events:
             self.reachability.registered(self.league, admission.agent_id)
             self.news.append(news.joined(self.league, admission.agent_id, self._settings))
 
@@ -229,6 +242,9 @@ class Manager:
 
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
+        known = self.league.matches.get(message.match_id)
+        if self.league.aborted and not (known and known.decided):
+            raise AlreadyComplete("the league was aborted; this match is not decided any more")
         ruling = self._court.report(referee_id, message)
         if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")

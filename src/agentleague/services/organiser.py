@@ -74,14 +74,11 @@ class Organiser:
     def _pause(self, params: Mapping[str, Any]) -> str:
         league = self._clerk.league
         if league.paused:
-            raise UnexpectedMessage("the league is paused already; go on with: league start")
+            raise UnexpectedMessage("the league is paused already")
         if league.phase is not Phase.RUNNING:
             raise UnexpectedMessage(f"only a league that runs can be paused; it is {league.phase}")
         self._clerk.record(LeaguePaused())
-        return (
-            "The league is paused: matches in play end, nothing new begins, no clock runs. "
-            "Go on with: league start"
-        )
+        return "The league is paused: matches in play end, nothing new begins, no clock runs."
 
     def _abort(self, params: Mapping[str, Any]) -> str:
         if self._clerk.league.phase is Phase.COMPLETED:
@@ -94,12 +91,13 @@ class Organiser:
         if not isinstance(player_id, str):
             raise WrongType("params.player_id must name a player, as P03", field="params.player_id")
         if player_id not in league.roster.players:
-            raise NotRegistered(f"no player {player_id[:64]!r} is registered; see: league agents")
+            raise NotRegistered(f"no player {player_id[:64]!r} is registered")
         if league.phase is Phase.COMPLETED:
             raise UnexpectedMessage("the league is over already")
         if player_id in league.roster.removed:
             raise UnexpectedMessage(f"{player_id} is removed already")
-        self._clerk.record(PlayerRemoved(player_id))
+        from_round = max(league.round_id + self._rounds.has_begun, 1)
+        self._clerk.record(PlayerRemoved(player_id, from_round))
         return (
             f"{player_id} is removed: a match in play goes on, the coming ones are technical "
             "losses, and it stays in the table."

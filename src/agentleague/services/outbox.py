@@ -36,6 +36,11 @@ class Outbox:
         if len(queue) > 1 and _is_table(letter) and _is_table(queue[-1]):
             queue[-1] = letter
             return []
+        if letter.keep:
+            for place, waiting in enumerate(queue[1:], 1):
+                if waiting.keep and waiting.tag == letter.tag:
+                    queue[place] = letter
+                    return []
         queue.append(letter)
         if to.agent_id in self._lagging:
             self._thin(to.agent_id, queue)

@@ -42,6 +42,7 @@ class Rounds:
         self._announced_at = self._began = 0.0
         self._table_at = float("-inf")  # when the table was last sent
         self._table_timer = False
+        self._begun = 0  # the last round whose matches were handed out
         self._is_waiting = False  # for the end of a pause, before the next round
         self._is_over = False
 
@@ -72,6 +73,7 @@ class Rounds:
             self._is_over = True
             self._clerk.out.append(End(self._league))
         else:
+            self._tidings.tell_all_decided()
             self._tell_the_end()
 
     def _resume_round(self) -> None:
@@ -139,10 +141,20 @@ class Rounds:
         rows, players = self._bulletins.match_rows(), self._taking_part()
         self._announced_at = self._clerk.now
         self._unheard = set(players) - self._absent
+        round_id = self._league.round_id
+        self._clerk.wake(("heard", round_id), self._clerk.now + self._settings.reply_seconds)
         for player_id in players:
             message = self._bulletins.announcement(self._clerk.now_text, rows, player_id)
-            self._clerk.tell(player_id, message, ("announcement", self._league.round_id))
-        self._begin_if_heard()
+            self._clerk.tell(player_id, message, ("announcement", round_id))
+        if not self._unheard:
+            self._clerk.wake("round", self._clerk.now)
+
+    def stop_waiting(self, round_id: int) -> None:
+        """Who has not answered the announcement by now is not waited for."""
+        if round_id == self._league.round_id and self._unheard:
+            self._absent |= self._unheard
+            self._unheard.clear()
+            self._begin_if_heard()
 
     def heard(self, player_id: str, round_id: int) -> None:
         """A player knows of the round, or was given up."""
@@ -162,11 +174,20 @@ class Rounds:
     def begin(self) -> None:
         """Everybody knows of the round: its matches begin."""
         round_id = self._league.round_id
+        if self.has_begun or self._unheard:
+            return
+        self._begun = round_id
         if ("announcement", round_id) not in self._league.told:
             self._clerk.record_later(Told("announcement", round_id))
         self._forfeit_matches_of_removed()
-        self._assignments.begin_round()
-        self._close_round_if_done()
+        if round_id == self._league.round_id and self._league.phase is Phase.RUNNING:
+            self._assignments.begin_round()
+            self._close_round_if_done()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the matches of the round are being played, or were."""
+        return self._begun == self._league.round_id
 
     def _forfeit_matches_of_removed(self) -> None:
         league = self._league
@@ -174,10 +195,13 @@ class Rounds:
             return
         for match_id in sorted(league.open_matches):
             file = league.matches[match_id]
-            out = [each for each in file.players if each in league.roster.removed]
+            out = [each for each in file.players if self._is_out(each, file.round_id)]
             if out and file.decided is None:
                 self._clerk.record(self._court.forfeit(match_id, [(each, REMOVED) for each in out]))
                 self._tidings.tell(match_id)
+
+    def _is_out(self, player_id: str, round_id: int) -> bool:
+        return self._league.roster.removed.get(player_id, round_id + 1) <= round_id
 
     def _close_round_if_done(self) -> None:
         league = self._league
