@@ -226,7 +226,10 @@ async def open_manager(
         manager = Manager(settings, secrets, game, place.guard.check_url)
         host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
         if there:
+            gc.disable()  # What is read stays: there is nothing to collect.
             host.replay(journal.read(settings.league_id), read_event)
+            gc.freeze()
+            gc.enable()
     except BaseException:
         journal.close()
         await transport.stop()
@@ -304,10 +307,12 @@ def _keep_log(running: Running, path: Path) -> None:
     from agentleague.services.log_file import LogFile, LogHandler
 
     log, logger = LogFile(path, wall), logging.getLogger("agentleague")
-    handler = LogHandler(log.write)
-    logger.addHandler(handler)
+    handlers = [LogHandler(log.write), logging.StreamHandler()]  # A full disk holds no log.
+    for handler in handlers:
+        logger.addHandler(handler)
+        running.closing.append(partial(logger.removeHandler, handler))
     running.watch(log.write)
-    running.closing += [partial(logger.removeHandler, handler), log.close]
+    running.closing.append(log.close)
 
 
 def _remembering(role: Agent, state: StateFile | None) -> Agent:

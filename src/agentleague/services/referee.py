@@ -40,6 +40,7 @@ from agentleague.services.settings import RefereeSettings
 STATUS = "status"
 UNKNOWN = ("E005", "E011", "E012")  # what a manager says to a referee it does not know
 BEATS_PER_LEASE = 3
+WITH_MANAGER = (Phase.RECOVERING, Phase.LOCKING, Phase.REPORTING)  # what waits for its answer
 
 
 class Referee(Agent):
@@ -106,6 +107,8 @@ class Referee(Agent):
             return self._beat(now)
         key: Any = stimulus.key
         match = self.matches.get(key[0])
+        if match and self._over and match.phase in WITH_MANAGER:
+            return match.abandon() + self._close(match, now)  # Its manager may be gone for good.
         return self._run(match, lambda: match.woken(now), now) if match else []
 
     def _beat(self, now: float) -> list[Effect]:

@@ -74,14 +74,18 @@ class Rounds:
             self._clerk.out.append(End(self._league))
         else:
             self._tidings.tell_all_decided()
+            self._resume_round_end()
             self._tell_the_end()
+
+    def _resume_round_end(self) -> None:
+        ended = self._league.rounds_ended
+        if ended and ("round_end", ended) not in self._league.told:
+            self._tell_round_end(ended)
 
     def _resume_round(self) -> None:
         league = self._league
-        ended = league.rounds_ended
-        if ended and ("round_end", ended) not in league.told:
-            self._tell_round_end(ended)
-        if league.round_id == ended:
+        self._resume_round_end()
+        if league.round_id == league.rounds_ended:
             self._go_on()
         elif ("announcement", league.round_id) in league.told:
             self.begin()

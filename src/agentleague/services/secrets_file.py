@@ -23,11 +23,17 @@ def write_secrets(directory: Path, seed: str | None) -> Secrets:
     """New secrets for a directory without a league; on disk before this returns.
 
     With a seed, draws follow from it and can be foretold; tokens never do.
+
+    Raises:
+        StorageError: they cannot be written.
     """
     made = new_secrets(seed)
     text = msgspec.json.encode(_File(made.draw_secret.hex(), made.token_secret.hex()))
-    _write(directory / ADMIN_NAME, f"{made.admin_token}\n".encode())
-    _write(directory / NAME, text)
+    try:
+        _write(directory / ADMIN_NAME, f"{made.admin_token}\n".encode())
+        _write(directory / NAME, text)
+    except OSError as error:
+        raise StorageError(f"cannot keep the league's secrets in {directory}: {error}") from None
     return made
 
 
@@ -48,6 +54,8 @@ def read_secrets(directory: Path) -> Secrets:
     try:
         kept = msgspec.json.decode((directory / NAME).read_bytes(), type=_File)
         admin_token = (directory / ADMIN_NAME).read_text().strip()
+        if not admin_token:
+            raise ValueError(f"{ADMIN_NAME} is empty")
         return Secrets(
             bytes.fromhex(kept.draw_secret), bytes.fromhex(kept.token_secret), admin_token
         )

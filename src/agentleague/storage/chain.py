@@ -10,6 +10,7 @@ endian); numbers are written in decimal, text is UTF-8.
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from struct import Struct
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ from agentleague.roles.ports import Head, Row
 Fields = tuple[str, int, str, str, int, bytes]  # a row without its hash
 
 _TYPES = (str, int, str, str, int, bytes, bytes)
+_size = Struct(">Q").pack
 
 
 class Entry(NamedTuple):
@@ -52,11 +54,12 @@ def start(league_id: str) -> Head:
 
 def link(previous: bytes, fields: Fields) -> bytes:
     """The hash of a row that follows the one whose hash is given."""
-    parts = [previous]
-    for field in fields:
-        part = field if isinstance(field, bytes) else str(field).encode()
-        parts += (len(part).to_bytes(8, "big"), part)
-    return sha256(b"".join(parts)).digest()
+    league_id, seq, at, kind, version, body = fields  # Unrolled: a restart checks every row.
+    a, b, c = league_id.encode(), b"%d" % seq, at.encode()
+    d, e = kind.encode(), b"%d" % version
+    first = (previous, _size(len(a)), a, _size(len(b)), b, _size(len(c)), c)
+    last = (_size(len(d)), d, _size(len(e)), e, _size(len(body)), body)
+    return sha256(b"".join(first + last)).digest()
 
 
 def extend(head: Head, league_id: str, at: str, entries: Iterable[Entry]) -> list[Row]:

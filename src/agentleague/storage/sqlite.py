@@ -252,7 +252,7 @@ class SqliteJournal:
                 raise StorageFull(f"closed while there was no room in {self._directory}")
 
     def _fail(self, error: Exception) -> None:
-        _log.error("the journal in %s cannot go on", self._directory, exc_info=error)
+        _log.error("the journal in %s cannot go on: %s", self._directory, error)
         if not isinstance(error, StorageError):
             error = StorageError(f"cannot write the journal in {self._directory}: {error}")
         with self._changed:
