@@ -186,3 +186,55 @@ def test_a_turn_keeps_the_table_of_its_moment():
     notebook.table(shown(points=4))
 
     assert turn.standings[0]["points"] == 1
+
+
+def kept(match_id="R1M1", league_id="league_old", player_id="P01", **changes):
+    return {
+        "league_id": league_id,
+        "game_type": "even_odd",
+        "match_id": match_id,
+        "round_id": 1,
+        "player_id": player_id,
+        "opponent_id": "P02",
+        "opponent_name": "Bob",
+        "result": {"status": "WIN"},
+        "won": True,
+        **changes,
+    }
+
+
+def test_matches_of_earlier_leagues_are_the_past_and_no_part_of_the_history():
+    notebook = Notebook("7")
+    notebook.recall([kept(), kept(league_id="league_x", player_id="P09")], "league_x", "P01")
+
+    turn = notebook.turn(parity_call(), "P01", 30.0)
+
+    assert [match["league_id"] for match in turn.past] == ["league_old", "league_x"]
+    assert turn.history == []
+
+
+def test_after_a_crash_the_history_of_this_league_goes_on_where_it_was():
+    notebook = Notebook("7")
+    notebook.recall([kept("R1M1", "league_x"), kept("R2M1", "league_x")], "league_x", "P01")
+
+    again = notebook.over(
+        GameOver(over("R2M1").game_result, match_id="R2M1", league_id="league_x"), "P01"
+    )
+
+    assert not again
+    assert [match["match_id"] for match in notebook.history] == ["R1M1", "R2M1"]
+    assert list(notebook.past) == []
+
+
+def test_an_opponent_is_known_by_name_once_a_table_has_told_it():
+    notebook = Notebook("7")
+    before = notebook.turn(parity_call(), "P01", 30.0)
+    notebook.over(over("R1M1"), "P01")
+    notebook.table(LeagueStandingsUpdate(standings=[StandingRow(1, "P02", "Bob")]))
+    notebook.over(over("R2M1"), "P01")
+
+    after = notebook.turn(parity_call(), "P01", 30.0)
+
+    assert (before.opponent_name, after.opponent_name) == ("", "Bob")
+    assert [match["opponent_name"] for match in notebook.history] == ["", "Bob"]
+    assert [match["opponent_name"] for match in notebook.keepsakes()] == ["Bob", "Bob"]

@@ -4,15 +4,18 @@ from collections import Counter
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 
 from agentleague.errors import LeagueError
-from agentleague.player import registry, strategies
+from agentleague.player import registry, strategies, strategies_learning, strategies_perfect
 from agentleague.player.notebook import Notebook
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
+from player.playing import GAMES, Table
 
 PARITY = ChooseParityCall(game_type="even_odd", match_id="R1M1")
 NIM = GameMoveCall(game_type="nim", match_id="R1M1", legal_moves=[1, 2, 3])
-BUILT_IN = ["alternating", "fixed", "random"]
+BUILT_IN = ["alternating", "fixed", "frequency", "pattern", "perfect", "random"]
 
 
 def turn_of(call, seed="1", history=()):
@@ -27,6 +30,18 @@ def test_every_built_in_strategy_makes_legal_moves_in_any_game(name, call):
     turn = turn_of(call)
 
     assert registry.load(name)(turn) in turn.legal_moves
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
+@settings(max_examples=10, deadline=None)
+@given(seed=some.text(max_size=8))
+def test_every_built_in_strategy_moves_legally_wherever_a_game_can_get_to(name, game, seed):
+    table = Table(game, registry.load(name), strategies.random, seed=seed)
+
+    table.series(8)  # Each move is checked by the game.
+
+    assert len(table.notebooks["P01"].history) == 8
 
 
 @pytest.mark.parametrize(("call", "move"), [(PARITY, "even"), (NIM, 1)])
@@ -61,6 +76,66 @@ def test_the_built_in_strategies_are_plug_ins_like_any_other():
     assert registry.load("random") is strategies.random
     assert registry.load("fixed") is strategies.fixed
     assert registry.load("alternating") is strategies.alternating
+    assert registry.load("frequency") is strategies_learning.frequency
+    assert registry.load("pattern") is strategies_learning.pattern
+    assert registry.load("perfect") is strategies_perfect.perfect
+
+
+def test_a_strategy_says_which_games_it_is_made_for():
+    assert registry.games_of(strategies.random) == ()
+    assert registry.games_of(strategies_learning.pattern) == ("even_odd", "rock_paper_scissors")
+    assert registry.games_of(strategies_perfect.perfect) == ("tic_tac_toe",)
+
+
+PLUG_IN = """
+from agentleague.errors import LeagueError
+from agentleague.player.registry import plays
+
+def hungry(): raise LeagueError("feed me first")
+
+@plays("nim", ready=hungry)
+def clever(turn): return 1
+
+number = 7
+"""
+
+
+@pytest.fixture
+def plug_in(tmp_path, monkeypatch):
+    """An installed package with strategies, the last two of which are none."""
+    (tmp_path / "plug_in_of_a_test.py").write_text(PLUG_IN)
+    (tmp_path / "plug-1.dist-info").mkdir()
+    (tmp_path / "plug-1.dist-info" / "METADATA").write_text("Name: plug\nVersion: 1\n")
+    (tmp_path / "plug-1.dist-info" / "entry_points.txt").write_text(
+        f"[{registry.GROUP}]\n"
+        "clever = plug_in_of_a_test:clever\n"
+        "number = plug_in_of_a_test:number\n"
+        "nowhere = nowhere_at_all:strategy\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    registry.find.cache_clear()
+
+
+@pytest.mark.usefixtures("plug_in")
+def test_a_strategy_that_is_not_ready_can_be_found_and_not_loaded():
+    assert registry.games_of(registry.find("clever")) == ("nim",)
+
+    with pytest.raises(LeagueError, match="feed me first"):
+        registry.load("clever")
+
+
+@pytest.mark.usefixtures("plug_in")
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("number", "plug_in_of_a_test:number is no strategy: make it a function of a turn"),
+        ("nowhere", "strategy 'nowhere' cannot be loaded: ModuleNotFoundError: No module"),
+    ],
+)
+def test_a_plug_in_that_is_no_strategy_is_refused_with_what_is_wrong(name, complaint):
+    with pytest.raises(LeagueError, match=complaint):
+        registry.load(name)
 
 
 @pytest.mark.parametrize("name", ["clever", "", "Random"])

@@ -1,4 +1,4 @@
-"""What a player remembers of its league: its matches so far and the table it was last shown."""
+"""What a player remembers: its matches so far, the table it was last shown, and earlier leagues."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -33,13 +33,18 @@ class Shown(Sequence[Mapping[str, Any]]):
             return [msgspec.structs.asdict(row) for row in self._rows[number]]
         return msgspec.structs.asdict(self._rows[number])
 
+    def name(self, player_id: str | None) -> str:
+        """What a player is called; nothing where the table does not have it."""
+        return next((row.display_name for row in self._rows if row.player_id == player_id), "")
+
 
 class Notebook:
     """One player's memory; `seed` is where all its chance comes from, match by match."""
 
     def __init__(self, seed: str) -> None:
         self.history: list[Mapping[str, Any]] = []
-        self.standings: Sequence[Mapping[str, Any]] = ()
+        self.past: Sequence[Mapping[str, Any]] = ()
+        self.standings = Shown(())
         self._seed = seed
         self._over: set[tuple[str, str]] = set()  # leagues and matches, for ever: a few bytes each
 
@@ -57,34 +62,63 @@ class Notebook:
             player_id=player_id,
             opponent_id=call.context.opponent_id,
             record=msgspec.structs.asdict(call.context.your_standings),
-            history=self.history,
+            history=self.history.copy(),  # It runs in a thread; matches end meanwhile.
             standings=self.standings,
             legal_moves=legal,
             position=position,
             seconds_left=seconds,
             rng=self._rng(call, player_id),
+            opponent_name=self.standings.name(call.context.opponent_id),
+            past=self.past,
         )
 
-    def over(self, message: GameOver, player_id: str) -> None:
-        """A match is over; told twice, it is remembered once."""
-        if (message.league_id, message.match_id) in self._over:
-            return
-        self._over.add((message.league_id, message.match_id))
+    def recall(self, matches: Sequence[Mapping[str, Any]], league_id: str, player_id: str) -> None:
+        """What earlier runs kept: this league goes on where it was, other leagues are the past."""
+        own = (league_id, player_id)
+        self.past = [m for m in matches if (m["league_id"], m["player_id"]) != own]
+        for match in matches:
+            if (match["league_id"], match["player_id"]) == own:
+                self._remember(match)
+
+    def over(self, message: GameOver, player_id: str) -> bool:
+        """A match is over; told twice, it is remembered once. Whether it was new."""
         result = message.game_result
-        self.history.append(
+        opponent_id = next((p for p in result.choices if p != player_id), None)
+        return self._remember(
             {
+                "league_id": message.league_id,
+                "game_type": message.game_type,
                 "match_id": message.match_id,
                 "round_id": message.round_id,
-                "opponent_id": next((p for p in result.choices if p != player_id), None),
+                "player_id": player_id,
+                "opponent_id": opponent_id,
+                "opponent_name": self.standings.name(opponent_id),
                 "result": msgspec.to_builtins(result),
                 "won": result.winner_player_id == player_id,
             }
         )
-        del self.history[:-HISTORY_MAX]
+
+    def keepsakes(self) -> list[Mapping[str, Any]]:
+        """The matches of this league for the next run, with the names that are known by now."""
+        return [
+            match
+            if match["opponent_name"]
+            else {**match, "opponent_name": self.standings.name(match["opponent_id"])}
+            for match in self.history
+        ]
 
     def table(self, message: LeagueStandingsUpdate) -> None:
         """The table was shown."""
         self.standings = Shown(message.standings)
+
+    def _remember(self, match: Mapping[str, Any]) -> bool:
+        place = (match["league_id"], match["match_id"])
+        if place in self._over:
+            return False
+        self._over.add(place)
+        self.history.append(match)
+        del self.history[:-HISTORY_MAX]
+        return True
 
     def _rng(self, call: ChooseParityCall | GameMoveCall, player_id: str) -> Random:
         turn = 0 if isinstance(call, ChooseParityCall) else call.turn

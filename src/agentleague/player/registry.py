@@ -1,4 +1,10 @@
-"""Find a strategy by name among the installed plug-ins; the built-in ones are plug-ins too."""
+"""Find a strategy by name among the installed plug-ins; the built-in ones are plug-ins too.
+
+A strategy is a plain function from a turn to a move. It may have
+
+    games   the games it is made for, where it is not for any
+    ready   a function that raises LeagueError where something is missing that it cannot do without
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -12,19 +18,56 @@ GROUP = "agentleague.strategies"
 Strategy = Callable[[Turn], Any]
 
 
+def plays(*games: str, ready: Callable[[], object] | None = None) -> Callable[[Strategy], Strategy]:
+    """Say what there is to say of the function below; made for some games, it can move in any."""
+
+    def mark(strategy: Strategy) -> Strategy:
+        about: Any = strategy  # A function's type knows no attributes.
+        about.games, about.ready = games, ready or _always
+        return strategy
+
+    return mark
+
+
+def games_of(strategy: Strategy) -> tuple[str, ...]:
+    """The games it is made for; none means any game that lists its moves."""
+    return tuple(getattr(strategy, "games", ()))
+
+
 def names() -> list[str]:
     """The strategies that are installed."""
-    return sorted(point.name for point in entry_points(group=GROUP))
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def load(name: str) -> Strategy:
+    """The strategy of that name, ready to play.
+
+    Raises:
+        LeagueError: no installed plug-in offers it, or it lacks something it cannot do without.
+    """
+    strategy = find(name)
+    getattr(strategy, "ready", _always)()
+    return strategy
 
 
 @cache
-def load(name: str) -> Strategy:
-    """The strategy of that name.
+def find(name: str) -> Strategy:
+    """The strategy of that name, ready or not.
 
     Raises:
-        LeagueError: no installed plug-in offers it.
+        LeagueError: no installed plug-in offers it, or what is offered is no strategy.
     """
     for point in entry_points(group=GROUP, name=name):
-        strategy: Strategy = point.load()
+        try:
+            strategy: Strategy = point.load()
+        except Exception as error:  # A plug-in may be anybody's.
+            kind = type(error).__name__
+            raise LeagueError(f"strategy {name!r} cannot be loaded: {kind}: {error}") from error
+        if not callable(strategy):
+            raise LeagueError(f"{point.value} is no strategy: make it a function of a turn")
         return strategy
     raise LeagueError(f"no strategy {name!r} is installed; there are {', '.join(names())}")
+
+
+def _always() -> None:
+    """Most strategies need nothing."""

@@ -1,4 +1,4 @@
-"""Strategies: plain functions from a turn to a move, chance included in the turn."""
+"""Strategies for any game: plain functions from a turn to a move, chance included in the turn."""
 
 from collections.abc import Sequence
 from typing import Any

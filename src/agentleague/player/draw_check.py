@@ -1,0 +1,105 @@
+"""Whether a match was drawn as the league promised: what a player can check by itself.
+
+The manager commits to a seed before the round; GAME_OVER opens it. The player knows what was
+announced to it and what it moved, so a seed that was changed, a number that was picked and a move
+that was put into its mouth all show.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from agentleague.games import even_odd
+from agentleague.protocol import draws
+from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
+
+MATCHES_MAX = 1000  # of which it is remembered what was announced and moved
+BOUNDS = (1, 10)  # of the number in even_odd, R-GAME-02
+
+T = TypeVar("T")
+
+
+class DrawCheck:
+    """What one player was promised and what it did, match by match."""
+
+    def __init__(self) -> None:
+        self._announced: dict[str, str] = {}
+        self._moved: dict[str, dict[int, list[Any]]] = {}
+
+    def announced(self, message: RoundAnnouncement, player_id: str) -> None:
+        """The commitment of a player's own match in a round; the first one of a match binds."""
+        for match in message.matches:
+            if player_id in (match.player_A_id, match.player_B_id):
+                if match.draw_commitment is not UNSET:
+                    _keep(self._announced, match.match_id, match.draw_commitment)
+                return
+
+    def moved(self, match_id: str, turn: int, move: Any) -> None:
+        """The player answered with this move; asked again, it may answer otherwise."""
+        turns = _keep(self._moved, match_id, {})
+        sent = msgspec.json.decode(msgspec.json.encode(move))  # A tuple comes back as a list.
+        turns.setdefault(turn, []).append(sent)
+
+    def doubts(self, over: GameOver, player_id: str) -> list[str]:
+        """What does not agree, a sentence each; nothing where all does."""
+        announced = self._announced.get(over.match_id)
+        if over.draw is UNSET:
+            is_missing = announced is not None and over.game_result.drawn_number is not None
+            return ["the seed of its number was not opened"] if is_missing else []
+        doubts = [*_seed_doubts(over, over.draw, announced)]
+        doubts += self._move_doubts(over, over.draw, player_id)
+        is_drawn = over.game_result.status != "TECHNICAL_LOSS"
+        if over.game_type == even_odd.name and is_drawn and not doubts:
+            doubts += _number_doubts(over, over.draw)
+        return doubts
+
+    def _move_doubts(self, over: GameOver, draw: Draw, player_id: str) -> Iterator[str]:
+        turns = self._moved.get(over.match_id, {})
+        for turn, who, move in draw.moves:
+            if who == player_id and turn in turns and move not in turns[turn]:
+                yield f"it says that you moved {move!r}, and you moved {turns[turn][-1]!r}"
+
+
+def _seed_doubts(over: GameOver, draw: Draw, announced: str | None) -> Iterator[str]:
+    if announced is not None and announced != draw.commitment:
+        yield "its commitment is not the one that was announced before the round"
+    try:
+        seed = bytes.fromhex(draw.seed)
+    except ValueError:
+        yield "its seed is no hexadecimal number"
+        return
+    if draws.commitment(seed, over.league_id, over.match_id) != draw.commitment:
+        yield "its seed does not fit its commitment"
+
+
+def _number_doubts(over: GameOver, draw: Draw) -> Iterator[str]:
+    """The number follows from seed and moves, and the winner from the number."""
+    result = over.game_result
+    number = draws.number(
+        bytes.fromhex(draw.seed),
+        over.league_id,
+        over.match_id,
+        index=0,
+        moves=draw.moves,
+        bounds=BOUNDS,
+    )
+    if result.drawn_number != number:
+        yield f"its number is {result.drawn_number}, and seed and moves give {number}"
+        return
+    choices = {player_id: move for _, player_id, move in draw.moves}
+    if result.choices != choices:
+        yield "its choices are not the moves that the number was drawn from"
+    right = [who for who, move in choices.items() if move == even_odd.PARITIES[number % 2]]
+    winner = right[0] if len(right) == 1 else None
+    if result.winner_player_id != winner:
+        said = result.winner_player_id or "nobody"
+        yield f"it says that {said} won, and by these choices {winner or 'nobody'} did"
+
+
+def _keep(kept: dict[str, T], match_id: str, value: T) -> T:
+    """Remember it unless there is one, and forget the oldest when there are too many."""
+    if match_id not in kept and len(kept) >= MATCHES_MAX:
+        del kept[next(iter(kept))]
+    return kept.setdefault(match_id, value)

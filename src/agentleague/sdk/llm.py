@@ -1,0 +1,178 @@
+"""A language model that plays: any OpenAI-compatible end point, with a strategy to fall back on.
+
+from agentleague import Player
+from agentleague.sdk.llm import Llm, LlmSettings
+
+model = Llm(LlmSettings(url="http://127.0.0.1:11434/v1", model="llama3.2"))
+player = Player("Thinker")
+player.plays("tic_tac_toe")(model.choose)
+player.run()
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from agentleague.errors import IllegalMove, PeerUnavailable
+from agentleague.player import registry
+from agentleague.player.registry import Strategy
+from agentleague.roles.effects import Turn
+from agentleague.sdk.llm_exchange import Exchange
+from agentleague.sdk.llm_settings import LlmSettings, read_settings
+from agentleague.sdk.llm_words import question, read_move
+
+__all__ = ["Llm", "LlmSettings", "Spent", "llm", "read_settings"]
+
+MARGIN_SECONDS = 2.0  # left for the way back to the referee,
+MARGIN_SHARE = 0.2  # or this part of what is left, where that is less
+SECONDS_MIN = 0.1  # With less than that, nobody is asked.
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Message(msgspec.Struct):
+    """What the model says."""
+
+    content: str | None = None
+
+
+class Choice(msgspec.Struct):
+    """One of the answers that a completion has."""
+
+    message: Message
+
+
+class Completion(msgspec.Struct):
+    """As much as matters here of a chat completion."""
+
+    choices: list[Choice] = []
+    usage: Any = None
+
+
+class Usage(msgspec.Struct):
+    """The tokens of one question, as the end point counts them."""
+
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+
+
+class Spent(NamedTuple):
+    """What was asked and spent so far."""
+
+    questions: int = 0
+    failures: int = 0  # moves that the fallback made
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def say_aloud(sentence: str) -> None:
+    """Talk goes to stderr."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+class Llm:
+    """A model that plays; `choose` is its strategy, `spent` what it has cost."""
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        fallback: Strategy | None = None,
+        say: Callable[[str], None] = say_aloud,
+    ) -> None:
+        self.settings = settings
+        self.spent = Spent()
+        self._fallback = fallback or registry.load(settings.fallback)
+        self._say = say
+        self._lock = threading.Lock()
+
+    def choose(self, turn: Turn) -> Any:
+        """The model's move; the fallback's where the model gives no legal one in time."""
+        try:
+            move, tokens = self._asked(turn)
+        except (PeerUnavailable, IllegalMove) as failure:
+            self._count(failures=1)
+            move = self._fallback(turn)
+            self._tell(f"{turn.match_id}: the model {failure}; the fallback plays {move!r}.")
+        else:
+            self._tell(f"{turn.match_id}: the model plays {move!r} ({tokens}).")
+        return move
+
+    def _asked(self, turn: Turn) -> tuple[Any, str]:
+        """A legal move, and what it cost in words."""
+        seconds = self._seconds(turn)
+        if not turn.legal_moves:
+            raise PeerUnavailable("is not asked, for the game lists no legal moves")
+        if seconds < SECONDS_MIN:
+            raise PeerUnavailable("is not asked, for no time is left")
+        asked = {"model": self.settings.model, "messages": question(turn), "stream": False}
+        self._count(questions=1)
+        body = Exchange(self.settings, msgspec.json.encode(asked)).answer(seconds)
+        completion = _read(body)
+        tokens = self._tokens(completion)
+        return read_move(self._hidden(_text(completion)), turn.legal_moves), tokens
+
+    def _seconds(self, turn: Turn) -> float:
+        """How long the model may take, so that the move is there before the deadline."""
+        margin = min(MARGIN_SECONDS, turn.seconds_left * MARGIN_SHARE)
+        return min(self.settings.seconds, turn.seconds_left - margin)
+
+    def _tokens(self, completion: Completion) -> str:
+        """Counts them, whatever the answer is worth."""
+        try:
+            usage = msgspec.convert(completion.usage, Usage)
+        except msgspec.ValidationError:
+            return "tokens not reported"
+        prompt_tokens, completion_tokens = usage.prompt_tokens, usage.completion_tokens
+        spent = self._count(prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
+        so_far = spent.prompt_tokens + spent.completion_tokens
+        return f"{prompt_tokens + completion_tokens} tokens, {so_far} so far"
+
+    def _count(self, **more: int) -> Spent:
+        with self._lock:  # Several moves may be thought about at once.
+            before = self.spent._asdict()
+            self.spent = Spent(*(before[name] + more.get(name, 0) for name in before))
+            return self.spent
+
+    def _tell(self, sentence: str) -> None:
+        plain = "".join(char if char.isprintable() else "?" for char in self._hidden(sentence))
+        self._say(plain)
+
+    def _hidden(self, text: str) -> str:
+        """An end point may say anything, even the key; it is said no further."""
+        return text.replace(self.settings.key, "(key)") if self.settings.key else text
+
+
+def _read(body: bytes) -> Completion:
+    try:
+        return msgspec.json.decode(body, type=Completion)
+    except msgspec.ValidationError:
+        raise PeerUnavailable("answered JSON that is no chat completion") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise PeerUnavailable("answered what is no JSON") from None
+
+
+def _text(completion: Completion) -> str:
+    if not completion.choices:
+        raise PeerUnavailable("answered without choices")
+    text = completion.choices[0].message.content
+    if not text:
+        raise PeerUnavailable("answered without a text")
+    return text
+
+
+@cache
+def from_environment() -> Llm:
+    """The model that the environment names. Raises LeagueError where it names none."""
+    return Llm(read_settings(os.environ))
+
+
+@registry.plays(ready=from_environment)
+def llm(turn: Turn) -> Any:
+    """What a language model says, asked at the end point of LEAGUE_LLM_URL."""
+    return from_environment().choose(turn)

@@ -1,0 +1,143 @@
+"""One question to an OpenAI-compatible end point, over after so many seconds whatever it does.
+
+The question is asked in a thread of its own, and who asked waits for that thread and no longer:
+looking up a name, connecting and an answer that comes byte by byte have no limit that a socket
+would keep. Nothing is sent twice but after "too many requests, come again in so many seconds".
+"""
+
+import socket
+import threading
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from queue import Empty, SimpleQueue
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentleague.errors import PeerUnavailable, RateLimited
+from agentleague.sdk.llm_settings import LlmSettings
+
+ANSWER_BYTES_MAX = 262_144
+LINGER_SECONDS = 5.0  # The thread waits longer than who asked, who so is first to say it took long.
+HINTS = {
+    400: "; it may not know the model",
+    401: "; check the key",
+    403: "; check the key",
+    404: "; check the url and the model",
+}
+
+
+class Exchange:
+    """One question; what it is told of the end point is never the end point's own words."""
+
+    def __init__(self, settings: LlmSettings, question: bytes) -> None:
+        self._settings, self._question = settings, question
+        self._outcome: SimpleQueue[bytes | PeerUnavailable] = SimpleQueue()
+        self._given_up = threading.Event()
+        self._socket: socket.socket | None = None
+
+    def answer(self, seconds: float) -> bytes:
+        """What is answered within so many seconds.
+
+        Raises:
+            PeerUnavailable: nothing of use; the sentence goes on after "the model".
+        """
+        threading.Thread(target=self._work, args=(seconds,), name="llm", daemon=True).start()
+        try:
+            outcome = self._outcome.get(timeout=seconds)
+        except Empty:
+            self._give_up()
+            raise PeerUnavailable(f"did not answer within {seconds:.1f} s") from None
+        if isinstance(outcome, PeerUnavailable):
+            raise outcome
+        return outcome
+
+    def _give_up(self) -> None:
+        """Let the thread end; what it still learns, nobody hears."""
+        self._given_up.set()
+        if self._socket:
+            with suppress(OSError):  # It may be closed already.
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _work(self, seconds: float) -> None:
+        try:
+            self._outcome.put(self._asked(seconds))
+        except PeerUnavailable as failure:
+            self._outcome.put(failure)
+        except HTTPException as error:
+            kind = type(error).__name__
+            self._outcome.put(PeerUnavailable(f"gave no whole HTTP answer ({kind})"))
+        except OSError as error:
+            why = error.strerror or str(error) or type(error).__name__
+            self._outcome.put(PeerUnavailable(f"could not be asked ({why:.100})"))
+        except Exception as error:  # Whatever it is, who waits must not wait in vain.
+            kind = type(error).__name__
+            self._outcome.put(PeerUnavailable(f"could not be asked ({kind})"))
+
+    def _asked(self, seconds: float) -> bytes:
+        """The answer; once more where the end point says when."""
+        try:
+            return self._once(seconds)
+        except RateLimited as busy:
+            if busy.context["retry_after"] >= seconds:
+                raise
+            self._given_up.wait(busy.context["retry_after"])
+            return self._once(seconds)
+
+    def _once(self, seconds: float) -> bytes:
+        connection, target = _connection(self._settings, seconds + LINGER_SECONDS)
+        try:
+            connection.connect()
+            self._socket = connection.sock
+            if self._given_up.is_set():
+                raise PeerUnavailable("was given up")
+            connection.request("POST", target, self._question, self._headers())
+            with connection.getresponse() as response:
+                _check_head(response)
+                body = response.read(ANSWER_BYTES_MAX + 1)
+                missing = response.length
+        finally:
+            connection.close()
+        if len(body) > ANSWER_BYTES_MAX:
+            raise PeerUnavailable(f"answered more than {ANSWER_BYTES_MAX} bytes")
+        if missing:
+            raise PeerUnavailable("broke off in the middle of its answer")
+        return body
+
+    def _headers(self) -> dict[str, str]:
+        key = {"Authorization": f"Bearer {self._settings.key}"} if self._settings.key else {}
+        return {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "User-Agent": "agentleague",
+            "Connection": "close",
+            **key,
+        }
+
+
+def _connection(settings: LlmSettings, seconds: float) -> tuple[HTTPConnection, str]:
+    """A connection that is still to be made, and what to ask it for."""
+    target, proxy = settings.target, urlsplit(settings.proxy)
+    kind: Any = HTTPSConnection if target.scheme == "https" else HTTPConnection
+    if not proxy.hostname:
+        return kind(target.hostname, target.port, timeout=seconds), target.path
+    through: HTTPConnection = kind(proxy.hostname, proxy.port or 80, timeout=seconds)
+    if target.scheme == "http":
+        return through, target.geturl()
+    through.set_tunnel(str(target.hostname), target.port or 443)
+    return through, target.path
+
+
+def _check_head(response: HTTPResponse) -> None:
+    """Raise PeerUnavailable unless a JSON body follows."""
+    status, after = response.status, response.headers.get("Retry-After", "")
+    if status in (429, 503) and after.isdecimal() and len(after) < 6:
+        raise RateLimited(
+            f"answered with status {status} and asks to wait {int(after)} s", retry_after=int(after)
+        )
+    if 300 <= status < 400:
+        raise PeerUnavailable(f"answered with status {status}; redirects are not followed")
+    if status != 200:
+        raise PeerUnavailable(f"answered with status {status}{HINTS.get(status, '')}")
+    kind = response.headers.get_content_type()
+    if kind != "application/json":
+        raise PeerUnavailable(f"answered {kind[:40]!r}, not 'application/json'")
