@@ -14,7 +14,7 @@ RINGS = [
     {"storage", "transport"},
     {"services"},
     {"sdk", "records", "simulation", "bench"},
-    {"cli"},
+    {"cli", "testing"},
 ]
 RING = {name: number for number, names in enumerate(RINGS) for name in names}
 # fmt: off

@@ -4,11 +4,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentleague.roles.effects import Turn
     from agentleague.sdk.player import Player
+    from agentleague.sdk.playing import play_league
 
-__all__ = ["Player"]
+__all__ = ["Player", "Turn", "play_league"]
 
-_HOME = {"Player": "agentleague.sdk.player"}
+_HOME = {
+    "Player": "agentleague.sdk.player",
+    "Turn": "agentleague.roles.effects",
+    "play_league": "agentleague.sdk.playing",
+}
 
 
 def __getattr__(name: str) -> Any:

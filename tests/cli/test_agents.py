@@ -1,12 +1,14 @@
 """`league agents` and `league agent`."""
 
 import json
+import re
 
 import pytest
 
-from cli.shelf import keep
+from cli.shelf import keep, served
 from cli.test_standings import in_its_second_round, league, printed
 from league.office import Office
+from records.journals import told_match
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def test_one_player_with_its_place_and_matches(directory):
         assert any(
             line.split("  ")[0].strip() == heading and value in line for line in shown.splitlines()
         )
-    assert ["R1M1", "P03", "lost", "by", "default"] in [line.split() for line in shown.splitlines()]
+    assert "R1M1    lost by default against" in shown
 
 
 def test_one_referee_with_what_it_is_at(directory):
@@ -74,18 +76,25 @@ def test_every_way_a_match_can_end_has_words(tmp_path):
             winner = locked.answer.result.winner
         office.schedule(number + 1) if number < 5 else None
 
-    shown = [
-        line.split()
-        for line in printed("agent", "P02", "--dir", keep(office, tmp_path)).splitlines()
-    ]
+    shown = printed("agent", "P02", "--dir", keep(office, tmp_path)).splitlines()
 
-    assert [row[2:] for row in shown if row and row[0].startswith("R") and len(row) > 2] == [
-        ["draw"],
-        ["no", "contest"],
-        ["won", "by", "default"],
-        ["won" if winner == "P02" else "lost"],
-        ["playing"],
-    ]
+    result = "won" if winner == "P02" else "lost"
+    matches = [line.partition("  ") for line in shown if re.match(r"R\dM1 ", line)]
+    assert [match_id for match_id, _, _ in matches] == ["R1M1", "R2M1", "R3M1", "R4M1", "R5M1"]
+    for (_, _, told), ended in zip(
+        matches,
+        [
+            "drawn with Agent 1 (P01): Both chose even",
+            "no contest with Agent 1 (P01): no contest: no referee (R-LEASE-05).",
+            "won by default against Agent 1 (P01): P01 failed - P02 wins by default (R-MATCH-07).",
+            f"{result} against Agent 1 (P01): ",
+            "still to be played, against Agent 1 (P01).",
+        ],
+        strict=True,
+    ):
+        assert told.strip().startswith(ended)
+    luck = "Agent 2 (P02) could change nothing"
+    assert any(luck in line for line in shown) == (result == "lost")
 
 
 def test_an_agent_who_is_not_there(directory):
@@ -93,3 +102,76 @@ def test_an_agent_who_is_not_there(directory):
 
     assert (done.exit_code, done.stdout) == (1, "")
     assert "Agent ID P99 not found in registry; see who is there with: league agents" in done.stderr
+
+
+FAILED = [
+    (0, "P01", "GAME_INVITATION", 1, "ok", None, 3),
+    (9, "P01", "CHOOSE_PARITY_CALL", 1, "E004", "Even", 4),
+    (14, "P01", "CHOOSE_PARITY_CALL", 2, "E004", None, 5),
+    (20, "P01", "CHOOSE_PARITY_CALL", 3, "E001", None, None),
+    (9, "P02", "CHOOSE_PARITY_CALL", 1, "E009", None, None),
+    (30, "P01", "CHOOSE_PARITY_CALL", 4, "no content", None, 2),
+    (40, "P01", "CHOOSE_PARITY_CALL", 5, "sulks", None, 2),
+    (50, "P01", "CHOOSE_PARITY_CALL", 6, "dropped", None, None),
+]
+WHY = """\
+R1M1    lost by default against Agent 2 (P02): P01 made an illegal move - P02 wins by default \
+(R-MATCH-07).
+        At 0.009 s it was asked with CHOOSE_PARITY_CALL and there came "Even", an illegal move \
+after 4 ms (E004, R-MATCH-20, R-GAME-01).
+        At 0.014 s it was asked with CHOOSE_PARITY_CALL, attempt 2, and there came null, an \
+illegal move after 5 ms (E004, R-MATCH-20, R-GAME-01).
+        At 0.020 s it was asked with CHOOSE_PARITY_CALL, attempt 3, and there came no answer in \
+time (E001, R-MATCH-19).
+        At 0.030 s it was asked with CHOOSE_PARITY_CALL, attempt 4, and there came an error, or an \
+answer without a join or a move after 2 ms (no content, R-MATCH-21).
+        At 0.040 s it was asked with CHOOSE_PARITY_CALL, attempt 5, and there came something its \
+referee found wrong after 2 ms (sulks, R-MATCH-07).
+        To change: send one of the legal moves, exactly.
+        To change: null is what our players send when their function raised: its traceback is on \
+their stderr.
+        To change: answer before the `deadline` of the call; a slow model needs a time limit of \
+its own.
+        To change: answer with what was asked for: a join has `accept`, a move has `parity_choice` \
+or `move`.
+        To change: ask the referee's author."""
+
+
+@pytest.fixture
+def lost():
+    return told_match([], [("P01", "made an illegal move")], transcript=FAILED)
+
+
+def test_each_failure_is_told_with_what_came_how_long_which_rule_and_what_to_change(lost, tmp_path):
+    shown = printed("agent", "P01", "--dir", keep(lost, tmp_path)).splitlines()
+    at = next(number for number, line in enumerate(shown) if line.startswith("R1M1"))
+
+    assert shown[at:] == WHY.splitlines()
+
+
+def test_a_manager_tells_the_same(lost, tmp_path):
+    with served(lost) as url:
+        there = json.loads(printed("agent", "P01", "--manager", url, "--json"))
+    here = json.loads(printed("agent", "P01", "--dir", keep(lost, tmp_path), "--json"))
+
+    assert there["told"] == here["told"]
+    assert here["told"][0]["failures"][0]["rules"] == ["R-MATCH-20", "R-GAME-01"]
+
+
+def test_before_the_start_there_is_nothing_to_tell(tmp_path):
+    shown = printed("agent", "P01", "--all", "--dir", keep(Office(2), tmp_path))
+
+    assert "REGISTERED" in shown
+    assert "R1M1" not in shown
+
+
+def test_the_last_matches_are_told_and_all_if_wanted(tmp_path):
+    office = Office(2, cycles=23).play_to_the_end()
+    keep(office, tmp_path)
+
+    last = printed("agent", "P01", "--dir", tmp_path).splitlines()
+    every = printed("agent", "P01", "--dir", tmp_path, "--all").splitlines()
+
+    assert sum(line.startswith("R") and "M1 " in line for line in last) == 20
+    assert last[-1] == "These are the last 20 of 23 matches; see all with: --all"
+    assert sum(line.startswith("R") and "M1 " in line for line in every) == 23

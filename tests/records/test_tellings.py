@@ -171,7 +171,7 @@ def test_a_match_given_out_again_tells_to_whom_and_why():
     office.record(MatchAssigned("R1M1", 3, "REF03", "unreachable"))
 
     assert words(office)[1:4] == [
-        "Referee: REF01.",
+        "Referee: Ref03 (REF03); REF01 had it first.",
         "Given to REF02 because REF01 fell silent (epoch 2).",
         "Given to REF03 because the referee before reached neither player (epoch 3).",
     ]
@@ -193,7 +193,7 @@ def test_a_match_without_a_contest_says_so():
     assert words(office)[-2:] == [
         "No referee was left to tell the players the result; the manager did.",
         "It counts for neither player: no contest: 4 referees could not bring it to an end "
-            "(R-LEASE-05).",
+        "(R-LEASE-05).",
     ]
 
 

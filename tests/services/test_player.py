@@ -201,6 +201,7 @@ def test_it_remembers_results_and_the_table_for_its_strategy():
 OVER = LeagueCompleted(league_id="league_test")
 
 
+@rule("R-PLAYER-04")
 @pytest.mark.parametrize(
     ("message", "error"),
     [
@@ -219,6 +220,7 @@ def test_the_end_of_the_league_is_its_end_once_the_manager_does_not_deny_it(mess
     assert effects == [End(OVER)]
 
 
+@rule("R-PLAYER-04")
 def test_a_stranger_cannot_send_it_home():
     role = a_player()
     _, call = ask(role, OVER)
@@ -239,6 +241,7 @@ def referees(message, **changes):
 MATCHES = ["R1M1", "R2M1"]
 
 
+@rule("R-PLAYER-03")
 @pytest.mark.parametrize(
     "message", [GameInvitation(**GAME), CALL, GameOver(game_result=GameResult("DRAW"), **GAME)]
 )

@@ -1,19 +1,28 @@
-"""`league agent P03`: all that anybody may know of one agent."""
+"""`league agent P03`: all that anybody may know of one agent, and why it lost what it lost."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from agentleague.cli.reading import Source, read, reading_options
-from agentleague.cli.table import Column, print_facts, print_json, print_rows
+from agentleague.cli.table import print_facts, print_json
 from agentleague.errors import LeagueError
+from agentleague.records.careers import Told, in_words, told_of
+from agentleague.records.tellings import read_answer
 
 EXAMPLES = """\b
 Examples:
   league agent P03
+  league agent P03 --dir ./league --all
   league agent REF01 --dir ./league --json
+"""
+WHAT = """
+Print all of one agent. Of a player, its matches are told too: how each ended, and for whatever went
+wrong what was asked, what came, how long it took, which rule of docs/protocol.md says so, and what
+to change.
 """
 HEADINGS = {
     "kind": "Kind",
@@ -34,34 +43,70 @@ HEADINGS = {
     "technical_losses": "Lost by default",
     "why": "Why there",
 }
-MATCHES = (
-    Column("match_id", "Match", True),
-    Column("opponent_id", "Opponent", True),
-    Column("ended", "Ended", True),
-)
 
 
-@click.command(help=EXAMPLES + "\nPrint all of one agent.")
+@click.command(help=EXAMPLES + WHAT)
 @click.argument("agent_id", metavar="AGENT")
+@click.option("--all", "all_matches", is_flag=True, help="Tell all matches, not the last 20.")
 @reading_options
-def command(agent_id: str, directory: Path | None, manager_url: str | None, as_json: bool) -> None:
+def command(
+    agent_id: str,
+    all_matches: bool,
+    directory: Path | None,
+    manager_url: str | None,
+    as_json: bool,
+) -> None:
     """Print the agent."""
 
-    async def ask(source: Source) -> dict[str, Any]:
-        return await source.ask("GET_AGENT", agent_id=agent_id.upper())
-
     try:
-        agent = read(directory, manager_url, ask).get("agent", {})
+        agent = read(
+            directory, manager_url, lambda source: _agent(source, agent_id.upper(), all_matches)
+        )
     except LeagueError as error:
         if "not found in registry" not in str(error):
             raise
         raise click.ClickException(f"{error}; see who is there with: league agents") from None
+    told = [told_of(facts, agent["agent_id"]) for facts in agent.pop("facts")]
     if as_json:
-        print_json(agent)
+        print_json({**agent, "told": msgspec.to_builtins(told)})
         return
     print_facts(_facts(agent), f"{agent.get('agent_id')} {agent.get('display_name')}")
-    if agent.get("last_matches"):
-        print_rows(list(_matches(agent)), MATCHES, "Last matches")
+    _tell(told, agent.get("matches") or 0)
+
+
+def _tell(told: Sequence[Told], total: int) -> None:
+    for match in told:
+        for line in in_words(match):
+            print(line)
+    if len(told) < total:
+        print(f"These are the last {len(told)} of {total} matches; see all with: --all")
+
+
+async def _agent(source: Source, agent_id: str, all_matches: bool) -> dict[str, Any]:
+    """What is known of an agent, with the `facts` of its matches."""
+    agent = (await source.ask("GET_AGENT", agent_id=agent_id)).get("agent", {})
+    wanted = [match["match_id"] for match in agent.get("last_matches", ())]
+    if all_matches and wanted:
+        wanted = await _all_matches(source, agent_id)
+    facts = [await source.ask("GET_MATCH", match_id=match_id) for match_id in wanted]
+    return {**agent, "facts": [read_answer(answer).match for answer in facts]}
+
+
+async def _all_matches(source: Source, player_id: str) -> list[str]:
+    """The ids of a player's matches so far, from the schedule; a page counts matches."""
+    found: list[str] = []
+    seen, total = 0, 1
+    while seen < total:
+        data = await source.ask("GET_SCHEDULE", offset=seen)
+        page = [match for each in data.get("rounds", ()) for match in each["matches"]]
+        found += [
+            match["match_id"]
+            for match in page
+            if player_id in (match["player_A_id"], match["player_B_id"])
+            and "draw_commitment" in match
+        ]
+        seen, total = seen + len(page), data.get("total", 0) if page else 0
+    return found
 
 
 def _facts(agent: dict[str, Any]) -> dict[str, Any]:
@@ -76,25 +121,3 @@ def _words(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(value) if isinstance(value, list) else value
-
-
-def _matches(agent: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    own = agent["agent_id"]
-    for match in agent["last_matches"]:
-        players = (match["player_A_id"], match["player_B_id"])
-        yield {
-            "match_id": match["match_id"],
-            "opponent_id": players[1] if players[0] == own else players[0],
-            "ended": _ended(match, own),
-        }
-
-
-def _ended(match: dict[str, Any], own: str) -> str:
-    if "status" not in match:
-        return "playing"
-    if match.get("no_contest"):
-        return "no contest"
-    if match["status"] == "DRAW":
-        return "draw"
-    by_default = " by default" if match["status"] == "TECHNICAL_LOSS" else ""
-    return f"{'won' if match.get('winner_player_id') == own else 'lost'}{by_default}"

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentleague.errors import LeagueError, MatchMismatch
+from agentleague.errors import IllegalMove, LeagueError, MatchMismatch
 from agentleague.league import match_facts
 from agentleague.league.events import MatchAssigned
 from agentleague.league.judge import UNREACHABLE
@@ -190,10 +190,11 @@ def _lines(facts: Facts) -> Iterator[str]:
 
 
 def _referees(facts: Facts) -> Iterator[str]:
-    first = facts.referees[0] if facts.referees else facts.referee_id
-    if facts.referee_name and first == facts.referee_id:
-        first = f"{facts.referee_name} ({first})"
-    yield f"Referee: {printable(first)}."
+    last = facts.referee_id
+    named = f"{facts.referee_name} ({last})" if facts.referee_name else last
+    is_first = not facts.referees or facts.referees[0] == last
+    before = "" if is_first else f"; {printable(facts.referees[0])} had it first"
+    yield f"Referee: {printable(named)}{before}."
     later = facts.assignments or [
         Assignment(epoch, referee_id) for epoch, referee_id in enumerate(facts.referees[1:], 2)
     ]
@@ -226,7 +227,9 @@ def _exchange(facts: Facts, contact: Contact) -> str:
     move = "" if contact.move is None else f" {as_json(contact.move)},"
     verdict = printable(contact.verdict, 64)
     if contact.verdict in _VERDICTS:
-        verdict += f" ({_VERDICTS[contact.verdict]})"
+        is_null = contact.verdict == IllegalMove.code and contact.move is None
+        why = "no move: it was null, as when a function raises" if is_null else ""
+        verdict += f" ({why or _VERDICTS[contact.verdict]})"
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
     note = f" ({printable(contact.note, 64)})" if contact.note.startswith("as ") else ""
     who = facts.name(contact.player_id)

@@ -60,7 +60,11 @@ class WakeAt(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """What an author's function is shown when it is to move."""
+    """What an author's function is shown when it is to move.
+
+    `history` has the matches of this league, `past` those of earlier ones that were kept; a name is
+    empty until a table has told it.
+    """
 
     game_type: str
     league_id: str
@@ -75,6 +79,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     position: Any
     seconds_left: float
     rng: Random
+    opponent_name: str = ""
+    past: Sequence[Mapping[str, Any]] = ()
 
 
 class Think(Struct, frozen=True):

@@ -1,15 +1,20 @@
 """Where an author's function runs."""
 
+import asyncio
 import logging
 import traceback
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from inspect import isawaitable
+from threading import Lock, Thread
 from typing import Any
 
 import msgspec
 
 from agentleague.roles.effects import Turn
 
+OURS = ("agentleague.", "concurrent.futures", "asyncio.")  # modules that call the function
 log = logging.getLogger(__name__)
 Strategy = Callable[[Turn], Any]
 Done = Callable[[Any, str | None], None]
@@ -23,38 +28,99 @@ class InlineMind:
 
     def think(self, turn: Turn, done: Done) -> None:
         """Run the strategy, after the effects of this stimulus."""
-        self._soon(lambda: done(*_run(self._strategy, turn)))
+        self._soon(lambda: done(*thought(self._strategy, turn)))
 
 
 class ThreadMind:
-    """For anybody's function: it may take its time, the player goes on listening."""
+    """For anybody's function, async or not: it may take its time, the player goes on listening.
 
-    def __init__(
-        self, strategy: Strategy, deliver: Callable[[Callable[[], None]], Any], threads: int = 4
-    ) -> None:
+    Each thought has a thread of its own, which does not keep the process alive: a player has one
+    match at a time, so there are few, and the role limits them.
+    """
+
+    def __init__(self, strategy: Strategy, deliver: Callable[[Callable[[], None]], Any]) -> None:
         self._strategy, self._deliver = strategy, deliver
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="strategy")
+        self._loop = LoopThread()
 
     def think(self, turn: Turn, done: Done) -> None:
         """Run the function in a thread and hand back what it says."""
 
         def work() -> None:
-            answer = _run(self._strategy, turn)
-            self._deliver(lambda: done(*answer))
+            answer = thought(lambda turn: self._loop.finish(self._strategy(turn)), turn)
+            with suppress(RuntimeError):  # When the loop is gone, so is whoever waited.
+                self._deliver(lambda: done(*answer))
 
-        self._pool.submit(work)
+        Thread(target=work, name=f"move in {turn.match_id}", daemon=True).start()
 
     def close(self) -> None:
-        """Start nothing new; a function that still runs is not waited for."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """A function that still runs is not waited for."""
+        self._loop.close()
 
 
-def _run(strategy: Strategy, turn: Turn) -> tuple[Any, str | None]:
+class LoopThread:
+    """An event loop in a thread of its own, for async functions; it begins with the first one."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = Lock()
+
+    def finish(self, value: Any) -> Any:
+        """The value itself; if it is awaitable, what it comes to. Not to be called on a loop."""
+        if not isawaitable(value):
+            return value
+
+        async def awaited() -> Any:
+            try:
+                return await value
+            except SystemExit as error:  # It would end the loop, and every other function on it.
+                raise RuntimeError(f"the function called sys.exit({error.code!r})") from error
+
+        return asyncio.run_coroutine_threadsafe(awaited(), self._running()).result()
+
+    def close(self) -> None:
+        """Stop; what is not done by then is cancelled, and not waited for. It may begin again."""
+        with self._lock:
+            if self._loop:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._loop = None
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                serve = partial(_serve, self._loop)
+                Thread(target=serve, name="async functions", daemon=True).start()
+            return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(_end(left))
+    loop.close()
+
+
+def _traceback(error: BaseException) -> str:
+    """From the author's function on; how it was called is no help."""
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_globals.get("__name__", "").startswith(OURS):
+        frames = frames.tb_next
+    shown = error.with_traceback(frames or error.__traceback__)
+    return "".join(traceback.format_exception(shown)).rstrip()
+
+
+async def _end(tasks: set[asyncio.Task[Any]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def thought(strategy: Strategy, turn: Turn) -> tuple[Any, str | None]:
     """The move, or what went wrong; a traceback is for the function's author to see."""
     try:
         move = strategy(turn)
     except (Exception, SystemExit) as error:
-        log.error("the strategy failed in %s:\n%s", turn.match_id, traceback.format_exc())
+        log.error("the strategy failed in %s:\n%s", turn.match_id, _traceback(error))
         return None, f"{type(error).__name__}: {error}"
     try:
         msgspec.json.encode(move)

@@ -1,8 +1,13 @@
 """The player as a role: registers, joins what it is invited to, moves, listens."""
 
-from typing import Any, ClassVar
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
-from agentleague.errors import InternalError, InvalidTimestamp, RateLimited, TokenInvalid
+import msgspec
+
+from agentleague.errors import InvalidTimestamp, RateLimited, TokenInvalid
+from agentleague.player.draw_check import DrawCheck
 from agentleague.player.notebook import Notebook
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -31,24 +36,41 @@ from agentleague.protocol.messages import (
     StandingsUpdateAck,
 )
 from agentleague.protocol.tokens import channel_key, match_token
-from agentleague.roles.effects import Call, Effect, End, Reply, Think
+from agentleague.roles.effects import Call, Effect, End, Think
 from agentleague.roles.stimuli import Answered, Asked, Started, Thought, Woken
 from agentleague.services.agent import Agent, Handler
 from agentleague.services.settings import PlayerSettings
 
 UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not say
 THOUGHTS_MAX = 64  # moves that are thought about at once
+STRANGERS_SAID = 20  # wrong tokens that are worth a sentence
 IS_OVER = "is it over?"
 
 
+class Heard(NamedTuple):
+    """Something that an author's hook may want to know: its name, and plain data."""
+
+    name: str  # round, result, standings, league_end
+    what: Any
+
+
 class Player(Agent):
-    """One player; its strategy runs behind the Think effect."""
+    """One player; its strategy runs behind the Think effect.
+
+    Whoever runs it may hand it the matches that earlier runs kept (`kept`), and a queue to be told
+    what it hears (`heard`).
+    """
 
     KIND = "player"
 
     def __init__(self, settings: PlayerSettings) -> None:
         super().__init__(settings)
         self.notebook = Notebook(settings.seed)
+        self.kept: Sequence[Mapping[str, Any]] = ()
+        self.heard: deque[Heard] | None = None
+        self._check = DrawCheck()
+        self._round_id = 0
+        self._strangers: set[str] = set()  # matches in whose name a wrong token was shown
         self._settings = settings
         self._thinking: dict[int, Asked] = {}
         self._channel = b""
@@ -76,6 +98,8 @@ class Player(Agent):
             return self._confirmed(stimulus.message)
         effects = self.registered(stimulus, now)
         self._channel, self._tokens_of = channel_key(self._enrolment.token), ("", "", "", 0)
+        if self.agent_id:
+            self.notebook.recall(self.kept, self._enrolment.league_id, self.agent_id)
         return effects
 
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
@@ -98,12 +122,13 @@ class Player(Agent):
         return [Think(asked.reply, turn)]
 
     def _thought(self, stimulus: Thought, now: float) -> list[Effect]:
+        """The move, or none: then the referee asks again at once, as R-MATCH-20 says."""
         key: Any = stimulus.key
         asked = self._thinking.pop(key)
-        if stimulus.error is not None:
-            return [Reply(asked.reply, InternalError("the strategy failed"))]
         message: Any = asked.message
         names = {"match_id": message.match_id, "player_id": self._me(message)}
+        if stimulus.error is None:
+            self._check.moved(message.match_id, getattr(message, "turn", 0), stimulus.move)
         answer: Message = (
             ChooseParityResponse(stimulus.move, **names)
             if isinstance(message, ChooseParityCall)
@@ -113,9 +138,13 @@ class Player(Agent):
 
     def _game_over(self, asked: Asked, message: GameOver, now: float) -> list[Effect]:
         self._check_referee(message)
-        self.notebook.over(message, self._me(message))
-        self.news.append(_told(message, self._me(message)))
-        answer = GameOverAck(player_id=self._me(message), match_id=message.match_id)
+        me = self._me(message)
+        if self.notebook.over(message, me):
+            self.news.append(_told(message, me))
+            self._hear("result", lambda: self.notebook.history[-1])
+        for doubt in self._check.doubts(message, me):
+            self.news.append(f"{message.match_id}: THE DRAW IS WRONG: {doubt}.")
+        answer = GameOverAck(player_id=me, match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
     def _game_error(self, asked: Asked, message: GameError, now: float) -> list[Effect]:
@@ -125,11 +154,16 @@ class Player(Agent):
         return [self.reply(asked, answer, now)]
 
     def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
+        self._check.announced(message, self.agent_id)
+        if message.round_id != self._round_id:  # A match that changes hands is announced again.
+            self._round_id = message.round_id
+            self._hear("round", lambda: seen_by(self.agent_id, message))
         answer = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, answer, now)]
 
     def _standings(self, asked: Asked, message: LeagueStandingsUpdate, now: float) -> list[Effect]:
         self.notebook.table(message)
+        self._hear("standings", lambda: self.notebook.standings)
         answer = StandingsUpdateAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, answer, now)]
 
@@ -154,20 +188,36 @@ class Player(Agent):
         return [reply, Call(IS_OVER, self._enrolment.manager, query, until)]
 
     def _confirmed(self, answer: Message | None) -> list[Effect]:
-        """The manager says that it is over, or is not there any more to say otherwise."""
-        if isinstance(answer, LeagueQueryResponse) and answer.status != "LEAGUE_COMPLETED":
+        """The manager says that it is over, or is not there any more to say otherwise.
+
+        Whom no manager ever took in believes nobody but a manager.
+        """
+        has_answered = isinstance(answer, LeagueQueryResponse)
+        if has_answered and getattr(answer, "status", None) != "LEAGUE_COMPLETED":
+            return []
+        if not has_answered and not self.agent_id:
             return []
         assert self._last_words
         rows = {row.player_id: row for row in self._last_words.final_standings}
         own = rows.get(self.agent_id)
         rank = f" {self.agent_id} is number {own.rank}, with {own.points} points." if own else ""
         self.news.append(f"The league is over.{rank}")
+        self._hear("league_end", lambda: msgspec.to_builtins(self._last_words))
         return [End(self._last_words)]
+
+    def _hear(self, name: str, what: Callable[[], Any]) -> None:
+        if self.heard is not None:
+            self.heard.append(Heard(name, what()))
 
     def _check_referee(self, message: GameMessage) -> None:
         """In a league of ours nobody but the referee of a match knows its token."""
-        if self._enrolment.match_tokens and message.auth_token != self._tokens(message)[0]:
-            raise TokenInvalid("auth_token is not the match token of this match")
+        if not self._enrolment.match_tokens or message.auth_token == self._tokens(message)[0]:
+            return
+        match_id = message.match_id
+        if match_id not in self._strangers and len(self._strangers) < STRANGERS_SAID:
+            self._strangers.add(match_id)
+            self.news.append(f"{match_id}: refused a message without the token of its referee.")
+        raise TokenInvalid("auth_token is not the match token of this match")
 
     def _seconds_left(self, message: ChooseParityCall | GameMoveCall, now: float) -> float:
         try:
@@ -217,3 +267,18 @@ def _told(message: GameOver, player_id: str) -> str:
     if result.winner_player_id == player_id:
         ended = "won"
     return f"{message.match_id}: {ended}. {result.reason}"
+
+
+def seen_by(player_id: str, message: RoundAnnouncement) -> dict[str, Any]:
+    """A round as a player sees it: whom it meets, unless it has a bye."""
+    seats = {m.match_id: (m.player_A_id, m.player_B_id) for m in message.matches}
+    own = next((match_id for match_id, pair in seats.items() if player_id in pair), None)
+    opponent = next((who for who in seats.get(own or "", ()) if who != player_id), None)
+    return {
+        "league_id": message.league_id,
+        "round_id": message.round_id,
+        "match_id": own,
+        "opponent_id": opponent,
+        "matches": [{"match_id": each, "player_ids": list(seats[each])} for each in seats],
+        "byes": list(message.byes),
+    }

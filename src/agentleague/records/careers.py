@@ -1,0 +1,173 @@
+"""The matches of one player, a sentence each, and whatever went wrong in them.
+
+A failure is told with what was asked, what came, how long it took, which rule of docs/protocol.md
+says so, and what to change.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.records.plain_text import as_json, printable
+from agentleague.records.tellings import Contact, with_ending
+
+INDENT = " " * 8
+
+
+class Failure(Struct, frozen=True):
+    """One attempt of a referee that came to nothing; times in ms since the match began."""
+
+    asked: str
+    attempt: int
+    at: int
+    verdict: str
+    came: str
+    answered_after: int | None
+    rules: list[str]
+    change: str
+
+
+class Told(Struct, frozen=True):
+    """One match from the side of one player."""
+
+    match_id: str
+    round_id: int
+    opponent_id: str
+    sentence: str
+    rules: list[str]
+    advice: str
+    failures: list[Failure]
+
+
+class _Known(NamedTuple):
+    came: str
+    rule: str
+    change: str
+
+
+_KNOWN = {
+    "E001": _Known(
+        "no answer in time",
+        "R-MATCH-19",
+        "answer before the `deadline` of the call; a slow model needs a time limit of its own",
+    ),
+    "E003": _Known(
+        "an answer with nothing usable in it",
+        "R-MATCH-20",
+        "a join has `accept`, a move has `parity_choice` or `move`",
+    ),
+    "no content": _Known(
+        "an error, or an answer without a join or a move",
+        "R-MATCH-21",
+        "answer with what was asked for: a join has `accept`, a move has `parity_choice` or `move`",
+    ),
+    "E004": _Known("an illegal move", "R-MATCH-20", "send one of the legal moves, exactly"),
+    "E009": _Known(
+        "no connection, or no usable HTTP answer",
+        "R-MATCH-19",
+        "keep the agent running at the end point that it registered, and answer every POST with "
+        "HTTP 200 and JSON",
+    ),
+    "E015": _Known(
+        "an answer about another match", "R-MATCH-20", "repeat the `match_id` of the call"
+    ),
+    "declined": _Known(
+        "a refusal to play", "R-MATCH-07", "answer GAME_INVITATION with `accept: true`"
+    ),
+    "rate limited": _Known(
+        "a rate limit", "R-MATCH-19", "answer the referee of a match without a rate limit"
+    ),
+}
+_UNKNOWN = _Known("something its referee found wrong", "R-MATCH-07", "ask the referee's author")
+_FINE = frozenset({"ok", "late", "pushed", "in it already", "dropped"})
+_NULL = "null is what our players send when their function raised: its traceback is on their stderr"
+_LEGAL = {
+    "even_odd": "R-GAME-01",
+    "rock_paper_scissors": "R-GAME-06",
+    "tic_tac_toe": "R-GAME-10",
+}
+
+
+def told_of(facts: Mapping[str, Any], player_id: str) -> Told:
+    """A match as GET_MATCH has it, from the side of one of its players.
+
+    Raises:
+        LeagueError: they are no facts of a match.
+    """
+    ending = with_ending(facts)["ending"] or {"rules": [], "advice": []}
+    own, other = ("A", "B") if facts["player_A_id"] == player_id else ("B", "A")
+    opponent_id = facts[f"player_{other}_id"]
+    name = printable(f"{facts[f'player_{own}_name']} ({player_id})")
+    opponent = printable(f"{facts[f'player_{other}_name']} ({opponent_id})")
+    rows = msgspec.convert(facts.get("transcript", []), list[Contact])
+    return Told(
+        facts["match_id"],
+        facts["round_id"],
+        opponent_id,
+        f"{_ended(facts, player_id)} {opponent}{_because(facts)}",
+        ending["rules"],
+        " ".join(line for line in ending["advice"] if line.startswith(name)),
+        [
+            _failure(row, facts["game_type"])
+            for row in rows
+            if row.player_id == player_id and row.verdict not in _FINE
+        ],
+    )
+
+
+def in_words(told: Told) -> Iterator[str]:
+    """A match for people: how it ended, then each failure, then what to change."""
+    rules = f" ({', '.join(told.rules)})" if told.rules else ""
+    yield f"{told.match_id:<6}  {told.sentence}{rules}."
+    for failure in told.failures:
+        again = f", attempt {failure.attempt}," if failure.attempt > 1 else ""
+        took = "" if failure.answered_after is None else f" after {failure.answered_after} ms"
+        yield (
+            f"{INDENT}At {failure.at / 1000:.3f} s it was asked with {failure.asked}{again} and "
+            f"there came {failure.came}{took} ({', '.join([failure.verdict, *failure.rules])})."
+        )
+    for change in dict.fromkeys(failure.change for failure in told.failures):
+        yield f"{INDENT}To change: {change}."
+    if told.advice and not told.failures:
+        yield f"{INDENT}{told.advice}"
+
+
+def _ended(facts: Mapping[str, Any], player_id: str) -> str:
+    result = facts.get("result")
+    if result is None:
+        return "still to be played, against"
+    if result.get("no_contest"):
+        return "no contest with"
+    if result["status"] == "DRAW":
+        return "drawn with"
+    by_default = " by default" if result["status"] == "TECHNICAL_LOSS" else ""
+    if result.get("winner_player_id") == player_id:
+        return f"won{by_default} against"
+    return f"lost{by_default} against"
+
+
+def _because(facts: Mapping[str, Any]) -> str:
+    result = facts.get("result") or {}
+    reason = f": {printable(result['reason'], 500)}" if result.get("reason") else ""
+    return reason if facts.get("verified", True) else f"{reason}; the league could not check that"
+
+
+def _failure(row: Contact, game_type: str) -> Failure:
+    known = _KNOWN.get(row.verdict, _UNKNOWN)
+    came, rules, change = known.came, [known.rule], known.change
+    if row.verdict == "E004":
+        came = f"{as_json(row.move)}, {came}"
+        rules += [_LEGAL[game_type]] if game_type in _LEGAL else []
+        change = _NULL if row.move is None else change
+    return Failure(
+        printable(row.message, 64),
+        row.attempt,
+        row.at,
+        printable(row.verdict, 64),
+        came,
+        row.answered_after,
+        rules,
+        change,
+    )

@@ -1,0 +1,48 @@
+"""The league of `play_league` as manager, referee and players play it, message by message."""
+
+from agentleague.player import registry as strategies
+from agentleague.services.host import Host
+from agentleague.services.manager import Manager
+from agentleague.services.minds import InlineMind
+from agentleague.services.player import Player
+from agentleague.services.referee import Referee
+from agentleague.services.secrets_file import new_league_id, new_secrets
+from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.simulation.clock import VirtualClock
+from agentleague.transport.memory import MemoryNetwork
+
+MANAGER = "http://manager/mcp"
+
+
+def with_messages(players, rules, seed, cycles):
+    """The league, when it is over; players are functions or names of strategies."""
+    clock, game = VirtualClock(1_700_000_000.0), rules.name
+    network = MemoryNetwork(clock)
+    settings = ManagerSettings(
+        league_id=new_league_id(game, 0, seed), game_type=game, players=len(players), cycles=cycles
+    )
+    manager = Manager(settings, new_secrets(seed), rules)
+
+    def agent(role, url, kind, mind=None):
+        Host(role, clock, network.join(url, kind), mind=mind).start(0.0)
+        clock.run(until=lambda: role is manager or bool(role.agent_id))
+
+    def terms(kind, name, url, **more):
+        return kind(
+            manager_url=MANAGER, display_name=name, endpoint=url, game_types=(game,), **more
+        )
+
+    agent(manager, MANAGER, "manager")
+    referee = terms(RefereeSettings, "Referee", "http://referee/mcp")
+    agent(Referee(referee, lambda name: rules), referee.endpoint, "referee")
+    for number, player in enumerate(players):
+        name, strategy = (
+            (player, strategies.load(player)) if isinstance(player, str) else ("", player)
+        )
+        own = terms(
+            PlayerSettings, name or player.__name__, f"http://player{number}/mcp", seed=seed
+        )
+        mind = InlineMind(strategy, lambda call: clock.call_at(clock.now(), call))
+        agent(Player(own), own.endpoint, "player", mind)
+    clock.run(until=lambda: manager.league.phase == "LEAGUE_COMPLETED")
+    return manager.league
