@@ -10,6 +10,7 @@ from agentleague.errors import LeagueError
 
 COMMANDS = {
     "demo": "Play a whole league on this machine and print the table.",
+    "play": "Play a match between two agents and tell how it went.",
     "manager": "Run a league manager: it registers agents and keeps the table.",
     "referee": "Run a referee that registers at a manager.",
     "player": "Run a player that registers at a manager.",
@@ -26,7 +27,8 @@ COMMANDS = {
     "abort": "End a league as it stands.",
     "remove": "Take a player out of a league.",
     "games": "List the games that are installed.",
-    "new": "Write a game of your own to begin with.",
+    "strategies": "List the strategies that are installed, and their games.",
+    "new": "Write a player or a game of your own to begin with.",
     "schema": "Print the JSON Schema of the messages.",
     "bench": "Measure how many matches a second this machine plays.",
 }

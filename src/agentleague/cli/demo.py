@@ -2,12 +2,14 @@
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
 
 import click
 
+from agentleague.cli.guests import guests
 from agentleague.cli.progress import Progress
 from agentleague.cli.table import plain, print_json, print_table
 from agentleague.services.clock import wall
@@ -24,10 +26,19 @@ Examples:
   league demo --players 100 --json > table.json
   league demo --game tic_tac_toe
   league demo --game ./my_game.py
+  league demo --player ./mine.py --player http://127.0.0.1:8101/mcp --player random
 """
+WHAT = """
+Play a whole league on this machine over real HTTP.
+
+Each --player is a file that ends with .py, the URL of an agent that is running, or a strategy by
+its name. --players fills up with built-in ones.
+"""
+PLAYERS = 4  # unless somebody says how many
+LOSERS_MAX = 3  # of whom it is said how to find out why
 
 
-@click.command(help=EXAMPLES + "\nPlay a whole league on this machine over real HTTP.")
+@click.command(help=EXAMPLES + WHAT)
 @click.option(
     "--game",
     default="even_odd",
@@ -35,7 +46,16 @@ Examples:
     help="The game to play: a name that `league games` lists, or a file that ends with .py.",
 )
 @click.option(
-    "--players", default=4, show_default=True, type=click.IntRange(2, 500), help="How many players."
+    "--players",
+    type=click.IntRange(2, 500),
+    help=f"How many players; those of --player alone, or {PLAYERS}, unless given.",
+)
+@click.option(
+    "--player",
+    "brought",
+    multiple=True,
+    metavar="FILE|URL|STRATEGY",
+    help="A player of yours; give it once for each.",
 )
 @click.option(
     "--referees",
@@ -54,7 +74,8 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     game: str,
-    players: int,
+    players: int | None,
+    brought: tuple[str, ...],
     referees: int,
     seed: str | None,
     directory: Path | None,
@@ -62,21 +83,38 @@ def command(
 ) -> None:
     """Play, print, exit."""
     raise_descriptor_limit()
+    how_many = _how_many(players, brought)
+    invited = guests(brought, game, seed)
     folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(find_game(game).name, year, seed),
         game_type=game,
-        players=players,
+        players=how_many,
         referees=referees,
         seeded=seed is not None,
     )
     with Progress() as progress:
-        played = run(play(settings, folder, seed, progress))
+        played = run(play(settings, folder, seed, progress, guests=invited))
     if as_json:
         print_json(_summary(played, folder))
     else:
         _tell(played, folder)
+
+
+def _how_many(players: int | None, brought: Sequence[str]) -> int:
+    for number in filter(str.isdecimal, brought):
+        raise click.UsageError(
+            f"--player takes a file, a URL or a strategy. Did you mean --players {number}?"
+        )
+    if players is None:
+        return len(brought) if len(brought) > 1 else PLAYERS
+    if players < len(brought):
+        raise click.UsageError(
+            f"--player is there {len(brought)} times, --players says {players}; say --players "
+            f"{len(brought)} or more, or leave it out"
+        )
+    return players
 
 
 def _tell(played: Played, folder: Path) -> None:
@@ -93,6 +131,12 @@ def _tell(played: Played, folder: Path) -> None:
         f"  {_command()} standings --dir {folder}",
         file=sys.stderr,
     )
+    for row in [row for row in rows if row["technical_losses"]][:LOSERS_MAX]:
+        print(
+            f"{row['display_name']} lost {row['technical_losses']} of its matches without a game; "
+            f"see why with:\n  {_command()} agent {row['player_id']} --dir {folder}",
+            file=sys.stderr,
+        )
 
 
 def _command() -> str:

@@ -1,10 +1,11 @@
-"""`league player`: one player with a strategy by name."""
+"""`league player`: one player, from a file or with a strategy by name."""
 
 from pathlib import Path
 
 import click
 
 from agentleague.cli.membership import join_code_option, state_option
+from agentleague.cli.player_files import load_player, moves_of
 from agentleague.cli.serving import (
     PORT,
     bind_option,
@@ -24,18 +25,24 @@ from agentleague.services.settings import PlayerSettings
 from agentleague.services.state_file import StateFile, Whose, kept
 
 EXAMPLES = """\b
-Example:
+Examples:
+  league player ./mine.py --manager http://127.0.0.1:8000/mcp
   league player --strategy random --name "Agent Alpha" --manager http://127.0.0.1:8000/mcp
+"""
+WHAT = """
+Run a player that registers at a manager.
+
+FILE is a Python file with `player = Player(...)` or a function `choose(turn)` in it; its
+`player.run()` is left out.
 """
 
 
-@click.command(help=EXAMPLES + "\nRun a player that registers at a manager.")
+@click.command(help=EXAMPLES + WHAT)
+@click.argument("file", required=False, metavar="[FILE.py]", type=click.Path(path_type=Path))
 @manager_option
 @click.option(
     "--strategy",
-    default="random",
-    show_default=True,
-    help="What it plays: random, fixed, alternating, or a plug-in of yours.",
+    help="What it plays: a strategy that is installed, or a plug-in of yours.  [default: random]",
 )
 @click.option(
     "--port",
@@ -44,7 +51,7 @@ Example:
     type=PORT,
     help="The port to listen on, or the next free one above it.",
 )
-@click.option("--name", help="The name to register under; the strategy's unless given.")
+@click.option("--name", help="The name to register under; the player's unless given.")
 @click.option("--seed", help="Makes the strategy's chance repeatable.")
 @bind_option
 @endpoint_option
@@ -52,9 +59,10 @@ Example:
 @state_option
 @verbose_option
 def command(
+    file: Path | None,
     verbose: int,
     manager_url: str,
-    strategy: str,
+    strategy: str | None,
     port: int,
     name: str | None,
     seed: str | None,
@@ -64,8 +72,10 @@ def command(
     state: Path | None,
 ) -> None:
     """Serve until the league is over, or until Ctrl-C."""
-
-    shown = name or f"Player {strategy}"
+    if file and strategy:
+        raise click.UsageError(f"say either {file} or --strategy {strategy}, not both")
+    player = load_player(file, registry.names()) if file else None
+    shown = name or (player.name if player else f"Player {strategy or 'random'}")
 
     async def serve(kept_state: StateFile | None) -> None:
         stopped = stop_signal()
@@ -74,17 +84,20 @@ def command(
                 manager_url=check_manager(manager_url),
                 display_name=shown,
                 endpoint=url,
-                game_types=registry.names(),
+                game_types=player.games if player else registry.names(),
                 seed=seed or "",
                 join_code=join_code,
             ),
-            strategies.load(strategy),
+            moves_of(player) if player else strategies.load(strategy or "random"),
             place(port, bind, endpoint),
+            threads=True,
             state=kept_state,
         )
         say(f"{shown} listens at {agent.url} and registers at {manager_url}.")
         agent.tell(say)
         speak_up(agent, verbose, say)
+        if player:
+            player.join(agent)
         await until_stopped(agent, stopped, ends=True)
 
     with kept(Whose(manager_url, "player", shown, port), state, say) as kept_state:

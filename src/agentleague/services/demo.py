@@ -2,16 +2,19 @@
 
 import asyncio
 import multiprocessing
+import os
 import signal
+import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NamedTuple
+from threading import Thread
+from typing import Any, NamedTuple, Protocol
 
 from agentleague.errors import LeagueError
 from agentleague.league.league import League
@@ -47,6 +50,12 @@ class Cast:
     manager_url: str
     game: str  # a name, or a file that each process loads for itself
     seed: str | None
+    is_private: bool = False  # on any free port: the usual ones may be somebody else's
+    guest: str = ""  # what a guest plays: its strategy or file
+    name: str = ""  # and its name, if it has none of its own
+
+
+Opener = Callable[[Cast, int], Coroutine[Any, Any, Running]]  # of one agent, by its number
 
 
 class Tally(NamedTuple):
@@ -73,18 +82,36 @@ class Played:
         return sum(tally.calls for tally in self.tallies)
 
 
-async def play(
+class Crew(Protocol):
+    """Agents of a league on this machine."""
+
+    async def start(self) -> None:
+        """Register all, one after another."""
+
+    async def finish(self) -> Tally:
+        """Wait for all to be told that the league is over."""
+
+    async def stop(self) -> None:
+        """Close all, at once if need be."""
+
+
+Guest = Callable[[str], Crew]  # one player that somebody brings; told where the manager is
+
+
+async def play(  # noqa: PLR0913 - one league, and the two ways in which demos differ.
     settings: ManagerSettings,
     directory: Path,
     seed: str | None,
     on_progress: Callable[[League], None],
     *,
+    guests: Sequence[Guest] = (),
     processes: bool | None = None,
 ) -> Played:
     """Play a league to its end. `settings` say how many players and referees.
 
     Their `game_type` may also be the file of a game; the league goes by the game's own name.
-    Agents get processes of their own if there are many, or as `processes` says.
+    `guests` play first, in their order; built-in players fill up. Agents get processes of their own
+    if there are many, or as `processes` says.
     """
     assert settings.players
     remote = settings.players > ONE_PROCESS_MAX if processes is None else processes
@@ -92,15 +119,20 @@ async def play(
     manager = await open_manager(
         replace(settings, game_type=game.name),
         Home(directory, seed, resumes=False),
-        Place(8000, hosts=HOSTS),
+        Place(0 if guests else 8000, hosts=HOSTS),
         lambda name: game,
     )
     role = manager.host.role
     assert isinstance(role, Manager)
-    casts = _casts(settings, manager.url, seed, PLAYER_PROCESSES if remote else 1)
+    make = partial(Cast, manager_url=manager.url, game=settings.game_type, seed=seed)
+    referees = make("referee", 0, settings.referees, is_private=bool(guests))
+    groups = PLAYER_PROCESSES if remote else 1
     crews: list[Crew] = []
     try:
-        for cast in casts:
+        crews.append(RemoteCrew(referees) if remote else LocalCrew(referees))
+        crews += [guest(manager.url) for guest in guests]
+        for first, end in pairwise(_bounds(settings.players - len(guests), groups)):
+            cast = make("player", first, end - first, is_private=bool(guests))
             crews.append(RemoteCrew(cast) if remote else LocalCrew(cast))
         for crew in crews:
             await _unless_failed(manager, crew.start())
@@ -137,17 +169,8 @@ async def _watch(manager: Running, league: League, on_progress: Callable[[League
         raise manager.failed.result()
 
 
-def _casts(
-    settings: ManagerSettings, manager_url: str, seed: str | None, groups: int
-) -> list[Cast]:
-    """Referees first, then players in order, so that the same seed gives the same ids."""
-    assert settings.players
-    make = partial(Cast, manager_url=manager_url, game=settings.game_type, seed=seed)
-    casts = [make("referee", 0, settings.referees)]
-    bounds = [settings.players * n // groups for n in range(groups + 1)]
-    for first, end in pairwise(bounds):
-        casts.append(make("player", first, end - first))
-    return casts
+def _bounds(players: int, groups: int) -> list[int]:
+    return [players * number // groups for number in range(groups + 1)]
 
 
 class Stopwatch:
@@ -171,15 +194,15 @@ class Stopwatch:
 class LocalCrew:
     """Agents in this process."""
 
-    def __init__(self, cast: Cast) -> None:
-        self._cast = cast
+    def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
+        self._cast, self._open = cast, open_agent or _open
         self._stopwatch = Stopwatch(cast.role)
         self._agents: list[Running] = []
 
     async def start(self) -> None:
         """Register all, one after another."""
         for number in range(self._cast.first, self._cast.first + self._cast.count):
-            agent = await _open(self._cast, number)
+            agent = await self._open(self._cast, number)
             self._agents.append(agent)
             await agent.registered
         self._stopwatch = Stopwatch(self._cast.role)
@@ -198,11 +221,11 @@ class LocalCrew:
 class RemoteCrew:
     """Agents in a process of their own, which says when it is ready and when it is done."""
 
-    def __init__(self, cast: Cast) -> None:
+    def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process: BaseProcess = context.Process(
-            target=_crew_process, args=(cast, theirs), daemon=True
+            target=_crew_process, args=(cast, open_agent, theirs), daemon=True
         )
         with _deaf_to_interrupts():  # A new process is deaf to what its parent is deaf to.
             self._process.start()
@@ -239,9 +262,6 @@ class RemoteCrew:
         return said
 
 
-Crew = LocalCrew | RemoteCrew
-
-
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
     """Ctrl-C reaches every process of a terminal; only the first should act on it."""
@@ -252,22 +272,31 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _crew_process(cast: Cast, pipe: Connection) -> None:
-    """What runs in a process of agents."""
+def _crew_process(cast: Cast, open_agent: Opener | None, pipe: Connection) -> None:
+    """What runs in a process of agents; what they print is talk, stdout is for the result."""
     raise_descriptor_limit()
     try:
-        run(_crew(cast, pipe))
+        with redirect_stdout(sys.stderr):
+            run(_crew(LocalCrew(cast, open_agent), pipe))
+    except LeagueError as error:
+        pipe.send(LeagueError(str(error)))
     except Exception as error:
         pipe.send(LeagueError(f"{type(error).__name__}: {error}"))
 
 
-async def _crew(cast: Cast, pipe: Connection) -> None:
-    crew = LocalCrew(cast)
+async def _crew(crew: LocalCrew, pipe: Connection) -> None:
     await asyncio.to_thread(pipe.recv)
+    Thread(target=_end_with_the_league, args=(pipe,), daemon=True).start()
     await crew.start()
     pipe.send("registered")
     pipe.send(await crew.finish())
     await crew.stop()
+
+
+def _end_with_the_league(pipe: Connection) -> None:
+    """Nothing more is said to a crew: when there is something to hear, its league is gone."""
+    pipe.poll(None)
+    os._exit(1)
 
 
 async def _open(cast: Cast, number: int) -> Running:
@@ -281,7 +310,7 @@ async def _open(cast: Cast, number: int) -> Running:
                 endpoint=url,
                 game_types=(game.name,),
             ),
-            Place(8001 + number, hosts=HOSTS),
+            Place(0 if cast.is_private else 8001 + number, hosts=HOSTS),
             lambda name: game,
         )
     strategy = STRATEGIES[number % len(STRATEGIES)]
@@ -294,7 +323,7 @@ async def _open(cast: Cast, number: int) -> Running:
             seed=cast.seed or "",
         ),
         strategies.load(strategy),
-        Place(8101 + number, hosts=HOSTS),
+        Place(0 if cast.is_private else 8101 + number, hosts=HOSTS),
     )
 
 

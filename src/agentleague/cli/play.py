@@ -1,0 +1,150 @@
+"""`league play`: one match between two agents, told at once."""
+
+import json
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.guests import guests
+from agentleague.cli.progress import Progress
+from agentleague.cli.table import plain, shown
+from agentleague.league.league import League
+from agentleague.services.clock import wall
+from agentleague.services.demo import play
+from agentleague.services.game_files import find_game
+from agentleague.services.processes import run
+from agentleague.services.secrets_file import new_league_id
+from agentleague.services.settings import ManagerSettings
+
+EXAMPLES = """\b
+Examples:
+  league play ./mine.py random
+  league play ./mine.py http://127.0.0.1:8101/mcp
+  league play random fixed --game tic_tac_toe --matches 10
+"""
+WHAT = """
+Play a match between two agents on this machine, over real HTTP, and tell how it went.
+
+An agent is a file that ends with .py, with `player = Player(...)` or a function `choose(turn)` in
+it; the URL of an agent that is running, which need not register; or a strategy by its name. A file
+runs in a process of its own, and may be a program that ends with `player.run()`.
+"""
+RETRIES = 1  # after two silences there is nothing new to see
+RETRY_SECONDS = 0.2
+OTHER_SECONDS = (1.0, 5.0)  # for all but moves: as long as for a move, within these bounds
+
+
+@click.command(help=EXAMPLES + WHAT)
+@click.argument("a")
+@click.argument("b")
+@click.option(
+    "--game",
+    default="even_odd",
+    show_default=True,
+    help="The game to play: a name that `league games` lists, or a file that ends with .py.",
+)
+@click.option(
+    "--matches",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="How many matches, one after another; seats change each time.",
+)
+@click.option("--seed", help="Any text: the same seed gives the same draws and chances.")
+@click.option(
+    "--move-seconds",
+    default=5.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 3600.0),
+    help="How long an agent may take for a move.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    a: str,
+    b: str,
+    game: str,
+    matches: int,
+    seed: str | None,
+    move_seconds: float,
+    as_json: bool,
+) -> None:
+    """Play, tell, exit."""
+    least, most = OTHER_SECONDS
+    other_seconds = max(least, min(move_seconds, most))
+    year = datetime.fromtimestamp(wall(), UTC).year
+    settings = ManagerSettings(
+        league_id=new_league_id(find_game(game).name, year, seed),
+        game_type=game,
+        players=2,
+        cycles=matches,
+        move_seconds=move_seconds,
+        join_seconds=other_seconds,
+        game_over_seconds=other_seconds,
+        reply_seconds=other_seconds,
+        retries=RETRIES,
+        join_retries=RETRIES,
+        retry_delay_seconds=RETRY_SECONDS,
+        seeded=seed is not None,
+    )
+    brought = guests((a, b), game, seed)
+    with tempfile.TemporaryDirectory(prefix="league-") as folder:
+        with Progress() as progress:
+            watch = progress if matches > 1 or sys.stderr.isatty() else _look_away
+            run(play(settings, Path(folder), seed, watch, guests=brought))
+        told = _told(Path(folder))
+    if as_json:
+        print(json.dumps(told))
+    else:
+        _tell(told)
+
+
+def _look_away(league: League) -> None:
+    """One match is its own progress."""
+
+
+def _told(directory: Path) -> dict[str, Any]:
+    """All of it, from the journal."""
+    from agentleague.records.reading import event_of, open_league
+    from agentleague.records.tellings import told
+
+    league, rows = open_league(directory)
+    given = [event_of(row) for row in rows if row.kind == "match_assigned"]
+    assert league.schedule
+    table = plain(league.table.rows())
+    ids = [f"R{number}M1" for number in range(1, league.schedule.rounds_total + 1)]
+    return {
+        "game_type": league.rules.game_type,
+        "winner": _winner(table),
+        "players": table,
+        "matches": [told(league, match_id, given) for match_id in ids],
+    }
+
+
+def _winner(table: list[dict[str, Any]]) -> str | None:
+    """The id of who won more matches."""
+    first, second = sorted(table, key=lambda row: int(row["wins"]), reverse=True)
+    return str(first["player_id"]) if first["wins"] > second["wins"] else None
+
+
+def _tell(told: dict[str, Any]) -> None:
+    from agentleague.records.tellings import in_words
+
+    for facts in told["matches"]:
+        print("\n".join([*in_words(facts), ""]))
+    print(_score(told))
+
+
+def _score(told: dict[str, Any]) -> str:
+    """Who won, in a line."""
+    first, second = sorted(told["players"], key=lambda row: int(row["wins"]), reverse=True)
+    winner = f"{shown(first['display_name'])} wins" if told["winner"] else "Nobody wins"
+    count = len(told["matches"])
+    if count == 1:
+        return f"{winner}."
+    others = count - first["wins"] - second["wins"]
+    rest = f"; nobody won the other {others}" if others else ""
+    return f"{winner}: {first['wins']} to {second['wins']} in {count} matches{rest}."

@@ -1,0 +1,99 @@
+"""Load a player from a single file: a `player = Player(...)`, or a function `choose(turn)`.
+
+The same file may be a program of its own: while it is loaded here, its `player.run()` does nothing.
+"""
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from agentleague.errors import LeagueError
+from agentleague.roles.effects import Turn
+from agentleague.sdk.player import Player
+
+
+def load_player(path: Path, games: Sequence[str]) -> Player:
+    """The player in that file; a mere function plays all these games.
+
+    Raises:
+        LeagueError: there is none; the sentence says what is missing.
+    """
+    check_file(path)
+    try:
+        with _without_running():
+            module = _run(path.absolute())
+    except (Exception, SystemExit) as error:  # The file may be anybody's.
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [f" (line {f.lineno})" for f in frames if f.filename == str(path.absolute())]
+        what = f"{type(error).__name__}: {error}{''.join(lines[-1:])}"
+        raise LeagueError(f"{path} cannot be loaded: {what}") from error
+    return _player_of(module, path, games)
+
+
+def check_file(path: Path) -> None:
+    """Raises LeagueError unless there is such a file."""
+    if not path.is_file():
+        raise LeagueError(
+            f"there is no file {path}; write a player to begin with: league new player my_player"
+        )
+
+
+def check_game(player: Player, game: str, path: Path) -> None:
+    """Raises LeagueError unless that player plays this game."""
+    games = player.games
+    if game not in games:
+        raise LeagueError(
+            f'{path} plays {", ".join(games)}, not {game}; put @player.plays("{game}") above a '
+            f"function in it, or say: --game {games[0]}"
+        )
+
+
+def moves_of(player: Player) -> Callable[[Turn], Any]:
+    """What makes its moves, whatever the game; one that will lose the match is said aloud."""
+    return player._move
+
+
+def _player_of(module: ModuleType, path: Path, games: Sequence[str]) -> Player:
+    player, choose = getattr(module, "player", None), getattr(module, "choose", None)
+    if isinstance(player, Player):
+        if not player.games:
+            raise LeagueError(
+                f'{path}: put @player.plays("even_odd") above the function that moves'
+            )
+        return player
+    if not callable(choose):
+        raise LeagueError(
+            f"{path} has neither `player = Player(...)` nor a function `choose(turn)`; write one "
+            "of them, or see how it is done with: league new player my_player"
+        )
+    player = Player(path.stem)
+    for game in games:
+        player.plays(game)(choose)
+    return player
+
+
+@contextmanager
+def _without_running() -> Iterator[None]:
+    run = Player.run
+    Player.run = lambda *_, **__: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Player.run = run  # type: ignore[method-assign]
+
+
+def _run(path: Path) -> ModuleType:
+    """Run the file as `python FILE` would, with its own folder to import from."""
+    spec = spec_from_file_location(f"player_file_{path.stem}", path)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # Dataclasses look for their module there.
+    sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,218 @@
+"""`league new player`: what it writes works at once, in a match and in a league."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from commands import BIN, ROOT, SECONDS, environment, first_line, free_port, league, started
+
+PYTHON = ["mine.py", "test_mine.py", "README.md"]
+JAVASCRIPT = ["package.json", "choose.js", "mine.js", "choose.test.js", "README.md"]
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+
+
+def new(folder, language):
+    return league("new", "player", "mine", "--language", language, cwd=folder)
+
+
+def run(*command, cwd):
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env=environment(),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def lost_technically(rows):
+    return sum(row["technical_losses"] for row in rows)
+
+
+@pytest.fixture
+def listening(tmp_path):
+    """The URL of a new agent in JavaScript that listens."""
+    new(tmp_path, "javascript")
+    port = free_port()
+    agent = started("node", "mine/mine.js", "--port", port, cwd=tmp_path)
+    assert first_line(agent) == f"mine listens at http://127.0.0.1:{port}/mcp\n"
+    return f"http://127.0.0.1:{port}/mcp"
+
+
+@pytest.mark.parametrize(("language", "files"), [("python", PYTHON), ("javascript", JAVASCRIPT)])
+def test_it_says_what_it_wrote_and_what_to_type_next(tmp_path, language, files):
+    done = new(tmp_path, language)
+
+    assert done.stdout.split() == [f"mine/{name}" for name in files]
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == sorted(files)
+    assert "  league play " in done.stderr
+    for name in files:
+        assert "NAME" not in (tmp_path / "mine" / name).read_text()
+
+
+def test_a_player_is_written_in_python_unless_another_language_is_named(tmp_path):
+    league("new", "player", "mine", cwd=tmp_path)
+
+    assert (tmp_path / "mine" / "mine.py").exists()
+
+
+def test_it_never_writes_into_a_folder_that_is_there(tmp_path):
+    (tmp_path / "mine").mkdir()
+
+    done = league("new", "player", "mine", cwd=tmp_path, check=False)
+
+    assert done.returncode == 1
+    assert "mine is there already; choose another name, or remove it first" in done.stderr
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["my-player"], "'my-player' is no name for a player; take letters, digits and single _"),
+        (["../mine"], "'../mine' is no name for a player"),
+        (["class"], "such as my_player, at most 40"),
+        (["my-player", "--language", "javascript"], "'my-player' is no name for a player"),
+        (["random"], "random is a module that is installed; choose another"),
+        (["mine", "--language", "cobol"], "'cobol' is not one of 'python', 'javascript'"),
+    ],
+)
+def test_a_name_or_language_that_cannot_be_is_refused(tmp_path, arguments, complaint):
+    done = league("new", "player", *arguments, cwd=tmp_path, check=False)
+
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_python_player_passes_its_test_and_our_linter(tmp_path):
+    new(tmp_path, "python")
+
+    folder = tmp_path / "mine"
+    assert "passed" in run(sys.executable, "-m", "pytest", "-q", cwd=folder)
+    ours = ("--config", ROOT / "pyproject.toml", "--config", f'src=["{folder}"]', ".")
+    run(sys.executable, "-m", "ruff", "check", *ours, cwd=folder)
+    run(sys.executable, "-m", "ruff", "format", "--check", *ours, cwd=folder)
+
+
+@pytest.mark.parametrize("game", ["even_odd", "rock_paper_scissors", "tic_tac_toe"])
+def test_a_new_python_player_plays_every_game(tmp_path, game):
+    new(tmp_path, "python")
+
+    told = league("play", "mine/mine.py", "random", "--game", game, "--json", cwd=tmp_path).stdout
+
+    assert lost_technically(json.loads(told)["players"]) == 0
+
+
+def test_the_commands_in_the_readme_of_a_new_python_player_run(tmp_path):
+    new(tmp_path, "python")
+    folder = tmp_path / "mine"
+
+    commands = re.findall(r"^    league (.+?)(?: #.*)?$", (folder / "README.md").read_text(), re.M)
+
+    assert [command.split()[0] for command in commands] == [
+        "play",
+        "play",
+        "play",
+        "demo",
+        "player",
+    ]
+    for command in commands[:-1]:
+        league(*command.split(), cwd=folder)
+
+
+@needs_node
+def test_a_new_javascript_player_passes_its_test(tmp_path):
+    new(tmp_path, "javascript")
+
+    assert "fail 0" in run("node", "--test", cwd=tmp_path / "mine")
+
+
+@needs_node
+@pytest.mark.parametrize("game", ["even_odd", "rock_paper_scissors", "tic_tac_toe"])
+def test_a_new_javascript_player_plays_every_game_and_goes_on_listening(listening, game):
+    for _ in range(2):
+        told = league("play", listening, "random", "--game", game, "--json").stdout
+
+        assert lost_technically(json.loads(told)["players"]) == 0
+
+
+@needs_node
+def test_the_commands_in_the_readme_of_a_new_javascript_player_run(tmp_path, listening):
+    text = (tmp_path / "mine" / "README.md").read_text()
+    commands = re.findall(r"^    league (.+?)(?: #.*)?$", text, re.M)
+
+    assert [command.split()[0] for command in commands] == ["play", "play", "play", "demo"]
+    for command in commands:
+        league(*command.replace("http://127.0.0.1:8101/mcp", listening).split())
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(None, 405), (b"{", 400), (b" " * 70_000, 400), (b"null", 200), (b'{"id": 7}', 200)],
+)
+def test_a_new_javascript_player_survives_what_is_no_request(listening, body, status):
+    try:
+        with urllib.request.urlopen(listening, body, timeout=SECONDS) as answer:
+            came = answer.status
+    except urllib.error.HTTPError as error:
+        came = error.code
+        error.close()
+
+    assert came == status
+    told = league("play", listening, "fixed", "--json").stdout
+    assert lost_technically(json.loads(told)["players"]) == 0
+
+
+@needs_node
+def test_a_new_javascript_player_that_finds_its_port_busy_says_so(tmp_path, listening):
+    port = listening.split(":")[2].removesuffix("/mcp")
+
+    second = started("node", "mine/mine.js", "--port", port, cwd=tmp_path)
+
+    assert "Take another one with --port." in first_line(second)
+    assert second.wait(SECONDS) == 1
+
+
+@needs_node
+def test_new_players_of_both_languages_register_play_a_league_and_end_with_it(tmp_path):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    for name, language in (("snake", "python"), ("script", "javascript")):
+        league("new", "player", name, "--language", language, cwd=tmp_path)
+    script = started("node", "script/script.js", "--port", 0, "--manager", url, cwd=tmp_path)
+    assert "script listens at" in first_line(script)
+    assert f"No manager at {url} yet" in first_line(script)
+    options = ("--players", 2, "--port", port, "--exit")
+    manager = started(BIN / "league", "manager", *options, cwd=tmp_path)
+    first_line(manager)
+    snake = started(
+        BIN / "league", "player", "snake/snake.py", "--manager", url, "--port", 0, cwd=tmp_path
+    )
+    referee = started(BIN / "league", "referee", "--manager", url, "--port", 0, cwd=tmp_path)
+
+    running = [manager, script, snake, referee]
+    said = [process.communicate(timeout=SECONDS) for process in running]
+
+    assert [process.returncode for process in running] == [0, 0, 0, 0], said
+    table = json.loads(league("standings", "--dir", "league", "--json", cwd=tmp_path).stdout)
+    assert {row["display_name"] for row in table} == {"snake", "script"}
+    assert lost_technically(table) == 0
+
+
+@pytest.mark.parametrize("command", ["new", "new player"])
+def test_help_begins_with_an_example(command):
+    usage, _, first, *_ = league(*command.split(), "--help").stdout.splitlines()
+
+    assert usage.startswith(f"Usage: league {command}")
+    assert first.strip() == "Examples:"

@@ -1,0 +1,256 @@
+"""`league play`: two agents of any kind meet, and the match is told."""
+
+import json
+import os
+import signal
+
+import pytest
+
+from cli.agent_files import FUNCTION, TEN_LINES, listening_agent
+from commands import BIN, SECONDS, free_port, league, started
+
+
+def play(*arguments, cwd=None):
+    return json.loads(league("play", *arguments, "--json", cwd=cwd).stdout)
+
+
+def lost_technically(played):
+    return {row["display_name"]: row["technical_losses"] for row in played["players"]}
+
+
+def test_a_match_of_two_strategies_is_told_with_who_won():
+    lines = league("play", "fixed", "alternating", "--game", "tic_tac_toe").stdout.splitlines()
+
+    assert lines[0] == "R1M1 of round 1, tic_tac_toe: fixed (P01) against alternating (P02)."
+    assert any("fixed (P01)  GAME_MOVE_CALL: 0, ok" in line for line in lines)
+    assert lines[-3].startswith("fixed (P01) won: ")
+    assert lines[-1] == "fixed wins."
+
+
+def test_several_matches_are_told_one_after_another_and_then_the_score():
+    played = play("random", "fixed", "--matches", 5, "--seed", "7")
+    told = league("play", "random", "fixed", "--matches", 5, "--seed", "7").stdout
+
+    wins = sorted((row["wins"] for row in played["players"]), reverse=True)
+    assert [match["match_id"] for match in played["matches"]] == [f"R{n}M1" for n in range(1, 6)]
+    assert [line[:4] for line in told.splitlines() if " against " in line] == [
+        match["match_id"] for match in played["matches"]
+    ]
+    assert f" wins: {wins[0]} to {wins[1]} in 5 matches" in told.splitlines()[-1]
+
+
+def test_seats_change_from_match_to_match():
+    played = play("fixed", "fixed", "--matches", 2)
+
+    assert [match["player_A_name"] for match in played["matches"]] == ["fixed", "fixed-2"]
+
+
+def test_a_match_that_nobody_wins_says_so():
+    played = play("fixed", "fixed")
+
+    assert played["winner"] is None
+    assert league("play", "fixed", "fixed").stdout.splitlines()[-1] == "Nobody wins."
+
+
+def test_the_same_seed_gives_the_same_matches(tmp_path):
+    (tmp_path / "mine.py").write_text(FUNCTION)
+
+    first, second = (
+        play("mine.py", "random", "--matches", 8, "--seed", "7", cwd=tmp_path) for _ in range(2)
+    )
+
+    assert first["players"] == second["players"]
+    moves = [[match["draw"] for match in played["matches"]] for played in (first, second)]
+    assert moves[0] == moves[1]
+
+
+def test_a_file_plays_under_its_players_name_although_it_ends_with_run(tmp_path):
+    (tmp_path / "alpha.py").write_text(TEN_LINES)
+
+    played = play("./alpha.py", "random", cwd=tmp_path)
+
+    assert lost_technically(played) == {"Agent Alpha": 0, "random": 0}
+
+
+@pytest.mark.parametrize("game", ["even_odd", "rock_paper_scissors", "tic_tac_toe"])
+def test_a_file_with_a_mere_function_plays_any_game_under_the_files_name(tmp_path, game):
+    (tmp_path / "mine.py").write_text(FUNCTION)
+
+    played = play("mine.py", "random", "--game", game, cwd=tmp_path)
+
+    assert played["game_type"] == game
+    assert lost_technically(played) == {"mine": 0, "random": 0}
+
+
+def test_a_file_imports_from_its_own_folder_and_not_from_another_players(tmp_path):
+    for folder, move in (("one", "even"), ("two", "odd")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "moves.py").write_text(f"MOVE = {move!r}\n")
+        (tmp_path / folder / f"{folder}.py").write_text(
+            "from moves import MOVE\ndef choose(turn):\n    return MOVE\n"
+        )
+
+    played = play("one/one.py", "two/two.py", cwd=tmp_path)
+
+    assert played["matches"][0]["result"]["choices"] == {"P01": "even", "P02": "odd"}
+
+
+def test_what_a_file_prints_is_talk_and_its_hooks_are_called(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        TEN_LINES.replace("player.run()", "print('loaded')").replace("def", "async def")
+        + "@player.on_result\ndef heard(result):\n    print('heard of', result['match_id'])\n"
+    )
+
+    done = league("play", "mine.py", "random", "--json", cwd=tmp_path)
+
+    assert lost_technically(json.loads(done.stdout)) == {"Agent Alpha": 0, "random": 0}
+    assert "loaded\n" in done.stderr
+    assert "heard of R1M1\n" in done.stderr
+
+
+def test_an_agent_at_a_url_is_registered_on_its_behalf():
+    with listening_agent() as (url, asked):
+        played = play(url, "random")
+
+    name = url.removeprefix("http://").removesuffix("/mcp")
+    assert lost_technically(played) == {name: 0, "random": 0}
+    assert asked[:3] == ["notify_round", "handle_game_invitation", "parity_choose"]
+    assert asked[-1] == "notify_league_completed"
+
+
+def test_an_agent_at_a_url_can_play_itself():
+    with listening_agent() as (url, _):
+        played = play(url, url)
+
+    assert played["matches"][0]["result"]["choices"] == {"P01": "even", "P02": "even"}
+
+
+def test_what_follows_the_path_of_a_url_is_never_told():
+    with listening_agent() as (url, _):
+        told = league("play", f"{url}?key=sesame", "random", "--json").stdout
+
+    assert "sesame" not in told
+
+
+def test_where_nobody_listens_the_match_is_lost_and_told_why():
+    port = free_port()
+
+    done = league("play", "random", f"http://127.0.0.1:{port}/mcp")
+
+    assert f"127.0.0.1:{port} (P02) lost without a game: P02 could not be reached" in done.stdout
+    assert "should be running and reachable" in done.stdout
+    assert done.stdout.splitlines()[-1] == "random wins."
+
+
+@pytest.mark.parametrize(
+    ("body", "why", "shown"),
+    [
+        ("return turn.nothing", "lost without a game", "AttributeError: 'Turn' object has no attr"),
+        ("return 'Even'", "made an illegal move", "returned 'Even' in R1M1; legal: 'even', 'odd'"),
+        ("import os; os._exit(1)", "could not be reached", ""),
+        ("import time; time.sleep(600)", "failed to respond within timeout", ""),
+    ],
+)
+def test_a_function_that_fails_loses_the_match_and_not_the_league(tmp_path, body, why, shown):
+    (tmp_path / "mine.py").write_text(f"def choose(turn):\n    {body}\n")
+
+    done = league("play", "mine.py", "random", "--move-seconds", "0.5", cwd=tmp_path)
+
+    assert why in done.stdout
+    assert shown in done.stderr
+    assert done.stdout.splitlines()[-1] == "random wins."
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "mine.py has neither `player = Player(...)` nor a function `choose(turn)`; write"),
+        ("choose = 7", "mine.py has neither `player = Player(...)` nor a function `choose(turn)`"),
+        ("def choose(turn)\n", "mine.py cannot be loaded: SyntaxError: expected ':'"),
+        ("\nimport nowhere\n", "ModuleNotFoundError: No module named 'nowhere' (line 2)"),
+        ("\n\nimport sys; sys.exit(4)", "mine.py cannot be loaded: SystemExit: 4 (line 3)"),
+        (
+            TEN_LINES.replace('@player.plays("even_odd")', ""),
+            'mine.py: put @player.plays("even_odd") above the function that moves',
+        ),
+        (
+            TEN_LINES.replace("even_odd", "chess"),
+            'mine.py plays chess, not even_odd; put @player.plays("even_odd") above a function in '
+            "it, or say: --game chess",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["play", "demo"])
+def test_a_file_that_holds_no_player_is_refused_with_what_is_wrong(
+    tmp_path, command, text, complaint
+):
+    (tmp_path / "mine.py").write_text(text)
+    players = ("mine.py", "random") if command == "play" else ("--player", "mine.py")
+
+    done = league(command, *players, cwd=tmp_path, check=False)
+
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("agent", "complaint"),
+    [
+        ("nowhere.py", "there is no file nowhere.py; write a player to begin with: league new"),
+        ("rndom", "no strategy 'rndom' is installed; there are alternating,"),
+        ("rndom", "a file that ends with .py, or a URL such as http://127.0.0.1:8101/mcp"),
+        ("ftp://127.0.0.1/mcp", "does not begin with http:// or https://"),
+        ("http://192.0.2.1:8101/mcp", "lies where this league does not call"),
+    ],
+)
+def test_what_is_no_agent_is_refused_with_what_there_is(tmp_path, agent, complaint):
+    done = league("play", "random", agent, cwd=tmp_path, check=False)
+
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")
+def test_ctrl_c_ends_it_and_leaves_no_process_behind(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import os, sys, time\n"
+        "def choose(turn):\n"
+        "    print(os.getpid(), file=sys.stderr, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    command = ("play", "mine.py", "random", "--move-seconds", 600)
+    process = started(BIN / "league", *command, cwd=tmp_path)
+    author = int(process.stderr.readline())
+
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(author, 0)
+
+
+def test_a_file_ends_with_the_league_even_if_that_is_killed(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import sys, time\n"
+        "def choose(turn):\n"
+        "    print('thinking', file=sys.stderr, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    command = ("play", "mine.py", "random", "--move-seconds", 600)
+    process = started(BIN / "league", *command, cwd=tmp_path)
+    assert process.stderr.readline() == "thinking\n"
+
+    process.kill()
+
+    process.communicate(timeout=SECONDS)  # Not before everybody has let go of stderr.
+
+
+def test_help_begins_with_an_example_and_says_what_an_agent_is():
+    lines = league("play", "--help").stdout.splitlines()
+
+    assert lines[0].startswith("Usage: league play")
+    assert lines[2].strip() == "Examples:"
+    assert "`choose(turn)`" in " ".join(lines)
