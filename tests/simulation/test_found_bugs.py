@@ -1,6 +1,5 @@
 """Bugs that the simulator found, each as small as it gets."""
 
-
 from agentleague.simulation.invariants import Course, check
 from agentleague.simulation.league import SimulatedLeague, url_of
 from simulation.crashing import commanded, running
