@@ -1,5 +1,6 @@
 """Who takes part: ids, names, end points, and whose token is whose."""
 
+import re
 import unicodedata
 
 import msgspec
@@ -16,6 +17,7 @@ from agentleague.league.events import (
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
 NAME_MAX = 50
+_REST_OF_SUFFIX = re.compile(r"(-\d+)?\)")
 TOKENS_MAX = 4  # of one agent that count at a time
 
 _Issued = tuple[int, str]  # generation and digest of a token
@@ -189,18 +191,23 @@ def clean_name(wanted: str) -> str:
     """A name that is harmless to print: no control, format or private characters."""
     kept = "".join(
         char
-        for char in unicodedata.normalize("NFC", wanted)
+        for char in wanted
         if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
     )
-    return " ".join(kept.split())[:NAME_MAX].strip()
+    shown = unicodedata.normalize("NFC", " ".join(kept.split()))
+    return shown[:NAME_MAX].strip()
 
 
 def _is_suffixed(shown: str, wanted: str, player_id: str) -> bool:
     """Whether a name is the wanted one, cut short where it had to be, with the player's id."""
-    kept, mark, _ = shown.rpartition(f" ({player_id}")
+    kept, mark, rest = shown.rpartition(f" ({player_id}")
+    if not (mark and _REST_OF_SUFFIX.fullmatch(rest)):
+        return False
     is_cut = len(shown) >= NAME_MAX - 1 and wanted.startswith(kept)
-    return bool(mark) and (kept == wanted or is_cut)
+    return kept == wanted or is_cut
 
 
 def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold()
+    """One text for all names that look alike: Unicode's caseless compatibility match."""
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFD", name).casefold()).casefold()
+    return unicodedata.normalize("NFKD", folded)
