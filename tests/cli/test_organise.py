@@ -1,6 +1,10 @@
 """The organiser's commands, against a manager that runs."""
 
+import http.server
 import json
+import threading
+
+import pytest
 
 from commands import BIN, SECONDS, first_line, free_port, league, started
 
@@ -64,11 +68,17 @@ def test_a_player_that_is_not_there_cannot_be_removed(tmp_path):
     cup = tmp_path / "cup"
     a_manager(cup)
 
-    refused = league("remove", "P03", "--dir", cup, check=False)
+    asked = league("remove", "P03", "--dir", cup, check=False)
+    refused = league("remove", "P03", "--yes", "--dir", cup, check=False)
     paused = league("pause", "--dir", cup, check=False)
 
-    assert "no player 'P03' is registered; see: league agents" in refused.stderr
+    assert asked.returncode == 1
+    assert f"Take P03 out of the league in {cup}, for good?" in asked.stderr
+    no_player = "no player 'P03' is registered"
+    assert f"{no_player}; look with: league agents --dir {cup}\n" in refused.stderr
+    assert no_player not in asked.stderr
     assert "only a league that runs can be paused" in paused.stderr
+    assert paused.stderr.endswith(f"; look with: league status --dir {cup}\n")
 
 
 def test_without_a_manager_a_command_says_what_to_type(tmp_path):
@@ -82,7 +92,163 @@ def test_without_a_manager_a_command_says_what_to_type(tmp_path):
     manager.communicate()
     dead = league("start", "--dir", cup, check=False)
     assert dead.returncode == 1
-    assert "is it running?" in dead.stderr
+    assert f"no manager runs in {cup}; start it with: league manager --dir {cup}\n" in dead.stderr
+    (cup / "manager.lock").unlink()
+    unknown = league("start", "--dir", cup, check=False)
+    assert unknown.stderr == dead.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--seed", "same"]])
+def test_the_manager_of_another_league_is_not_given_commands(options, tmp_path):
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    manager, url = a_manager(mine, *options)
+    manager.kill()
+    manager.communicate()
+    port = url.split(":")[2].removesuffix("/mcp")
+    first_line(
+        started(BIN / "league", "manager", "--port", port, "--dir", other, "--exit", *options)
+    )
+
+    refused = league("abort", "--yes", "--dir", mine, check=False)
+
+    assert refused.returncode == 1
+    assert f"the manager at {url} is not the one of {mine}: another league runs" in refused.stderr
+    assert f"start that of {mine} with: league manager --dir {mine} --port" in refused.stderr
+    assert json.loads(league("status", "--dir", other, "--json").stdout)["aborted"] is False
+
+
+def test_the_organisers_key_is_not_shown_to_the_manager_of_another_league(tmp_path):
+    cup = tmp_path / "cup"
+    manager, _ = a_manager(cup)
+    manager.kill()
+    manager.communicate()
+    key = (cup / "admin.token").read_text().strip()
+    server, bodies = a_stranger()
+    (cup / "manager.lock").write_text(f"1\nhttp://127.0.0.1:{server.server_port}/mcp\n")
+
+    done = league("start", "--dir", cup, check=False)
+    server.shutdown()
+    server.server_close()
+
+    assert "another league runs there" in done.stderr
+    assert len(bodies) == 1
+    assert key not in done.stderr + bodies[0]
+
+
+def a_stranger():
+    """A manager of another league, and what it is sent."""
+    bodies = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            status = {"query_type": "GET_STATUS", "success": True, "data": {"league_id": "theirs"}}
+            result = {"message_type": "LEAGUE_QUERY_RESPONSE", **status}
+            answer = {"jsonrpc": "2.0", "result": result, "id": json.loads(bodies[-1])["id"]}
+            text = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, bodies
+
+
+def test_every_hint_names_the_directory(tmp_path):
+    cup = tmp_path / "the cup"
+    manager, url = a_manager(cup)
+    waiting = [manager.stderr.readline() for _ in range(2)]
+    thinker = tmp_path / "thinker.py"  # It holds the league up until it is paused.
+    thinker.write_text("import time\n\ndef choose(turn):\n    time.sleep(20)\n    return 'even'\n")
+    agents(url, players=1)
+    other = started(BIN / "league", "player", thinker, "--manager", url, "--port", "24101")
+    first_line(other)
+    assert "Registered as" in other.stderr.readline()
+
+    begun = league("start", "--dir", cup)
+    paused = league("pause", "--dir", cup)
+    manager.kill()
+    manager.communicate()
+    resumed = started(BIN / "league", "manager", "--dir", cup, "--port", "0")
+    again = [first_line(resumed) for _ in range(3)]
+
+    assert waiting[1] == f"The league starts with: league start --dir '{cup}'\n"
+    assert begun.stderr == f"Watch it with: league status --dir '{cup}'\n"
+    assert paused.stdout.startswith("The league is paused")
+    assert paused.stderr == f"Go on with: league start --dir '{cup}'\n"
+    assert again[2] == f"It is paused; go on with: league start --dir '{cup}'\n"
+
+
+def test_a_manager_that_serves_on_prints_the_final_table_at_once_and_what_next(tmp_path):
+    cup = tmp_path / "cup"
+    manager, url = a_manager(cup, "--players", "2")
+    agents(url)
+
+    said = until(manager, "Begin another")
+    title = manager.stdout.readline()
+    manager.terminate()
+    rest, _ = manager.communicate(timeout=SECONDS)
+    again = started(BIN / "league", "manager", "--dir", cup, "--port", "0")
+    told = until(again, "Begin another")
+
+    assert "final table" in title
+    assert said[-3:] == [
+        f"Check it with: league verify {cup}\n",
+        f"Publish it with: league export {cup} --out {cup}-files\n",
+        "Begin another with: league manager --dir ANOTHER\n",
+    ]
+    assert "final table" not in rest
+    assert "This league is over" in told[1]
+
+
+def until(process, word):
+    """What a command says up to the line with this word; it is ended if it never says it."""
+    patience = threading.Timer(SECONDS, process.kill)
+    patience.start()
+    lines = [process.stderr.readline()]
+    while lines[-1] and word not in lines[-1]:
+        lines.append(process.stderr.readline())
+    patience.cancel()
+    return lines
+
+
+def test_a_game_in_a_file_is_played_in_a_real_league(tmp_path):
+    league("new", "game", "higher", cwd=tmp_path)
+    (file,) = tmp_path.rglob("higher.py")
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from agentleague import Player\n\nplayer = Player('Mine')\n\n"
+        "@player.plays('higher')\ndef choose(turn):\n    return turn.legal_moves[0]\n"
+    )
+    manager, url = a_manager(tmp_path / "cup", "--players", "2", "--exit", "--game", file)
+    for command in (
+        ("referee", "--game", file),
+        ("player", mine, "--name", "One"),
+        ("player", mine, "--name", "Two"),
+    ):
+        port = ("--port", "24201")
+        first_line(started(BIN / "league", *command, "--manager", url, *port))
+
+    out, err = manager.communicate(timeout=SECONDS)
+
+    assert "final table" in out, err
+    assert f"league verify {tmp_path}/cup --game {file}\n" in err
+    assert "of higher: true." in league("verify", tmp_path / "cup", "--game", file).stdout
+    rows = json.loads(league("standings", "--dir", tmp_path / "cup", "--json").stdout)
+    assert [row["draws"] for row in rows] == [1, 1]
+
+
+@pytest.mark.parametrize("command", ["manager", "referee"])
+def test_a_game_file_that_is_missing_is_called_missing(command, tmp_path):
+    done = league(command, "--game", "./nope.py", check=False, cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert f"there is no file {tmp_path}/nope.py" in done.stderr
 
 
 def test_the_documents_files_are_kept_current_while_the_league_runs(tmp_path):

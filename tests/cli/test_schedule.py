@@ -54,5 +54,5 @@ def test_one_round_alone(tmp_path):
 
     assert (only["round_id"], only["byes"]) == (2, ["P02"])
     assert [match["match_id"] for match in only["matches"]] == ["R2M1", "R2M2"]
-    assert (beyond.exit_code, "round_id must be 1 to 5" in beyond.stderr) == (1, True)
+    assert (beyond.exit_code, "there are rounds 1 to 5" in beyond.stderr) == (1, True)
     assert zero.exit_code == 2

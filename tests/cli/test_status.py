@@ -1,13 +1,17 @@
 """`league status`, and its measures."""
 
+import asyncio
 import json
 
 import pytest
+from msgspec.structs import replace
 
+from agentleague.cli import status
+from agentleague.errors import LeagueError
 from agentleague.league.events import LeagueEnded, LeaguePaused
 from agentleague.protocol.messages import Exchange
-from cli.shelf import keep
-from cli.test_standings import in_its_second_round, printed
+from cli.shelf import keep, served
+from cli.test_standings import in_its_second_round, league, printed
 from league.office import Office
 
 
@@ -54,7 +58,76 @@ def test_the_status_in_words(event, state, tmp_path):
     ]
     ended = isinstance(event, LeagueEnded)
     leader = ["Leader" if ended and event.aborted else "Champion", "P01"]
-    assert shown[7:] == ([leader] if ended else [])
+    assert shown[7:] == [leader if ended else ["In", "play", "R2M2"]]
+
+
+def test_many_matches_in_play_are_counted_after_the_first(tmp_path):
+    directory = keep(Office(30, 3).start(), tmp_path)
+
+    (shown,) = [line for line in lines("status", "--dir", directory) if line[0] == "In"]
+    told = json.loads(printed("status", "--json", "--dir", directory))
+
+    assert shown[2:4] == ["R1M1,", "R1M4,"]
+    assert shown[-3:] == ["and", "3", "more"]
+    assert sorted(told["in_play"]) == sorted(f"R1M{n}" for n in range(1, 16))
+
+
+def test_a_directory_says_when_its_manager_wrote_last_and_that_none_runs(tmp_path):
+    running, over = in_its_second_round(), in_its_second_round()
+    over.record(LeagueEnded("P01"))
+
+    left = league("status", "--dir", keep(running, tmp_path / "the cup")).stderr
+    ended = league("status", "--dir", keep(over, tmp_path / "ended")).stderr
+
+    start = f"league manager --dir '{tmp_path}/the cup'"
+    assert left == (
+        "The last row was written at 2023-11-14T22:13:20.000Z; "
+        f"no manager runs in {tmp_path}/the cup; start it with: {start}\n"
+    )
+    assert ended.endswith(f"; no manager runs in {tmp_path}/ended.\n")
+
+
+def test_a_directory_says_where_its_manager_runs_and_that_of_another_league_is_not_its(tmp_path):
+    office, other = in_its_second_round(), in_its_second_round()
+    office.record(LeaguePaused())
+    directory = keep(office, tmp_path)
+    other.league.opened = replace(other.league.rules, league_id="league_of_others")
+
+    with served(office) as url:
+        (directory / "manager.lock").write_text(f"1\n{url}\n")
+        here = league("status", "--dir", directory).stderr
+    with served(other) as url:
+        (directory / "manager.lock").write_text(f"1\n{url}\n")
+        elsewhere = league("status", "--dir", directory).stderr
+
+    assert "; a manager runs at http://127.0.0.1:" in here
+    assert here.endswith(f"; go on with: league start --dir {tmp_path}\n")
+    assert f"no manager runs in {tmp_path}; start it with" in elsewhere
+
+
+def test_agents_that_cannot_be_reached_are_named():
+    class Answers:
+        async def ask(self, query_type, **params):
+            return {
+                "GET_AGENTS": {
+                    "agents": [
+                        {"agent_id": "P01", "kind": "player", "reachable": True},
+                        {"agent_id": "P02", "kind": "player", "reachable": False},
+                        {"agent_id": "REF01", "kind": "referee", "open_matches": 0},
+                    ],
+                    "total": 3,
+                }
+            }[query_type]
+
+    assert asyncio.run(status._now(Answers())) == {"in_play": [], "not_reachable": ["P02"]}
+
+
+def test_the_status_of_a_manager_that_tells_no_agents_is_the_rest_of_it():
+    class Answers:
+        async def ask(self, query_type, **params):
+            raise LeagueError("query_type 'GET_AGENTS' is unknown")
+
+    assert asyncio.run(status._now(Answers())) == {}
 
 
 def test_the_status_before_the_start(tmp_path):

@@ -1,6 +1,7 @@
 """What the reading commands have in common: a running manager or a directory answers them."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -12,6 +13,7 @@ from agentleague.errors import LeagueError
 T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
 MANAGER = "http://127.0.0.1:8000/mcp"
+VARIABLE = "LEAGUE_MANAGER"  # Not for click: set for good, it would forbid every --dir.
 
 
 class Source(Protocol):
@@ -45,7 +47,13 @@ def reading_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             help="Read the journal in this directory instead.",
         ),
-        click.option("--manager", "manager_url", help=f"The manager to ask.  [default: {MANAGER}]"),
+        click.option(
+            "--manager",
+            "manager_url",
+            callback=_read_manager,
+            help="The manager to ask: its URL, HOST:PORT, or a PORT of this machine.  "
+            f"[env var: {VARIABLE}; default: {MANAGER}]",
+        ),
     ):
         command = option(command)
     return command
@@ -61,7 +69,8 @@ def read(
         return asyncio.run(_from(Archive(directory), work))
     from agentleague.services.processes import run
 
-    return run(_from_manager(manager_url or MANAGER, work))
+    url = manager_url or _as_url(os.environ.get(VARIABLE) or MANAGER)
+    return run(_from_manager(url, work))
 
 
 async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> list[Any]:
@@ -81,6 +90,18 @@ async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> 
         rows += page
         if not page or len(rows) >= data.get("total", 0):
             return rows
+
+
+def _read_manager(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    return None if value is None else _as_url(value)
+
+
+def _as_url(text: str) -> str:
+    from agentleague.cli.serving import manager_url
+
+    return manager_url(text)
 
 
 async def _from(source: Source, work: Callable[[Source], Awaitable[T]]) -> T:

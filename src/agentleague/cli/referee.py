@@ -18,13 +18,16 @@ from agentleague.cli.serving import (
 )
 from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.games import registry
+from agentleague.games.game import Game
+from agentleague.services.game_files import find_game
 from agentleague.services.processes import open_referee, run
 from agentleague.services.settings import RefereeSettings
 from agentleague.services.state_file import StateFile, Whose, kept
 
 EXAMPLES = """\b
-Example:
+Examples:
   league referee --manager http://127.0.0.1:8000/mcp
+  league referee --manager 8000 --game ./my_game.py
 """
 
 
@@ -38,6 +41,13 @@ Example:
     help="The port to listen on, or the next free one above it.",
 )
 @click.option("--name", default="Referee", show_default=True, help="The name to register under.")
+@click.option(
+    "--game",
+    "files",
+    metavar="FILE.py",
+    multiple=True,
+    help="A game that it runs beside those installed; may be given several times.",
+)
 @bind_option
 @endpoint_option
 @join_code_option
@@ -48,12 +58,17 @@ def command(
     manager_url: str,
     port: int,
     name: str,
+    files: tuple[str, ...],
     bind: str | None,
     endpoint: str | None,
     join_code: str,
     state: Path | None,
 ) -> None:
     """Serve until the league is over, or until Ctrl-C."""
+    games = {game.name: game for game in map(find_game, files)}
+
+    def load_game(game_type: str) -> Game:
+        return games.get(game_type) or registry.load(game_type)
 
     async def serve(kept_state: StateFile | None) -> None:
         stopped = stop_signal()
@@ -62,10 +77,11 @@ def command(
                 manager_url=check_manager(manager_url),
                 display_name=name,
                 endpoint=url,
-                game_types=registry.names(),
+                game_types=sorted({*registry.names(), *games}),
                 join_code=join_code,
             ),
             place(port, bind, endpoint),
+            load_game,
             state=kept_state,
         )
         say(f"{name} listens at {agent.url} and registers at {manager_url}.")

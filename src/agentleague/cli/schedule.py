@@ -35,6 +35,8 @@ def command(
     """Print the schedule."""
 
     async def ask(source: Source) -> Schedule:
+        if round_id:
+            await _check_round(source, round_id)
         rounds = await _rounds(source, {"round_id": round_id} if round_id else {})
         agents = [] if as_json else await all_rows(source, "GET_AGENTS", "agents", kind="player")
         return rounds, {row["agent_id"]: row["display_name"] for row in agents}
@@ -45,6 +47,12 @@ def command(
         return
     title = f"Round {round_id}" if round_id else f"{len(rounds)} rounds"
     print_rows(list(_rows(rounds, names)), COLUMNS, title)
+
+
+async def _check_round(source: Source, round_id: int) -> None:
+    total = (await source.ask("GET_STATUS")).get("total_rounds")
+    if isinstance(total, int) and 0 < total < round_id:
+        raise LeagueError(f"there is no round {round_id}; there are rounds 1 to {total}")
 
 
 async def _rounds(source: Source, params: dict[str, int]) -> list[dict[str, Any]]:

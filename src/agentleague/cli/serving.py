@@ -1,6 +1,7 @@
 """What `manager`, `referee` and `player` have in common: serve until the end, or until Ctrl-C."""
 
 import asyncio
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -12,14 +13,42 @@ from agentleague.services.processes import Place, Running
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS
 
+EVERYWHERE = ("0.0.0.0", "::")  # Where to listen, but nowhere to call.
+HOST_AND_PORT = re.compile(r"[^/]+:[0-9]+(/.*)?", re.DOTALL)
+
 
 def place(port: int, bind: str | None, endpoint: str | None, *, moves_on: bool = True) -> Place:
-    """Where to listen, from the options."""
+    """Where to listen, from the options; says so if nobody could call the agent there."""
+    if bind in EVERYWHERE and not endpoint:
+        say(
+            f"It listens on all addresses, and {bind} is none that others can call: say how they "
+            f"reach it with: --endpoint http://HOST:{port or 'PORT'}/mcp"
+        )
     hosts: Sequence[str] = (bind,) if bind else LOCAL_HOSTS
     return Place(port, hosts=hosts, endpoint=endpoint, guard=Guard("local"), moves_on=moves_on)
 
 
 PORT = click.IntRange(0, 65535)
+
+
+def manager_url(text: str) -> str:
+    """A manager's URL from what a person types: `8000`, `localhost:8000` or a URL.
+
+    What looks like neither is left as it is, for whoever checks URLs to refuse.
+    """
+    if text.isascii() and text.isdecimal():
+        text = f"127.0.0.1:{text}"
+    if HOST_AND_PORT.fullmatch(text):
+        text = f"http://{text}"
+    _, _, rest = text.partition("://")
+    return f"{text}/mcp" if rest and "/" not in rest else text
+
+
+def read_manager(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    """The callback of every --manager."""
+    return None if value is None else manager_url(value)
 
 
 def check_manager(url: str) -> str:
@@ -72,6 +101,9 @@ manager_option = click.option(
     "--manager",
     "manager_url",
     default="http://127.0.0.1:8000/mcp",
+    envvar="LEAGUE_MANAGER",
+    callback=read_manager,
     show_default=True,
-    help="Where the manager is.",
+    show_envvar=True,
+    help="Where the manager is: its URL, HOST:PORT, or a PORT of this machine.",
 )

@@ -1,12 +1,16 @@
 """`league status`: how far a league is, and how well it goes."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import click
 
-from agentleague.cli.reading import Source, read, reading_options
+from agentleague.cli.reading import Source, all_rows, read, reading_options
 from agentleague.cli.table import Column, print_facts, print_json, print_rows
+from agentleague.cli.whereabouts import dir_option, manager_in, none_runs
+from agentleague.errors import LeagueError
+from agentleague.league.league import Phase
 
 EXAMPLES = """\b
 Examples:
@@ -20,6 +24,7 @@ METRICS = (
     Column("wanted", "Wanted"),
     Column("verdict", "Kept", True),
 )
+SHOWN = 12  # matches or agents in a line
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
@@ -34,6 +39,8 @@ def command(
     async def ask(source: Source) -> tuple[dict[str, Any], dict[str, Any]]:
         status = await source.ask("GET_STATUS")
         status.pop("you", None)
+        if status.get("status") != Phase.COMPLETED:
+            status |= await _now(source)
         return status, await source.ask("GET_METRICS") if with_metrics else {}
 
     status, metrics = read(directory, manager_url, ask)
@@ -43,6 +50,37 @@ def command(
     print_facts(_facts(status), str(status.get("league_id")))
     if metrics:
         _print_metrics(metrics)
+    if directory is not None:
+        click.echo(_of_directory(directory, status), err=True)
+
+
+async def _now(source: Source) -> dict[str, list[str]]:
+    """The matches in play, and the agents that cannot be reached; nothing if it is not told."""
+    try:
+        agents = await all_rows(source, "GET_AGENTS", "agents")
+        at_work = [row for row in agents if row["kind"] == "referee" and row["open_matches"]]
+        in_play: list[str] = []
+        for row in at_work:
+            answer = await source.ask("GET_AGENT", agent_id=row["agent_id"])
+            in_play += answer["agent"]["at_matches"]
+        lost = [row["agent_id"] for row in agents if row.get("reachable") is False]
+    except (LeagueError, LookupError):  # It is a manager of another make.
+        return {}
+    return {"in_play": in_play, "not_reachable": lost}
+
+
+def _of_directory(directory: Path, status: dict[str, Any]) -> str:
+    """What only the directory knows: when its manager last wrote, and whether it runs."""
+    from agentleague.records.reading import read_rows
+
+    wrote = f"The last row was written at {read_rows(directory)[-1].at}"
+    address = asyncio.run(manager_in(directory))
+    if address:
+        paused = f"; go on with: league start {dir_option(directory)}"
+        return f"{wrote}; a manager runs at {address}{paused if status.get('paused') else '.'}"
+    if status.get("status") == Phase.COMPLETED:
+        return f"{wrote}; no manager runs in {directory}."
+    return f"{wrote}; {none_runs(directory)}"
 
 
 def _facts(status: dict[str, Any]) -> dict[str, Any]:
@@ -55,9 +93,17 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
         "Players": status.get("players"),
         "Referees": status.get("referees"),
     }
+    for field, heading in (("in_play", "In play"), ("not_reachable", "Not reachable")):
+        if status.get(field):
+            facts[heading] = _list(status[field])
     if status.get("champion"):
         facts["Leader" if status.get("aborted") else "Champion"] = status["champion"]
     return facts
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:

@@ -4,7 +4,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentleague.errors import LeagueError, PeerRefused, RateLimited
+from agentleague.errors import (
+    LeagueError,
+    NoConnection,
+    PeerRefused,
+    RateLimited,
+    TokenInvalid,
+    UnknownMethod,
+)
 from agentleague.protocol.messages import (
     LeagueCommand,
     LeagueCommandResponse,
@@ -57,10 +64,7 @@ class Inquiry:
                 break
             await asyncio.sleep(float(answer.error.context.get("retry_after") or 1))
         if answer.error or not isinstance(answer.message, LeagueQueryResponse):
-            raise LeagueError(
-                f"the manager at {self._url} did not answer: {answer.error}; is it running? Start "
-                "one with: league manager, or read what it wrote with: --dir DIR"
-            )
+            raise _no_manager(self._url, answer.error)
         return answer.message
 
     async def close(self) -> None:
@@ -71,7 +75,9 @@ class Inquiry:
         """Have the manager do something for its organiser; what it says it did.
 
         Raises:
-            LeagueError: nobody answers there, or the manager will not, and says why.
+            TokenInvalid: the token is not that of the manager's organiser.
+            NoConnection: nobody listens there.
+            LeagueError: not a manager answers there, or it will not, and says why.
         """
         message = LeagueCommand(
             command,
@@ -83,12 +89,11 @@ class Inquiry:
         )
         answer = await self._call(message)
         if isinstance(answer.error, PeerRefused):
-            said = answer.error.context["data"].get("error_message")
-            raise LeagueError(str(said or answer.error))
+            said = str(answer.error.context["data"].get("error_message") or answer.error)
+            is_strange = answer.error.context["code"] == TokenInvalid.code
+            raise TokenInvalid(said) if is_strange else LeagueError(said)
         if not isinstance(answer.message, LeagueCommandResponse):
-            raise LeagueError(
-                f"the manager at {self._url} did not answer: {answer.error}; is it running?"
-            )
+            raise _no_manager(self._url, answer.error)
         return answer.message.said
 
     def _query(self, query_type: str, params: Mapping[str, Any]) -> LeagueQuery:
@@ -107,35 +112,20 @@ class Inquiry:
         return await answered
 
 
-async def demand(
-    url: str,
-    command: str,
-    params: Mapping[str, Any],
-    token: str,
-    wall: Callable[[], float],
-) -> str:
-    """One command of the organiser; what the manager says it did.
-
-    Raises:
-        LeagueError: nobody answers there, or the manager will not, and says why.
-    """
-    inquiry = Inquiry(url, wall)
-    try:
-        return await inquiry.command(command, params, token)
-    finally:
-        await inquiry.close()
-
-
-async def inquire(
-    url: str, query_type: str, params: Mapping[str, Any], wall: Callable[[], float]
-) -> LeagueQueryResponse:
-    """The manager's answer to one question.
-
-    Raises:
-        LeagueError: nobody answers there, or not as a manager does.
-    """
-    inquiry = Inquiry(url, wall)
-    try:
-        return await inquiry.answer(query_type, params)
-    finally:
-        await inquiry.close()
+def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
+    """What to say of an address where no manager answers: what it is instead, as far as known."""
+    if isinstance(error, PeerRefused) and error.context["number"] == UnknownMethod.number:
+        return LeagueError(
+            f"whoever answers at {url} is no manager: it takes no questions about a league; "
+            "give the manager's address"
+        )
+    if "SSL" in str(error) and url.lower().startswith("https:"):
+        return LeagueError(
+            f"nobody speaks https at {url} ({error}); managers speak http, so try: "
+            f"http{url[len('https') :]}"
+        )
+    kind = NoConnection if isinstance(error, NoConnection) else LeagueError
+    return kind(
+        f"the manager at {url} did not answer: {error}; is it running? Start one with: league "
+        "manager, or read what it wrote with: --dir DIR"
+    )

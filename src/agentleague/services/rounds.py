@@ -288,7 +288,9 @@ class Rounds:
             return said
 
         self._tell_all(("league_end", league.round_id), message)
-        self._clerk.wake("end", self._clerk.now + self._settings.reply_seconds)
+        is_told = self._clerk.outbox.is_empty()  # There is nobody.
+        wait = 0.0 if is_told else self._settings.reply_seconds
+        self._clerk.wake("end", self._clerk.now + wait)
 
     def end_if_told(self) -> None:
         """The league's work is done when everybody was told everything."""
