@@ -77,9 +77,8 @@ def nim():
     return game
 
 
-def dice():
-    """Two draws: twice both guess a die at once; who was nearer more often wins."""
-    rolls = 2
+def dice(rolls=2, name="dice"):
+    """A draw a turn: both guess a die at once; who was nearer more often wins."""
 
     def check(state, seat, move):
         if type(move) is not int or not 1 <= move <= 6:
@@ -98,7 +97,7 @@ def dice():
         return Outcome(winner, f"{a} to {b}", {"drawn_number": state[-1][1]})
 
     return SimpleNamespace(
-        name="dice",
+        name=name,
         seats=SEATS,
         start=lambda options: (),
         to_move=lambda state: () if outcome(state) else SEATS,
@@ -112,6 +111,8 @@ def dice():
 
 
 THROWAWAY = {"race": race(), "nim": nim(), "dice": dice()}
+
+THREE_DRAWS = dice(3, "three_dice")
 
 
 def clumsy():
