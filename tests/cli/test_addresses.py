@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
-from agentleague.cli.serving import manager_url
+from agentleague.services.addresses import manager_url
 from cli.shelf import keep, served
 from cli.test_standings import in_its_second_round, league, printed
 from commands import BIN, first_line, free_port, started

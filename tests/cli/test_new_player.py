@@ -12,7 +12,7 @@ import pytest
 
 from commands import BIN, ROOT, SECONDS, environment, first_line, free_port, league, started
 
-PYTHON = ["mine.py", "test_mine.py", "README.md"]
+PYTHON = ["mine.py", "test_mine.py", "pytest.ini", "README.md"]
 JAVASCRIPT = ["package.json", "choose.js", "mine.js", "choose.test.js", "README.md"]
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 
@@ -216,3 +216,26 @@ def test_help_begins_with_an_example(command):
 
     assert usage.startswith(f"Usage: league {command}")
     assert first.strip() == "Examples:"
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("body", "losses"),
+    [
+        ("async (legal) => { await null; return legal[0]; }", 0),
+        ("() => { throw new Error('no idea'); }", 1),
+        ("() => {}", 1),
+    ],
+)
+def test_a_new_javascript_player_may_be_async_and_is_asked_again_at_once_when_it_throws(
+    tmp_path, body, losses
+):
+    new(tmp_path, "javascript")
+    (tmp_path / "mine" / "choose.js").write_text(f"export const choose = {body};\n")
+    port = free_port()
+    first_line(started("node", "mine.js", "--port", port, cwd=tmp_path / "mine"))
+
+    url = f"http://127.0.0.1:{port}/mcp"
+    told = json.loads(league("play", url, "random", "--move-seconds", "600", "--json").stdout)
+
+    assert lost_technically(told["players"]) == losses

@@ -331,3 +331,12 @@ def test_every_rule_that_a_telling_cites_is_written_down():
 
     assert cited
     assert cited <= written_down
+
+
+def test_a_null_is_told_as_no_move_and_not_as_a_wrong_one():
+    rows = [(5, "P02", "CHOOSE_PARITY_CALL", n, "E004", None, 2) for n in (1, 2, 3)]
+
+    told = words(told_match(BOTH[:1], [("P02", "made an illegal move")], rows))
+
+    assert "E004 (no move: it was null, as when a function raises or returns nothing)" in told[-2]
+    assert "should return a move: it answered null" in told[-1]

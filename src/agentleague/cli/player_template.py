@@ -52,15 +52,21 @@ In this folder, with the Python that has agentleague:
     league play NAME.py random --matches 20          # and who is better
     league play NAME.py fixed --game tic_tac_toe     # in another game
     league demo --player NAME.py --players 8         # in a whole league
-    pytest                                           # test_NAME.py
+    pytest                                           # test_NAME.py; first: pip install pytest
 
 In a league that somebody else runs:
 
     league player NAME.py --manager http://127.0.0.1:8000/mcp
 """
 
+PYTEST = """\
+[pytest]
+pythonpath = .
+"""
+
 FILES = {
     "NAME.py": PLAYER,
     "test_NAME.py": TEST,
+    "pytest.ini": PYTEST,
     "README.md": README,
 }

@@ -22,7 +22,8 @@ CHOOSE = """\
  * Make a move: one of legalMoves, which is empty in a game that lists none.
  *
  * `call` is the message that asks for it: `game_type` says which game it is, `position` what there
- * is to see, `context.your_standings` how well it went so far, `deadline` until when.
+ * is to see, `context.your_standings` how well it went so far, `deadline` until when. It may be
+ * async.
  */
 export function choose(legalMoves, call) {
   return legalMoves[Math.floor(Math.random() * legalMoves.length)];
@@ -60,17 +61,17 @@ const answers = {
     arrival_timestamp: timestamp(),
     accept: true,
   }),
-  parity_choose: (call) => ({
+  parity_choose: async (call) => ({
     message_type: "CHOOSE_PARITY_RESPONSE",
     match_id: call.match_id,
     player_id: call.player_id,
-    parity_choice: choose(["even", "odd"], call),
+    parity_choice: await move(["even", "odd"], call),
   }),
-  choose_move: (call) => ({
+  choose_move: async (call) => ({
     message_type: "GAME_MOVE_RESPONSE",
     match_id: call.match_id,
     player_id: call.player_id,
-    move: choose(call.legal_moves ?? [], call),
+    move: await move(call.legal_moves ?? [], call),
   }),
   notify_match_result: ({ match_id, player_id, game_result }) => {
     const { winner_player_id: winner, reason } = game_result;
@@ -84,7 +85,17 @@ const answers = {
   },
 };
 
-function answer(request) {
+// No move is no legal move: the referee says so and asks again at once.
+async function move(legalMoves, call) {
+  try {
+    return (await choose(legalMoves, call)) ?? null;
+  } catch (error) {
+    console.error(error);
+    return null;
+  }
+}
+
+async function answer(request) {
   const { id, method, params = {} } = request;
   const handler = answers[method] ?? (() => ({ status: "ACKNOWLEDGED" }));
   const result = {
@@ -92,7 +103,7 @@ function answer(request) {
     sender: `player:${params.player_id ?? options.name}`,
     timestamp: timestamp(),
     conversation_id: params.conversation_id,
-    ...handler(params),
+    ...(await handler(params)),
   };
   return { jsonrpc: "2.0", id, result };
 }
@@ -135,7 +146,7 @@ const server = createServer(async (request, response) => {
     return;
   }
   try {
-    await send(response, 200, answer(asked));
+    await send(response, 200, await answer(asked));
   } catch (error) {
     console.error(error); // It costs an attempt, not the agent.
     const fault = { code: -32603, message: "the agent failed" };

@@ -99,7 +99,7 @@ def _read_manager(
 
 
 def _as_url(text: str) -> str:
-    from agentleague.cli.serving import manager_url
+    from agentleague.services.addresses import manager_url
 
     return manager_url(text)
 

@@ -1,7 +1,6 @@
 """What `manager`, `referee` and `player` have in common: serve until the end, or until Ctrl-C."""
 
 import asyncio
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -9,12 +8,12 @@ from typing import Any
 
 import click
 
+from agentleague.services.addresses import manager_url
 from agentleague.services.processes import Place, Running
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS
 
 EVERYWHERE = ("0.0.0.0", "::")  # Where to listen, but nowhere to call.
-HOST_AND_PORT = re.compile(r"[^/]+:[0-9]+(/.*)?", re.DOTALL)
 
 
 def place(port: int, bind: str | None, endpoint: str | None, *, moves_on: bool = True) -> Place:
@@ -29,19 +28,6 @@ def place(port: int, bind: str | None, endpoint: str | None, *, moves_on: bool =
 
 
 PORT = click.IntRange(0, 65535)
-
-
-def manager_url(text: str) -> str:
-    """A manager's URL from what a person types: `8000`, `localhost:8000` or a URL.
-
-    What looks like neither is left as it is, for whoever checks URLs to refuse.
-    """
-    if text.isascii() and text.isdecimal():
-        text = f"127.0.0.1:{text}"
-    if HOST_AND_PORT.fullmatch(text):
-        text = f"http://{text}"
-    _, _, rest = text.partition("://")
-    return f"{text}/mcp" if rest and "/" not in rest else text
 
 
 def read_manager(

@@ -46,6 +46,8 @@ _GAMES = {
 }
 _OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "could have made other moves")
 
+NULL_MOVE = "null"  # a verdict of its own: not a wrong move, but none
+
 _ADVICE = {
     "timeout": "should answer sooner: every call names its deadline",
     "unreachable": "should be running and reachable at the end point that it registered, and "
@@ -55,6 +57,8 @@ _ADVICE = {
     "empty": "should answer with what was asked for: a join has accept, a move has the move",
     "mismatch": "should repeat the match_id of the call in its answer",
     "busy": "should answer its referee's calls without a rate limit",
+    NULL_MOVE: "should return a move: it answered null, as when a function raises or returns "
+    "nothing; its own output says more",
     "broken": "should look at its own log: its strategy raised an exception",
     "removed": "could change nothing: the organiser removed it",
 }
@@ -127,4 +131,6 @@ def _won(names: Mapping[str, str], result: Result) -> str:
 def _advice(cause: str, verdict: str, game: _GameRules) -> str:
     found = [trouble for word, trouble in _CAUSES.items() if word in cause]
     trouble = found[0] if found else _VERDICTS.get(verdict, "empty")
+    if trouble == "illegal" and verdict == NULL_MOVE:
+        trouble = NULL_MOVE
     return _ADVICE[trouble].format(rule=game.moves)

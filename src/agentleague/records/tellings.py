@@ -17,7 +17,7 @@ from agentleague.league.events import MatchAssigned
 from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League
 from agentleague.records.plain_text import as_json, printable
-from agentleague.records.reasons import Ending, Result, ending_of
+from agentleague.records.reasons import NULL_MOVE, Ending, Result, ending_of
 from agentleague.roles.effects import Event
 
 
@@ -227,13 +227,16 @@ def _exchange(facts: Facts, contact: Contact) -> str:
     move = "" if contact.move is None else f" {as_json(contact.move)},"
     verdict = printable(contact.verdict, 64)
     if contact.verdict in _VERDICTS:
-        is_null = contact.verdict == IllegalMove.code and contact.move is None
-        why = "no move: it was null, as when a function raises" if is_null else ""
-        verdict += f" ({why or _VERDICTS[contact.verdict]})"
+        why = "no move: it was null, as when a function raises or returns nothing"
+        verdict += f" ({why if _is_null(contact) else _VERDICTS[contact.verdict]})"
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
     note = f" ({printable(contact.note, 64)})" if contact.note.startswith("as ") else ""
     who = facts.name(contact.player_id)
     return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}{note}"
+
+
+def _is_null(contact: Contact) -> bool:
+    return contact.verdict == IllegalMove.code and contact.move is None
 
 
 def _moves(facts: Facts) -> Iterator[str]:
@@ -258,7 +261,10 @@ def _ending(facts: Facts) -> Ending | None:
     if facts.result is None:
         return None
     troubles = {contact.player_id: contact for contact in facts.transcript if _failed(contact)}
-    verdicts = {player_id: contact.verdict for player_id, contact in troubles.items()}
+    verdicts = {
+        player_id: NULL_MOVE if _is_null(contact) else contact.verdict
+        for player_id, contact in troubles.items()
+    }
     players = (facts.player_A_id, facts.player_B_id)
     return ending_of(
         facts.game_type,

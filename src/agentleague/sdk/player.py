@@ -11,6 +11,7 @@ from agentleague.errors import LeagueError
 from agentleague.roles.effects import Effect, Turn
 from agentleague.roles.stimuli import Stimulus
 from agentleague.sdk.background import Background
+from agentleague.services.addresses import manager_url
 from agentleague.services.history_file import HistoryFile
 from agentleague.services.minds import LoopThread
 from agentleague.services.player import Heard
@@ -72,7 +73,7 @@ class Player:
 
     def run(
         self,
-        manager: str = "http://127.0.0.1:8000/mcp",
+        manager: str | int = "http://127.0.0.1:8000/mcp",
         port: int = 8101,
         *,
         join_code: str = "",
@@ -86,6 +87,7 @@ class Player:
         try:
             if not self.games:
                 raise LeagueError('put @player.plays("even_odd") above the function that moves')
+            manager = manager_url(str(manager))
             Guard("local").check_url(manager)
             with kept(Whose(manager, "player", self.name, port), state, self._say) as kept_state:
                 run(self._play(manager, port, join_code, kept_state))
