@@ -180,3 +180,12 @@ def test_a_game_that_it_does_not_play_is_said_in_a_sentence():
 
     with pytest.raises(LeagueError, match="Ann plays even_odd, not nim"):
         player.function_for("nim")
+
+
+def test_the_manager_of_the_environment_is_the_default(monkeypatch, tmp_path):
+    player = Player("Agent Alpha")
+    player.plays("even_odd")(lambda turn: "even")
+    monkeypatch.setenv("LEAGUE_MANAGER", "ftp://127.0.0.1:1/mcp")
+
+    with pytest.raises(SystemExit, match=r"Agent Alpha: .*ftp"):
+        player.run(state=tmp_path)

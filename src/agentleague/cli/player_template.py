@@ -52,7 +52,8 @@ In this folder, with the Python that has agentleague:
     league play NAME.py random --matches 20          # and who is better
     league play NAME.py fixed --game tic_tac_toe     # in another game
     league demo --player NAME.py --players 8         # in a whole league
-    pytest                                           # test_NAME.py; first: pip install pytest
+    python -m pip install pytest                     # once
+    python -m pytest                                 # test_NAME.py
 
 In a league that somebody else runs:
 

@@ -1,5 +1,6 @@
 """A player from a plain function: it registers, answers every message, and ends with the league."""
 
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ INTERRUPTED_SECONDS = 1.0  # and after Ctrl-C
 Strategy = Callable[[Turn], Any]
 Watcher = Callable[[Stimulus, Sequence[Effect]], None]
 Hook = TypeVar("Hook", bound=Callable[[Any], Any])
+MANAGER_PORT = 8000
 
 
 class Player:
@@ -73,24 +75,27 @@ class Player:
 
     def run(
         self,
-        manager: str | int = "http://127.0.0.1:8000/mcp",
+        manager: str | int | None = None,
         port: int = 8101,
         *,
-        join_code: str = "",
+        join_code: str | None = None,
         state: str | Path | None = None,
     ) -> None:
         """Register, play, and return when the league is over.
 
+        The manager is at port 8000 of this machine, or where the variable LEAGUE_MANAGER says,
+        unless it is given; the join code is that of LEAGUE_JOIN_CODE, if any.
         Its token and its history are kept in the directory `state`, in the user's own unless given:
         started again it is the same player. Whatever stops it ends the program with a sentence.
         """
         try:
             if not self.games:
                 raise LeagueError('put @player.plays("even_odd") above the function that moves')
-            manager = manager_url(str(manager))
-            Guard("local").check_url(manager)
-            with kept(Whose(manager, "player", self.name, port), state, self._say) as kept_state:
-                run(self._play(manager, port, join_code, kept_state))
+            url = manager_url(str(manager or os.environ.get("LEAGUE_MANAGER") or MANAGER_PORT))
+            code = os.environ.get("LEAGUE_JOIN_CODE", "") if join_code is None else join_code
+            Guard("local").check_url(url)
+            with kept(Whose(url, "player", self.name, port), state, self._say) as kept_state:
+                run(self._play(url, port, code, kept_state))
         except (LeagueError, OSError) as error:
             raise SystemExit(f"{self.name}: {error}") from None
         except KeyboardInterrupt:
