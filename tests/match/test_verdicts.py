@@ -1,9 +1,12 @@
 """What becomes of whatever a player does: one row each, in virtual time, to the hundredth."""
 
+from types import SimpleNamespace
+
 import pytest
 from msgspec.structs import replace
 
 from agentleague.errors import (
+    IllegalMove,
     MissingField,
     NoConnection,
     PeerRefused,
@@ -11,6 +14,7 @@ from agentleague.errors import (
     UnreadableJson,
     WrongType,
 )
+from agentleague.match.course import MOVE_DEPTH_MAX, Course
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameError,
@@ -18,6 +22,7 @@ from agentleague.protocol.messages import (
     GameOver,
     RetryInfo,
 )
+from games.throwaway import THROWAWAY
 from league.office import LEAGUE_ID
 from match.arena import JOINED, PATIENT, SEATS
 from match.stage import EVEN, ODD, SILENCE, Stage
@@ -432,3 +437,22 @@ def test_an_error_in_answer_to_game_over_gets_it_once_more_in_the_plainest_form(
     assert first.game_result.choices == {"P01": "even", "P02": None}
     assert plain.game_result.choices == {"P01": "even"}
     assert stage.is_closed
+
+
+@rule("R-MATCH-20")
+@pytest.mark.parametrize(
+    ("depth", "is_legal"), [(MOVE_DEPTH_MAX, True), (MOVE_DEPTH_MAX + 1, False)]
+)
+def test_a_move_that_the_manager_could_not_read_is_illegal_in_any_game(depth, is_legal):
+    game = SimpleNamespace(**vars(THROWAWAY["nim"]))
+    game.check = lambda state, seat, move: None  # A plug-in that takes whatever comes.
+    move = {"deep": "even"}
+    for _ in range(depth - 1):
+        move = [move]
+    course = Course(game, {}, ("P01", "P02"))
+
+    if is_legal:
+        course.check(0, move)
+    else:
+        with pytest.raises(IllegalMove, match="nested at most 8 levels deep"):
+            course.check(0, move)
