@@ -1,80 +1,106 @@
-"""What can be set: one frozen dataclass per role, a default and a sentence per field."""
+"""What can be set: one frozen dataclass per role, a default and a sentence per field.
+
+Types carry their limits, so that a value from a file, a variable or an option is judged by them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from agentleague.league.standings import TIE_BREAKS
 from agentleague.protocol.messages import Rules
+
+Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]  # a year at most
+Delay = Annotated[float, Meta(ge=0, le=31_536_000)]
+Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+Retries = Annotated[int, Meta(ge=0, le=100)]
+Players = Annotated[int, Meta(ge=2, le=1_000_000)]
+Points = Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
+Port = Annotated[int, Meta(ge=0, le=65_535)]
+Name = Annotated[str, Meta(max_length=50)]
+Id = Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # It becomes a folder's name.
+Network = Literal["local", "lan"]
+TieBreak = Literal["head_to_head", "wins", "technical_losses", "player_id"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ManagerSettings:
     """The league and its rules."""
 
-    league_id: str
-    """Unique for ever; made from the seed, or at random."""
+    league_id: Id = ""
+    """Unique for ever; made up unless given."""
     game_type: str = "even_odd"
-    """The game that is played."""
+    """The game to play: one that `league games` lists, or ./FILE.py."""
     game_options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of that game."""
-    cycles: int = 1
+    """Options of that game; `league games` lists them."""
+    cycles: Annotated[int, Meta(ge=1, le=1_000)] = 1
     """How often everybody meets everybody."""
-    players: int | None = None
-    """The league starts when so many players are there."""
-    referees: int = 1
-    """And when so many referees are there."""
-    players_max: int = 10_000
-    """No more players than that."""
-    referees_max: int = 100
-    """No more referees than that."""
-    join_seconds: float = 5.0
+    players: Players | None = None
+    """The league starts when so many players are there; else with `league start`."""
+    referees: Count = 1
+    """It waits for so many referees, too."""
+    start_after_seconds: Delay | None = None
+    """It starts so long after its manager, with those who are there: two players or more."""
+    round_notice_seconds: Delay = 0.0
+    """How long after its announcement a round begins."""
+    join_seconds: Seconds = 5.0
     """How long a player may take to join a match."""
-    move_seconds: float = 30.0
+    move_seconds: Seconds = 30.0
     """How long a player may take for a move."""
-    game_over_seconds: float = 5.0
+    game_over_seconds: Seconds = 5.0
     """How long a player may take to acknowledge the end of a match."""
-    reply_seconds: float = 10.0
+    reply_seconds: Seconds = 10.0
     """How long everything else may take."""
-    retries: int = 3
+    retries: Retries = 3
     """How often a move is asked for again when no answer came."""
-    join_retries: int = 3
+    join_retries: Retries = 3
     """How often an invitation is sent again when no answer came."""
-    retry_delay_seconds: float = 2.0
+    retry_delay_seconds: Delay = 2.0
     """How long the first retry waits."""
-    retry_backoff: float = 1.0
+    retry_backoff: Annotated[float, Meta(ge=1, le=100)] = 1.0
     """By how much each further retry waits longer: 2.0 doubles the delay."""
+    win_points: Points = 3
+    """Points for a win."""
+    draw_points: Points = 1
+    """Points for a draw."""
+    loss_points: Points = 0
+    """Points for a loss."""
+    tie_breaks: Sequence[TieBreak] = ("head_to_head", "wins", "technical_losses", "player_id")
+    """What decides between players with equal points, in this order."""
+    standings_seconds: Delay = 1.0
+    """How often the table is sent while a round runs, at most."""
+    lease_seconds: Seconds = 10.0
+    """How long a referee may be silent before its matches go to another."""
+    referee_wait_seconds: Seconds = 600.0
+    """How long a match waits for a referee before it is no contest."""
+    join_code: Annotated[str, Meta(max_length=256)] = ""
+    """Who registers must know it; empty: anybody may."""
+    players_max: Players = 10_000
+    """No more players than that."""
+    referees_max: Count = 100
+    """No more referees than that."""
+    unique_names: Literal["suffix", "reject", "off"] = "suffix"
+    """What becomes of a name that is taken: a number is added, it is refused, or nothing."""
+    missing_fields: Literal["warn", "refuse"] = "warn"
+    """What becomes of a message that lacks a documented field."""
+    foreign_referees: Literal["mark", "refuse"] = "mark"
+    """Whether referees that do not lock are taken and their matches marked, or refused."""
     unsigned_pushes: bool = True
     """Whether an answer pushed without a token counts, from the address of the end point."""
-    lease_seconds: float = 10.0
-    """How long a referee may be silent before its matches go to another."""
-    referee_wait_seconds: float = 600.0
-    """How long a match waits for a referee before it is no contest."""
-    round_notice_seconds: float = 0.0
-    """How long after its announcement a round begins."""
-    start_after_seconds: float | None = None
-    """The league starts so long after its manager, if there are two players and a referee."""
-    unique_names: str = "suffix"
-    """What becomes of a name that is taken: `suffix`, `reject` or `off`."""
-    missing_fields: str = "warn"
-    """What becomes of a message that lacks a documented field: `warn` or `refuse`."""
-    foreign_referees: str = "mark"
-    """Whether referees that do not lock are taken, their matches marked: `mark` or `refuse`."""
-    join_code: str = ""
-    """Who registers must know it; empty: anybody may."""
-    standings_seconds: float = 1.0
-    """How often the table is sent while a round runs, at most."""
-    win_points: int = 3
-    """Points for a win."""
-    draw_points: int = 1
-    """Points for a draw."""
-    loss_points: int = 0
-    """Points for a loss."""
-    tie_breaks: Sequence[str] = TIE_BREAKS
-    """What decides between players with equal points, in this order."""
-    seeded: bool = False
+    port: Port = 8000
+    """The port to listen on."""
+    bind: str = ""
+    """The address to listen on; loopback unless given."""
+    endpoint: Annotated[str, Meta(max_length=256)] = ""
+    """The URL under which others reach the manager; made from address and port unless given."""
+    network: Network = "local"
+    """Whom it calls: `local`, agents on this machine, or `lan`, those in the networks of `lan`."""
+    lan: Sequence[str] = ()
+    """The networks of `lan`, such as 192.168.7.0/24; all private ones unless given."""
+    shared_dir: str = ""
+    """A directory where the files of `league export` are kept current while the league runs."""
+    seeded: bool = field(default=False, metadata={"derived": True})
     """Whether draws follow from a seed that was given, so that they can be foretold."""
 
     @property
@@ -99,28 +125,42 @@ class AgentSettings:
     """A referee or a player."""
 
     manager_url: str = "http://127.0.0.1:8000/mcp"
-    """Where the manager is called."""
-    display_name: str
-    """The name under which it registers."""
-    endpoint: str
-    """Where it can be called."""
-    game_types: Sequence[str] = ("even_odd",)
-    """The games it knows."""
-    version: str = "1.0.0"
-    """The agent's own version."""
-    register_seconds: float = 1.0
-    """How long it waits before it tries to register again."""
-    reply_seconds: float = 10.0
-    """How long the manager may take to answer."""
-    join_code: str = ""
+    """Where the manager is: its URL, HOST:PORT, or a PORT of this machine."""
+    display_name: Name
+    """The name to register under."""
+    join_code: Annotated[str, Meta(max_length=256)] = ""
     """What the organiser told those who may register, if anything."""
+    port: Port = 0
+    """The port to listen on, or the next free one above it."""
+    bind: str = ""
+    """The address to listen on; one where the manager can call, unless given."""
+    endpoint: Annotated[str, Meta(max_length=256)] = ""
+    """The URL under which others reach it; made from address and port unless given."""
+    network: Network | None = None
+    """Whom it calls: `local` or `lan`; unless given, `lan` if the manager is elsewhere."""
+    lan: Sequence[str] = ()
+    """The networks of `lan`, such as 192.168.7.0/24; all private ones unless given."""
+    state: str = ""
+    """Where its token is kept for the next run; in the user's state directory unless given."""
+    register_seconds: Seconds = 1.0
+    """How long it waits before it tries to register again."""
+    reply_seconds: Seconds = 10.0
+    """How long the manager may take to answer."""
+    game_types: Sequence[str] = field(default=("even_odd",), metadata={"derived": True})
+    """The games it knows."""
+    version: str = field(default="1.0.0", metadata={"derived": True})
+    """The agent's own version."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefereeSettings(AgentSettings):
     """A referee."""
 
-    max_concurrent_matches: int = 64
+    display_name: Name = "Referee"
+    """The name to register under."""
+    port: Port = 8001
+    """The port to listen on, or the next free one above it."""
+    max_concurrent_matches: Annotated[int, Meta(ge=1, le=10_000)] = 64
     """How many matches it runs at once."""
 
 
@@ -128,6 +168,10 @@ class RefereeSettings(AgentSettings):
 class PlayerSettings(AgentSettings):
     """A player."""
 
+    display_name: Name = ""
+    """The name to register under; the player's own unless given."""
+    port: Port = 8101
+    """The port to listen on, or the next free one above it."""
     seed: str = ""
     """What its strategy's chance follows from; at random unless given."""
 

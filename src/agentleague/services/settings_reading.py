@@ -1,0 +1,183 @@
+"""Settings from a TOML file, the environment and the command line, the later ones first.
+
+Whatever is wrong is said with where it stands, what would be right, and the nearest name.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.inspect import DictType, ListType, StrType, type_info
+
+from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.services.settings_table import PREFIX, SHORT, Setting, describe
+
+T = TypeVar("T")
+ROLES = (ManagerSettings, RefereeSettings, PlayerSettings)
+FILE_BYTES_MAX = 1_000_000
+# Variables that are no settings of a role.
+OTHERS = frozenset({"LEAGUE_QUIET", "LEAGUE_DEBUG"})
+OTHERS_BEGIN = ("LEAGUE_LLM_", "LEAGUE_TEST_")
+SHOWN_MAX = 60
+NEAR = 0.75  # A variable as near as that to one of ours is taken for a slip.
+
+
+class SettingError(ValueError):
+    """A setting that cannot be; the sentence says where it stands and what would be right."""
+
+
+class Given(NamedTuple):
+    """What was given, and where each value stands."""
+
+    values: Mapping[str, Any]
+    places: Mapping[str, str]
+
+    def make(self, cls: type[T]) -> T:
+        """The settings, with their defaults where nothing was given."""
+        return cls(**self.values)
+
+    def wrong(self, name: str, problem: str) -> SettingError:
+        """That this value, right by itself, cannot be; where it stands, if it was given."""
+        return SettingError(f"{self.places.get(name, name)} {problem}")
+
+
+def read_settings(
+    cls: type,
+    *,
+    file: Path | None = None,
+    environment: Mapping[str, str],
+    options: Mapping[str, Any],
+) -> Given:
+    """What was given for a role: by the file, over it the environment, over it the options.
+
+    `options` holds texts as they were typed, by the setting's name; None is not given.
+
+    Raises:
+        SettingError: one is unknown, or cannot be what it is.
+    """
+    rows = {row.name: row for row in describe(cls)}
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    sources = (
+        _from_file(rows, file) if file else (),
+        _from_environment(rows, environment),
+        _from_options(rows, options),
+    )
+    for source in sources:
+        for name, place, value in source:
+            values[name], places[name] = value, place
+    return Given(values, places)
+
+
+Found = Iterable[tuple[str, str, Any]]  # name, place, value
+
+
+def _from_file(rows: Mapping[str, Setting], file: Path) -> Found:
+    text = _text(file)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"{file} is not TOML: {error}; `league init` writes one") from None
+    for key, value in table.items():
+        where = f"{file}, line {_line(text, key)}:"
+        if key not in rows:
+            raise SettingError(f"{where} there is no setting {key!r}{_hint(key, rows)}")
+        yield key, f"{where} {key}", _judged(rows[key], f"{where} {key}", value, strict=True)
+
+
+def _text(file: Path) -> str:
+    try:
+        if file.stat().st_size > FILE_BYTES_MAX:
+            raise SettingError(f"{file} is too large for a file of settings")
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise SettingError(f"there is no file {file}; write one with: league init {file}") from None
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
+def _line(text: str, key: str) -> int:
+    """Where the key stands; TOML's reader does not say."""
+    names = re.escape(key)
+    pattern = rf"""^\s*\[*\s*["']?{names}["']?\s*[=.\]]"""
+    lines = text.splitlines()
+    return next((n for n, line in enumerate(lines, 1) if re.match(pattern, line)), 1)
+
+
+def _from_environment(rows: Mapping[str, Setting], environment: Mapping[str, str]) -> Found:
+    known = {variable: row for row in rows.values() for variable in row.variables}
+    for variable in sorted(environment):
+        if variable.startswith(PREFIX) and variable not in known:
+            _check_variable(variable)
+    for row in rows.values():
+        for variable in row.variables:
+            text = environment.get(variable, "")
+            if text:
+                yield row.name, variable, _judged(row, variable, text)
+                break
+
+
+def _check_variable(variable: str) -> None:
+    """A variable that only another role knows is ignored, a slip is not."""
+    if variable in OTHERS or variable.startswith(OTHERS_BEGIN):
+        return
+    all_known = {name for role in ROLES for row in describe(role) for name in row.variables}
+    if variable in all_known:
+        return
+    near = get_close_matches(variable, all_known, n=1, cutoff=NEAR)
+    if near:
+        raise SettingError(
+            f"the variable {variable} is no setting; did you mean {near[0]}? Else unset it"
+        )
+
+
+def _from_options(rows: Mapping[str, Setting], options: Mapping[str, Any]) -> Found:
+    for name, value in options.items():
+        if value is not None:
+            option = rows[name].options[0]
+            yield name, option, _judged(rows[name], option, value)
+
+
+def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> Any:
+    """The value in its own type. Raises: SettingError."""
+    value, kind = given, type_info(row.annotation)
+    unquoted = isinstance(kind, StrType) and not isinstance(given, str)
+    instead = ": put it in quotes" if unquoted else f", not {_shown(given)}"
+    wrong = SettingError(f"{where} must be {row.type}{instead}")
+    if isinstance(given, str) and isinstance(kind, ListType) and not strict:
+        value = [item.strip() for item in given.split(",") if item.strip()]
+    elif isinstance(given, str) and isinstance(kind, DictType) and not strict:
+        try:
+            value = json.loads(given)
+        except ValueError:
+            raise SettingError(
+                f'{where} must be a JSON object like {{"name": 1}}, not {_shown(given)}'
+            ) from None
+    try:
+        value = msgspec.convert(value, row.annotation, strict=strict)
+    except msgspec.ValidationError:
+        raise wrong from None
+    if isinstance(value, float) and not isfinite(value):
+        raise wrong
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "…"
+
+
+def _hint(key: str, rows: Mapping[str, Setting]) -> str:
+    """The nearest name, also from that of an option or from another spelling."""
+    plain = key.lower().replace("-", "_")
+    for name, short in SHORT.items():
+        if name in rows and plain == short:
+            return f"; did you mean {name!r}?"
+    near = get_close_matches(plain, rows, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "; `league init` writes a file with all"
