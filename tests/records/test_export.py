@@ -11,14 +11,17 @@ import pytest
 from agentleague.errors import LeagueError
 from agentleague.league.events import (
     KINDS,
+    Disputed,
     LeagueEnded,
     LeagueOpened,
     LeagueStarted,
     MatchAssigned,
     MatchClosed,
+    MatchRuled,
     PlayerRegistered,
     PlayerRemoved,
     RoundEnded,
+    TokenMisused,
     TokenRenewed,
 )
 from agentleague.protocol.tokens import digest
@@ -204,7 +207,7 @@ def test_an_end_point_that_is_no_url_is_left_out():
         ("+1", "'+1"),
         ("-1", "'-1"),
         ("@cmd", "'@cmd"),
-        ("\tx", "'\tx"),
+        ("\tx", "?x"),
         ("plain", "plain"),
         (-3, -3),
         (None, None),
@@ -227,7 +230,13 @@ def test_the_csv_files_have_harmless_names(tmp_path):
     assert matches[0]["player_A_name"] == "'=cmd|1"
 
 
-@pytest.mark.parametrize("name", ["..", ".hidden", "a/b", "a\\b", "", "a\n", "ä", "x" * 65])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("..", ".hidden", "a/b", "a\\b", "", "a\n", "ä", "x" * 65),
+        *("CON", "nul.txt", "Com1", "LPT9", "a."),  # reserved by Windows
+    ],
+)
 def test_an_id_that_could_lead_elsewhere_becomes_no_path(name, tmp_path):
     with pytest.raises(LeagueError, match="cannot be part of a file's name"):
         path_part(name)
@@ -333,7 +342,8 @@ def append(journal, after, events):
 
 def test_a_mirror_that_follows_row_by_row_ends_like_an_export(journal, tmp_path):
     mirror = Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
-    for seq, event in enumerate(LEAGUE):
+    after = [Disputed("R1M1", "REF01", "another result"), MatchRuled("R1M1", "draw", None, "so")]
+    for seq, event in enumerate([*LEAGUE, *after, TokenMisused("P01", "LOCK_REQUEST", "match")]):
         append(journal, seq, [event])
         assert mirror.update() == 1
     assert mirror.update() == 0

@@ -1,13 +1,15 @@
 """How tables are printed: for people, or as JSON."""
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
+from agentleague.cli.talk import is_plain
 from agentleague.league.standings import Standing
+from agentleague.protocol.harmless import harmless
+from agentleague.records.plain_text import json_text
 
 WIDTH_ELSEWHERE = 120  # where stdout is no terminal
 NARROW = 4  # no column becomes narrower
@@ -43,7 +45,7 @@ def plain(rows: Sequence[Standing]) -> list[dict[str, Any]]:
 
 def print_json(value: Any) -> None:
     """One JSON value on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+    print(json_text(value, indent=2 if sys.stdout.isatty() else None))
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str) -> None:
@@ -69,15 +71,20 @@ def print_rows(
         pad_edge=False,
         show_header=any(column.heading for column in columns),
     )
-    console = Console(width=None if sys.stdout.isatty() else WIDTH_ELSEWHERE)
+    console = Console(
+        width=None if sys.stdout.isatty() else WIDTH_ELSEWHERE,
+        force_terminal=False if is_plain(sys.stdout) else None,
+    )
     for column, width in zip(columns, _widths(rows, columns, console.width), strict=True):
         justify: Any = "left" if column.is_text else "right"
         table.add_column(column.heading, justify=justify, no_wrap=not column.wraps, width=width)
     for row in rows:
         cells = (Text(shown(row.get(column.field))) for column in columns)
         table.add_row(*cells, style=style(row))
-    console.print(Text(shown(title), style="bold"))  # A table's own title is as narrow as it is.
-    console.print(table)
+    with console.capture() as captured:  # Rich itself would exit with 1 where nobody reads on.
+        console.print(Text(shown(title), style="bold"))  # A table's own title is too narrow.
+        console.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def print_facts(facts: Mapping[str, Any], title: str) -> None:
@@ -89,8 +96,7 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
 
 def shown(value: Any) -> str:
     """A value as text that is harmless to print, whoever sent it."""
-    text = "" if value is None else str(value)
-    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+    return "" if value is None else harmless(str(value).replace("\n", "?"))
 
 
 def _widths(

@@ -13,6 +13,8 @@ from agentleague.errors import LeagueError
 from agentleague.league.league import League, MatchFile
 from agentleague.league.roster import Member
 from agentleague.league.standings import Standing
+from agentleague.protocol.harmless import harmless
+from agentleague.protocol.messages import GameResult
 from agentleague.records.reading import event_of
 from agentleague.records.tellings import told
 from agentleague.records.words import public_url, sentence, shown
@@ -25,11 +27,13 @@ TABLE_FIELDS = (*Standing.__struct_fields__, "why")
 # fmt: off
 MATCH_FIELDS = (
     "match_id", "round_id", "player_A_id", "player_A_name", "player_B_id", "player_B_name",
-    "referee_id", "status", "winner_player_id", "drawn_number", "no_contest", "verified", "reason",
+    "referee_id", "status", "winner_player_id", "drawn_number", "no_contest", "verified",
+    "disputed", "ruled", "reason",
 )
 # fmt: on
 _ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)  # by Windows
+_FORMULA = tuple("=+-@|%\uff1d\uff0b\uff0d\uff20")  # to one spreadsheet or another
 
 
 def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
@@ -106,14 +110,17 @@ def path_part(name: str) -> str:
     Raises:
         LeagueError: it could lead elsewhere.
     """
-    if not _ID.fullmatch(name):
+    if not _ID.fullmatch(name) or _RESERVED.fullmatch(name):
         raise LeagueError(f"the id {name[:64]!r} cannot be part of a file's name")
     return name
 
 
 def cell(value: Any) -> Any:
-    """A value that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    """A value that no spreadsheet takes for a formula, and no terminal for a command."""
+    if not isinstance(value, str):
+        return value
+    text = harmless(value.replace("\n", "?"))
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
 def by_match(events: Iterable[Event]) -> dict[str, list[Event]]:
@@ -196,7 +203,7 @@ def _rounds(league: League) -> list[dict[str, Any]]:
 def _match_row(league: League, file: MatchFile) -> dict[str, Any]:
     players = league.roster.players
     a, b = file.players
-    result = file.decided.result if file.decided else None
+    result = file.result
     return {
         "match_id": file.match_id,
         "round_id": file.round_id,
@@ -210,6 +217,8 @@ def _match_row(league: League, file: MatchFile) -> dict[str, Any]:
         "drawn_number": result.drawn_number if result else None,
         "no_contest": bool(result and result.no_contest is True),
         "verified": file.decided.verified if file.decided else None,
+        "disputed": file.is_disputed,
+        "ruled": file.is_overruled,
         "reason": result.reason if result else None,
     }
 
@@ -228,15 +237,16 @@ def _record(league: League, player_id: str) -> dict[str, Any] | None:
 def _played(
     league: League, player_id: str, file: MatchFile, times: Sequence[str]
 ) -> dict[str, Any]:
-    assert file.decided
-    result = file.decided.result
+    result = file.result
+    assert result
     opponent = file.players[file.players[0] == player_id]
     return {
         "match_id": file.match_id,
         "round_id": file.round_id,
         "opponent_id": opponent,
         "opponent_name": league.roster.players[opponent].display_name,
-        "outcome": _outcome(player_id, file),
+        "outcome": _outcome(player_id, result),
+        "ruled": file.is_overruled,
         "status": result.status,
         "my_choice": result.choices.get(player_id),
         "opponent_choice": result.choices.get(opponent),
@@ -246,9 +256,7 @@ def _played(
     }
 
 
-def _outcome(player_id: str, file: MatchFile) -> str:
-    assert file.decided
-    result = file.decided.result
+def _outcome(player_id: str, result: GameResult) -> str:
     if result.no_contest is True:
         return "NO_CONTEST"
     if result.winner_player_id == player_id:

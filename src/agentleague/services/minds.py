@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from agentleague.protocol.harmless import harmless
 from agentleague.roles.effects import Turn
 
 OURS = ("agentleague.", "concurrent.futures", "asyncio.")  # modules that call the function
@@ -120,12 +121,13 @@ def thought(strategy: Strategy, turn: Turn) -> tuple[Any, str | None]:
     try:
         move = strategy(turn)
     except (Exception, SystemExit) as error:
-        log.error("the strategy failed in %s:\n%s", turn.match_id, _traceback(error))
+        where = harmless(turn.match_id.replace("\n", "?"))
+        log.error("the strategy failed in %s:\n%s", where, harmless(_traceback(error)))
         return None, f"{type(error).__name__}: {error}"
     try:
         msgspec.json.encode(move)
     except (TypeError, ValueError, RecursionError):
         said = f"the strategy returned {type(move).__name__} in {turn.match_id}, which is no JSON"
-        log.error("%s; legal: %s", said, list(turn.legal_moves))
+        log.error("%s", harmless(f"{said}; legal: {list(turn.legal_moves)}"))
         return None, said
     return move, None
