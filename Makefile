@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := src tests tools
 
-.PHONY: help demo test check test-all bench picture reference requirements clean
+.PHONY: help demo test check test-all fuzz bench picture reference docs snapshots requirements clean
 
 help:  ## List what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -20,10 +20,13 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
-	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py
+	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py tests/test_docs.py
 
-test-all: .venv/dev  ## All tests, the slow ones too.
+test-all: .venv/dev docs  ## All tests, the slow ones too, and the site.
 	$(BIN)/pytest $(ARGS)
+
+fuzz: .venv/dev  ## Try hostile inputs for an hour; ARGS="--seconds 60 --target json".
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 bench: .venv/run  ## Measure matches per second beside a bare HTTP echo.
 	$(BIN)/league bench $(ARGS)
@@ -34,10 +37,19 @@ picture: .venv/run  ## Draw docs/demo.svg from a real run.
 reference: .venv/run  ## Write docs/reference anew from the tables.
 	$(BIN)/python tools/reference.py docs/reference
 
+docs: .venv/docs  ## Build the pages of docs as a site; a warning is an error.
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --write-all docs build/site
+	@echo "Read it: build/site/index.html"
+
+snapshots: .venv/dev  ## Write tests/cli/snapshots anew; read the difference before you commit.
+	rm -rf tests/cli/snapshots
+	WRITE_SNAPSHOTS=1 $(BIN)/pytest -q tests/cli/test_help.py tests/cli/test_mistakes.py tests/cli/test_pipes.py
+
 requirements:  ## Pin the newest versions, with hashes.
 	$(PYTHON) -m venv .venv-pins && .venv-pins/bin/pip install --quiet uv
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group build --upgrade pyproject.toml -o requirements/run.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group dev --upgrade pyproject.toml -o requirements/dev.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group docs --upgrade pyproject.toml -o requirements/docs.txt
 	rm -rf .venv-pins
 
 .venv/bin/python:
@@ -53,5 +65,9 @@ requirements:  ## Pin the newest versions, with hashes.
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
+.venv/docs: .venv/run requirements/docs.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	@touch $@
+
 clean:  ## Remove what was built.
-	rm -rf .venv .coverage dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

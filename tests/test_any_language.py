@@ -1,4 +1,4 @@
-"""docs/any-language.md keeps its promises: its commands work, and are answered as it says."""
+"""docs/how-to/any-language.md keeps its promises: its commands work, and are answered so."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from commands import BIN, ROOT, SECONDS, environment, first_line, free_port, league, started
 
-TEXT = (ROOT / "docs" / "any-language.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "how-to" / "any-language.md").read_text(encoding="utf-8")
 EXCHANGES = re.findall(r"```sh\n(curl .+?)```\n```json\n(.+?)```", TEXT, re.DOTALL)
 TO_AGENT = [exchange for exchange in EXCHANGES if ":8101/mcp -H" in exchange[0]]
 TO_MANAGER = [exchange for exchange in EXCHANGES if ":8000/mcp -H" in exchange[0]]

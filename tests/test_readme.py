@@ -7,62 +7,69 @@ import threading
 import urllib.request
 
 from commands import BIN, ROOT, SECONDS, first_line, free_port, league, started
+from pages import Desk, Page
 
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^    ((?:make|\.venv).+)$", TEXT, re.MULTILINE)
-SNIPPET = re.search(r"```python\n(.+?)```", TEXT, re.DOTALL).group(1)
+README = Page("README.md")
+(SNIPPET,) = README.fences("python")
+MAKE, ACTIVATE, *DEMOS = README.commands[:4]
+PLAY, MANAGER, REFEREE, PLAYER, ALPHA, STATUS, MATCH, VERIFY = README.commands[4:]
 
 
 def test_the_first_command_comes_before_the_hundredth_word_and_the_end_before_the_400th():
-    assert len(TEXT.split("    make demo")[0].split()) < 100
-    assert len(TEXT.split()) < 400
+    assert len(README.text.split("    make demo")[0].split()) < 100
+    assert len(README.text.split()) < 400
 
 
 def test_the_player_has_ten_lines():
     assert len(SNIPPET.strip().splitlines()) <= 10
 
 
-def test_the_demo_commands_run(tmp_path):
-    demos = [command for command in COMMANDS if "league demo" in command]
+def test_a_clone_is_set_up_by_what_the_makefile_has():
+    assert MAKE == "make demo"
+    assert "\ndemo: .venv/run " in (ROOT / "Makefile").read_text(encoding="utf-8")
 
-    assert len(demos) == 2
-    for command in demos:
-        arguments = command.removeprefix(".venv/bin/league ").split()
-        smaller = ["21" if word == "100" else word for word in arguments]
-        done = league(*smaller, cwd=tmp_path)
-        assert "Alpha" in done.stdout
+
+def test_the_short_name_of_the_command_is_found_once_the_environment_is_activated(tmp_path):
+    (tmp_path / ".venv").symlink_to(BIN.parent)
+
+    assert "league, version" in Desk(tmp_path).type(
+        f"PATH=/usr/bin:/bin; {ACTIVATE}; league --version"
+    )
+
+
+def test_the_demo_commands_run(tmp_path):
+    assert len(DEMOS) == 2
+    for line in DEMOS:
+        assert "Alpha" in Desk(tmp_path).type(line.replace("100", "21"))
+
+
+def test_the_player_of_the_readme_plays_a_match_at_once(tmp_path):
+    desk = Desk(tmp_path)
+    desk.save("alpha.py", SNIPPET)
+
+    told = desk.type(PLAY)
+
+    assert "R1M1 of round 1, even_odd: Agent Alpha (P01) against random (P02)." in told
+    assert "without a game" not in told
 
 
 def test_the_commands_and_the_player_of_the_readme_play_a_league(tmp_path):
-    port = free_port()  # The README uses 8000, where somebody may be playing.
-    url = f"http://127.0.0.1:{port}/mcp"
-    (tmp_path / "alpha.py").write_text(SNIPPET.replace("run()", f"run({url!r})"))
-    alpha = ".venv/bin/python alpha.py"
-    at = COMMANDS.index(alpha)
-    manager, referee, player = COMMANDS[at - 3 : at]
-    running = []
-    for command, more in (
-        (manager, f"--port {port} --exit"),
-        (referee, f"--manager {url}"),
-        (player, f"--manager {url}"),
-        (alpha, ""),
-    ):
-        program, *words = f"{command} {more}".split()
-        running.append(started(BIN / program.removeprefix(".venv/bin/"), *words, cwd=tmp_path))
-        first_line(running[-1])
+    desk = Desk(tmp_path)
+    desk.save("alpha.py", SNIPPET)
+    manager, referee, other, alpha = map(desk.serve, (MANAGER, REFEREE, PLAYER, ALPHA))
 
-    outputs = [process.communicate(timeout=SECONDS) for process in running]
+    desk.until(manager, "Begin another")
 
-    assert [process.returncode for process in running] == [0, 0, 0, 0], outputs
-    assert "Agent Alpha" in outputs[0][0]
-    assert "Agent Alpha" in league("standings", "--dir", "league", cwd=tmp_path).stdout
-    asked = COMMANDS[at + 2 :]  # The one before them asks a manager on port 8000.
-    for command, said in zip(asked, ("R1M1 of round 1", ": true."), strict=True):
-        assert said in league(*command.split()[1:], cwd=tmp_path).stdout
+    for process in (referee, other, alpha):
+        assert process.wait(SECONDS) == 0
+    assert "Agent Alpha" in desk.type("league standings --dir league")
+    assert "LEAGUE_COMPLETED" in desk.type(STATUS)
+    assert "R1M1 of round 1" in desk.type(MATCH)
+    assert "true. The champion is" in desk.type(VERIFY)
 
 
 def test_the_players_page_plays_too(tmp_path):
-    page = (ROOT / "docs" / "player.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "write-a-player.md").read_text(encoding="utf-8")
     snippet = re.search(r"```python\n(.+?)```", page, re.DOTALL).group(1)
     port = free_port()
     url = f"http://127.0.0.1:{port}/mcp"

@@ -3,9 +3,28 @@
 import sys
 from pathlib import Path
 
-from agentleague.protocol.reference import pages
+from agentleague.protocol.reference import pages as pages_of_the_wire
+from commands_page import commands_page
+from example_page import example_page
+from settings_page import settings_page
 
-folder = Path(sys.argv[1])
-folder.mkdir(parents=True, exist_ok=True)
-for name, text in pages().items():
-    (folder / name).write_text(text, encoding="utf-8")
+
+def pages() -> dict[str, str]:
+    """Every generated page by its file name."""
+    return {
+        **pages_of_the_wire(),
+        "commands.md": commands_page(),
+        "settings.md": settings_page(),
+        "example.md": example_page(),
+    }
+
+
+def main(folder: Path) -> None:
+    """Write them all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

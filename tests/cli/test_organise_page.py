@@ -7,7 +7,7 @@ import pytest
 from cli.test_organise import until
 from commands import BIN, ROOT, first_line, free_port, league, started
 
-PAGE = (ROOT / "docs" / "organiser.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "run-a-league.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    league (.+)$", PAGE, re.MULTILINE)
 _, *LATER = PAGE.split("\n## ")
 SERVING = ("manager", "referee", "player")

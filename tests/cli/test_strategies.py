@@ -92,7 +92,7 @@ def test_a_language_model_plays_a_league(tmp_path, monkeypatch):
     assert [row["technical_losses"] for row in rows] == [0, 0]
 
 
-PAGE = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "add-a-strategy.md").read_text(encoding="utf-8")
 OF_THE_MODEL, OF_ONES_OWN = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
 
 

@@ -20,9 +20,9 @@ from rules import rule
 VECTORS = json.loads((FIXTURES / "draw_vectors.json").read_text(encoding="utf-8"))
 NAMES = ("commitment", "seed", "moves", "number")
 PROGRAMS = [
-    pytest.param([sys.executable, "-I", ROOT / "docs" / "check_draw.py"], id="python"),
+    pytest.param([sys.executable, "-I", ROOT / "docs" / "how-to" / "check_draw.py"], id="python"),
     pytest.param(
-        [shutil.which("node") or "node", ROOT / "docs" / "check_draw.mjs"],
+        [shutil.which("node") or "node", ROOT / "docs" / "how-to" / "check_draw.mjs"],
         id="node",
         marks=pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
     ),

@@ -38,31 +38,48 @@ def test_every_link_leads_somewhere():
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("field", "told"),
     [
-        "| [GAME_INVITATION](#game_invitation) | `handle_game_invitation` |  | referee | player "
-        "| [GAME_JOIN_ACK](#game_join_ack) |",
-        "| `winner` | text of at most 64 or null | yes |",
-        "| `max_concurrent_matches` | integer from 1 to 1000 | no; always sent |",
-        "| `moves` | list of [integer, text of at most 64, anything] | no; always sent |",
-        '| `status` | `"DRAW"` or `"TECHNICAL_LOSS"` or `"WIN"` | yes |',
-        "| `game_options` | object of anything | no; always sent |",
-        "| `matches` | list of [RoundMatch](#roundmatch) | no; always sent |",
-        "| `retryable` | true or false | no; always sent |",
-        "| `auth_token` | text of at most 256 | no |",
+        ("winner", "text of at most 64 or null | yes |"),
+        ("max_concurrent_matches", "integer from 1 to 1000 | no; always sent |"),
+        ("moves", "list of [integer, text of at most 64, anything] | no; always sent |"),
+        ("status", '`"DRAW"` or `"TECHNICAL_LOSS"` or `"WIN"` | yes |'),
+        ("game_options", "object of anything | no; always sent |"),
+        ("matches", "list of [RoundMatch](#roundmatch) | no; always sent |"),
+        ("retryable", "true or false | no; always sent |"),
+        ("auth_token", "text of at most 256 | no |"),
     ],
 )
-def test_a_field_is_told_in_words(line):
+def test_a_field_is_told_in_words(field, told):
+    lines = [x for x in PAGES["messages.md"].splitlines() if x.startswith(f"| `{field}` | ")]
+
+    assert [line for line in lines if line.endswith(f" | {told}")]
+
+
+def test_a_message_is_told_with_its_method_and_its_answer():
+    line = (
+        "| [GAME_INVITATION](#game_invitation) | `handle_game_invitation` |  | referee | player "
+        "| [GAME_JOIN_ACK](#game_join_ack) |"
+    )
+
     assert line in PAGES["messages.md"].splitlines()
+
+
+def test_every_field_is_told_with_what_it_is():
+    rows = re.findall(r"^\| `\w+` \| (.*?) \|", PAGES["messages.md"], re.MULTILINE)
+
+    assert "Where the agent is called." in rows
+    assert all(row.endswith(".") for row in rows), rows
 
 
 @pytest.mark.parametrize("cls", [*wire_errors()])
 def test_every_error_is_described(cls):
-    line = next(x for x in PAGES["errors.md"].splitlines() if x.startswith(f"| {cls.code} |"))
+    lines = [x for x in PAGES["errors.md"].splitlines() if x.startswith(f"| {cls.code} |")]
 
-    assert f"`{cls.name}`" in line
-    assert f"| {cls.number}" in line
+    assert f"`{cls.name}`" in lines[0]
+    assert lines[1].startswith(f"| {cls.code} | {cls.number} | {cls.http_status} |")
 
 
 def test_a_number_that_depends_on_the_message_is_told():
-    assert "| 2001; 1001 (REFEREE_REGISTER_REQUEST) |" in PAGES["errors.md"]
+    assert "| E020 | 2001 | 200 |" in PAGES["errors.md"]
+    assert "| E020 | 1001 | REFEREE_REGISTER_REQUEST |" in PAGES["errors.md"]

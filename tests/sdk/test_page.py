@@ -1,4 +1,4 @@
-"""docs/player.md keeps its promises: every snippet of it runs."""
+"""docs/how-to/write-a-player.md keeps its promises: every snippet of it runs."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from agentleague import Player, Turn, play_league
 from agentleague.services.history_file import FIELDS
 from commands import ROOT
 
-PAGE = (ROOT / "docs" / "player.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "write-a-player.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
 
 

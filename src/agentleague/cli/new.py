@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from agentleague.cli import game_template, player_template, player_template_javascript
-from agentleague.cli.serving import say
+from agentleague.cli.talk import say
 from agentleague.games import registry
 from agentleague.games.checks import NAME_MAX
 
@@ -30,13 +30,16 @@ Examples:
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")  # What Python, pip and node all take.
 
 
-@click.group(help=EXAMPLES + "\nWrite something of your own to begin with.")
+@click.group(help=EXAMPLES + "\nWrite a player or a game of your own to begin with.")
 def command() -> None:
     """What can be written is a subcommand each."""
 
 
-@command.command(help=GAME + "\nWrite a game that works, with its test, into a folder NAME.")
-@click.argument("name")
+@command.command(
+    short_help="Write a game that works, with its test.",
+    help=GAME + "\nWrite a game that works, with its test, into a folder NAME.",
+)
+@click.argument("name", metavar="NAME")
 def game(name: str) -> None:
     """Write the folder, say what to type next."""
     _check_name(name, "game")
@@ -52,14 +55,17 @@ def game(name: str) -> None:
     )
 
 
-@command.command(help=PLAYER + "\nWrite a player that works, with its test, into a folder NAME.")
-@click.argument("name")
+@command.command(
+    short_help="Write a player that works, with its test.",
+    help=PLAYER + "\nWrite a player that works, with its test, into a folder NAME.",
+)
+@click.argument("name", metavar="NAME")
 @click.option(
     "--language",
     default="python",
     show_default=True,
     type=click.Choice(["python", "javascript"]),
-    help="The language to write it in; docs/any-language.md says how to go about any other.",
+    help="The language to write it in; docs/how-to/any-language.md says how to go about any other.",
 )
 def player(name: str, language: str) -> None:
     """Write the folder, say what to type next."""

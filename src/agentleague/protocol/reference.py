@@ -6,6 +6,7 @@ from msgspec import NODEFAULT, inspect
 
 from agentleague.errors import LeagueError, wire_errors
 from agentleague.protocol.faults import REMEDIES
+from agentleague.protocol.field_notes import note_of
 from agentleague.protocol.messages import MESSAGES, Kind, Message
 
 _ENVELOPE = frozenset(Message.__struct_fields__)
@@ -30,7 +31,7 @@ def messages_page() -> str:
         _table(("message", "method", "aliases", "from", "to", "answer"), map(_row, MESSAGES)),
         "## Envelope",
         "Every message has these fields, and `message_type`.",
-        _fields(envelope.fields, parts),
+        _fields(Message, envelope.fields, parts),
         *sections,
         "## Objects inside messages",
         *described,
@@ -38,27 +39,23 @@ def messages_page() -> str:
 
 
 def errors_page() -> str:
-    """Each wire error with its numbers, and what to do about it."""
-    rows = (
-        (
-            cls.code,
-            f"`{cls.name}`",
-            _numbers(cls),
-            str(cls.http_status),
-            cls.severity,
-            "yes" if cls.retryable else "no",
-            _sentence(cls),
-            REMEDIES[cls.code],
-        )
-        for cls in wire_errors()
-    )
-    titles = ("code", "name", "number", "HTTP", "severity", "retryable", "meaning", "what to do")
+    """Each wire error with what to do about it, and its numbers."""
+    errors = [*wire_errors()]
+    meanings = ((cls.code, f"`{cls.name}`", _sentence(cls), REMEDIES[cls.code]) for cls in errors)
+    others = (each for cls in errors for each in _other_numbers(cls))
     return _joined(
         "# Errors",
         _GENERATED,
-        "`code` and `name` stand in `error.data`, the number is `error.code`; where a number "
-        "depends on the message that was refused, the others are named behind it.",
-        _table(titles, rows),
+        "`code` and `name` stand in `error.data` as `error_code` and `error_name`, with a sentence "
+        "about this very case as `error_message`.",
+        _table(("code", "name", "meaning", "what to do"), meanings),
+        "## Numbers",
+        "The number is `error.code` of the JSON-RPC answer.",
+        _table(
+            ("code", "number", "HTTP status", "severity", "retryable"), map(_of_json_rpc, errors)
+        ),
+        "In answer to these messages it is another one:",
+        _table(("code", "number", "messages"), others),
     )
 
 
@@ -75,11 +72,13 @@ def _row(name: str) -> Sequence[str]:
 def _message(name: str, kind: Kind, parts: dict[str, inspect.StructType]) -> str:
     fields = [field for field in _struct(kind.cls).fields if field.name not in _ENVELOPE]
     about = _sentence(kind.cls) + (" In none of the documents." if kind.ours else "")
-    return _joined(f"## {name}", about, *([_fields(fields, parts)] if fields else []))
+    return _joined(f"## {name}", about, *([_fields(kind.cls, fields, parts)] if fields else []))
 
 
 def _part(part: inspect.StructType, parts: dict[str, inspect.StructType]) -> str:
-    return _joined(f"### {part.cls.__name__}", _sentence(part.cls), _fields(part.fields, parts))
+    return _joined(
+        f"### {part.cls.__name__}", _sentence(part.cls), _fields(part.cls, part.fields, parts)
+    )
 
 
 def _all(parts: dict[str, inspect.StructType]) -> Iterator[inspect.StructType]:
@@ -90,9 +89,19 @@ def _all(parts: dict[str, inspect.StructType]) -> Iterator[inspect.StructType]:
         yield parts[waiting[0]]
 
 
-def _fields(fields: Iterable[inspect.Field], parts: dict[str, inspect.StructType]) -> str:
-    rows = ((f"`{field.name}`", _type(field.type, parts), _is_required(field)) for field in fields)
-    return _table(("field", "type", "required"), rows)
+def _fields(
+    owner: type, fields: Iterable[inspect.Field], parts: dict[str, inspect.StructType]
+) -> str:
+    rows = (
+        (
+            f"`{field.name}`",
+            note_of(owner.__name__, field.name).text,
+            _type(field.type, parts),
+            _is_required(field),
+        )
+        for field in fields
+    )
+    return _table(("field", "what it is", "type", "required"), rows)
 
 
 def _is_required(field: inspect.Field) -> str:
@@ -147,12 +156,18 @@ def _struct(cls: type) -> inspect.StructType:
     return kind
 
 
-def _numbers(cls: type[LeagueError]) -> str:
+def _of_json_rpc(cls: type[LeagueError]) -> Sequence[str]:
+    is_retryable = "yes" if cls.retryable else "no"
+    return cls.code, str(cls.number), str(cls.http_status), cls.severity, is_retryable
+
+
+def _other_numbers(cls: type[LeagueError]) -> Iterator[Sequence[str]]:
+    """Each number that depends on the message, and the messages it is for."""
     others: dict[int, list[str]] = {}
     for message_type, number in cls.numbers.items():
         others.setdefault(number, []).append(message_type)
-    told = (f"{number} ({', '.join(names)})" for number, names in others.items())
-    return "; ".join((str(cls.number), *told))
+    for number, names in others.items():
+        yield cls.code, str(number), ", ".join(names)
 
 
 def _sentence(cls: type) -> str:

@@ -1,0 +1,109 @@
+"""Pages as their readers use them: commands are typed, files are saved, programs go on running."""
+
+import re
+import signal
+import subprocess
+
+from commands import BIN, ROOT, RUNNING, SECONDS, environment, free_port
+
+SERVING = ("manager", "referee", "player")
+
+
+class Page:
+    """One Markdown file: its commands stand in indented lines, its files in fences."""
+
+    def __init__(self, *path):
+        self.text = ROOT.joinpath(*path).read_text(encoding="utf-8")
+
+    @property
+    def commands(self):
+        """Every line to type, in order."""
+        return commands_in(self.text)
+
+    def commands_of(self, heading):
+        """Those of one section."""
+        (section,) = (part for part in self.text.split("\n## ") if part.startswith(f"{heading}\n"))
+        return commands_in(section)
+
+    def fences(self, language):
+        """What stands in fences of a language."""
+        return re.findall(rf"```{language}\n(.+?)```", self.text, re.DOTALL)
+
+
+def commands_in(text):
+    """The indented lines outside of fences."""
+    plain = re.sub(r"```.+?```", "", text, flags=re.DOTALL)
+    return re.findall(r"^ {4,7}(?! )(.+)$", plain, re.MULTILINE)
+
+
+class Desk:
+    """Somebody who types what a page says, in a folder; the port 8000 is another one here."""
+
+    def __init__(self, folder, **replaced):
+        self.folder, self.port = folder, free_port()
+        self.replaced = {"8000": str(self.port), **replaced}
+        self.environment = {
+            **environment(),
+            "PATH": f"{BIN}:{environment()['PATH']}",
+            "LEAGUE_MANAGER": str(self.port),
+            "LEAGUE_STATE": str(folder / "state"),
+        }
+
+    def type(self, line):
+        """Run a command to its end: what it printed, and what it said."""
+        done = subprocess.run(
+            ["sh", "-c", self._here(line)],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            cwd=self.folder,
+            env=self.environment,
+        )
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
+    def serve(self, line, port=0):
+        """Start a command in a terminal of its own: the process, and as `heard` what it said."""
+        words = " ".join([self._here(line), *self._port_of(line, port)])
+        process = subprocess.Popen(
+            ["sh", "-c", f"exec {words}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=self.environment,
+        )
+        RUNNING.append(process)
+        ready = "Stop with Ctrl-C" if " manager" in line else "Registered as"
+        process.heard = self.until(process, ready)
+        return process
+
+    def until(self, process, said):
+        """Read what a process says up to a line with these words."""
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if said in line:
+                return "".join(lines)
+        raise AssertionError(f"it ended without a word of {said!r}: {''.join(lines)}")
+
+    def interrupt(self, process):
+        """Ctrl-C: what it still said."""
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, said
+        return "".join(said)
+
+    def save(self, name, text):
+        """What the page says to put into a file."""
+        (self.folder / name).write_text(self._here(text), encoding="utf-8")
+
+    def _here(self, text):
+        for shown, here in self.replaced.items():
+            text = text.replace(shown, here)
+        return text
+
+    def _port_of(self, line, port):
+        if not line.startswith(tuple(f"league {role}" for role in SERVING)):
+            return ()
+        return ("--port", str(self.port if " manager" in line else port))

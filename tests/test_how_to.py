@@ -1,0 +1,139 @@
+"""The pages for organisers and game authors keep their promises: what they say to type works."""
+
+import json
+import re
+import shutil
+import sys
+
+import pytest
+
+from commands import free_port, league
+from pages import Desk, Page
+
+ADD_A_GAME = Page("docs", "how-to", "add-a-game.md")
+MOVE = Page("docs", "how-to", "move-a-league.md")
+RESUME = Page("docs", "how-to", "resume-after-a-crash.md")
+SEVERAL = Page("docs", "how-to", "several-machines.md")
+VERIFY = Page("docs", "how-to", "verify-a-league.md")
+SLOW = """
+import pathlib, time
+
+def choose(turn):
+    while not pathlib.Path("go").exists():
+        time.sleep(0.05)
+    return "even"
+"""
+
+
+def begun(desk, ports):
+    """A league in the folder `cup` whose players wait with their moves: manager and agents."""
+    desk.save("slow.py", SLOW)
+    manager = desk.serve("league manager --dir cup")
+    agents = [desk.serve("league referee"), *players(desk, ports)]
+    assert "has begun" in desk.type("league start --dir cup")
+    return manager, agents
+
+
+def players(desk, ports):
+    return [
+        desk.serve(f"league player slow.py --name {name}", port=port)
+        for name, port in ports.items()
+    ]
+
+
+@pytest.mark.slow  # A match waits until the lease of its former referee has run out.
+def test_a_league_can_be_moved_as_the_page_says(tmp_path):
+    (tmp_path / "old").mkdir()
+    old = Desk(tmp_path / "old")
+    ports = {"Ann": free_port(), "Bob": free_port()}
+    manager, agents = begun(old, ports)
+    pause, verify, again, start = MOVE.commands
+    assert "paused" in old.type(pause)
+    old.interrupt(manager)
+    for agent in agents:
+        agent.kill()
+        agent.communicate()
+    before = old.type(verify)
+
+    shutil.copytree(tmp_path / "old" / "cup", tmp_path / "new" / "cup")
+    new = Desk(tmp_path / "new")
+    new.save("slow.py", SLOW)
+    assert new.type(verify) == before
+    manager = new.serve(again)
+    assert "goes on" in new.type(start)
+    new.serve("league referee")
+    players(new, ports)
+    (tmp_path / "new" / "go").touch()
+    new.until(manager, "Begin another")
+
+    rows = json.loads(new.type("league standings --dir cup --json --quiet"))
+    assert [(row["player_id"], row["technical_losses"]) for row in rows] == [("P01", 0), ("P02", 0)]
+    assert "true. The champion is" in new.type(verify)
+
+
+def test_a_manager_that_was_killed_goes_on_as_the_page_says(tmp_path):
+    desk = Desk(tmp_path)
+    manager, _ = begun(desk, {"Ann": 0, "Bob": 0})
+    again, *asked = RESUME.commands
+    manager.kill()
+    manager.communicate()
+
+    resumed = desk.serve(again)
+    status, verify = map(desk.type, asked)
+
+    assert "Resumed in round 1" in resumed.heard
+    assert "RUNNING_LEAGUE" in status
+    assert "true so far" in verify
+
+
+def test_the_game_of_the_page_is_written_played_and_proved(tmp_path, monkeypatch):
+    desk = Desk(tmp_path)
+    new, demo, manager, referee, games, by_name = ADD_A_GAME.commands
+    desk.type(new)
+    monkeypatch.syspath_prepend(tmp_path / "duel")
+    (test,) = ADD_A_GAME.fences("python")
+    names = {}
+    exec(test, names)
+    names["test_the_league_can_play_it"]()
+    del sys.modules["duel"]
+
+    desk.serve(manager)
+    desk.serve(referee)
+    (entry, options) = ADD_A_GAME.fences("toml")
+    assert entry in (tmp_path / "duel" / "pyproject.toml").read_text(encoding="utf-8")
+    assert "best_of" in league(*games.split()[1:], "--json").stdout
+    assert (demo.split()[-1], by_name.split()[-1]) == ("duel/duel.py", "duel")
+    desk.save("cup.toml", options)
+    assert "Stop with Ctrl-C" in Desk(tmp_path).serve("league manager cup.toml").heard
+
+
+def test_the_commands_for_several_machines_register_agents_with_the_join_code(tmp_path):
+    """Here all machines are this one; tests/class_league has an address for each."""
+    desk = Desk(tmp_path, **{"192.168.1.10": "127.0.0.1", "0.0.0.0": "127.0.0.1"})
+    (settings,) = SEVERAL.fences("toml")
+    desk.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
+
+    manager, referee, player = map(desk.serve, SEVERAL.commands)
+
+    assert f"the manager is at http://127.0.0.1:{desk.port}/mcp" in manager.heard
+    assert "Registered as REF01" in referee.heard
+    assert "Registered as P01" in player.heard
+
+
+def test_a_league_is_verified_told_and_exported_as_the_page_says(tmp_path):
+    desk = Desk(tmp_path)
+    desk.type("league demo --dir league")
+    verify, receipt, from_directory, from_manager, export = VERIFY.commands
+    said = desk.type(verify)
+    assert ": true. The champion is" in said
+
+    row = re.search(r"The last row is (\d+:[0-9a-f]{64})", said)[1]
+    shown = re.search(r"\d+:[0-9a-f]{64}", receipt)[0]
+    assert ": true. The champion is" in desk.type(receipt.replace(shown, row))
+    desk.serve("league manager --dir league")
+    assert desk.type(from_directory) == desk.type(from_manager)
+    desk.type(export)
+    table = VERIFY.text.split("| file | has |")[1]
+    written = {path.name for path in (tmp_path / "published").rglob("*")}
+    for name in re.findall(r"(\w+\.(?:json|csv|log\.jsonl))", table):
+        assert name in written

@@ -1,0 +1,186 @@
+"""The tutorial keeps its promises: each of its commands is typed, each of its files is run."""
+
+import json
+import tomllib
+
+from agentleague.testing import play
+from commands import SECONDS
+from pages import Desk, Page
+
+LEAGUE = Page("docs", "tutorial", "first-league.md")
+AGENT = Page("docs", "tutorial", "first-agent.md")
+CLASS = Page("docs", "tutorial", "a-league-for-a-class.md")
+SET_UP = ["make demo", ". .venv/bin/activate"]  # what tests have done already
+SLOW = """
+import pathlib, time
+
+def choose(turn):
+    while not pathlib.Path("go").exists():
+        time.sleep(0.05)
+    return "even"
+"""
+
+
+def test_the_first_league_of_the_tutorial_is_played_and_looked_into(tmp_path):
+    desk = Desk(tmp_path)
+    *set_up, demo = LEAGUE.commands_of("See one")
+    assert set_up == SET_UP
+
+    assert "5 rounds, 15 matches" in desk.type(demo)
+
+    standings, schedule, agent, match, verify = (
+        desk.type(line) for line in LEAGUE.commands_of("Look into it")
+    )
+    assert "final table" in standings
+    assert "R5M3" in schedule
+    assert "P01" in agent
+    assert "R1M1 of round 1" in match
+    assert "true. The champion is" in verify
+
+
+def test_the_second_league_of_the_tutorial_survives_a_stop_of_its_manager(tmp_path):
+    desk = Desk(tmp_path)
+    manager, *agents = LEAGUE.commands_of("Run one yourself")
+    again, last, *asked = LEAGUE.commands_of("Stop the manager")
+    assert manager == again
+
+    first = desk.serve(manager)
+    for line in agents:
+        desk.serve(line)
+    assert "nothing is lost" in desk.interrupt(first)
+    second = desk.serve(again)
+    assert "2 of them known from before" in second.heard
+    desk.serve(last)
+    desk.until(second, "Begin another")
+    status, match, verify = map(desk.type, asked)
+
+    assert "LEAGUE_COMPLETED" in status
+    assert "R3M1 of round 3" in match
+    assert "true. The champion is" in verify
+
+
+def test_the_agents_of_the_tutorial_play_as_it_says(tmp_path):
+    desk = Desk(tmp_path)
+    broken, habit, _ = AGENT.fences("python")
+    desk.save("broken.py", broken)
+    desk.save("habit.py", habit)
+
+    new, first = AGENT.commands_of("Write it")
+    assert "ada/ada.py" in desk.type(new)
+    assert "GAME_INVITATION: ok" in desk.type(first)
+    (line,) = AGENT.commands_of("Break it")
+    told = desk.type(line)
+    assert told.count("an illegal move") >= 3
+    assert "lost without a game" in told
+    assert "R-MATCH-07" in told
+    fixed, by_chance, pattern = AGENT.commands_of("Make it better")
+    score = json.loads(desk.type(f"{fixed} --json --quiet"))
+    assert wins(score, "Habit") >= 15
+    for line in (by_chance, pattern):
+        assert "20" in desk.type(line)
+
+
+def wins(score, name):
+    return next(row["wins"] for row in score["players"] if row["display_name"] == name)
+
+
+def test_the_test_of_the_tutorial_passes():
+    _, habit, test = AGENT.fences("python")
+    guarded = habit.replace("player.run()", 'if __name__ == "__main__":\n    player.run()')
+    names = {"__name__": "habit"}
+    exec(guarded, names)
+    checks = {"play": play, "choose": names["choose"]}
+    exec(test.replace("from habit import choose\n", ""), checks)
+
+    tests = [value for name, value in checks.items() if name.startswith("test_")]
+    for each in tests:
+        each()
+
+    assert len(tests) == 2
+
+
+def test_the_league_of_the_second_page_is_played_to_its_end(tmp_path):
+    desk = Desk(tmp_path)
+    desk.save("habit.py", AGENT.fences("python")[1])
+    manager, *agents, standings, agent = AGENT.commands_of("Send it into a league")
+
+    running = desk.serve(manager)
+    players = [desk.serve(line) for line in agents]
+    desk.until(running, "Begin another")
+    _, said = players[-1].communicate(timeout=SECONDS)
+
+    assert "The league is over" in said
+    assert "Habit" in desk.type(standings)
+    assert "P03 Habit" in desk.type(agent)
+
+
+def test_every_command_of_the_first_two_pages_is_in_a_section_that_is_run():
+    assert LEAGUE.commands == [
+        line
+        for heading in ("See one", "Look into it", "Run one yourself", "Stop the manager")
+        for line in LEAGUE.commands_of(heading)
+    ]
+    sections = ("Write it", "Break it", "Make it better", "Send it into a league")
+    assert AGENT.commands == [line for heading in sections for line in AGENT.commands_of(heading)]
+
+
+def test_every_setting_of_the_class_is_in_the_file_that_init_writes(tmp_path):
+    desk = Desk(tmp_path)
+    (init,) = CLASS.commands_of("The evening before")
+    desk.type(init)
+    (settings,) = CLASS.fences("toml")
+    written = (tmp_path / "cup.toml").read_text(encoding="utf-8")
+
+    for name in tomllib.loads(settings):
+        assert f"\n# {name} = " in written
+
+
+def test_the_commands_of_the_class_run_a_league_from_its_settings_to_its_export(tmp_path):
+    """Here all machines are this one; tests/class_league has an address for each."""
+    desk = Desk(tmp_path, **{"192.168.1.10": "127.0.0.1", "0.0.0.0": "127.0.0.1"})
+    (settings,) = CLASS.fences("toml")
+    desk.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
+    desk.save("mine.py", SLOW)
+    manager, referee, player, built_in = CLASS.commands_of("Open the doors")
+
+    first = desk.serve(manager)
+    desk.serve(referee)
+    desk.serve(referee)
+    desk.serve(player)
+    desk.serve(player)
+    desk.serve(built_in)
+    (agents,) = CLASS.commands_of("Who is there?")
+    assert "REF02" in desk.type(agents)
+    start, *asked = CLASS.commands_of("Begin")
+    assert "has begun" in desk.type(start)
+    assert all(desk.type(line) for line in asked)
+
+    pause, again, go_on, remove = CLASS.commands_of("The bell rings")
+    assert "paused" in desk.type(pause)
+    desk.interrupt(first)
+    second = desk.serve(again)
+    assert "goes on" in desk.type(go_on)
+    assert "P03 is removed" in desk.type(remove)
+    (tmp_path / "go").touch()
+    desk.until(second, "Begin another")
+    agent, match = map(desk.type, CLASS.commands_of('"Why did I lose?"'))
+    assert "P01" in agent
+    assert "R1M1 of round 1" in match
+    verify, export = map(desk.type, CLASS.commands_of("The end"))
+    assert "true. The champion is" in verify
+    assert list((tmp_path / "published").rglob("standings.csv"))
+    assert export is not None
+
+
+def test_every_command_of_the_class_is_in_a_section_that_is_run():
+    headings = (
+        "The evening before",
+        "Open the doors",
+        "Who is there?",
+        "Begin",
+        "The bell rings",
+        '"Why did I lose?"',
+        "The end",
+    )
+
+    assert CLASS.commands == [line for each in headings for line in CLASS.commands_of(each)]
