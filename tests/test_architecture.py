@@ -19,9 +19,10 @@ RINGS = [
 RING = {name: number for number, names in enumerate(RINGS) for name in names}
 # fmt: off
 PURE_ROLES = {
-    "admissions", "agent", "assignments", "clerk", "enrolment", "keys", "leases", "log_lines",
-    "manager", "news", "office", "organiser", "outbox", "player", "referee", "rounds",
-    "settings", "tidings", "workload",
+    "admissions", "agent", "assignments", "clerk", "contact", "enrolment", "keys", "leases",
+    "log_lines", "manager", "misuse", "news", "office", "organiser", "outbox", "player",
+    "reachability",
+    "referee", "rounds", "settings", "tidings", "workload",
 }
 PURE_IMPORTS = {
     "abc", "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "functools",

@@ -79,20 +79,24 @@ def test_https_where_http_is_spoken_is_said():
     assert f"try: {url}\n" in done.stderr
 
 
-def test_an_agent_that_listens_everywhere_says_that_others_need_an_address(tmp_path):
+def test_a_manager_that_listens_everywhere_says_so_and_at_which_address(tmp_path):
     port = free_port()
     cup = ("manager", "--bind", "0.0.0.0", "--port", port, "--dir", tmp_path / "cup")
 
-    hint = f"say how they reach it with: --endpoint http://HOST:{port}/mcp\n"
     manager = started(BIN / "league", *cup)
-    assert hint in first_line(manager)
-    first_line(manager)
+    assert "It listens on all addresses of this machine" in first_line(manager)
+    assert "add: --network lan\n" in first_line(manager)
+    assert f"to name another, add: --endpoint http://HOST:{port}/mcp\n" in first_line(manager)
+    assert "//0.0.0.0" not in first_line(manager)
     early = run_league("start", "--dir", tmp_path / "cup", check=False)
     assert "a league needs two players" in early.stderr  # It is called at an address that works.
     manager.kill()
     manager.communicate()
 
-    named = started(BIN / "league", *cup, "--endpoint", f"http://127.0.0.1:{port}/mcp")
+    named = started(
+        BIN / "league", *cup, "--network", "lan", "--endpoint", f"http://127.0.0.1:{port}/mcp"
+    )
+    assert "It listens on all addresses" in first_line(named)
     assert "the manager is at" in first_line(named)
 
 

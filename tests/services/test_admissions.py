@@ -21,8 +21,6 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.stimuli import Asked, Caller
 from agentleague.services.admissions import (
-    UNCHECKED_MAX,
-    Reachability,
     check_complete,
     take_player,
     take_referee,
@@ -153,40 +151,3 @@ def test_a_message_that_lacks_documented_fields_is_refused_where_the_league_want
     assert refused.value.context["missing"] == ["sender", "player_meta.version"]
     check_complete(asked, "warn")
     check_complete(Asked(LeagueQuery("GET_STATUS"), Caller("127.0.0.1"), 1), "refuse")
-
-
-@rule("R-REG-12")
-def test_an_agent_is_shown_as_reachable_or_not():
-    office, seen = Office(1, 1), Reachability()
-    ends = {id_: m.endpoint for id_, m in office.league.roster.players.items()}
-    ends |= {id_: m.endpoint for id_, m in office.league.roster.referees.items()}
-    for agent_id in ends:
-        seen.registered(office.league, agent_id)
-
-    assert list(seen.unchecked) == list(ends.items())
-    assert seen.learnt(office.league, "REF01", ends["REF01"], True) == ""
-    sentence = seen.learnt(office.league, "P01", ends["P01"], False)
-    assert sentence == f"P01 is not reachable: nobody listens at {ends['P01']}."
-    assert seen.known == {"P01": False, "REF01": True}
-
-
-@rule("R-REG-12")
-def test_what_was_found_at_an_end_point_that_the_agent_left_says_nothing():
-    office, seen = Office(1), Reachability()
-    old = office.league.roster.players["P01"].endpoint
-    seen.learnt(office.league, "P01", old, True)
-    office.record(*player(office, url=URL, shown=token("P01")).events)
-    seen.registered(office.league, "P01")
-
-    assert seen.learnt(office.league, "P01", old, False) == ""
-    assert seen.known == {}
-    assert seen.unchecked[-1] == ("P01", URL)
-
-
-@rule("R-REG-12")
-def test_no_more_end_points_wait_to_be_tried_than_agents_may_be_there():
-    office, seen = Office(1), Reachability()
-    for _ in range(UNCHECKED_MAX + 1):
-        seen.registered(office.league, "P01")
-
-    assert len(seen.unchecked) == UNCHECKED_MAX

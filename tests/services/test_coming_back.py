@@ -8,6 +8,7 @@ from agentleague.player import strategies
 from agentleague.services.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.services.state_file import Whose, open_state
+from commands import free_port
 from rules import rule
 
 HOSTS = ("127.0.0.1",)
@@ -87,24 +88,44 @@ def test_a_new_league_at_the_same_address_takes_it_as_a_new_player(tmp_path):
     assert asyncio.run(main()) == [("P01", "league_x"), ("P01", "league_y")]
 
 
-@rule("R-REG-12")
-def test_the_organiser_is_told_of_an_agent_that_cannot_be_reached(tmp_path):
+def heard_by(running, *words):
+    """What it says, each sentence with one of these words once; to be waited for."""
+    loop = asyncio.get_running_loop()
+    futures = {word: loop.create_future() for word in words}
+
+    def say(sentence):
+        for word, future in futures.items():
+            if word in sentence and not future.done():
+                future.set_result(sentence)
+
+    running.tell(say)
+    return lambda word: asyncio.wait_for(futures[word], 20)
+
+
+@rule("R-REG-12", "R-REG-14")
+def test_organiser_and_agent_are_told_when_it_cannot_be_reached_and_when_it_can(tmp_path):
     async def main():
         settings = ManagerSettings(league_id="league_x")
         manager = await open_manager(settings, Home(tmp_path), anywhere())
-        told = asyncio.get_running_loop().create_future()
-        manager.probes.seconds = 0.01
-        manager.tell(lambda s: told.set_result(s) if "not reachable" in s else None)
-        nowhere = Place(0, hosts=HOSTS, endpoint="http://127.0.0.1:9/mcp")
+        manager.probes.seconds = manager.probes.again_seconds = 0.01
+        organiser = heard_by(manager, "is not reachable", "is reachable now")
+        nowhere = Place(0, hosts=HOSTS, endpoint=f"http://127.0.0.1:{free_port()}/mcp")
         make = settings_of(PlayerSettings, manager)
         agent = await open_player(make, strategies.random, nowhere)
-        sentence = await asyncio.wait_for(told, 20)
-        known = dict(manager.host.role.reachability.known)
+        author = heard_by(agent, "cannot reach it", "can reach it")
+        assert nowhere.endpoint in await organiser("is not reachable")
+        assert f"cannot reach it at {nowhere.endpoint}" in await author("cannot reach it")
+        assert manager.host.role.reachability.known == {"P01": False}
+
+        port = int(nowhere.endpoint.split(":")[2].split("/")[0])
+        server = await asyncio.start_server(
+            lambda reader, writer: writer.close(), "127.0.0.1", port
+        )
+        assert nowhere.endpoint in await organiser("is reachable now")
+        assert f"can reach it at {nowhere.endpoint}." in await author("can reach it")
+        server.close()
+        await server.wait_closed()
         await agent.stop()
         await manager.stop()
-        return sentence, known
 
-    sentence, known = asyncio.run(main())
-
-    assert sentence == "P01 is not reachable: nobody listens at http://127.0.0.1:9/mcp."
-    assert known == {"P01": False}
+    asyncio.run(main())

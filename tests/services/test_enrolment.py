@@ -137,3 +137,18 @@ def test_no_news_of_an_agent_tells_a_token():
     answered(role, ACCEPTED)
 
     assert not [sentence for sentence in role.news if "tok_" in sentence]
+
+
+@rule("R-REG-13")
+def test_who_is_too_late_is_told_how_it_would_have_come_back():
+    late = LeagueRegisterResponse("REJECTED", reason="Registration closed", error_code="E019")
+    full = LeagueRegisterResponse("REJECTED", reason="League full", error_code="E020")
+    reasons = []
+    for answer in (late, full):
+        role = a_player()
+        asked(role)
+        (end,) = answered(role, answer)
+        reasons.append(end.summary.reason)
+
+    assert "comes back with the same --manager, --name, --port and --state" in reasons[0]
+    assert reasons[1] == "League full"

@@ -126,10 +126,18 @@ def test_a_url_is_refused_with_its_problem(url, problem):
 
 
 def test_a_refusal_says_what_to_do_under_either_policy():
-    with pytest.raises(EndpointNotAllowed, match="network = lan"):
+    with pytest.raises(EndpointNotAllowed, match=r'network = "lan" .*--network lan'):
         Guard("local").check_url("http://192.168.9.9/")
-    with pytest.raises(EndpointNotAllowed, match=r"192\.168\.1\.0/24"):
+    with pytest.raises(EndpointNotAllowed, match=r"192\.168\.1\.0/24, .*lan = .*--lan NETWORK"):
         Guard("lan", lan=LAN).check_url("http://192.168.9.9/")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "169.254.7.7"])
+def test_of_what_nobody_may_call_no_setting_is_named(host):
+    for guard in (Guard("local"), Guard("lan", lan=EVERYWHERE)):
+        with pytest.raises(EndpointNotAllowed, match="say the address that others see") as refused:
+            guard.check_url(f"http://{host}:8101/mcp")
+        assert "--" not in str(refused.value)
 
 
 def test_local_ignores_the_networks_and_a_network_must_be_one():

@@ -97,7 +97,8 @@ def test_many_are_tried_in_the_background_and_each_is_told():
 
         for number in range(40):
             there = port if number % 2 else free_port()
-            probes.check(f"http://127.0.0.1:{there}/mcp", lambda f, n=number: learnt(n, f))
+            url = f"http://127.0.0.1:{there}/mcp"
+            probes.check(f"P{number}", url, lambda f, n=number: learnt(n, f))
         assert told == []
         await asyncio.wait_for(all_told.wait(), 20)
         await listener.stop()
@@ -111,7 +112,7 @@ def test_nothing_is_told_once_nobody_wants_to_know():
     async def main():
         told = []
         probes = Probes(LOCAL, seconds=10.0)
-        probes.check(f"http://127.0.0.1:{free_port()}/mcp", told.append)
+        probes.check("P01", f"http://127.0.0.1:{free_port()}/mcp", told.append)
         await asyncio.sleep(0)
         probes.close()
         await asyncio.gather(
@@ -120,6 +121,55 @@ def test_nothing_is_told_once_nobody_wants_to_know():
         return told
 
     assert asyncio.run(main()) == []
+
+
+@rule("R-REG-12")
+def test_a_silent_end_point_is_tried_again_until_somebody_is_there():
+    async def main():
+        listener, port = Listener(), free_port()
+        probes, told, is_over = Probes(LOCAL, SOON, SOON), [], asyncio.Event()
+        is_silent = asyncio.Event()
+
+        def learnt(found):
+            told.append(found)
+            (is_over if found else is_silent).set()
+            return not found
+
+        probes.check("P01", f"http://127.0.0.1:{port}/mcp", learnt)
+        await asyncio.wait_for(is_silent.wait(), 20)
+        await listener.start(port)
+        await asyncio.wait_for(is_over.wait(), 20)
+        await listener.stop()
+        return told
+
+    told = asyncio.run(main())
+
+    assert told == [False] * (len(told) - 1) + [True]
+    assert len(told) > 1
+
+
+@rule("R-REG-12")
+def test_an_agent_that_comes_again_is_tried_at_its_new_end_point_only():
+    async def main():
+        listener, told, is_told = Listener(), [], asyncio.Event()
+        port = await listener.start()
+        probes = Probes(LOCAL, SOON)
+
+        def learnt(found):
+            is_told.set()
+            return told.append(("new", found))
+
+        probes.check(
+            "P01", f"http://127.0.0.1:{free_port()}/mcp", lambda f: told.append(("old", f))
+        )
+        await asyncio.sleep(0)
+        probes.check("P01", f"http://127.0.0.1:{port}/mcp", learnt)
+        await asyncio.wait_for(is_told.wait(), 20)
+        await asyncio.sleep(SOON)  # What is cancelled has no later moment to wait for.
+        await listener.stop()
+        return told
+
+    assert asyncio.run(main()) == [("new", True)]
 
 
 @rule("R-REG-04")

@@ -3,31 +3,34 @@
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from agentleague.errors import LeagueError
+from agentleague.protocol.harmless import harmless
 from agentleague.roles.effects import Effect, Turn
 from agentleague.roles.stimuli import Stimulus
 from agentleague.sdk.background import Background
 from agentleague.services.addresses import manager_url
 from agentleague.services.history_file import HistoryFile
 from agentleague.services.minds import LoopThread
+from agentleague.services.network import Wishes, place_of_agent
 from agentleague.services.player import Heard
 from agentleague.services.player import Player as Role
 from agentleague.services.processes import Place, Running, open_player, run
 from agentleague.services.settings import PlayerSettings
+from agentleague.services.settings_reading import SettingError, read_settings
+from agentleague.services.settings_table import describe
 from agentleague.services.state_file import StateFile, Whose, kept
-from agentleague.transport.guard import Guard
 
 CLOSE_SECONDS = 10.0  # for hooks that are not done when the league is over
 INTERRUPTED_SECONDS = 1.0  # and after Ctrl-C
 Strategy = Callable[[Turn], Any]
 Watcher = Callable[[Stimulus, Sequence[Effect]], None]
 Hook = TypeVar("Hook", bound=Callable[[Any], Any])
-MANAGER_PORT = 8000
 
 
 class Player:
@@ -76,27 +79,32 @@ class Player:
     def run(
         self,
         manager: str | int | None = None,
-        port: int = 8101,
+        port: int | None = None,
         *,
         join_code: str | None = None,
         state: str | Path | None = None,
+        **settings: Any,
     ) -> None:
         """Register, play, and return when the league is over.
 
         The manager is at port 8000 of this machine, or where the variable LEAGUE_MANAGER says,
-        unless it is given; the join code is that of LEAGUE_JOIN_CODE, if any.
+        unless it is given. If it is on another machine, the player listens at the address from
+        which it reaches it; `bind`, `endpoint` and every other setting of `league player` can be
+        given too, here or in the environment.
         Its token and its history are kept in the directory `state`, in the user's own unless given:
         started again it is the same player. Whatever stops it ends the program with a sentence.
         """
+        given = {"manager_url": manager, "port": port, "join_code": join_code, "state": state}
         try:
             if not self.games:
                 raise LeagueError('put @player.plays("even_odd") above the function that moves')
-            url = manager_url(str(manager or os.environ.get("LEAGUE_MANAGER") or MANAGER_PORT))
-            code = os.environ.get("LEAGUE_JOIN_CODE", "") if join_code is None else join_code
-            Guard("local").check_url(url)
-            with kept(Whose(url, "player", self.name, port), state, self._say) as kept_state:
-                run(self._play(url, port, code, kept_state))
-        except (LeagueError, OSError) as error:
+            asked = self._settings({**given, **settings})
+            wishes = Wishes(asked.bind, asked.endpoint, asked.network, asked.lan)
+            place = place_of_agent(asked.port, wishes, asked.manager_url, self._say)
+            whose = Whose(asked.manager_url, "player", self.name, asked.port)
+            with kept(whose, asked.state or None, self._say) as kept_state:
+                run(self._play(asked, place, kept_state))
+        except (LeagueError, SettingError, OSError) as error:
             raise SystemExit(f"{self.name}: {error}") from None
         except KeyboardInterrupt:
             raise SystemExit(130) from None  # Ctrl-C is no error of the author's.
@@ -142,17 +150,29 @@ class Player:
         self._hooks[name] = hook
         return hook
 
-    async def _play(self, manager: str, port: int, join_code: str, state: StateFile | None) -> None:
+    def _settings(self, given: Mapping[str, Any]) -> PlayerSettings:
+        """What was given here, and by the environment; what is a path or a number, as a text."""
+        texts = {
+            name: str(value) if isinstance(value, int | float | Path) else value
+            for name, value in given.items()
+        }
+        unknown = texts.keys() - {row.name for row in describe(PlayerSettings)}
+        if unknown:
+            raise LeagueError(f"run() knows no {min(unknown)}; `league player --help` lists all")
+        asked = read_settings(PlayerSettings, environment=os.environ, options=texts)
+        settings = asked.make(PlayerSettings)
+        return replace(
+            settings,
+            manager_url=manager_url(settings.manager_url),
+            display_name=self.name,
+            game_types=self.games,
+        )
+
+    async def _play(self, settings: PlayerSettings, place: Place, state: StateFile | None) -> None:
         agent = await open_player(
-            lambda url: PlayerSettings(
-                manager_url=manager,
-                display_name=self.name,
-                endpoint=url,
-                game_types=self.games,
-                join_code=join_code,
-            ),
+            lambda url: replace(settings, endpoint=url),
             self._move,
-            Place(port),
+            place,
             threads=True,
             state=state,
         )
@@ -177,7 +197,7 @@ class Player:
         return move
 
     def _say(self, sentence: str) -> None:
-        print(f"{self.name}: {sentence}", file=sys.stderr, flush=True)
+        print(harmless(f"{self.name}: {sentence}"), file=sys.stderr, flush=True)
 
 
 class _Ear:

@@ -1,6 +1,5 @@
-"""The manager's part in registrations: what is recorded, what is answered, who is reachable."""
+"""The manager's part in registrations: what is recorded, what is answered."""
 
-from collections import deque
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -17,8 +16,6 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Event
 from agentleague.roles.stimuli import Asked, Caller
 from agentleague.services.settings import ManagerSettings, Secrets
-
-UNCHECKED_MAX = 10_000  # agents whose end points wait to be tried; beyond that the oldest are not
 
 
 class Admission(Struct, frozen=True):
@@ -95,34 +92,6 @@ def check_complete(asked: Asked, missing_fields: str) -> None:
             missing=list(missing),
             kind="missing",
         )
-
-
-class Reachability:
-    """Whether somebody listens where the agents said; told by whoever opens connections."""
-
-    def __init__(self) -> None:
-        self.unchecked: deque[tuple[str, str]] = deque(maxlen=UNCHECKED_MAX)  # agent, end point
-        self.known: dict[str, bool] = {}
-
-    def registered(self, league: League, agent_id: str) -> None:
-        """Its end point is to be tried, once it has been answered."""
-        self.unchecked.append((agent_id, _endpoint(league, agent_id)))
-        self.known.pop(agent_id, None)
-
-    def learnt(self, league: League, agent_id: str, endpoint: str, is_reachable: bool) -> str:
-        """Take in what was found; a sentence for the organiser where nobody listens.
-
-        An end point that the agent has left meanwhile says nothing about it.
-        """
-        if endpoint != _endpoint(league, agent_id):
-            return ""
-        self.known[agent_id] = is_reachable
-        return "" if is_reachable else f"{agent_id} is not reachable: nobody listens at {endpoint}."
-
-
-def _endpoint(league: League, agent_id: str) -> str:
-    roster = league.roster
-    return (roster.players.get(agent_id) or roster.referees[agent_id]).endpoint
 
 
 def _with_use_of_token(league: League, caller: Caller, event: Event | None) -> tuple[Event, ...]:

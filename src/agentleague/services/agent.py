@@ -12,6 +12,7 @@ from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Effect, Event, Reply
 from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus
+from agentleague.services.contact import Contact
 from agentleague.services.enrolment import Enrolment
 from agentleague.services.settings import AgentSettings
 
@@ -27,6 +28,9 @@ class Agent(ABC):
 
     def __init__(self, settings: AgentSettings) -> None:
         self._enrolment = Enrolment(settings)
+        manager, patience = self._enrolment.manager, settings.reply_seconds
+        self._contact = Contact(manager, settings.endpoint, patience)
+        self.is_far = False  # whether something may stand between it and its manager
         self._calendar = Calendar(0.0)
         self.news: deque[str] = deque(maxlen=100)  # sentences for whoever runs it
 
@@ -71,9 +75,22 @@ class Agent(ABC):
         effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
         if self.agent_id:
             self.news.append(f"Registered as {self.agent_id} in {self._enrolment.league_id}.")
+            if self.is_far:
+                effects = [*effects, *self._contact.begin(now)]
         elif is_first and self._enrolment.tries:
             where = self._enrolment.manager.url
             self.news.append(f"No manager answers at {where} yet; trying again until it does.")
+        return effects
+
+    def ask_whether_reachable(self, now: float) -> list[Effect]:
+        """Ask the manager whether it can call this agent."""
+        return self._contact.ask(self.agent_id, self._calendar.write(now), now)
+
+    def told_whether_reachable(self, stimulus: Answered, now: float) -> list[Effect]:
+        """The manager has answered that: say so where it matters."""
+        sentence, effects = self._contact.answered(stimulus.message, stimulus.error, now)
+        if sentence:
+            self.news.append(sentence)
         return effects
 
     def asked(self, stimulus: Asked, now: float) -> list[Effect]:

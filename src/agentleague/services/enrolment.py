@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from agentleague.errors import LeagueError, PeerRefused, TokenInvalid, TokenMissing
+from agentleague.errors import (
+    LateRegistration,
+    LeagueError,
+    PeerRefused,
+    TokenInvalid,
+    TokenMissing,
+)
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
@@ -20,6 +26,9 @@ from agentleague.roles.effects import Address, Call, Effect, End, WakeAt
 from agentleague.services.settings import AgentSettings
 
 KEY = "register"
+CAME_BACK = (
+    "; one that was in it before comes back with the same --manager, --name, --port and --state"
+)
 BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
 
 
@@ -74,7 +83,8 @@ class Enrolment:
     def _judged(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:
         if message.status != "ACCEPTED":
             hint = "" if message.hint is UNSET else f": {message.hint}"
-            return [End(Refused(f"{message.reason or 'the manager gave no reason'}{hint}"))]
+            back = CAME_BACK if message.error_code == LateRegistration.code else ""
+            return [End(Refused(f"{message.reason or 'the manager gave no reason'}{hint}{back}"))]
         self.token = self.remembered = message.auth_token or ""
         self.league_id = message.league_id
         if isinstance(message, RefereeRegisterResponse):

@@ -35,7 +35,6 @@ from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
 from agentleague.services import news
 from agentleague.services.admissions import (
     Admission,
-    Reachability,
     check_complete,
     take_player,
     take_referee,
@@ -46,6 +45,7 @@ from agentleague.services.clerk import Clerk
 from agentleague.services.keys import Keys
 from agentleague.services.office import Office
 from agentleague.services.organiser import Organiser
+from agentleague.services.reachability import Reachability
 from agentleague.services.rounds import Rounds
 from agentleague.services.settings import ManagerSettings, Secrets
 from agentleague.services.tidings import Tidings
@@ -65,7 +65,7 @@ class Manager:
     ) -> None:
         self.league = League()
         self._settings = settings
-        self.reachability = Reachability()
+        self.reachability = Reachability(self.league, is_lan=settings.network == "lan")
         self._renewed_at: dict[str, float] = {}  # agent -> when it last registered again
         self._terms = terms_of(settings, secrets, check_endpoint)
         self._clerk = clerk = Clerk(self.league, settings.reply_seconds)
@@ -144,6 +144,7 @@ class Manager:
         assert isinstance(stimulus.key, tuple)
         agent_id: str = stimulus.key[1]
         ran_out = isinstance(stimulus.error, NoAnswer)
+        self._say(self.reachability.heard(agent_id, stimulus.error))
         self._rounds.noticed(agent_id, ran_out=ran_out)
         clerk = self._clerk
         tag, calls = clerk.outbox.answered(clerk.address(agent_id), clerk.now, ran_out=ran_out)
@@ -153,6 +154,10 @@ class Manager:
             other_id, letter = clerk.outbox.dropped.pop()
             self._settled(other_id, letter.tag, stimulus.error)
         self._rounds.end_if_told()
+
+    def _say(self, sentence: str) -> None:
+        if sentence:
+            self.news.append(sentence)
 
     def _settled(self, agent_id: str, tag: Any, error: LeagueError | None) -> None:
         """What waited for a letter goes on."""
@@ -219,8 +224,8 @@ class Manager:
             self._clerk.record(event)
         self._clerk.reply(asked, admission.answer)
         if admission.events:
-            self.reachability.registered(self.league, admission.agent_id)
-            self.news.append(news.joined(self.league, admission.agent_id, self._settings))
+            self.news.append(news.joined(self.league, agent_id, self._settings))
+            self._say(self.reachability.registered(agent_id, asked.caller.source))
 
     def _lock(self, asked: Asked, message: LockRequest) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)

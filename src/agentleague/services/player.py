@@ -38,6 +38,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles.effects import Call, Effect, End, Think
 from agentleague.roles.stimuli import Answered, Asked, Started, Thought, Woken
+from agentleague.services import contact
 from agentleague.services.agent import Agent, Handler
 from agentleague.services.settings import PlayerSettings
 
@@ -96,6 +97,8 @@ class Player(Agent):
     def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
         if stimulus.key == IS_OVER:
             return self._confirmed(stimulus.message)
+        if stimulus.key == contact.KEY:
+            return self.told_whether_reachable(stimulus, now)
         effects = self.registered(stimulus, now)
         self._channel, self._tokens_of = channel_key(self._enrolment.token), ("", "", "", 0)
         if self.agent_id:
@@ -103,6 +106,8 @@ class Player(Agent):
         return effects
 
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
+        if stimulus.key == contact.KEY:
+            return self.ask_whether_reachable(now)
         return self.register(now)
 
     def _invited(self, asked: Asked, message: GameInvitation, now: float) -> list[Effect]:

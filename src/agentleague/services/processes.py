@@ -8,7 +8,7 @@ import errno
 import gc
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -38,20 +38,18 @@ T = TypeVar("T")
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
 
 
+@dataclass(frozen=True)
 class Place:
-    """Where an agent listens and whom it may call."""
+    """Where an agent listens, under which URL it is called there, and whom it may call."""
 
-    def __init__(
-        self,
-        port: int,
-        *,
-        hosts: Sequence[str] = LOCAL_HOSTS,
-        endpoint: str | None = None,
-        guard: Guard | None = None,
-        moves_on: bool = True,
-    ) -> None:
-        self.port, self.hosts, self.moves_on = port, hosts, moves_on
-        self.endpoint, self.guard = endpoint, guard or Guard("local")
+    port: int
+    _: KW_ONLY
+    hosts: Sequence[str] = LOCAL_HOSTS
+    endpoint: str | None = None  # the URL, if it does not follow from address and port
+    guard: Guard = field(default_factory=Guard)
+    moves_on: bool = True  # to the next port, where this one is busy
+    called_at: str = ""  # the address that others call; the first host unless given
+    aliases: Sequence[str] = ()  # what this machine is called in its network
 
     async def open(self, transport: HttpTransport) -> str:
         """Listen there, or on the next free port; the URL under which the agent is called."""
@@ -62,15 +60,20 @@ class Place:
                 if not self.moves_on or error.errno != errno.EADDRINUSE:
                     raise
                 continue
-            host = self.hosts[0]
+            host = self.called_at or self.hosts[0]
             return self.endpoint or f"http://{f'[{host}]' if ':' in host else host}:{bound}/mcp"
         raise OSError(f"no port from {self.port} on is free")
+
+    @property
+    def is_far(self) -> bool:
+        """Whether something may stand between it and those who call it."""
+        return bool(self.endpoint) or tuple(self.hosts) != LOCAL_HOSTS
 
     @property
     def names(self) -> frozenset[str]:
         """Host names under which others may ask for it."""
         named = urlsplit(self.endpoint or "").hostname
-        return frozenset(filter(None, [named, *self.hosts]))
+        return frozenset(filter(None, [named, *self.hosts, *self.aliases]))
 
 
 class Running:
@@ -135,14 +138,17 @@ class Running:
         """Find out whether those who registered can be reached."""
         while role.reachability.unchecked:
             agent_id, endpoint = role.reachability.unchecked.popleft()
-            probes.check(endpoint, partial(self._tried, agent_id, endpoint))
+            probes.check(agent_id, endpoint, partial(self._tried, agent_id, endpoint))
 
-    def _tried(self, agent_id: str, endpoint: str, is_reachable: bool) -> None:
+    def _tried(self, agent_id: str, endpoint: str, is_reachable: bool) -> bool:
+        """Take in what was found; whether it is to be tried again."""
         role: Any = self.host.role
-        sentence = role.reachability.learnt(role.league, agent_id, endpoint, is_reachable)
+        sentence = role.reachability.learnt(agent_id, endpoint, is_reachable)
         if sentence:
             role.news.append(sentence)
             self._look()
+        sought: bool = role.reachability.is_sought(agent_id, endpoint)
+        return sought
 
     def _on_seen(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
         for watcher in self._watchers:
@@ -258,6 +264,7 @@ async def open_referee(
     transport = HttpTransport(clock, manners)
     url = await place.open(transport)
     role = Referee(make(url), load_game or registry.load)
+    role.is_far = place.is_far
     return _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
 
 
@@ -277,6 +284,7 @@ async def open_player(
     url = await place.open(transport)
     settings = make(url)
     role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)
+    role.is_far = place.is_far
     if threads:
         mind = ThreadMind(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, mind=mind)

@@ -33,6 +33,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Started, Woken
+from agentleague.services import contact
 from agentleague.services.agent import Agent, Handler
 from agentleague.services.enrolment import KEY
 from agentleague.services.settings import RefereeSettings
@@ -82,6 +83,8 @@ class Referee(Agent):
             return self._registered(stimulus, now)
         if stimulus.key == STATUS:
             return self._status_answered(stimulus, now)
+        if stimulus.key == contact.KEY:
+            return self.told_whether_reachable(stimulus, now)
         key: Any = stimulus.key
         match = self.matches.get(key[0])
         if match is None:
@@ -105,6 +108,8 @@ class Referee(Agent):
             return self.register(now)
         if stimulus.key == STATUS:
             return self._beat(now)
+        if stimulus.key == contact.KEY:
+            return self.ask_whether_reachable(now)
         key: Any = stimulus.key
         match = self.matches.get(key[0])
         if match and self._over and match.phase in WITH_MANAGER:

@@ -81,7 +81,7 @@ class ManagerSettings:
     referees_max: Count = 100
     """No more referees than that."""
     unique_names: Literal["suffix", "reject", "off"] = "suffix"
-    """What becomes of a name that is taken: a number is added, it is refused, or nothing."""
+    """What becomes of a name that is taken: the id is added to it, it is refused, or nothing."""
     missing_fields: Literal["warn", "refuse"] = "warn"
     """What becomes of a message that lacks a documented field."""
     foreign_referees: Literal["mark", "refuse"] = "mark"

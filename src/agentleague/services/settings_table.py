@@ -3,8 +3,6 @@
 Options, files, error messages and the reference page are all made from these rows.
 """
 
-import ast
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields
@@ -63,8 +61,13 @@ class Setting(NamedTuple):
     name: str
     annotation: Any  # with its limits
     value: Any  # the default
-    sentence: str
     heading: str
+    role: type  # whose setting it is
+
+    @property
+    def sentence(self) -> str:
+        """What it is for."""
+        return _sentences(self.role)[self.name]
 
     @property
     def type(self) -> str:
@@ -111,14 +114,12 @@ class Setting(NamedTuple):
 def describe(cls: type) -> Sequence[Setting]:
     """Every setting of this role that a person can set, in the order of its dataclass."""
     hints = get_type_hints(cls, include_extras=True)
-    sentences = _sentences(cls)
     headings = AGENT_HEADINGS if issubclass(cls, AgentSettings) else MANAGER_HEADINGS
     rows, heading = [], ""
     for each in fields(cls):
         heading = headings.get(each.name, heading)
         if not each.metadata.get("derived"):
-            value, sentence = _default(each), sentences[each.name]
-            rows.append(Setting(each.name, hints[each.name], value, sentence, heading))
+            rows.append(Setting(each.name, hints[each.name], _default(each), heading, cls))
     return rows
 
 
@@ -137,8 +138,12 @@ def _default(each: "Field[Any]") -> Any:
     return each.default
 
 
+@cache
 def _sentences(cls: type) -> Mapping[str, str]:
-    """The sentence below each field, its bases' included."""
+    """The sentence below each field, its bases' included; a player that runs needs none."""
+    import ast
+    import inspect
+
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__[:-1]):
         tree = ast.parse(dedent(inspect.getsource(base))).body[0]

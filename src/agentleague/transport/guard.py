@@ -117,16 +117,20 @@ def _refusal(url: str, sentence: str) -> EndpointNotAllowed:
 
 
 class Guard:
-    """The network policy: `local` is loopback only, `lan` adds the given networks."""
+    """The network policy: `local` is loopback only, `lan` adds the given networks.
+
+    Raises: ValueError for what is no network.
+    """
 
     def __init__(self, network: Literal["local", "lan"] = "local", lan: Iterable[str] = ()) -> None:
         given = [ip_network(cidr) for cidr in lan] if network == "lan" else []
         self._networks = (*_LOOPBACK, *given)
-        self._remedy = (
-            "this league calls this machine only, so register a 127.0.0.1 URL or run it with "
-            "network = lan"
+        self.remedy = (
+            'it calls this machine only; to call others it needs network = "lan" in its settings, '
+            "or --network lan"
             if network == "local"
-            else "register an address in " + ", ".join(map(str, self._networks))
+            else f"it calls {', '.join(map(str, given)) or 'this machine only'}; to call another "
+            'network it needs lan = ["NETWORK/BITS", ...] in its settings, or --lan NETWORK/BITS'
         )
 
     def check_url(self, url: str) -> None:
@@ -135,8 +139,11 @@ class Guard:
         Raises: EndpointNotAllowed with the problem and its remedy.
         """
         endpoint = parse_url(url)
-        if endpoint.address is not None and not self.allows(endpoint.host):
-            raise _refusal(url, f"lies where this league does not call; {self._remedy}")
+        if endpoint.address is None or self.allows(endpoint.host):
+            return
+        is_never = _within(endpoint.address, _NEVER)
+        remedy = "nobody can; say the address that others see" if is_never else self.remedy
+        raise _refusal(url, f"lies where this league does not call: {remedy}")
 
     def allows(self, address: str) -> bool:
         """Whether this process may talk to this IP address, and to any it stands for."""

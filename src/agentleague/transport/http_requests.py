@@ -96,7 +96,11 @@ class Rules:
         """Refuse what a web page may have made a browser send."""
         host, origin = fields.get(b"host"), fields.get(b"origin")
         if host is not None and not self.allows(host):
-            raise _bad(403, "The Host header names another server.")
+            raise _bad(
+                403,
+                "The Host header names another server; call this one by its IP address, or start "
+                "it with that name in --endpoint.",
+            )
         if origin is not None and origin.lower() != b"http://" + (host or b"").lower():
             raise _bad(403, "Requests of other origins are refused.")
 

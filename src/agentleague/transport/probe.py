@@ -7,32 +7,49 @@ from agentleague.transport.guard import Dialer, Endpoint, Guard, parse_url
 
 SECONDS = 5.0
 PAUSE_SECONDS = 1.0
+AGAIN_SECONDS = 5.0  # before a silent end point is tried once more
+ONE_TRY_SECONDS = 2.0
 AT_ONCE_MAX = 32
 
 
 class Probes:
-    """Tries end points in the background, some at a time."""
+    """Tries end points in the background, some at a time; a silent one until somebody is there."""
 
-    def __init__(self, guard: Guard, seconds: float = SECONDS) -> None:
-        self._guard, self.seconds = guard, seconds
-        self._turns = asyncio.Semaphore(AT_ONCE_MAX)
-        self._tasks: set[asyncio.Task[None]] = set()
+    def __init__(
+        self, guard: Guard, seconds: float = SECONDS, again_seconds: float = AGAIN_SECONDS
+    ) -> None:
+        self._guard, self.seconds, self.again_seconds = guard, seconds, again_seconds
+        self._first, self._further = (asyncio.Semaphore(AT_ONCE_MAX) for _ in range(2))
+        self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def check(self, url: str, done: Callable[[bool], None]) -> None:
-        """Say later whether somebody listens there."""
+    def check(self, agent_id: str, url: str, done: Callable[[bool], bool]) -> None:
+        """Say later whether somebody listens there; for as long as `done` wants to know more.
+
+        What was tried for this agent before is not tried any longer.
+        """
+        former = self._tasks.get(agent_id)
+        if former:
+            former.cancel()
         task = asyncio.get_running_loop().create_task(self._check(url, done))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[agent_id] = task
+        task.add_done_callback(lambda task: self._forget(agent_id, task))
 
     def close(self) -> None:
         """Nobody wants to know any more."""
-        for task in self._tasks:
+        for task in self._tasks.values():
             task.cancel()
 
-    async def _check(self, url: str, done: Callable[[bool], None]) -> None:
-        async with self._turns:
+    def _forget(self, agent_id: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(agent_id) is task:
+            del self._tasks[agent_id]
+
+    async def _check(self, url: str, done: Callable[[bool], bool]) -> None:
+        async with self._first:
             found = await reachable(self._guard, url, self.seconds)
-        done(found)
+        while done(found):
+            await asyncio.sleep(self.again_seconds)
+            async with self._further:  # New agents do not wait for those who are silent.
+                found = await reachable(self._guard, url, min(self.seconds, ONE_TRY_SECONDS))
 
 
 async def reachable(

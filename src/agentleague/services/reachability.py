@@ -1,0 +1,90 @@
+"""What the manager knows of its agents' end points: whether somebody listens there.
+
+A role opens no connections: whoever runs it takes what is `unchecked`, tries it, and says what was
+`learnt`.
+"""
+
+from collections import deque
+from urllib.parse import urlsplit
+
+from agentleague.errors import LeagueError, NoAnswer, NoConnection
+from agentleague.league.league import League, Phase
+
+UNCHECKED_MAX = 10_000  # agents whose end points wait to be tried; beyond that the oldest are not
+
+
+class Reachability:
+    """Who can be reached. Its sentences are for the organiser; empty where there is no news."""
+
+    def __init__(self, league: League, *, is_lan: bool = False) -> None:
+        self._league, self._is_lan = league, is_lan
+        self.unchecked: deque[tuple[str, str]] = deque(maxlen=UNCHECKED_MAX)  # agent, end point
+        self.known: dict[str, bool] = {}
+        self._doubted: set[str] = set()  # who was reachable, and is tried again
+
+    def registered(self, agent_id: str, source: str) -> str:
+        """Its end point is to be tried, once it has been answered.
+
+        There is something to say where its loopback address means another machine to others.
+        """
+        endpoint = self._endpoint(agent_id)
+        self.unchecked.append((agent_id, endpoint))
+        self.known.pop(agent_id, None)
+        if not _is_loopback(urlsplit(endpoint).hostname or ""):
+            return ""
+        if not _is_loopback(source):
+            return (
+                f"{agent_id} asked from {source} and said that it is at {endpoint}, which is this "
+                f"machine; it should register the address that others see, such as {source}."
+            )
+        if not self._is_lan:
+            return ""
+        return (
+            f"{agent_id} is at {endpoint}, where agents on other machines do not find it; if there "
+            "are any, start it with the manager's address in the network: --manager ADDRESS:PORT"
+        )
+
+    def learnt(self, agent_id: str, endpoint: str, is_reachable: bool) -> str:
+        """Take in what was found; at an end point that the agent has left that is nothing."""
+        if endpoint != self._endpoint(agent_id):
+            return ""
+        self._doubted.discard(agent_id)
+        was_reachable = self.known.get(agent_id)
+        self.known[agent_id] = is_reachable
+        if is_reachable:
+            return f"{agent_id} is reachable now, at {endpoint}." if was_reachable is False else ""
+        if was_reachable is False:
+            return ""
+        return (
+            f"{agent_id} is not reachable: nobody answers at {endpoint}. Is it running, is that "
+            "port open in its firewall, is it in the same network?"
+        )
+
+    def heard(self, agent_id: str, error: LeagueError | None) -> str:
+        """A message to it was answered or given up: who cannot be connected to is tried again."""
+        was_reachable = self.known.get(agent_id)
+        if not isinstance(error, NoAnswer | NoConnection):
+            is_news = was_reachable is False
+            return self.learnt(agent_id, self._endpoint(agent_id), True) if is_news else ""
+        is_doubtful = isinstance(error, NoConnection) and agent_id not in self._doubted
+        if is_doubtful and was_reachable and not self._is_over:
+            self._doubted.add(agent_id)
+            self.unchecked.append((agent_id, self._endpoint(agent_id)))
+        return ""
+
+    def is_sought(self, agent_id: str, endpoint: str) -> bool:
+        """Whether this end point is to be tried again."""
+        is_found = self.known.get(agent_id, False) or endpoint != self._endpoint(agent_id)
+        return not is_found and not self._is_over
+
+    @property
+    def _is_over(self) -> bool:
+        return self._league.phase is Phase.COMPLETED
+
+    def _endpoint(self, agent_id: str) -> str:
+        roster = self._league.roster
+        return (roster.players.get(agent_id) or roster.referees[agent_id]).endpoint
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,0 +1,42 @@
+"""A league for a class, each machine a loopback address of its own."""
+
+import socket
+
+import pytest
+
+from class_league.classroom import PLAYER_PORT, Classroom, Machine
+from class_league.lesson import Lesson
+
+MANAGER, REFEREES, DESKS = 2, (3, 4), (10, 11, 12, 13, 14)
+BEN, CUT, NOWHERE = 20, 21, 99
+
+
+def at(number):
+    address = f"127.0.0.{number}"
+    return Machine(address, options=("--bind", address))
+
+
+class World:
+    """Thirty-odd processes, ten addresses; where nothing listens stands for a firewall."""
+
+    teacher = at(MANAGER)
+    teacher_binds = teacher.address
+    referees = tuple(map(at, REFEREES))
+    desks = tuple(map(at, DESKS))
+    bens = at(BEN)
+    behind_firewall = at(CUT)
+    cut_options = ("--endpoint", f"http://127.0.0.{NOWHERE}:{PLAYER_PORT}/mcp")
+
+
+def check_loopback():
+    """On macOS only 127.0.0.1 is up, unless somebody adds the others by hand."""
+    try:
+        socket.create_server((f"127.0.0.{NOWHERE}", 0)).close()
+    except OSError as error:
+        pytest.skip(f"this machine has no loopback addresses but 127.0.0.1 ({error})")
+
+
+def test_a_class_plays_a_league_from_the_first_command_to_the_exported_files(tmp_path):
+    check_loopback()
+
+    Lesson(Classroom(tmp_path), World()).play()
