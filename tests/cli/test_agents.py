@@ -101,7 +101,17 @@ def test_an_agent_who_is_not_there(directory):
     done = league("agent", "P99", "--dir", directory)
 
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "Agent ID P99 not found in registry; see who is there with: league agents" in done.stderr
+    assert f"'P99' in this league; see who is there with: league agents --dir {directory}" in (
+        done.stderr
+    )
+
+
+def test_an_agent_is_found_by_its_name_in_any_case(directory):
+    by_id = json.loads(printed("agent", "p01", "--dir", directory, "--json"))
+    by_name = json.loads(printed("agent", "alpha", "--dir", directory, "--json"))
+
+    assert by_id == by_name
+    assert by_name["agent_id"] == "P01"
 
 
 FAILED = [
@@ -119,8 +129,8 @@ R1M1    lost by default against Agent 2 (P02): P01 made an illegal move - P02 wi
 (R-MATCH-07).
         At 0.009 s it was asked with CHOOSE_PARITY_CALL and there came "Even", an illegal move \
 after 4 ms (E004, R-MATCH-20, R-GAME-01).
-        At 0.014 s it was asked with CHOOSE_PARITY_CALL, attempt 2, and there came null, an \
-illegal move after 5 ms (E004, R-MATCH-20, R-GAME-01).
+        At 0.014 s it was asked with CHOOSE_PARITY_CALL, attempt 2, and there came null, \
+which is no move after 5 ms (E004, R-MATCH-20, R-GAME-01).
         At 0.020 s it was asked with CHOOSE_PARITY_CALL, attempt 3, and there came no answer in \
 time (E001, R-MATCH-19).
         At 0.030 s it was asked with CHOOSE_PARITY_CALL, attempt 4, and there came an error, or an \
@@ -128,8 +138,8 @@ answer without a join or a move after 2 ms (no content, R-MATCH-21).
         At 0.040 s it was asked with CHOOSE_PARITY_CALL, attempt 5, and there came something its \
 referee found wrong after 2 ms (sulks, R-MATCH-07).
         To change: send one of the legal moves, exactly.
-        To change: null is what our players send when their function raised: its traceback is on \
-their stderr.
+        To change: return a move: null is sent when its function raised or returned nothing; its \
+own stderr says more.
         To change: answer before the `deadline` of the call; a slow model needs a time limit of \
 its own.
         To change: answer with what was asked for: a join has `accept`, a move has `parity_choice` \
@@ -169,9 +179,10 @@ def test_the_last_matches_are_told_and_all_if_wanted(tmp_path):
     office = Office(2, cycles=23).play_to_the_end()
     keep(office, tmp_path)
 
-    last = printed("agent", "P01", "--dir", tmp_path).splitlines()
+    done = league("agent", "P01", "--dir", tmp_path)
+    last = done.stdout.splitlines()
     every = printed("agent", "P01", "--dir", tmp_path, "--all").splitlines()
 
     assert sum(line.startswith("R") and "M1 " in line for line in last) == 20
-    assert last[-1] == "These are the last 20 of 23 matches; see all with: --all"
+    assert done.stderr == "These are the last 20 of 23 matches; see all with: --all\n"
     assert sum(line.startswith("R") and "M1 " in line for line in every) == 23

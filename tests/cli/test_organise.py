@@ -57,7 +57,7 @@ def test_a_league_is_aborted_only_if_that_is_meant(tmp_path):
     said = league("abort", "--yes", "--dir", cup).stdout
     manager.communicate(timeout=SECONDS)
 
-    assert asked.returncode == 1
+    assert asked.returncode == 2  # Nobody was there to answer.
     assert "for good?" in asked.stderr
     assert "is aborted" in said
     assert manager.returncode == 0
@@ -72,7 +72,7 @@ def test_a_player_that_is_not_there_cannot_be_removed(tmp_path):
     refused = league("remove", "P03", "--yes", "--dir", cup, check=False)
     paused = league("pause", "--dir", cup, check=False)
 
-    assert asked.returncode == 1
+    assert asked.returncode == 2
     assert f"Take P03 out of the league in {cup}, for good?" in asked.stderr
     no_player = "no player 'P03' is registered"
     assert f"{no_player}; look with: league agents --dir {cup}\n" in refused.stderr
@@ -84,7 +84,7 @@ def test_a_player_that_is_not_there_cannot_be_removed(tmp_path):
 def test_without_a_manager_a_command_says_what_to_type(tmp_path):
     nothing = league("start", "--dir", tmp_path / "nowhere", check=False)
     assert nothing.returncode == 1
-    assert "name the manager's directory with --dir" in nothing.stderr
+    assert "name the directory of a manager with --dir DIR" in nothing.stderr
 
     cup = tmp_path / "cup"
     manager, _ = a_manager(cup)

@@ -27,9 +27,9 @@ def test_a_match_of_two_strategies_is_told_with_who_won():
     assert lines[-1] == "fixed wins."
 
 
-def test_several_matches_are_told_one_after_another_and_then_the_score():
+def test_several_matches_are_told_one_after_another_if_wanted_and_then_the_score():
     played = play("random", "fixed", "--matches", 5, "--seed", "7")
-    told = league("play", "random", "fixed", "--matches", 5, "--seed", "7").stdout
+    told = league("play", "random", "fixed", "--matches", 5, "--seed", "7", "-v").stdout
 
     wins = sorted((row["wins"] for row in played["players"]), reverse=True)
     assert [match["match_id"] for match in played["matches"]] == [f"R{n}M1" for n in range(1, 6)]
@@ -37,6 +37,31 @@ def test_several_matches_are_told_one_after_another_and_then_the_score():
         match["match_id"] for match in played["matches"]
     ]
     assert f" wins: {wins[0]} to {wins[1]} in 5 matches" in told.splitlines()[-1]
+
+
+def test_several_matches_are_a_table_with_a_line_for_each():
+    done = league("play", "random", "fixed", "--matches", 12, "--seed", "7")
+
+    title, _, heading, _, *rows, _, score = done.stdout.splitlines()
+    assert title == "even_odd: random (P01) against fixed (P02)"
+    assert heading.split() == ["Match", "First", "Winner", "Why"]
+    assert [row.split()[:2] for row in rows] == [
+        [f"R{n}M1", f"P0{1 + (n + 1) % 2}"] for n in range(1, 13)
+    ]
+    assert "in 12 matches" in score
+    assert "Each match is told in full with: -v" in done.stderr
+
+
+def test_who_lost_by_silence_is_told_what_a_league_would_have_granted(tmp_path):
+    (tmp_path / "wrong.py").write_text("def choose(turn):\n    return 'Even'\n")
+
+    done = league("play", "random", f"http://127.0.0.1:{free_port()}/mcp", "--move-seconds", "0.5")
+    wrong = league("play", "random", "wrong.py", cwd=tmp_path)
+
+    assert "at most 2 times, and a move had 0.5 s; a league calls 4 times" in done.stderr
+    assert "and a move has 30 s" in done.stderr
+    assert "made an illegal move" in wrong.stdout
+    assert "a league calls" not in wrong.stderr
 
 
 def test_seats_change_from_match_to_match():
@@ -227,7 +252,7 @@ def test_ctrl_c_ends_it_and_leaves_no_process_behind(tmp_path):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=SECONDS)
 
-    assert process.returncode == 1
+    assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.kill(author, 0)
 

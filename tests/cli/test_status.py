@@ -141,7 +141,7 @@ def test_the_status_before_the_start(tmp_path):
 def test_the_measures_say_what_is_wanted_and_whether_it_is_kept(tmp_path):
     shown = printed("status", "--metrics", "--dir", keep(told(), tmp_path))
 
-    table = shown.partition("Measured over the last 1 matches")[2]
+    table = shown.partition("Measured over the last 1 match")[2]
     assert [line.split()[-4:] for line in table.splitlines() if "timed out" in line] == [
         ["50.0%", "<", "5%", "NO"]
     ]

@@ -223,7 +223,7 @@ def test_a_game_that_is_not_installed_is_an_error_that_says_how_to_bring_it(tmp_
 
     brought = run("verify", cup, "--game", tmp_path / "nim.py")
     assert brought.exit_code == 0
-    assert "1 were recomputed" in brought.stdout
+    assert "1 was recomputed" in brought.stdout
 
     other = run("verify", cup, "--game", "even_odd")
     assert other.exit_code == 1

@@ -7,7 +7,7 @@ import pytest
 
 from agentleague.errors import LeagueError, MatchMismatch
 from agentleague.games import tic_tac_toe
-from agentleague.league.events import Disputed, MatchAssigned, MatchClosed
+from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
 from agentleague.protocol.messages import Exchange
 from agentleague.records.reasons import Result, ending_of
 from agentleague.records.tellings import in_words, next_page, read_answer, told
@@ -81,7 +81,8 @@ def test_a_timeout():
         "    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: E001 (no answer in time)",
         "   32.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL, attempt 2: E001 (no answer in time)",
         "Agent 2 (P02) lost without a game: P02 failed to respond within timeout - P01 wins by "
-        "default (R-MATCH-07). Agent 2 (P02) should answer sooner: every call names its deadline.",
+        "default (R-MATCH-07). Agent 2 (P02) should answer before the `deadline` of the call; a "
+        "slow model needs a time limit of its own.",
     ]
 
 
@@ -95,7 +96,7 @@ def test_an_illegal_move():
         '    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: "EVEN\\u001b[2J", E004 (an illegal move) '
         "after 2 ms",
         "Agent 2 (P02) lost without a game: P02 made an illegal move - P01 wins by default "
-        "(R-MATCH-07). Agent 2 (P02) should send a legal move: R-GAME-01 says which.",
+        "(R-MATCH-07). Agent 2 (P02) should send one of the legal moves, exactly; R-GAME-01 says which.",
     ]
 
 
@@ -106,9 +107,9 @@ def test_an_invitation_that_was_declined():
         "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
         "Referee: Ref01 (REF01).",
         "    0.000 s  Agent 1 (P01)  GAME_INVITATION: ok after 3 ms",
-        "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined after 7 ms",
+        "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined (a refusal to play) after 7 ms",
         "Agent 2 (P02) lost without a game: P02 declined the invitation - P01 wins by default "
-        "(R-MATCH-07). Agent 2 (P02) should answer GAME_INVITATION with accept: true.",
+        "(R-MATCH-07). Agent 2 (P02) should answer GAME_INVITATION with `accept: true`.",
     ]
 
 
@@ -121,11 +122,11 @@ def test_both_failed():
         "Referee: Ref01 (REF01).",
         "    0.000 s  Agent 1 (P01)  GAME_INVITATION: E009 (no connection, or no usable HTTP "
         "answer)",
-        "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined after 7 ms",
+        "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined (a refusal to play) after 7 ms",
         "Agent 1 (P01) and Agent 2 (P02) lost without a game: P01 could not be reached, P02 "
         "declined the invitation - nobody wins (R-MATCH-07). Agent 1 (P01) should be running and "
-        "reachable at the end point that it registered, and answer each POST with HTTP 200 and "
-        "JSON. Agent 2 (P02) should answer GAME_INVITATION with accept: true.",
+        "reachable at the end point that it registered, and answer every POST with HTTP 200 and "
+        "JSON. Agent 2 (P02) should answer GAME_INVITATION with `accept: true`.",
     ]
 
 
@@ -228,7 +229,33 @@ def test_a_dispute_is_told():
     office = told_match(BOTH)
     office.record(Disputed("R1M1", "REF01", "another result"))
 
-    assert "Disputed by REF01; the first result stands." in words(office)
+    told = words(office)
+    assert (
+        "Disputed: REF01 reported another result than the one that stands; that was refused."
+        in told
+    )
+    assert "The result stands until the organiser rules: league rule R1M1 ..." in told
+
+
+def test_a_ruling_is_told_last():
+    office = told_match(BOTH)
+    office.record(Disputed("R1M1", "REF01", "another result"))
+    office.record(MatchRuled("R1M1", "draw", None, "both crashed"))
+
+    told = words(office)
+
+    assert told[-1] == (
+        "The organiser ruled: a draw (both crashed); that counts in the table, not the result "
+        "above."
+    )
+    assert not any("until the organiser rules" in line for line in told)
+
+
+def test_a_result_that_the_organiser_lets_stand_is_told_so():
+    office = told_match(BOTH)
+    office.record(MatchRuled("R1M1", "stand", None, ""))
+
+    assert words(office)[-1] == "The organiser ruled: the result stands."
 
 
 def test_numbers_drawn_on_the_way_are_counted():
@@ -245,7 +272,9 @@ def test_another_game_has_its_own_rules():
     failed = words(told_match([], [("P01", "made an illegal move")], game=tic_tac_toe))[-1]
 
     assert "(R-GAME-11). Agent 2 (P02) could have taken other cells" in won
-    assert failed.endswith("Agent 1 (P01) should send a legal move: R-GAME-10 says which.")
+    assert failed.endswith(
+        "Agent 1 (P01) should send one of the legal moves, exactly; R-GAME-10 says which."
+    )
 
 
 @pytest.mark.parametrize(
@@ -253,10 +282,10 @@ def test_another_game_has_its_own_rules():
     [
         ("unreachable", "", "should be running and reachable"),
         ("was removed by the organiser", "", "could change nothing: the organiser removed it"),
-        ("gave no usable answer", "E015", "should repeat the match_id of the call"),
+        ("gave no usable answer", "E015", "should repeat the `match_id` of the call"),
         ("gave no usable answer", "no content", "should answer with what was asked for"),
         ("gave no usable answer", "rate limited", "without a rate limit"),
-        ("failed", "E004", "should send a legal move: R-MATCH-07 says which"),
+        ("failed", "E004", "should send one of the legal moves, exactly; R-MATCH-07 says which"),
         ("failed", "something new", "should answer with what was asked for"),
     ],
 )
@@ -338,5 +367,5 @@ def test_a_null_is_told_as_no_move_and_not_as_a_wrong_one():
 
     told = words(told_match(BOTH[:1], [("P02", "made an illegal move")], rows))
 
-    assert "E004 (no move: it was null, as when a function raises or returns nothing)" in told[-2]
-    assert "should return a move: it answered null" in told[-1]
+    assert "E004 (null, which is no move)" in told[-2]
+    assert "should return a move: null is sent when its function raised" in told[-1]

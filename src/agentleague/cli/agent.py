@@ -7,8 +7,9 @@ from typing import Any
 import click
 import msgspec
 
-from agentleague.cli.reading import Source, read, reading_options
+from agentleague.cli.reading import Source, all_rows, read, reading_options, source_option
 from agentleague.cli.table import print_facts, print_json
+from agentleague.cli.talk import say
 from agentleague.errors import LeagueError
 from agentleague.records.careers import Told, in_words, told_of
 from agentleague.records.tellings import read_answer
@@ -16,13 +17,14 @@ from agentleague.records.tellings import read_answer
 EXAMPLES = """\b
 Examples:
   league agent P03
+  league agent "Agent Alpha"
   league agent P03 --dir ./league --all
   league agent REF01 --dir ./league --json
 """
 WHAT = """
-Print all of one agent. Of a player, its matches are told too: how each ended, and for whatever went
-wrong what was asked, what came, how long it took, which rule of docs/protocol.md says so, and what
-to change.
+Print all of one agent, by its id or its name. Of a player, its matches are told too: how each
+ended, and for whatever went wrong what was asked, what came, how long it took, which rule of
+docs/protocol.md says so, and what to change.
 """
 HEADINGS = {
     "kind": "Kind",
@@ -42,6 +44,7 @@ HEADINGS = {
     "losses": "Lost",
     "technical_losses": "Lost by default",
     "why": "Why there",
+    "misused": "Refused",
 }
 
 
@@ -57,15 +60,12 @@ def command(
     as_json: bool,
 ) -> None:
     """Print the agent."""
-
-    try:
-        agent = read(
-            directory, manager_url, lambda source: _agent(source, agent_id.upper(), all_matches)
+    agent = read(directory, manager_url, lambda source: _agent(source, agent_id, all_matches))
+    if agent is None:
+        look = f"league agents{source_option(directory, manager_url)}"
+        raise click.ClickException(
+            f"there is no agent {agent_id!r} in this league; see who is there with: {look}"
         )
-    except LeagueError as error:
-        if "not found in registry" not in str(error):
-            raise
-        raise click.ClickException(f"{error}; see who is there with: league agents") from None
     told = [told_of(facts, agent["agent_id"]) for facts in agent.pop("facts")]
     if as_json:
         print_json({**agent, "told": msgspec.to_builtins(told)})
@@ -79,17 +79,44 @@ def _tell(told: Sequence[Told], total: int) -> None:
         for line in in_words(match):
             print(line)
     if len(told) < total:
-        print(f"These are the last {len(told)} of {total} matches; see all with: --all")
+        say(f"These are the last {len(told)} of {total} matches; see all with: --all")
 
 
-async def _agent(source: Source, agent_id: str, all_matches: bool) -> dict[str, Any]:
-    """What is known of an agent, with the `facts` of its matches."""
-    agent = (await source.ask("GET_AGENT", agent_id=agent_id)).get("agent", {})
+async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any] | None:
+    """What is known of an agent, with the `facts` of its matches; None if there is none."""
+    agent = await _known(source, typed.upper())
+    if agent is None:
+        agent = await _known(source, await _id_of(source, typed))
+    if agent is None:
+        return None
     wanted = [match["match_id"] for match in agent.get("last_matches", ())]
     if all_matches and wanted:
-        wanted = await _all_matches(source, agent_id)
+        wanted = await _all_matches(source, agent["agent_id"])
     facts = [await source.ask("GET_MATCH", match_id=match_id) for match_id in wanted]
     return {**agent, "facts": [read_answer(answer).match for answer in facts]}
+
+
+async def _known(source: Source, agent_id: str) -> dict[str, Any] | None:
+    try:
+        answer = await source.ask("GET_AGENT", agent_id=agent_id)
+    except LeagueError as error:
+        if "not found in registry" not in str(error):
+            raise
+        return None
+    return dict(answer.get("agent", {}))
+
+
+async def _id_of(source: Source, name: str) -> str:
+    """The id of the one agent of that name, or the name if there is none.
+
+    Raises:
+        LeagueError: there are several; the sentence has their ids.
+    """
+    rows = await all_rows(source, "GET_AGENTS", "agents")
+    named = [row["agent_id"] for row in rows if row["display_name"].lower() == name.lower()]
+    if len(named) > 1:
+        raise LeagueError(f"several agents are called {name!r}; type one of {', '.join(named)}")
+    return named[0] if named else name
 
 
 async def _all_matches(source: Source, player_id: str) -> list[str]:

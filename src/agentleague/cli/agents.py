@@ -6,6 +6,7 @@ import click
 
 from agentleague.cli.reading import all_rows, read, reading_options
 from agentleague.cli.table import Column, print_json, print_rows
+from agentleague.cli.talk import counted
 
 EXAMPLES = """\b
 Examples:
@@ -25,7 +26,11 @@ COLUMNS = (
 
 
 @click.command(help=EXAMPLES + "\nPrint who takes part, and what they do now.")
-@click.option("--kind", type=click.Choice(["player", "referee"]), help="Only these.")
+@click.option(
+    "--kind",
+    type=click.Choice(["player", "referee"]),
+    help="Only the players, or only the referees.",
+)
 @reading_options
 def command(
     directory: Path | None, manager_url: str | None, as_json: bool, kind: str | None
@@ -41,5 +46,8 @@ def command(
     for row in rows:
         if row.get("reachable") is False:
             row["state"] += ", not reachable"
+        if row.get("misuses"):
+            row["state"] += ", misused a token"
     players = sum(row["kind"] == "player" for row in rows)
-    print_rows(rows, COLUMNS, f"{players} players, {len(rows) - players} referees")
+    told = f"{counted(players, 'player')}, {counted(len(rows) - players, 'referee')}"
+    print_rows(rows, COLUMNS, told)

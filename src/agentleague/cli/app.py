@@ -1,85 +1,176 @@
 """The commands of `league`, each in a module of its own that is imported when it is called."""
 
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from agentleague.errors import LeagueError
+from agentleague.cli import ending
+from agentleague.cli.options import always, prepare
 
-COMMANDS = {
-    "demo": "Play a whole league on this machine and print the table.",
-    "play": "Play a match between two agents and tell how it went.",
-    "manager": "Run a league manager: it registers agents and keeps the table.",
-    "referee": "Run a referee that registers at a manager.",
-    "player": "Run a player that registers at a manager.",
-    "status": "Say how far a league is, and how well it goes.",
-    "standings": "Print the table of a league that runs or was played.",
-    "schedule": "Print who meets whom, and how it ended.",
-    "agents": "Print who takes part, and what they do now.",
-    "agent": "Print all of one agent.",
-    "match": "Tell how a match went, and why it ended so.",
-    "verify": "Recompute a league from its journal: draws, results, table.",
-    "export": "Write a league as files: JSON, CSV, logs.",
-    "start": "Start a league, or let it go on after a pause.",
-    "pause": "Pause a league: nothing new begins, no clock runs.",
-    "abort": "End a league as it stands.",
-    "remove": "Take a player out of a league.",
-    "games": "List the games that are installed.",
-    "strategies": "List the strategies that are installed, and their games.",
-    "new": "Write a player or a game of your own to begin with.",
-    "schema": "Print the JSON Schema of the messages.",
-    "bench": "Measure how many matches a second this machine plays.",
+SECTIONS = {
+    "Play on this machine": {
+        "demo": "Play a whole league and print the table.",
+        "play": "Play matches between two agents and tell how they went.",
+    },
+    "Take part": {
+        "new": "Write a player or a game of your own to begin with.",
+        "player": "Run a player that registers at a manager.",
+        "referee": "Run a referee that registers at a manager.",
+    },
+    "Run a league": {
+        "init": "Write a file with every setting, to be changed.",
+        "manager": "Run a league manager: it registers agents and keeps the table.",
+        "start": "Start a league, or let it go on after a pause.",
+        "pause": "Pause a league: nothing new begins, no clock runs.",
+        "remove": "Take a player out of a league.",
+        "rule": "Rule on a match: what counts in the table.",
+        "abort": "End a league as it stands.",
+    },
+    "Look at a league": {
+        "status": "Say how far a league is, and how well it goes.",
+        "standings": "Print the table of a league that runs or was played.",
+        "schedule": "Print who meets whom, and how it ended.",
+        "agents": "Print who takes part, and what they do now.",
+        "agent": "Print all of one agent, and why it lost what it lost.",
+        "match": "Tell how a match went, and why it ended so.",
+        "verify": "Recompute a league from its journal: draws, results, table.",
+        "export": "Write a league as files: JSON, CSV, logs.",
+    },
+    "Know more": {
+        "games": "List the games that are installed.",
+        "strategies": "List the strategies that are installed, and their games.",
+        "schema": "Print the JSON Schema of the messages.",
+        "simulate": "Try to break the league, in virtual time.",
+        "bench": "Measure how many matches a second this machine plays.",
+        "completion": "Print a script that lets your shell complete commands.",
+    },
 }
-
-ORGANISER = ("start", "pause", "abort", "remove")  # one module for what is so much alike
+COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
+ORGANISER = ("start", "pause", "abort", "remove", "rule")  # one module for what is so much alike
+MEANT = {  # what people type, and what it is called here
+    "create": "new",
+    "help": "--help",
+    "join": "player",
+    "players": "agents",
+    "rounds": "schedule",
+    "results": "schedule",
+    "resume": "start",
+    "run": "demo",
+    "serve": "manager",
+    "show": "status",
+    "stop": "pause",
+    "table": "standings",
+    "version": "--version",
+}
+CALLED = "agentleague.called"  # in a context's `meta`: the command, by name
+VARIABLE = "_LEAGUE_COMPLETE"  # by which the script of `league completion` asks; click's name
+NEAR = 0.5  # A command is short: half of its letters is a likeness.
 
 
 class Commands(click.Group):
-    """Lists the commands without importing them; errors of ours end in a sentence."""
+    """Lists the commands without importing them; whatever happens ends in a sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            near = get_close_matches(name, COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else " `league --help` lists them."
-            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
-        module, attribute = ("organise", name) if name in ORGANISER else (name, "command")
-        command: click.Command = getattr(import_module(f"agentleague.cli.{module}"), attribute)
-        return command
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        of_organiser = cmd_name in ORGANISER
+        module, name = ("organise", cmd_name) if of_organiser else (cmd_name, "command")
+        return prepare(getattr(import_module(f"agentleague.cli.{module}"), name))
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise click.UsageError(f"there is no command {args[0]!r}{_meant(args[0])}", ctx)
+        found = super().resolve_command(ctx, args)
+        ctx.meta[CALLED] = found[:2]
+        return found
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Call the command; an error of the parser is one of that command."""
         try:
             return super().invoke(ctx)
-        except LeagueError as error:
-            raise click.ClickException(str(error)) from None
-        except BrokenPipeError:
-            raise  # Whoever read has read enough: see main().
-        except OSError as error:
-            raise click.ClickException(str(error)) from None
+        except click.UsageError as error:
+            if error.ctx is None:
+                name, command = ctx.meta.get(CALLED, ("league", self))
+                error.ctx = click.Context(command, parent=ctx, info_name=name)
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        for heading, commands in SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", what) for name, what in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, without importing them; else the options."""
+        found = [
+            CompletionItem(name, help=what)
+            for name, what in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found if incomplete[:1] != "-" else super().shell_complete(ctx, incomplete)
+
+    def main(  # type: ignore[override]  # It always exits, so it needs no mode.
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> Any:
+        """Run a command line and exit with its code."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        if VARIABLE in os.environ:  # The shell asks what could be typed.
+            super().main(arguments, "league", **extra)
+        sys.exit(ending.run(lambda: self._run(arguments, extra), arguments))
+
+    def _run(self, arguments: list[str], extra: Mapping[str, Any]) -> int:
+        try:
+            with self.make_context("league", list(arguments), **extra) as context:
+                self.invoke(context)
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        return 0
+
+
+def _meant(name: str) -> str:
+    """What may have been meant by a command that is not there."""
+    near = MEANT.get(name.lower()) or next(
+        iter(get_close_matches(name.lower(), COMMANDS, n=1, cutoff=NEAR)), None
+    )
+    return f"; did you mean: league {near}?" if near else ""
 
 
 EXAMPLES = """\b
 Examples:
   league demo                          a league of 4 players, start to end
   league demo --players 12 --seed 7    the same table every time
-  league manager --players 4           then, in other terminals:
+  league new player my_player          a player of your own, to be changed
+  league play random pattern           a match between two agents
+
+\b
+  league manager --players 4           a league of agents in other terminals:
   league referee --manager http://127.0.0.1:8000/mcp
   league player --strategy random --manager http://127.0.0.1:8000/mcp
+"""
+WHAT = """
+Leagues of AI agents that talk JSON-RPC over HTTP. Each command has a --help of its own.
+
+Results go to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 misused, 3 verification found
+a difference, 130 stopped by Ctrl-C.
 """
 
 
 @click.group(
     cls=Commands,
-    help=EXAMPLES + "\nLeagues of AI agents that talk JSON-RPC over HTTP.",
+    help=EXAMPLES + WHAT,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    params=always(),
 )
 @click.version_option(package_name="agentleague", prog_name="league")
 def app() -> None:

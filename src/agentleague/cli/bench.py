@@ -5,8 +5,8 @@ import time
 import click
 
 from agentleague.bench.measure import Bench, Sample, measure
-from agentleague.cli.serving import say
 from agentleague.cli.table import print_json
+from agentleague.cli.talk import counted, say
 from agentleague.services.demo import raise_descriptor_limit
 
 EXAMPLES = """\b
@@ -17,16 +17,29 @@ Examples:
 
 
 @click.command(help=EXAMPLES + "\nMeasure how many matches a second this machine plays.")
-@click.option("--players", default=100, show_default=True, type=click.IntRange(2, 500))
-@click.option("--referees", default=2, show_default=True, type=click.IntRange(1, 10))
+@click.option(
+    "--players",
+    default=100,
+    show_default=True,
+    type=click.IntRange(2, 500),
+    help="How many players, from 2 to 500.",
+)
+@click.option(
+    "--referees",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 10),
+    help="How many referees, from 1 to 10.",
+)
 @click.option(
     "--seconds",
-    default=20.0,
+    default=20,
     show_default=True,
     type=click.FloatRange(min=0),
+    metavar="SECONDS",
     help="About how long to measure.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(players: int, referees: int, seconds: float, as_json: bool) -> None:
     """Measure, print."""
     raise_descriptor_limit()
@@ -39,7 +52,8 @@ def command(players: int, referees: int, seconds: float, as_json: bool) -> None:
 
 def _say(sample: Sample) -> None:
     say(
-        f"{sample.matches} matches: {sample.matches_per_second:,.0f} matches/s; "
+        f"{counted(sample.matches, 'match', 'matches')}: "
+        f"{sample.matches_per_second:,.0f} matches/s; "
         f"naked pair: {sample.bare_matches_per_second:,.0f} matches/s"
     )
 
@@ -49,8 +63,8 @@ def _tell(bench: Bench) -> None:
     per_match = bench.median("messages_per_match")
     cpu = ", ".join(f"{role} {value:,.0f}" for role, value in _cpu(bench).items())
     print(
-        f"{bench.players} players, {bench.referees} referees, "
-        f"{len(bench.samples)} leagues, medians:\n"
+        f"{counted(bench.players, 'player')}, {counted(bench.referees, 'referee')}, "
+        f"{counted(len(bench.samples), 'league')}, medians:\n"
         f"  {rate:,.0f} matches/s ({rate * per_match:,.0f} messages/s), durable\n"
         f"  {bare:,.0f} matches/s for a naked HTTP pair doing as many exchanges of those sizes\n"
         f"  ratio {bench.ratio:.2f}; {per_match:.1f} messages a match; CPU us a match: {cpu}"

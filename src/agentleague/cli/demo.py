@@ -11,7 +11,9 @@ import click
 
 from agentleague.cli.guests import guests
 from agentleague.cli.progress import Progress
-from agentleague.cli.table import plain, print_json, print_table
+from agentleague.cli.table import plain, print_json, print_table, shown
+from agentleague.cli.talk import counted, say
+from agentleague.cli.whereabouts import dir_option
 from agentleague.services.clock import wall
 from agentleague.services.demo import Played, play, raise_descriptor_limit
 from agentleague.services.game_files import find_game
@@ -23,6 +25,7 @@ EXAMPLES = """\b
 Examples:
   league demo
   league demo --players 12 --seed 7
+  league demo --dir ./cup
   league demo --players 100 --json > table.json
   league demo --game tic_tac_toe
   league demo --game ./my_game.py
@@ -32,7 +35,8 @@ WHAT = """
 Play a whole league on this machine over real HTTP.
 
 Each --player is a file that ends with .py, the URL of an agent that is running, or a strategy by
-its name. --players fills up with built-in ones.
+its name. --players fills up with built-in ones. The journal stays, so all that can be asked about a
+league can be asked about this one.
 """
 PLAYERS = 4  # unless somebody says how many
 LOSERS_MAX = 3  # of whom it is said how to find out why
@@ -48,7 +52,7 @@ LOSERS_MAX = 3  # of whom it is said how to find out why
 @click.option(
     "--players",
     type=click.IntRange(2, 500),
-    help=f"How many players; those of --player alone, or {PLAYERS}, unless given.",
+    help=f"How many players, from 2 to 500; those of --player alone, or {PLAYERS}, unless given.",
 )
 @click.option(
     "--player",
@@ -62,7 +66,7 @@ LOSERS_MAX = 3  # of whom it is said how to find out why
     default=2,
     show_default=True,
     type=click.IntRange(1, 10),
-    help="How many referees.",
+    help="How many referees, from 1 to 10.",
 )
 @click.option("--seed", help="Any text: the same seed gives the same table.")
 @click.option(
@@ -71,7 +75,7 @@ LOSERS_MAX = 3  # of whom it is said how to find out why
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the journal goes; a new temporary folder unless given.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     game: str,
     players: int | None,
@@ -85,7 +89,6 @@ def command(
     raise_descriptor_limit()
     how_many = _how_many(players, brought)
     invited = guests(brought, game, seed)
-    folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(find_game(game).name, year, seed),
@@ -94,8 +97,12 @@ def command(
         referees=referees,
         seeded=seed is not None,
     )
-    with Progress() as progress:
-        played = run(play(settings, folder, seed, progress, guests=invited))
+    folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
+    try:
+        with Progress() as progress:
+            played = run(play(settings, folder, seed, progress, guests=invited))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(*_left(folder)) from None
     if as_json:
         print_json(_summary(played, folder))
     else:
@@ -123,20 +130,30 @@ def _tell(played: Played, folder: Path) -> None:
     rows = plain(league.table.rows())
     print_table(rows, f"{league.rules.league_id}: final table")
     rate = schedule.matches_total / played.seconds if played.seconds else 0.0
-    print(
-        f"{rows[0]['display_name']} is the champion. {schedule.rounds_total} rounds, "
-        f"{schedule.matches_total} matches and {played.messages} messages "
-        f"in {played.seconds:.2f} s ({rate:,.0f} matches/s).\n"
+    say(
+        f"{shown(rows[0]['display_name'])} is the champion. "
+        f"{counted(schedule.rounds_total, 'round')}, "
+        f"{counted(schedule.matches_total, 'match', 'matches')} and "
+        f"{counted(played.messages, 'message')} in {played.seconds:.2f} s "
+        f"({rate:,.0f} matches/s).\n"
         f"The journal is in {folder}; print the table again with:\n"
-        f"  {_command()} standings --dir {folder}",
-        file=sys.stderr,
+        f"  {_command()} standings {dir_option(folder)}"
     )
     for row in [row for row in rows if row["technical_losses"]][:LOSERS_MAX]:
-        print(
-            f"{row['display_name']} lost {row['technical_losses']} of its matches without a game; "
-            f"see why with:\n  {_command()} agent {row['player_id']} --dir {folder}",
-            file=sys.stderr,
+        say(
+            f"{shown(row['display_name'])} lost {row['technical_losses']} of its matches without a "
+            "game; see why with:\n"
+            f"  {_command()} agent {row['player_id']} {dir_option(folder)}"
         )
+
+
+def _left(folder: Path) -> list[str]:
+    """What to say of a league that was stopped, if there is anything to see."""
+    from agentleague.records.reading import has_journal
+
+    if not has_journal(folder):
+        return []
+    return [f"What was played is kept; see it with: {_command()} status {dir_option(folder)}"]
 
 
 def _command() -> str:

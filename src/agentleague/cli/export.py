@@ -21,11 +21,15 @@ this league to which nothing was added; anything else is left alone. The league 
 @click.command(help=EXAMPLES + WHAT)
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="The directory to write."
+    "--out",
+    required=True,
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="The directory to write; always needed.",
 )
 def command(directory: Path, out: Path) -> None:
     """Write the files, print where they are."""
-    from agentleague.cli.serving import say
+    from agentleague.cli.talk import counted, say
     from agentleague.league.league import Phase
     from agentleague.records.export import write_tree
     from agentleague.records.reading import folded, has_journal, no_league, read_rows
@@ -37,4 +41,5 @@ def command(directory: Path, out: Path) -> None:
     count = write_tree(league, rows, out)
     print(out)
     state = "" if league.phase is Phase.COMPLETED else " so far"
-    say(f"{count} files: {league.rules.league_id}{state}, {league.decided_total} matches decided.")
+    decided = counted(league.decided_total, "match", "matches")
+    say(f"{counted(count, 'file')}: {league.rules.league_id}{state}, {decided} decided.")

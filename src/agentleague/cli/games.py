@@ -16,7 +16,7 @@ Examples:
 
 
 @click.command(help=EXAMPLES + "\nList the games that are installed, one a line.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
     """Print the list."""
     games = [_described(name) for name in registry.names()]

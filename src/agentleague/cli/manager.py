@@ -2,109 +2,94 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
+from errno import EACCES, EADDRINUSE
 from pathlib import Path
+from typing import Any
 
 import click
 
 from agentleague.cli.mirroring import Mirroring
-from agentleague.cli.serving import (
-    PORT,
-    bind_option,
-    endpoint_option,
-    place,
-    say,
-    stop_signal,
-    until_stopped,
+from agentleague.cli.serving import stop_signal, until_stopped
+from agentleague.cli.settings_options import (
+    SettingsCommand,
+    given_settings,
+    misused,
+    settings_options,
+    wishes,
 )
 from agentleague.cli.table import plain, print_table
+from agentleague.cli.talk import say
 from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.cli.whereabouts import dir_option
+from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.records.export import Mirror
 from agentleague.records.reading import open_league
 from agentleague.services.clock import wall
 from agentleague.services.game_files import find_game
 from agentleague.services.manager import Manager
+from agentleague.services.network import place_of_manager
 from agentleague.services.processes import Home, open_manager, run
 from agentleague.services.secrets_file import new_league_id
 from agentleague.services.settings import ManagerSettings
+from agentleague.services.settings_reading import Given
 
 EXAMPLES = """\b
 Examples:
   league manager --players 4
+  league init cup.toml; league manager cup.toml
   league manager --players 30 --port 9000 --dir ./cup --exit
+"""
+WHAT = """
+Run a league manager: it registers agents and keeps the table.
+
+CONFIG.toml holds settings; `league init` writes one with all of them. The environment counts more
+(LEAGUE_MOVE_SECONDS=10), and the options below count most.
 """
 
 
-@click.command(help=EXAMPLES + "\nRun a league manager: it registers agents and keeps the table.")
-@click.option("--port", default=8000, show_default=True, type=PORT, help="The port to listen on.")
+@click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
+@click.argument("config", required=False, metavar="[CONFIG.toml]", type=click.Path(path_type=Path))
 @click.option(
     "--dir",
     "directory",
-    default="league",
-    show_default=True,
+    metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the journal goes.",
+    help="Where the journal goes.  [league, or the name of the file of settings]",
 )
-@click.option(
-    "--players",
-    type=click.IntRange(2, 10_000),
-    help="The league starts when so many are there; else with: league start --dir DIR.",
-)
-@click.option(
-    "--start-after",
-    type=click.FloatRange(min=0),
-    help="The league starts after so many seconds, with those who are there.",
-)
-@click.option(
-    "--game",
-    default="even_odd",
-    show_default=True,
-    help="The game to play: one that is installed, or ./FILE.py.",
-)
-@click.option("--seed", help="Makes draws repeatable, and foretellable: for tests.")
+@click.option("--seed", metavar="TEXT", help="Makes draws repeatable, and foretellable: for tests.")
 @click.option("--exit", "exits", is_flag=True, help="Exit when the league is over.")
-@click.option(
-    "--shared-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the files of `league export` current there while the league runs.",
-)
-@click.option(
-    "--join-code", envvar="LEAGUE_JOIN_CODE", default="", help="Who registers must know it."
-)
-@bind_option
-@endpoint_option
 @verbose_option
+@settings_options(ManagerSettings)
 def command(
-    verbose: int,
-    port: int,
-    directory: Path,
-    players: int | None,
-    start_after: float | None,
-    game: str,
+    config: Path | None,
+    directory: Path | None,
     seed: str | None,
     exits: bool,
-    shared_dir: Path | None,
-    join_code: str,
-    bind: str | None,
-    endpoint: str | None,
+    verbose: int,
+    **options: Any,
 ) -> None:
     """Serve until the end, or until Ctrl-C."""
-    year = datetime.fromtimestamp(wall(), UTC).year
+    given = given_settings(ManagerSettings, config, options)
+    asked = given.make(ManagerSettings)
+    _check(given, asked)
+    game = asked.game_type
     played = find_game(game)
-    settings = ManagerSettings(
-        league_id=new_league_id(played.name, year, seed),
+    _check_options(given, asked, played)
+    year = datetime.fromtimestamp(wall(), UTC).year
+    settings = replace(
+        asked,
+        league_id=asked.league_id or new_league_id(played.name, year, seed),
         game_type=played.name,
-        players=players,
-        start_after_seconds=start_after,
-        join_code=join_code,
         seeded=seed is not None,
     )
+    directory = directory or Path(config.stem if config else "league")
+    where = place_of_manager(settings.port, wishes(settings), say)
 
     async def serve() -> tuple[League, bool]:
         stopped = stop_signal()
-        where = place(port, bind, endpoint, moves_on=False)
         home = Home(directory, seed, logs=True)
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
@@ -114,8 +99,8 @@ def command(
         if seed is not None:
             say("A seed was given: whoever knows it can foretell the draws.")
         say(_where_it_stands(role.league, settings, directory))
-        if shared_dir:
-            mirror = Mirror(directory, league_id, shared_dir)
+        if settings.shared_dir:
+            mirror = Mirror(directory, league_id, Path(settings.shared_dir))
             running.closing.append(Mirroring(mirror, settings.standings_seconds, say).close)
         running.tell(say)
         speak_up(running, verbose, say)
@@ -127,9 +112,10 @@ def command(
     try:
         league, told = run(serve())
     except OSError as error:
-        where = f"{bind or '127.0.0.1'} port {port}"
+        address = f"{settings.bind or '127.0.0.1'} port {settings.port}"
+        option = "--port" if error.errno in (EADDRINUSE, EACCES) else "--bind or --port"
         raise click.ClickException(
-            f"{where} cannot be opened ({error.strerror or error}); choose another with --port"
+            f"{address} cannot be opened ({error.strerror or error}); choose another with {option}"
         ) from None
     if told:
         return
@@ -139,6 +125,24 @@ def command(
         return
     _print_table(league, f"after round {league.rounds_ended}")
     say(f"Stopped; nothing is lost. Go on with: {shlex.join(['league', *sys.argv[1:]])}")
+
+
+def _check(given: Given, asked: ManagerSettings) -> None:
+    """What two settings say of one another."""
+    if asked.players and asked.players > asked.players_max:
+        problem = f"is {asked.players}, and players_max is {asked.players_max}; raise the latter"
+        raise misused(given.wrong("players", problem))
+    if asked.referees > asked.referees_max:
+        problem = f"is {asked.referees}, and referees_max is {asked.referees_max}; raise the latter"
+        raise misused(given.wrong("referees", problem))
+
+
+def _check_options(given: Given, asked: ManagerSettings, played: Game) -> None:
+    """Whether the game knows its options."""
+    try:
+        played.start(asked.game_options)
+    except ValueError as error:
+        raise misused(given.wrong("game_options", f"cannot be: {error}")) from None
 
 
 def _tell_end(league: League, directory: Path, game: str) -> None:
@@ -171,12 +175,13 @@ def _where_it_stands(league: League, settings: ManagerSettings, directory: Path)
             f"Stop with Ctrl-C.{paused}"
         )
     here = len(league.roster.players)
+    referees = f"{settings.referees} referees" if settings.referees > 1 else "a referee"
     if settings.players:
         known = f", {here} of them known from before" if here else ""
-        return f"Waiting for {settings.players} players and a referee{known}. Stop with Ctrl-C."
+        return f"Waiting for {settings.players} players and {referees}{known}. Stop with Ctrl-C."
     after = settings.start_after_seconds
     when = "" if after is None else f" after {after:g} seconds, or"
     return (
-        "Waiting for players and a referee. Stop with Ctrl-C.\n"
+        f"Waiting for players and {referees}. Stop with Ctrl-C.\n"
         f"The league starts{when} with: {start}"
     )

@@ -1,12 +1,12 @@
 """`league match`: how one match went, and why it ended so."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from agentleague.cli.reading import Source, read, reading_options
+from agentleague.cli.table import print_json
 
 EXAMPLES = """\b
 Examples:
@@ -35,7 +35,7 @@ def command(match_id: str, directory: Path | None, manager_url: str | None, as_j
     else:
         facts = read(directory, manager_url, lambda source: _facts(source, wanted))
     if as_json:
-        print(json.dumps(facts))
+        print_json(facts)
         return
     for line in in_words(facts):
         print(line)

@@ -1,11 +1,13 @@
-"""`league start | pause | abort | remove`: what the organiser commands a running manager."""
+"""`league start | pause | abort | remove | rule`: what the organiser commands a running manager."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from agentleague.cli.talk import say
 from agentleague.cli.whereabouts import (
     address_of,
     another_runs,
@@ -14,6 +16,7 @@ from agentleague.cli.whereabouts import (
     none_runs,
 )
 from agentleague.errors import LeagueError, NoConnection, TokenInvalid
+from agentleague.protocol.harmless import harmless
 
 directory_option = click.option(
     "--dir",
@@ -25,7 +28,9 @@ directory_option = click.option(
 )
 yes_option = click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
 NEXT = {"start": "Watch it with: league status", "pause": "Go on with: league start"}
-LOOK = {"remove": "agents"}  # where to see why a command was refused, if not in the status
+# Where to see why a command was refused, if not in the status.
+LOOK = {"remove": "agents", "rule": "schedule"}
+RULED = {"draw": "a draw", "no_contest": "no contest", "stand": "the result stands"}
 
 
 @click.command(
@@ -50,16 +55,14 @@ def pause(directory: Path) -> None:
 
 @click.command(
     help="\b\nExample:\n  league abort --dir ./cup --yes\n\n"
-    "End the league as it stands. This cannot be undone."
+    "End the league as it stands: matches in play do not count. This cannot be undone."
 )
 @directory_option
 @yes_option
 def abort(directory: Path, yes: bool) -> None:
     """End it, if it is meant."""
     if not yes:
-        click.confirm(
-            f"End the league in {directory} as it stands, for good?", abort=True, err=True
-        )
+        _ask(f"End the league in {directory} as it stands, for good?")
     _command(directory, "abort")
 
 
@@ -67,16 +70,67 @@ def abort(directory: Path, yes: bool) -> None:
     help="\b\nExample:\n  league remove P03 --dir ./cup\n\n"
     "Take a player out: its coming matches are technical losses. This cannot be undone."
 )
-@click.argument("player_id")
+@click.argument("player_id", metavar="PLAYER")
 @directory_option
 @yes_option
 def remove(player_id: str, directory: Path, yes: bool) -> None:
     """Take a player out, if it is meant."""
     if not yes:
-        click.confirm(
-            f"Take {player_id} out of the league in {directory}, for good?", abort=True, err=True
+        _ask(f"Take {player_id} out of the league in {directory}, for good?")
+    _command(directory, "remove", player_id=player_id.upper())
+
+
+@click.command(
+    help="\b\nExamples:\n"
+    '  league rule R1M1 --winner P03 --reason "P01 read the other\'s file" --dir ./cup\n'
+    '  league rule R1M1 --draw --reason "both agents crashed"\n'
+    "  league rule R1M1 --let-stand          the dispute is settled, the result counts\n\n"
+    "Rule on a match that has a result: your word counts in the table from then on, the result "
+    "itself stays in the journal, and both are shown. A later ruling takes the place of an earlier "
+    "one. Players are sent the new table; nobody is told the match anew."
+)
+@click.argument("match_id", metavar="MATCH")
+@click.option("--winner", metavar="PLAYER", help="This player won.")
+@click.option("--draw", is_flag=True, help="It was a draw.")
+@click.option("--no-contest", is_flag=True, help="It counts for neither.")
+@click.option("--let-stand", "stand", is_flag=True, help="The result counts as it is.")
+@click.option("--reason", metavar="TEXT", default="", help="Why; shown to everybody.")
+@directory_option
+@yes_option
+def rule(
+    match_id: str, winner: str | None, reason: str, directory: Path, yes: bool, **flags: bool
+) -> None:
+    """Say what counts of a match, if it is meant."""
+    verdicts = [name for name, given in flags.items() if given] + ["win"] * (winner is not None)
+    if len(verdicts) != 1:
+        raise click.UsageError(
+            "say how it counts with one of: --winner PLAYER, --draw, --no-contest, --let-stand"
         )
-    _command(directory, "remove", player_id=player_id)
+    if verdicts != ["stand"] and not reason.strip():
+        raise click.UsageError('say why, since everybody will see it: --reason "..."')
+    wanted = {"match_id": match_id.upper(), "verdict": verdicts[0], "reason": reason}
+    if winner is not None:
+        wanted["winner"] = winner.upper()
+    if not yes:
+        how = RULED.get(verdicts[0]) or f"{wanted['winner']} won"
+        _ask(f"Rule on {wanted['match_id']} of the league in {directory}: {how}?")
+    _command(directory, "rule", **wanted)
+
+
+def _ask(question: str) -> None:
+    """Raises ClickException unless somebody says yes."""
+    try:
+        is_meant = click.confirm(question, err=True)
+    except click.Abort:  # Ctrl-C, or nobody there to answer.
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise click.UsageError(
+            "nobody answered, so nothing was done; say --yes where nobody can be asked",
+            click.get_current_context(),
+        ) from None
+    if not is_meant:
+        raise click.ClickException("nothing was done")
 
 
 def _command(directory: Path, command: str, **params: Any) -> None:
@@ -87,14 +141,14 @@ def _command(directory: Path, command: str, **params: Any) -> None:
     if address is None:
         raise click.ClickException(none_runs(directory))
     try:
-        click.echo(run(_demand(directory, address, command, params, key)))
+        click.echo(harmless(run(_demand(directory, address, command, params, key))))
     except NoConnection:
         raise click.ClickException(none_runs(directory)) from None
     except LeagueError as error:
         look = f"league {LOOK.get(command, 'status')} {dir_option(directory)}"
         raise click.ClickException(f"{error}; look with: {look}") from None
     if command in NEXT:
-        click.echo(f"{NEXT[command]} {dir_option(directory)}", err=True)
+        say(f"{NEXT[command]} {dir_option(directory)}")
 
 
 def _key(directory: Path) -> str:
@@ -104,8 +158,8 @@ def _key(directory: Path) -> str:
         return (directory / ADMIN_NAME).read_text().strip()
     except OSError as error:
         raise click.ClickException(
-            f"there is no organiser's key in {directory} ({error.strerror}); name the manager's "
-            "directory with --dir"
+            f"there is no organiser's key in {directory} ({error.strerror}); name the directory of "
+            f"a manager with --dir DIR, or start one there: league manager {dir_option(directory)}"
         ) from None
 
 

@@ -1,8 +1,8 @@
 """`league play`: one match between two agents, told at once."""
 
-import json
 import sys
 import tempfile
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ import click
 
 from agentleague.cli.guests import guests
 from agentleague.cli.progress import Progress
-from agentleague.cli.table import plain, shown
+from agentleague.cli.table import Column, plain, print_json, print_rows, shown
+from agentleague.cli.talk import say
 from agentleague.league.league import League
 from agentleague.services.clock import wall
 from agentleague.services.demo import play
@@ -25,16 +26,28 @@ Examples:
   league play ./mine.py random
   league play ./mine.py http://127.0.0.1:8101/mcp
   league play random fixed --game tic_tac_toe --matches 10
+  league play ./mine.py pattern --matches 3 -v
 """
 WHAT = """
-Play a match between two agents on this machine, over real HTTP, and tell how it went.
+Play a match between two agents on this machine, over real HTTP, and tell how it went. Of several
+matches a table is printed; -v tells each.
 
 An agent is a file that ends with .py, with `player = Player(...)` or a function `choose(turn)` in
 it; the URL of an agent that is running, which need not register; or a strategy by its name. A file
 runs in a process of its own, and may be a program that ends with `player.run()`.
+
+It exits with 0 when the matches were played, whoever won and however: an agent that fails loses its
+match, and that is told. It exits with 1 if they could not be played.
 """
+MATCHES = (
+    Column("match_id", "Match", True),
+    Column("first", "First", True),
+    Column("winner", "Winner", True, True),
+    Column("reason", "Why", True, True, True),
+)
 RETRIES = 1  # after two silences there is nothing new to see
 RETRY_SECONDS = 0.2
+SILENCE = ("timeout", "reach")  # in the cause of a loss that more patience might have spared
 OTHER_SECONDS = (1.0, 5.0)  # for all but moves: as long as for a move, within these bounds
 
 
@@ -52,17 +65,19 @@ OTHER_SECONDS = (1.0, 5.0)  # for all but moves: as long as for a move, within t
     default=1,
     show_default=True,
     type=click.IntRange(1, 1000),
-    help="How many matches, one after another; seats change each time.",
+    help="How many matches, from 1 to 1000, one after another; seats change each time.",
 )
 @click.option("--seed", help="Any text: the same seed gives the same draws and chances.")
 @click.option(
     "--move-seconds",
-    default=5.0,
+    default=5,
     show_default=True,
+    metavar="SECONDS",
     type=click.FloatRange(0.1, 3600.0),
-    help="How long an agent may take for a move.",
+    help="How long an agent may take for a move, from 0.1 to 3600; a league grants 30.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell each of several matches in full.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     a: str,
     b: str,
@@ -70,6 +85,7 @@ def command(
     matches: int,
     seed: str | None,
     move_seconds: float,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Play, tell, exit."""
@@ -97,9 +113,12 @@ def command(
             run(play(settings, Path(folder), seed, watch, guests=brought))
         told = _told(Path(folder))
     if as_json:
-        print(json.dumps(told))
-    else:
-        _tell(told)
+        print_json(told)
+        return
+    _tell(told, in_full=verbose or matches == 1)
+    causes = [cause for facts in told["matches"] for _, cause in facts.get("forfeits", ())]
+    if any(word in cause for cause in causes for word in SILENCE):
+        say(_patience(move_seconds))
 
 
 def _look_away(league: League) -> None:
@@ -130,12 +149,44 @@ def _winner(table: list[dict[str, Any]]) -> str | None:
     return str(first["player_id"]) if first["wins"] > second["wins"] else None
 
 
-def _tell(told: dict[str, Any]) -> None:
+def _tell(told: dict[str, Any], *, in_full: bool) -> None:
     from agentleague.records.tellings import in_words
 
-    for facts in told["matches"]:
-        print("\n".join([*in_words(facts), ""]))
+    if in_full:
+        for facts in told["matches"]:
+            print("\n".join([*in_words(facts), ""]))
+    else:
+        rows = [_row(facts) for facts in told["matches"]]
+        first, second = sorted(told["players"], key=lambda row: str(row["player_id"]))
+        print_rows(rows, MATCHES, f"{told['game_type']}: {_named(first)} against {_named(second)}")
+        say("Each match is told in full with: -v")
     print(_score(told))
+
+
+def _row(facts: dict[str, Any]) -> dict[str, Any]:
+    """A match in a line."""
+    result = facts["result"]
+    names = {facts[f"player_{seat}_id"]: facts[f"player_{seat}_name"] for seat in "AB"}
+    return {
+        "match_id": facts["match_id"],
+        "first": facts["player_A_id"],
+        "winner": names.get(result.get("winner_player_id"), "nobody"),
+        "reason": result.get("reason", ""),
+    }
+
+
+def _named(row: dict[str, Any]) -> str:
+    return f"{row['display_name']} ({row['player_id']})"
+
+
+def _patience(move_seconds: float) -> str:
+    """What a league would have granted whoever lost by silence."""
+    usual: dict[str, Any] = {field.name: field.default for field in fields(ManagerSettings)}
+    return (
+        f"Here each call was made at most {RETRIES + 1} times, and a move had {move_seconds:g} s; "
+        f"a league calls {usual['retries'] + 1} times, and a move has {usual['move_seconds']:g} s. "
+        "Grant more time with: --move-seconds"
+    )
 
 
 def _score(told: dict[str, Any]) -> str:

@@ -1,25 +1,26 @@
 """`league player`: one player, from a file or with a strategy by name."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from agentleague.cli.membership import join_code_option, state_option
 from agentleague.cli.player_files import load_player, moves_of
-from agentleague.cli.serving import (
-    PORT,
-    bind_option,
-    check_manager,
-    endpoint_option,
-    manager_option,
-    place,
-    say,
-    stop_signal,
-    until_stopped,
+from agentleague.cli.serving import stop_signal, until_stopped
+from agentleague.cli.settings_options import (
+    SettingsCommand,
+    config_option,
+    given_settings,
+    settings_options,
+    wishes,
 )
+from agentleague.cli.talk import say
 from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.games import registry
 from agentleague.player import registry as strategies
+from agentleague.services.addresses import manager_url
+from agentleague.services.network import place_of_agent
 from agentleague.services.processes import open_player, run
 from agentleague.services.settings import PlayerSettings
 from agentleague.services.state_file import StateFile, Whose, kept
@@ -33,72 +34,55 @@ WHAT = """
 Run a player that registers at a manager.
 
 FILE is a Python file with `player = Player(...)` or a function `choose(turn)` in it; its
-`player.run()` is left out.
+`player.run()` is left out. Settings also come from the environment (LEAGUE_MANAGER=9000,
+LEAGUE_JOIN_CODE=sesame).
 """
 
 
-@click.command(help=EXAMPLES + WHAT)
+@click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
 @click.argument("file", required=False, metavar="[FILE.py]", type=click.Path(path_type=Path))
-@manager_option
 @click.option(
     "--strategy",
-    help="What it plays: a strategy that is installed, or a plug-in of yours.  [default: random]",
+    metavar="NAME",
+    help="What it plays: a strategy that is installed, or a plug-in of yours.  [random]",
 )
-@click.option(
-    "--port",
-    default=8101,
-    show_default=True,
-    type=PORT,
-    help="The port to listen on, or the next free one above it.",
-)
-@click.option("--name", help="The name to register under; the player's unless given.")
-@click.option("--seed", help="Makes the strategy's chance repeatable.")
-@bind_option
-@endpoint_option
-@join_code_option
-@state_option
+@config_option
 @verbose_option
+@settings_options(PlayerSettings)
 def command(
-    file: Path | None,
-    verbose: int,
-    manager_url: str,
-    strategy: str | None,
-    port: int,
-    name: str | None,
-    seed: str | None,
-    bind: str | None,
-    endpoint: str | None,
-    join_code: str,
-    state: Path | None,
+    file: Path | None, strategy: str | None, config: Path | None, verbose: int, **options: Any
 ) -> None:
     """Serve until the league is over, or until Ctrl-C."""
     if file and strategy:
         raise click.UsageError(f"say either {file} or --strategy {strategy}, not both")
+    asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
     player = load_player(file, registry.names()) if file else None
-    shown = name or (player.name if player else f"Player {strategy or 'random'}")
+    own_name = player.name if player else f"Player {strategy or 'random'}"
+    settings = replace(
+        asked,
+        manager_url=manager_url(asked.manager_url),
+        display_name=asked.display_name or own_name,
+        game_types=player.games if player else registry.names(),
+    )
+    shown = settings.display_name
+    where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
 
     async def serve(kept_state: StateFile | None) -> None:
         stopped = stop_signal()
         agent = await open_player(
-            lambda url: PlayerSettings(
-                manager_url=check_manager(manager_url),
-                display_name=shown,
-                endpoint=url,
-                game_types=player.games if player else registry.names(),
-                seed=seed or "",
-                join_code=join_code,
-            ),
+            lambda url: replace(settings, endpoint=url),
             moves_of(player) if player else strategies.load(strategy or "random"),
-            place(port, bind, endpoint),
+            where,
             threads=True,
             state=kept_state,
         )
-        say(f"{shown} listens at {agent.url} and registers at {manager_url}.")
+        say(f"{shown} listens at {agent.url} and registers at {settings.manager_url}.")
         agent.tell(say)
         speak_up(agent, verbose, say)
         if player:
             player.join(agent)
         await until_stopped(agent, stopped, ends=True)
 
-    with kept(Whose(manager_url, "player", shown, port), state, say) as kept_state:
+    whose = Whose(settings.manager_url, "player", shown, settings.port)
+    with kept(whose, settings.state or None, say) as kept_state:
         run(serve(kept_state))

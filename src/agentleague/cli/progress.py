@@ -4,6 +4,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from agentleague.cli.talk import counted, is_plain, is_quiet, say
 from agentleague.league.league import League
 
 LINES_MAX = 10  # where there is no terminal
@@ -30,9 +31,9 @@ class Progress:
             self._bar.stop()
 
     def __call__(self, league: League) -> None:
-        if not league.schedule:
+        if not league.schedule or is_quiet():
             return
-        if sys.stderr.isatty():
+        if not is_plain(sys.stderr):
             self._show_bar(league, league.schedule.rounds_total, league.schedule.matches_total)
         else:
             self._say_round(league, league.schedule.rounds_total)
@@ -54,8 +55,5 @@ class Progress:
         step = max(1, rounds // LINES_MAX)
         if league.rounds_ended >= self._said + step or (league.rounds_ended == rounds > self._said):
             self._said = league.rounds_ended
-            print(
-                f"round {league.rounds_ended} of {rounds} is over, "
-                f"{league.decided_total} matches played",
-                file=sys.stderr,
-            )
+            played = counted(league.decided_total, "match", "matches")
+            say(f"Round {league.rounds_ended} of {rounds} is over, {played} played.")

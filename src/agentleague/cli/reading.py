@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
+from agentleague.cli.whereabouts import dir_option
 from agentleague.errors import LeagueError
 
 T = TypeVar("T")
@@ -44,12 +45,14 @@ def reading_options(command: Command) -> Command:
         click.option(
             "--dir",
             "directory",
-            type=click.Path(path_type=Path),
-            help="Read the journal in this directory instead.",
+            metavar="DIR",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Read the journal in this directory instead of asking a manager.",
         ),
         click.option(
             "--manager",
             "manager_url",
+            metavar="URL",
             callback=_read_manager,
             help="The manager to ask: its URL, HOST:PORT, or a PORT of this machine.  "
             f"[env var: {VARIABLE}; default: {MANAGER}]",
@@ -71,6 +74,13 @@ def read(
 
     url = manager_url or _as_url(os.environ.get(VARIABLE) or MANAGER)
     return run(_from_manager(url, work))
+
+
+def source_option(directory: Path | None, manager_url: str | None) -> str:
+    """The option by which a league was named, to be typed again; with a space before it."""
+    if directory is not None:
+        return f" {dir_option(directory)}"
+    return f" --manager {manager_url}" if manager_url else ""
 
 
 async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> list[Any]:

@@ -1,25 +1,26 @@
 """`league referee`: one referee."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from agentleague.cli.membership import join_code_option, state_option
-from agentleague.cli.serving import (
-    PORT,
-    bind_option,
-    check_manager,
-    endpoint_option,
-    manager_option,
-    place,
-    say,
-    stop_signal,
-    until_stopped,
+from agentleague.cli.serving import stop_signal, until_stopped
+from agentleague.cli.settings_options import (
+    SettingsCommand,
+    config_option,
+    given_settings,
+    settings_options,
+    wishes,
 )
+from agentleague.cli.talk import say
 from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.games import registry
 from agentleague.games.game import Game
+from agentleague.services.addresses import manager_url
 from agentleague.services.game_files import find_game
+from agentleague.services.network import place_of_agent
 from agentleague.services.processes import open_referee, run
 from agentleague.services.settings import RefereeSettings
 from agentleague.services.state_file import StateFile, Whose, kept
@@ -31,16 +32,14 @@ Examples:
 """
 
 
-@click.command(help=EXAMPLES + "\nRun a referee that registers at a manager.")
-@manager_option
-@click.option(
-    "--port",
-    default=8001,
-    show_default=True,
-    type=PORT,
-    help="The port to listen on, or the next free one above it.",
-)
-@click.option("--name", default="Referee", show_default=True, help="The name to register under.")
+WHAT = """
+Run a referee that registers at a manager.
+
+Settings also come from the environment (LEAGUE_MANAGER=9000, LEAGUE_JOIN_CODE=sesame).
+"""
+
+
+@click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
 @click.option(
     "--game",
     "files",
@@ -48,47 +47,36 @@ Examples:
     multiple=True,
     help="A game that it runs beside those installed; may be given several times.",
 )
-@bind_option
-@endpoint_option
-@join_code_option
-@state_option
+@config_option
 @verbose_option
-def command(
-    verbose: int,
-    manager_url: str,
-    port: int,
-    name: str,
-    files: tuple[str, ...],
-    bind: str | None,
-    endpoint: str | None,
-    join_code: str,
-    state: Path | None,
-) -> None:
+@settings_options(RefereeSettings)
+def command(files: tuple[str, ...], config: Path | None, verbose: int, **options: Any) -> None:
     """Serve until the league is over, or until Ctrl-C."""
+    asked = given_settings(RefereeSettings, config, options).make(RefereeSettings)
     games = {game.name: game for game in map(find_game, files)}
 
     def load_game(game_type: str) -> Game:
         return games.get(game_type) or registry.load(game_type)
 
+    settings = replace(
+        asked,
+        manager_url=manager_url(asked.manager_url),
+        game_types=sorted({*registry.names(), *games}),
+    )
+    name = settings.display_name
+    where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
+
     async def serve(kept_state: StateFile | None) -> None:
         stopped = stop_signal()
         agent = await open_referee(
-            lambda url: RefereeSettings(
-                manager_url=check_manager(manager_url),
-                display_name=name,
-                endpoint=url,
-                game_types=sorted({*registry.names(), *games}),
-                join_code=join_code,
-            ),
-            place(port, bind, endpoint),
-            load_game,
-            state=kept_state,
+            lambda url: replace(settings, endpoint=url), where, load_game, state=kept_state
         )
-        say(f"{name} listens at {agent.url} and registers at {manager_url}.")
+        say(f"{name} listens at {agent.url} and registers at {settings.manager_url}.")
         agent.tell(say)
         speak_up(agent, verbose, say)
         if await until_stopped(agent, stopped, ends=True):
             say("The league is over.")
 
-    with kept(Whose(manager_url, "referee", name, port), state, say) as kept_state:
+    whose = Whose(settings.manager_url, "referee", name, settings.port)
+    with kept(whose, settings.state or None, say) as kept_state:
         run(serve(kept_state))

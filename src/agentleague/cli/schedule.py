@@ -8,6 +8,7 @@ import click
 
 from agentleague.cli.reading import Source, all_rows, read, reading_options
 from agentleague.cli.table import Column, print_json, print_rows
+from agentleague.cli.talk import counted
 from agentleague.errors import LeagueError
 
 EXAMPLES = """\b
@@ -27,7 +28,9 @@ Schedule = tuple[list[dict[str, Any]], dict[str, str]]
 
 
 @click.command(help=EXAMPLES + "\nPrint who meets whom, and how it ended.")
-@click.option("--round", "round_id", type=click.IntRange(min=1), help="One round alone.")
+@click.option(
+    "--round", "round_id", metavar="N", type=click.IntRange(min=1), help="This round alone."
+)
 @reading_options
 def command(
     directory: Path | None, manager_url: str | None, as_json: bool, round_id: int | None
@@ -45,7 +48,7 @@ def command(
     if as_json:
         print_json(rounds)
         return
-    title = f"Round {round_id}" if round_id else f"{len(rounds)} rounds"
+    title = f"Round {round_id}" if round_id else counted(len(rounds), "round")
     print_rows(list(_rows(rounds, names)), COLUMNS, title)
 
 
@@ -62,7 +65,9 @@ async def _rounds(source: Source, params: dict[str, int]) -> list[dict[str, Any]
     while True:
         data = await source.ask("GET_SCHEDULE", offset=seen, **params)
         if not isinstance(data.get("rounds"), list):
-            raise LeagueError("the answer to GET_SCHEDULE has no 'rounds'")
+            raise LeagueError(
+                "the answer to GET_SCHEDULE has no 'rounds'; this manager is of another make"
+            )
         for part in data["rounds"]:
             whole = rounds.setdefault(part["round_id"], {**part, "matches": []})
             whole["matches"] += part["matches"]
@@ -79,7 +84,7 @@ def _rows(rounds: list[dict[str, Any]], names: dict[str, str]) -> Iterator[dict[
                 "match_id": match["match_id"],
                 "player_a": _named(match["player_A_id"], names),
                 "player_b": _named(match["player_B_id"], names),
-                "ended": _ended(match),
+                "ended": ", ".join(filter(None, [_ended(match), *_marks(match)])),
             }
         for player_id in each["byes"]:
             yield {
@@ -91,6 +96,17 @@ def _rows(rounds: list[dict[str, Any]], names: dict[str, str]) -> Iterator[dict[
 
 def _named(player_id: str, names: dict[str, str]) -> str:
     return f"{player_id} {names.get(player_id, '')}".rstrip()
+
+
+def _marks(match: dict[str, Any]) -> Iterator[str]:
+    """What is special about a match: the organiser's word, its referee's alone, or a dispute."""
+    for field, words in (
+        ("ruled", "ruled"),
+        ("unverified", "not verified"),
+        ("disputed", "disputed"),
+    ):
+        if match.get(field):
+            yield words
 
 
 def _ended(match: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import click
 
 from agentleague.cli.reading import Source, all_rows, read, reading_options
 from agentleague.cli.table import Column, print_facts, print_json, print_rows
+from agentleague.cli.talk import counted, say
 from agentleague.cli.whereabouts import dir_option, manager_in, none_runs
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
@@ -25,11 +26,23 @@ METRICS = (
     Column("verdict", "Kept", True),
 )
 SHOWN = 12  # matches or agents in a line
+LISTS = {  # of matches or agents, shown where they are not empty
+    "in_play": "In play",
+    "not_reachable": "Not reachable",
+    "disputed_matches": "Disputed",
+    "ruled_matches": "Ruled on",
+    "misused_tokens_of": "Misused tokens",
+}
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
-@click.command(help=EXAMPLES + "\nSay how far a league is.")
-@click.option("--metrics", "with_metrics", is_flag=True, help="And how well it goes.")
+@click.command(help=EXAMPLES + "\nSay how far a league is, and how well it goes.")
+@click.option(
+    "--metrics",
+    "with_metrics",
+    is_flag=True,
+    help="Say also how well it goes: answers in time, losses by default, and more.",
+)
 @reading_options
 def command(
     directory: Path | None, manager_url: str | None, as_json: bool, with_metrics: bool
@@ -51,7 +64,7 @@ def command(
     if metrics:
         _print_metrics(metrics)
     if directory is not None:
-        click.echo(_of_directory(directory, status), err=True)
+        say(_of_directory(directory, status))
 
 
 async def _now(source: Source) -> dict[str, list[str]]:
@@ -93,7 +106,7 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
         "Players": status.get("players"),
         "Referees": status.get("referees"),
     }
-    for field, heading in (("in_play", "In play"), ("not_reachable", "Not reachable")):
+    for field, heading in LISTS.items():
         if status.get(field):
             facts[heading] = _list(status[field])
     if status.get("champion"):
@@ -116,7 +129,7 @@ def _print_metrics(metrics: dict[str, Any]) -> None:
         }
         for row in metrics["metrics"]
     ]
-    title = f"Measured over the last {metrics['matches_measured']} matches"
+    title = f"Measured over the last {counted(metrics['matches_measured'], 'match', 'matches')}"
     print_rows(rows, METRICS, title, lambda row: "bold red" if row["kept"] is False else "")
 
 

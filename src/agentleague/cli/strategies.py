@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from agentleague.cli.table import Column, print_json, print_rows
+from agentleague.cli.talk import counted
 from agentleague.errors import LeagueError
 from agentleague.player import registry
 
@@ -22,14 +23,16 @@ COLUMNS = (
 
 
 @click.command(help=EXAMPLES + "\nList the strategies that are installed, and their games.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
     """Print the list."""
     rows = [_described(name) for name in registry.names()]
     if as_json:
         print_json(rows)
         return
-    print_rows([row | _told(row) for row in rows], COLUMNS, f"{len(rows)} strategies")
+    print_rows(
+        [row | _told(row) for row in rows], COLUMNS, counted(len(rows), "strategy", "strategies")
+    )
 
 
 def _told(row: dict[str, Any]) -> dict[str, str]:

@@ -1,14 +1,13 @@
 """`league verify`: whether a journal says what follows from its own rows."""
 
-import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from agentleague.cli.table import print_json
 from agentleague.errors import Damaged, UnsupportedGame
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ def _receipts(
     callback=_receipts,
     help="A row that must be there, with that hash; may be given several times.",
 )
-@click.option("--game", help="The game as a single file, where it is not installed.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--game", metavar="FILE.py", help="The game, where it is not installed.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     directory: Path, receipts: list[tuple[int, str]], game: str | None, as_json: bool
 ) -> None:
@@ -70,12 +69,12 @@ def command(
     findings = _findings(directory, receipts, game)
     if as_json:
         told = msgspec.to_builtins(findings)
-        print(json.dumps({"ok": findings.difference is None, **told}))
+        print_json({"ok": findings.difference is None, **told})
     else:
         for line in in_words(findings):
             print(line)
     if findings.difference:
-        sys.exit(DIFFERS)
+        click.get_current_context().exit(DIFFERS)
 
 
 def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None) -> "Findings":
@@ -122,7 +121,8 @@ def in_words(findings: "Findings") -> list[str]:
     lines = [_first_line(findings)]
     lines.append(
         f"{findings.matches_decided} of {findings.total_matches} matches are decided, each once; "
-        f"{findings.recomputed} were recomputed, move by move and draw by draw."
+        f"{findings.recomputed} {'was' if findings.recomputed == 1 else 'were'} recomputed, move "
+        "by move and draw by draw."
     )
     if findings.forfeited:
         lines.append(f"Forfeited, by the word of a referee: {findings.forfeited}.")
@@ -132,6 +132,8 @@ def in_words(findings: "Findings") -> list[str]:
         lines.append(f"Without a contest: {_list(findings.no_contests)}.")
     if findings.disputed:
         lines.append(f"Disputed by a referee: {_list(findings.disputed)}.")
+    if findings.ruled:
+        lines.append(f"Counted as the organiser ruled: {_list(findings.ruled)}.")
     if findings.seeded:
         lines.append("A seed was given at the start: whoever knew it could foretell the draws.")
     lines.append(f"The last row is {findings.head}; it serves as a receipt of all before it.")

@@ -5,11 +5,13 @@ says so, and what to change.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from agentleague.league.rulings import STAND
+from agentleague.records.causes import CAUSES, NULL_MOVE, Cause
 from agentleague.records.plain_text import as_json, printable
 from agentleague.records.tellings import Contact, with_ending
 
@@ -41,48 +43,8 @@ class Told(Struct, frozen=True):
     failures: list[Failure]
 
 
-class _Known(NamedTuple):
-    came: str
-    rule: str
-    change: str
-
-
-_KNOWN = {
-    "E001": _Known(
-        "no answer in time",
-        "R-MATCH-19",
-        "answer before the `deadline` of the call; a slow model needs a time limit of its own",
-    ),
-    "E003": _Known(
-        "an answer with nothing usable in it",
-        "R-MATCH-20",
-        "a join has `accept`, a move has `parity_choice` or `move`",
-    ),
-    "no content": _Known(
-        "an error, or an answer without a join or a move",
-        "R-MATCH-21",
-        "answer with what was asked for: a join has `accept`, a move has `parity_choice` or `move`",
-    ),
-    "E004": _Known("an illegal move", "R-MATCH-20", "send one of the legal moves, exactly"),
-    "E009": _Known(
-        "no connection, or no usable HTTP answer",
-        "R-MATCH-19",
-        "keep the agent running at the end point that it registered, and answer every POST with "
-        "HTTP 200 and JSON",
-    ),
-    "E015": _Known(
-        "an answer about another match", "R-MATCH-20", "repeat the `match_id` of the call"
-    ),
-    "declined": _Known(
-        "a refusal to play", "R-MATCH-07", "answer GAME_INVITATION with `accept: true`"
-    ),
-    "rate limited": _Known(
-        "a rate limit", "R-MATCH-19", "answer the referee of a match without a rate limit"
-    ),
-}
-_UNKNOWN = _Known("something its referee found wrong", "R-MATCH-07", "ask the referee's author")
+_UNKNOWN = Cause("something its referee found wrong", "R-MATCH-07", "ask the referee's author")
 _FINE = frozenset({"ok", "late", "pushed", "in it already", "dropped"})
-_NULL = "null is what our players send when their function raised: its traceback is on their stderr"
 _LEGAL = {
     "even_odd": "R-GAME-01",
     "rock_paper_scissors": "R-GAME-06",
@@ -138,6 +100,9 @@ def _ended(facts: Mapping[str, Any], player_id: str) -> str:
     result = facts.get("result")
     if result is None:
         return "still to be played, against"
+    ruling = facts.get("ruling") or {"verdict": STAND}
+    if ruling["verdict"] != STAND:
+        return _ruled(ruling, player_id)
     if result.get("no_contest"):
         return "no contest with"
     if result["status"] == "DRAW":
@@ -148,19 +113,30 @@ def _ended(facts: Mapping[str, Any], player_id: str) -> str:
     return f"lost{by_default} against"
 
 
+def _ruled(ruling: Mapping[str, Any], player_id: str) -> str:
+    if ruling["verdict"] == "win":
+        won = "won" if ruling["winner_player_id"] == player_id else "lost"
+        return f"{won} by a ruling against"
+    ended = "drawn" if ruling["verdict"] == "draw" else "no contest"
+    return f"{ended} by a ruling with"
+
+
 def _because(facts: Mapping[str, Any]) -> str:
+    ruling = facts.get("ruling") or {"verdict": STAND}
+    if ruling["verdict"] != STAND:
+        return f": {printable(ruling['reason'], 500)}"
     result = facts.get("result") or {}
     reason = f": {printable(result['reason'], 500)}" if result.get("reason") else ""
     return reason if facts.get("verified", True) else f"{reason}; the league could not check that"
 
 
 def _failure(row: Contact, game_type: str) -> Failure:
-    known = _KNOWN.get(row.verdict, _UNKNOWN)
-    came, rules, change = known.came, [known.rule], known.change
+    is_null = row.verdict == "E004" and row.move is None
+    known = CAUSES.get(NULL_MOVE if is_null else row.verdict, _UNKNOWN)
+    came, rules = known.came, [known.rule]
     if row.verdict == "E004":
-        came = f"{as_json(row.move)}, {came}"
+        came = came if is_null else f"{as_json(row.move)}, {came}"
         rules += [_LEGAL[game_type]] if game_type in _LEGAL else []
-        change = _NULL if row.move is None else change
     return Failure(
         printable(row.message, 64),
         row.attempt,
@@ -169,5 +145,5 @@ def _failure(row: Contact, game_type: str) -> Failure:
         came,
         row.answered_after,
         rules,
-        change,
+        known.change,
     )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from agentleague.records.causes import CAUSES, NULL_MOVE
 from agentleague.records.plain_text import printable
 
 
@@ -46,42 +47,14 @@ _GAMES = {
 }
 _OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "could have made other moves")
 
-NULL_MOVE = "null"  # a verdict of its own: not a wrong move, but none
-
-_ADVICE = {
-    "timeout": "should answer sooner: every call names its deadline",
-    "unreachable": "should be running and reachable at the end point that it registered, and "
-    "answer each POST with HTTP 200 and JSON",
-    "illegal": "should send a legal move: {rule} says which",
-    "declined": "should answer GAME_INVITATION with accept: true",
-    "empty": "should answer with what was asked for: a join has accept, a move has the move",
-    "mismatch": "should repeat the match_id of the call in its answer",
-    "busy": "should answer its referee's calls without a rate limit",
-    NULL_MOVE: "should return a move: it answered null, as when a function raises or returns "
-    "nothing; its own output says more",
-    "broken": "should look at its own log: its strategy raised an exception",
-    "removed": "could change nothing: the organiser removed it",
-}
-# Words of a cause, and verdicts: a cause decided, so it is asked first.
-_CAUSES = {
-    "timeout": "timeout",
-    "illegal": "illegal",
-    "reach": "unreachable",
+_REMOVED = "could change nothing: the organiser removed it"
+_VERDICTS = {  # by words of a cause: it decided, so it is asked first
+    "timeout": "E001",
+    "illegal": "E004",
+    "reach": "E009",
     "declined": "declined",
-    "removed": "removed",
-    "error of its own": "broken",
-    "rate limit": "busy",
-}
-_VERDICTS = {
-    "E001": "timeout",
-    "E003": "empty",
-    "no content": "empty",
-    "E004": "illegal",
-    "E009": "unreachable",
-    "E015": "mismatch",
-    "E052": "broken",
-    "declined": "declined",
-    "rate limited": "busy",
+    "error of its own": "E052",
+    "rate limit": "rate limited",
 }
 
 
@@ -129,8 +102,11 @@ def _won(names: Mapping[str, str], result: Result) -> str:
 
 
 def _advice(cause: str, verdict: str, game: _GameRules) -> str:
-    found = [trouble for word, trouble in _CAUSES.items() if word in cause]
-    trouble = found[0] if found else _VERDICTS.get(verdict, "empty")
-    if trouble == "illegal" and verdict == NULL_MOVE:
-        trouble = NULL_MOVE
-    return _ADVICE[trouble].format(rule=game.moves)
+    if "removed" in cause:
+        return _REMOVED
+    found = [known for word, known in _VERDICTS.items() if word in cause]
+    blamed = found[0] if found else verdict
+    if blamed == "E004" and verdict == NULL_MOVE:
+        blamed = NULL_MOVE
+    legal = f"; {game.moves} says which" if blamed == "E004" else ""
+    return f"should {CAUSES.get(blamed, CAUSES['no content']).change}{legal}"

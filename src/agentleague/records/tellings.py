@@ -16,8 +16,10 @@ from agentleague.league import match_facts
 from agentleague.league.events import MatchAssigned
 from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League
+from agentleague.league.rulings import STAND
+from agentleague.records.causes import CAUSES, NULL_MOVE
 from agentleague.records.plain_text import as_json, printable
-from agentleague.records.reasons import NULL_MOVE, Ending, Result, ending_of
+from agentleague.records.reasons import Ending, Result, ending_of
 from agentleague.roles.effects import Event
 
 
@@ -48,6 +50,22 @@ class Draw(Struct):
     moves: list[tuple[int, str, Any]] | None = None
 
 
+class Dispute(Struct):
+    """A referee's word against a result, or against itself."""
+
+    referee_id: str
+    words: str
+
+
+class OrganisersRuling(Struct):
+    """What the organiser said of a match."""
+
+    verdict: str
+    words: str
+    winner_player_id: str | None = None
+    reason: str = ""
+
+
 class Facts(Struct):
     """What is known of a match; what has not happened yet is missing."""
 
@@ -63,7 +81,9 @@ class Facts(Struct):
     referee_name: str = ""
     referees: list[str] = []
     closed: bool = False
-    disputed_by: list[str] = []
+    disputes: list[Dispute] = []
+    disputed: bool = False
+    ruling: OrganisersRuling | None = None
     locks: int = 0
     result: Result | None = None
     forfeits: list[tuple[str, str]] = []
@@ -184,9 +204,13 @@ def _lines(facts: Facts) -> Iterator[str]:
     yield from _draw(facts)
     if facts.told == "manager":
         yield "No referee was left to tell the players the result; the manager did."
-    if facts.disputed_by:
-        yield f"Disputed by {', '.join(facts.disputed_by)}; the first result stands."
+    for dispute in facts.disputes:
+        yield f"Disputed: {printable(dispute.words)}."
+    if facts.disputed and facts.result:
+        yield f"The result stands until the organiser rules: league rule {facts.match_id} ..."
     yield _last(facts)
+    if facts.ruling:
+        yield _ruling(facts.ruling)
 
 
 def _referees(facts: Facts) -> Iterator[str]:
@@ -204,20 +228,11 @@ def _referees(facts: Facts) -> Iterator[str]:
         yield f"Given to {printable(assignment.referee_id)}{why} (epoch {assignment.epoch})."
 
 
-_VERDICTS = {
-    "E001": "no answer in time",
-    "E003": "nothing usable in the answer",
-    "E004": "an illegal move",
-    "E009": "no connection, or no usable HTTP answer",
-    "E015": "the answer was about another match",
-    "E052": "its strategy failed",
-    "no content": "an answer came, but not what was asked for",
+_HARMLESS = {
     "late": "it counts until the phase ends",
     "in it already": "it counts as joined",
     "dropped": "nothing came of it",
 }
-
-
 _WHYS = {UNREACHABLE: "the referee before reached neither player"}
 
 
@@ -226,9 +241,9 @@ def _exchange(facts: Facts, contact: Contact) -> str:
     attempt = f", attempt {contact.attempt}" if contact.attempt > 1 else ""
     move = "" if contact.move is None else f" {as_json(contact.move)},"
     verdict = printable(contact.verdict, 64)
-    if contact.verdict in _VERDICTS:
-        why = "no move: it was null, as when a function raises or returns nothing"
-        verdict += f" ({why if _is_null(contact) else _VERDICTS[contact.verdict]})"
+    cause = CAUSES.get(NULL_MOVE if _is_null(contact) else contact.verdict)
+    why = cause.came if cause else _HARMLESS.get(contact.verdict)
+    verdict += f" ({why})" if why else ""
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
     note = f" ({printable(contact.note, 64)})" if contact.note.startswith("as ") else ""
     who = facts.name(contact.player_id)
@@ -286,6 +301,12 @@ def _last(facts: Facts) -> str:
         return f"It is being played: {facts.referee_id} has it, and there is no result yet."
     rules = f" ({', '.join(ending.rules)})" if ending.rules else ""
     return " ".join([f"{ending.sentence}{rules}.", *ending.advice])
+
+
+def _ruling(ruling: OrganisersRuling) -> str:
+    words = printable(ruling.words, 500)
+    counts = "" if ruling.verdict == STAND else "; that counts in the table, not the result above"
+    return f"{words[:1].upper()}{words[1:]}{counts}."
 
 
 def _unknown(league: League, match_id: str) -> str:

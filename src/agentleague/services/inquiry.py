@@ -108,7 +108,12 @@ class Inquiry:
     async def _call(self, query: Message) -> Answer:
         answered: asyncio.Future[Answer] = self._loop.create_future()
         until = self._loop.time() + SECONDS
-        self._transport.call(Address("manager", self._url), query, until, answered.set_result)
+
+        def done(answer: Answer) -> None:
+            if not answered.done():  # Nobody waits any more when the command was stopped.
+                answered.set_result(answer)
+
+        self._transport.call(Address("manager", self._url), query, until, done)
         return await answered
 
 

@@ -108,7 +108,11 @@ def kept(
         state = open_state(place, whose)
     except (OSError, RuntimeError) as error:
         if directory:
-            raise
+            why = getattr(error, "strerror", None) or error
+            raise OSError(
+                f"its token cannot be kept in {directory} ({why}); choose another directory with: "
+                "--state DIR"
+            ) from error
         say(f"The token cannot be kept ({error}); started again, this is another agent.")
         yield None
         return
@@ -135,5 +139,5 @@ def _read(path: Path) -> _Kept:
     """What is kept there; a file that is not there, or not ours, holds nothing."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Kept)
-    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Kept()

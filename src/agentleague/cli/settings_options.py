@@ -1,0 +1,100 @@
+"""An option for every setting of a role, in groups; the file, the environment and they as one."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from agentleague.services.network import Wishes
+from agentleague.services.settings import AgentSettings, ManagerSettings
+from agentleague.services.settings_reading import Given, SettingError, read_settings
+from agentleague.services.settings_table import Setting, describe
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class SettingOption(click.Option):
+    """One setting; its value is judged where all of them are, so here it is just a text."""
+
+    def __init__(self, setting: Setting) -> None:
+        options = list(setting.options)
+        if setting.is_flag:
+            options = [f"{option}/--no-{option[2:]}" for option in options]
+        shown = f"  [{_plain(setting.value)}]" if _plain(setting.value) else ""
+        super().__init__(
+            [*options, setting.name],
+            default=None,
+            type=bool if setting.is_flag else str,
+            metavar=None if setting.is_flag else setting.metavar,
+            help=setting.sentence.rstrip(".") + "." + shown,
+        )
+        self.heading = setting.heading
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The first of its names; the longer one is for those who know the setting."""
+        record = super().get_help_record(ctx)
+        if record is None or "/" in record[0]:
+            return record
+        return f"{self.opts[0]} {self.metavar}", record[1]
+
+
+class SettingsCommand(click.Command):
+    """A command with settings: its own options first, then those of the settings by group."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record and isinstance(parameter, click.Option):
+                groups.setdefault(getattr(parameter, "heading", "Options"), []).append(record)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records, col_max=34)
+
+
+def settings_options(cls: type) -> Callable[[Decorated], Decorated]:
+    """Give a command an option for each setting of this role."""
+
+    def add(command: Decorated) -> Decorated:
+        parameters = command.__dict__.setdefault("__click_params__", [])
+        parameters.extend(SettingOption(row) for row in reversed(describe(cls)))
+        return command
+
+    return add
+
+
+def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> Given:
+    """What was given for this role: by file, environment and options."""
+    try:
+        return read_settings(cls, file=file, environment=os.environ, options=options)
+    except SettingError as error:
+        raise misused(error) from None
+
+
+def misused(error: SettingError) -> click.UsageError:
+    """The error of a command that was called with a setting that cannot be."""
+    return click.UsageError(str(error))
+
+
+def _plain(value: Any) -> str:
+    """A default as it would be typed; nothing for one that is empty."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return ",".join(value) if isinstance(value, tuple) else str(value or "")
+
+
+def wishes(settings: ManagerSettings | AgentSettings) -> Wishes:
+    """What they say of the network."""
+    return Wishes(settings.bind, settings.endpoint, settings.network, settings.lan)
+
+
+config_option = click.option(
+    "--config",
+    metavar="FILE.toml",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file of settings; `league init` writes one.",
+)

@@ -1,0 +1,96 @@
+"""Tab, in real shells."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from commands import BIN, SECONDS, environment, league
+
+ASK = """
+source <('{league}' completion bash)
+COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=()
+_league_completion '{league}'
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+needs_bash = pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash")
+
+
+def completed(words, cwd):
+    """What bash offers after these words; the last is the one that is being typed."""
+    done = subprocess.run(
+        ["bash", "--norc", "-c", ASK.format(league=BIN / "league", words=words)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=cwd,
+        env=environment(),
+    )
+    assert "Traceback" not in done.stderr
+    return done.stdout.split()
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("league sta", ["start", "status", "standings"]),
+        ("league new ''", ["game", "player"]),
+        ("league demo --pl", ["--players", "--player"]),
+        ("league -q demo --refe", ["--referees"]),
+        ("league demo --game t", ["tic_tac_toe"]),
+        ("league demo --game m", ["mine.py"]),
+        ("league play ./mine.py pa", ["pattern"]),
+        ("league play m", ["mine.py"]),
+        ("league player --strategy fr", ["frequency"]),
+        ("league agents --kind ''", ["player", "referee"]),
+        ("league schema GAME_I", ["GAME_INVITATION"]),
+        ("league completion ''", ["bash", "zsh", "fish"]),
+        ("league nonsense --q", ["--quiet"]),
+        ("league --versi", ["--version"]),
+    ],
+)
+def test_bash_completes_commands_options_and_values(words, offered, tmp_path):
+    (tmp_path / "mine.py").touch()
+    (tmp_path / "notes.txt").touch()
+
+    found = completed(words, tmp_path)
+
+    assert found == offered
+
+
+@needs_bash
+def test_bash_leaves_it_to_itself_to_find_a_file_elsewhere(tmp_path):
+    script = ASK.replace("COMPREPLY=()\n", 'COMPREPLY=()\ncompopt() {{ echo asked for "$@"; }}\n')
+    words = "league play ../elsewhere/"
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script.format(league=BIN / "league", words=words)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=tmp_path,
+        env=environment(),
+    )
+
+    assert done.stdout.strip() == "asked for -o default"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_can_read_its_script(shell):
+    script = league("completion", shell).stdout
+
+    assert "_LEAGUE_COMPLETE" in script
+    if not shutil.which(shell):
+        pytest.skip(f"there is no {shell} to read it")
+    subprocess.run([shell, "-n"], input=script, text=True, check=True, timeout=SECONDS)
+
+
+def test_the_script_alone_goes_to_stdout():
+    assert league("completion", "bash").stderr == ""
+
+
+def test_help_says_where_the_script_goes():
+    shown = league("completion", "--help").stdout
+
+    for place in ("~/.bashrc", "~/.zshrc", "~/.config/fish/completions/league.fish"):
+        assert place in shown

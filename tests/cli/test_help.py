@@ -1,0 +1,82 @@
+"""Every --help, word by word."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from agentleague.cli.app import COMMANDS, app
+from cli import snapshot
+
+
+def every_command():
+    """The words of each command and sub-command."""
+    context = click.Context(app)
+    for name in ["", *COMMANDS]:
+        yield name
+        command = app.get_command(context, name) if name else None
+        if isinstance(command, click.Group):
+            yield from (f"{name} {sub}" for sub in command.list_commands(context))
+
+
+WORDS = list(every_command())
+
+
+def shown(words):
+    done = CliRunner().invoke(app, [*words.split(), "--help"], terminal_width=80)
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_the_help_is_as_it_was_read_last(words):
+    snapshot.check(f"help/{words.replace(' ', '-') or 'league'}", shown(words))
+
+
+def test_there_is_no_snapshot_of_a_command_that_is_gone():
+    assert snapshot.names("help") == {words.replace(" ", "-") or "league" for words in WORDS}
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_help_begins_with_examples_that_call_this_very_command(words):
+    usage, _, heading, example, *_ = shown(words).splitlines()
+
+    assert usage.startswith(f"Usage: league {words}".rstrip())
+    assert heading.strip() in ("Example:", "Examples:")
+    assert example.strip().startswith(f"league {words}".rstrip())
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_help_keeps_within_a_narrow_terminal_and_leaves_out_what_only_programmers_read(words):
+    lines = shown(words).splitlines()
+
+    text = " ".join(lines)
+    for noise in ("INTEGER", "FLOAT", "<=", "DIRECTORY", " PATH ", "BOOLEAN"):
+        assert noise not in text
+    prose = [line for line in lines if not line.strip().startswith("league ")]
+    assert max(map(len, prose)) <= 80
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_every_command_can_be_told_to_be_quiet_and_to_show_tracebacks(words):
+    text = shown(words)
+
+    assert "  -q, --quiet" in text
+    assert "  --debug" in text
+
+
+def test_the_list_of_commands_imports_nothing_slow():
+    slow = ("rich", "uvloop", "sqlite3", "asyncio", "msgspec", "multiprocessing")
+    program = (
+        "import sys; from agentleague.cli import main; sys.argv = ['league', '--help']\n"
+        "try: main()\n"
+        f"finally: print(*[name for name in {slow} if name in sys.modules], file=sys.stderr)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert "Usage: league" in done.stdout
+    assert done.stderr == "\n"

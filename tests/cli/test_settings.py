@@ -1,0 +1,138 @@
+"""Settings as a person meets them: `league init`, a file, the environment, options."""
+
+import json
+import tomllib
+
+import pytest
+
+from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.services.settings_table import describe
+from commands import BIN, SECONDS, first_line, free_port, league, started
+
+ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_init_writes_every_setting_of_a_role_and_takes_them_back(role, tmp_path):
+    league("init", "cup.toml", "--for", role, cwd=tmp_path)
+
+    text = (tmp_path / "cup.toml").read_text(encoding="utf-8")
+    assert tomllib.loads(text) == {}  # All is commented out.
+    names = [row.name for row in describe(ROLES[role])]
+    switched_on = "\n".join(
+        line.removeprefix("# ")
+        for line in text.splitlines()
+        if any(line.startswith((f"# {name} = ", f"# [{name}]")) for name in names)
+    )
+    values = tomllib.loads(switched_on)
+    assert sorted(values) == sorted(names)
+    for row in describe(ROLES[role]):
+        if row.value is not None:
+            value = list(row.value) if isinstance(row.value, tuple) else row.value
+            assert values[row.name] == value, row.name
+
+
+def test_init_says_what_to_do_next_and_changes_no_file_that_is_there(tmp_path):
+    done = league("init", "my cup.toml", cwd=tmp_path)
+    (tmp_path / "my cup.toml").write_text("cycles = 2\n")
+    again = league("init", "my cup.toml", cwd=tmp_path, check=False)
+
+    assert "league manager 'my cup.toml'" in done.stderr
+    assert again.returncode == 1
+    assert "my cup.toml is there already, and stays as it is" in again.stderr
+    assert (tmp_path / "my cup.toml").read_text() == "cycles = 2\n"
+
+
+def test_init_wants_a_name_by_which_the_file_is_known(tmp_path):
+    done = league("init", "cup", cwd=tmp_path, check=False)
+
+    assert done.returncode == 2
+    assert "cup does not end with .toml; say: league init cup.toml" in done.stderr
+
+
+def test_a_league_is_played_by_its_file_the_environment_and_options(tmp_path, monkeypatch):
+    port = free_port()
+    (tmp_path / "cup.toml").write_text(
+        f'game_type = "rock_paper_scissors"\nplayers = 2\ncycles = 3\nport = {port}\n'
+        'win_points = 1\nleague_id = "cup_a"\njoin_code = "sesame"\n[game_options]\nbest_of = 5\n'
+    )
+    monkeypatch.setenv("LEAGUE_WIN_POINTS", "5")
+    monkeypatch.setenv("LEAGUE_MOVE_SECONDS", "7.5")
+    manager = started(BIN / "league", "manager", "cup.toml", "--cycles", 2, "--exit", cwd=tmp_path)
+    assert first_line(manager).startswith("cup_a: the manager is at")
+    monkeypatch.setenv("LEAGUE_MANAGER", str(port))
+    (tmp_path / "agent.toml").write_text('join_code = "sesame"\nport = 0\n')
+    agents = [
+        started(BIN / "league", role, "--config", "agent.toml", *more, cwd=tmp_path)
+        for role, *more in (["referee"], ["player", "--name", "Ann"], ["player", "--name", "Bob"])
+    ]
+
+    _, err = manager.communicate(timeout=SECONDS)
+    for agent in agents:
+        agent.communicate(timeout=SECONDS)
+
+    assert manager.returncode == 0, err
+    status = json.loads(league("status", "--dir", "cup", "--json", cwd=tmp_path).stdout)
+    assert (status["league_id"], status["game_type"]) == ("cup_a", "rock_paper_scissors")
+    assert status["total_matches"] == 2
+    rows = json.loads(league("standings", "--dir", "cup", "--json", cwd=tmp_path).stdout)
+    assert {row["display_name"] for row in rows} == {"Ann", "Bob"}
+    assert sum(row["points"] for row in rows) == sum(5 * row["wins"] + row["draws"] for row in rows)
+    assert league("verify", "cup", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "sentence"),
+    [
+        (
+            "move_second = 3",
+            (),
+            "cup.toml, line 1: there is no setting 'move_second'; did you mean",
+        ),
+        (
+            "",
+            ("--players", "one"),
+            "--players must be a whole number from 2 to 1,000,000, not 'one'",
+        ),
+        ("", ("--port", "99999"), "--port must be a whole number from 0 to 65,535, not '99999'"),
+        (
+            "players = 5\nplayers_max = 4",
+            (),
+            "cup.toml, line 1: players is 5, and players_max is 4; raise the latter",
+        ),
+        (
+            "referees = 101",
+            (),
+            "line 1: referees is 101, and referees_max is 100; raise the latter",
+        ),
+        (
+            "[game_options]\nlow = 2",
+            (),
+            "cup.toml, line 1: game_options cannot be: even_odd has no option 'low'",
+        ),
+    ],
+)
+def test_a_manager_with_a_setting_that_cannot_be_does_not_begin(
+    text, arguments, sentence, tmp_path
+):
+    (tmp_path / "cup.toml").write_text(text)
+
+    done = league("manager", "cup.toml", *arguments, cwd=tmp_path, check=False)
+
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert not (tmp_path / "cup").exists()
+
+
+def test_a_league_that_goes_on_keeps_the_rules_it_was_begun_with(tmp_path):
+    port = free_port()
+    (tmp_path / "cup.toml").write_text(f"port = {port}\nmove_seconds = 7\n")
+    manager = started(BIN / "league", "manager", "cup.toml", cwd=tmp_path)
+    first_line(manager)
+    manager.terminate()
+    manager.communicate(timeout=SECONDS)
+
+    done = league("manager", "cup.toml", "--move-seconds", 8, cwd=tmp_path, check=False)
+
+    assert done.returncode == 1
+    assert "was begun with move_seconds = 7.0, and now it is 8.0" in done.stderr
