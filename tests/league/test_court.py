@@ -401,8 +401,6 @@ def test_a_referee_that_does_not_lock_is_believed_and_its_match_is_marked(winner
     [
         ("P03", {}, "result.winner"),
         ("", {}, "result.winner"),
-        (None, {"status": "WIN"}, "result.details.status"),
-        ("P01", {"status": "DRAW"}, "result.details.status"),
     ],
 )
 def test_what_cannot_be_believed_is_refused(winner, details, field):

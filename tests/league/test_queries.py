@@ -209,6 +209,9 @@ def test_the_status_is_there_at_any_time():
         "aborted": False,
         "rounds_completed": 0,
         "champion": None,
+        "disputed_matches": [],
+        "ruled_matches": [],
+        "misused_tokens_of": [],
     }
     assert ask(after, "GET_STATUS") == {
         "status": "LEAGUE_COMPLETED",
@@ -225,6 +228,9 @@ def test_the_status_is_there_at_any_time():
         "aborted": False,
         "rounds_completed": 3,
         "champion": after.league.champion,
+        "disputed_matches": [],
+        "ruled_matches": [],
+        "misused_tokens_of": [],
     }
 
 

@@ -66,7 +66,8 @@ def test_a_match_that_runs_has_its_referee_epoch_and_commitment():
         "draw_commitment": office.court.commitment("R1M1"),
         "locks": 0,
         "closed": False,
-        "disputed_by": [],
+        "disputes": [],
+        "disputed": False,
     }
 
 

@@ -15,6 +15,7 @@ from agentleague.league.events import (
     MatchClosed,
     MatchDecided,
     MatchLocked,
+    MatchRuled,
     PlayerRegistered,
     PlayerRemoved,
     PlayerReturned,
@@ -371,6 +372,7 @@ def test_a_match_is_closed_once_and_in_an_epoch_that_was():
         MatchAssigned("R9M9", 2, "REF01", "why not"),
         MatchClosed("R9M9", 1),
         Disputed("R9M9", "REF01", "why not"),
+        MatchRuled("R9M9", "draw", None, "why not"),
     ],
 )
 def test_a_row_about_a_match_that_is_not_scheduled_is_refused(event):

@@ -11,6 +11,7 @@ from agentleague.league.league import League, MatchFile, Phase
 from agentleague.league.match_facts import described
 from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
 from agentleague.league.roster import Member
+from agentleague.league.rulings import misuse_in_words
 from agentleague.league.standings import Standing
 
 AGENTS_A_PAGE = 100
@@ -53,6 +54,8 @@ def agent(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
         raise NotRegistered(f"Agent ID {str(agent_id)[:64]} not found in registry")
     row = _row(league, agent_id, asker, _open_matches(league, [agent_id]))
     row["version"] = _member(league, agent_id).version
+    if agent_id in league.misuses:
+        row["misused"] = [misuse_in_words(event) for event in league.misuses[agent_id]]
     if agent_id in roster.referees:
         return {"agent": row | _of_referee(league, agent_id)}
     numbers = msgspec.to_builtins(_standing(league, agent_id))
@@ -128,6 +131,8 @@ def _row(
     }
     if sees_endpoint(league, agent_id, asker):
         row["endpoint"] = member.endpoint
+    if agent_id in league.misuses:
+        row["misuses"] = len(league.misuses[agent_id])
     return row
 
 

@@ -135,7 +135,7 @@ class Bulletins:
         league = self._league
         assert league.schedule
         files = self._of_round(round_id)
-        results = [file.decided.result for file in files if file.decided]
+        results = [file.result for file in files if file.result]
         outcomes = [result.status for result in results]
         return RoundCompleted(
             **self._envelope(now_text, f"conv-round-{round_id}-complete"),

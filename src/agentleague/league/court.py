@@ -17,9 +17,11 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.games.game import Game
+from agentleague.league.belief import believed, status_of
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
 from agentleague.league.judge import UNREACHABLE, Case, choices, judge
 from agentleague.league.league import League, MatchFile
+from agentleague.league.rulings import ANOTHER_RESULT, NOT_ITS_REFEREE
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
     Draw,
@@ -85,7 +87,7 @@ class Court:
         file = self._league.matches.get(report.match_id)
         if file is None or referee_id not in file.referees:
             return self._stranger(file, referee_id, report.match_id)
-        agrees = file.decided is not None and _agrees(report, file.decided.result)
+        agrees = file.decided is not None and _agrees(report, file.decided)
         is_old = referee_id != file.referee_id or report.epoch not in (UNSET, file.epoch)
         if not agrees and is_old:
             return Ruling((), self._old_epoch(file))
@@ -180,12 +182,13 @@ class Court:
         if self._league.roster.referees[referee_id].locks:
             return Ruling((), UnexpectedMessage("lock the moves before you report the result"))
         try:
-            result = _believed(file, report)
+            result, doubt = believed(self._case(file), report)
         except LeagueError as error:
             return Ruling((), error)
         seed = self._reveal(file.match_id)
-        events: tuple[Any, ...] = (
+        events: tuple[Event, ...] = (
             MatchDecided(file.match_id, file.epoch, 0, [], [], result, seed, verified=False),
+            *((Disputed(file.match_id, referee_id, doubt),) if doubt else ()),
             MatchClosed(file.match_id, file.epoch, told="unverified"),
         )
         ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
@@ -195,17 +198,15 @@ class Court:
         refusal = MatchMismatch(
             f"match {match_id!r} is unknown or not assigned to {referee_id}", match_id=match_id
         )
-        if file is None or referee_id in file.disputed_by:
+        if file is None:
             return Ruling((), refusal)
-        return Ruling((Disputed(match_id, referee_id, "not its referee"),), refusal)
+        return Ruling(_dispute(file, referee_id, NOT_ITS_REFEREE), refusal)
 
     def _contradiction(self, file: MatchFile, referee_id: str) -> Ruling:
         refusal = DuplicateReport(
             f"{file.match_id} has another result already, which stands", match_id=file.match_id
         )
-        if referee_id in file.disputed_by:
-            return Ruling((), refusal)
-        return Ruling((Disputed(file.match_id, referee_id, "another result"),), refusal)
+        return Ruling(_dispute(file, referee_id, ANOTHER_RESULT), refusal)
 
     def _is_our_fault(self, file: MatchFile, request: LockRequest) -> bool:
         """Not one byte came from either player: first of all that is the referee's fault, once."""
@@ -247,6 +248,13 @@ class Court:
         return self._seeds[match_id]
 
 
+def _dispute(file: MatchFile, referee_id: str, why: str) -> tuple[Disputed, ...]:
+    """Journalled once per referee and match, however often it comes."""
+    if any(each.referee_id == referee_id for each in file.disputes):
+        return ()
+    return (Disputed(file.match_id, referee_id, why),)
+
+
 def _drawn(event: MatchLocked) -> LockResponse:
     return LockResponse(event.match_id, event.index, event.value, event.moves)
 
@@ -274,34 +282,13 @@ def _closing(file: MatchFile, report: MatchResultReport) -> MatchClosed:
     )
 
 
-def _agrees(report: MatchResultReport, result: GameResult) -> bool:
+def _agrees(report: MatchResultReport, decided: MatchDecided) -> bool:
     """Same winner; same status, choices and number where they are given."""
-    details = report.result.details
+    details, result = report.result.details, decided.result
+    status = details.status if decided.verified else status_of(report.result)
     return (
         report.result.winner == result.winner_player_id
-        and details.status in (None, result.status)
+        and (details.status is None or status == result.status)
         and details.drawn_number in (None, result.drawn_number)
         and details.choices in ({}, result.choices)
-    )
-
-
-def _believed(file: MatchFile, report: MatchResultReport) -> GameResult:
-    winner, details = report.result.winner, report.result.details
-    if winner is not None and winner not in file.players:
-        raise WrongType(
-            f"MATCH_RESULT_REPORT.result.winner: {winner!r} does not play this match",
-            field="result.winner",
-        )
-    status = details.status or ("DRAW" if winner is None else "WIN")
-    if (status == "DRAW") != (winner is None) and status != "TECHNICAL_LOSS":
-        raise WrongType(
-            f"MATCH_RESULT_REPORT.result.details.status: {status} does not go with that winner",
-            field="result.details.status",
-        )
-    return GameResult(
-        status,
-        winner,
-        details.drawn_number,
-        choices=details.choices or dict.fromkeys(file.players),
-        reason="as the referee reported it",
     )

@@ -162,6 +162,26 @@ class Disputed(Event, frozen=True, tag="disputed"):
     why: str
 
 
+class MatchRuled(Event, frozen=True, tag="match_ruled"):
+    """The organiser's word on a match that has a result: what counts in the table from here on.
+
+    The result itself stays where it is; a later ruling takes the place of an earlier one.
+    """
+
+    match_id: str
+    verdict: str  # "win", "draw", "no_contest", or "stand": the result counts as it was decided
+    winner: str | None
+    reason: str
+
+
+class TokenMisused(Event, frozen=True, tag="token_misused"):
+    """An agent's token was shown where it gives no right; noted once for each kind of message."""
+
+    agent_id: str
+    message: str  # its type
+    scope: str  # what the token is for: "league" or "match"
+
+
 class RoundEnded(Event, frozen=True, tag="round_ended"):
     """All matches of a round are closed."""
 
@@ -207,6 +227,8 @@ KINDS: dict[str, type[Event]] = {
         MatchDecided,
         MatchClosed,
         Disputed,
+        MatchRuled,
+        TokenMisused,
         RoundEnded,
         Told,
         LeaguePaused,
@@ -230,5 +252,5 @@ def read_event(kind: str, version: int, body: bytes) -> Event:
         )
     try:
         return _DECODERS[kind].decode(body)
-    except msgspec.DecodeError as error:
-        raise Damaged(f"a journal row {kind!r} cannot be read: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Damaged(f"a journal row {kind!r} cannot be read: {str(error)[:200]}") from None

@@ -20,6 +20,7 @@ from agentleague.league.events import (
     MatchClosed,
     MatchDecided,
     MatchLocked,
+    MatchRuled,
     PlayerRegistered,
     PlayerRemoved,
     PlayerReturned,
@@ -27,11 +28,13 @@ from agentleague.league.events import (
     RoundEnded,
     RoundScheduled,
     TokenConfirmed,
+    TokenMisused,
     TokenRenewed,
     Told,
 )
 from agentleague.league.judge import UNREACHABLE
 from agentleague.league.roster import Roster
+from agentleague.league.rulings import STAND, counted
 from agentleague.league.schedule import Schedule
 from agentleague.league.standings import Points, Table
 from agentleague.protocol.messages import GameResult
@@ -63,9 +66,26 @@ class MatchFile(Struct):
     decided_seq: int = 0  # the row that holds the result
     closed: bool = False
     closing: MatchClosed | None = None
-    disputed_by: list[str] = []
+    disputes: list[Disputed] = []
+    settled: int = 0  # of the disputes: those before the organiser's last ruling
+    ruling: MatchRuled | None = None  # the last one
     referees: list[str] = []  # all who ever had it, the present one last
     unreached: bool = False  # given out again since nobody reached either player
+
+    @property
+    def result(self) -> GameResult | None:
+        """What counts in the table; what the players were told is `decided`."""
+        return counted(self.decided, self.ruling) if self.decided else None
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether somebody disputed it, and the organiser has not ruled since."""
+        return len(self.disputes) > self.settled
+
+    @property
+    def is_overruled(self) -> bool:
+        """Whether the organiser's word counts and not the result."""
+        return self.ruling is not None and self.ruling.verdict != STAND
 
 
 class League:
@@ -89,6 +109,9 @@ class League:
         self.champion = ""
         self.paused = self.aborted = False
         self.told: set[tuple[str, int]] = set()  # what everybody was told, by round
+        self.disputed: dict[str, None] = {}  # matches that wait for the organiser's word, in order
+        self.ruled: dict[str, None] = {}  # matches on which the organiser ruled, in order
+        self.misuses: dict[str, list[TokenMisused]] = {}  # agent -> where its token was shown
         self._silences: dict[str, int] = {}  # player -> attempts in a row without an answer
 
     @property
@@ -107,7 +130,7 @@ class League:
         return self._silences.get(player_id, 0) >= SILENCES_MAX
 
     def result_of(self, match_id: str) -> GameResult | None:
-        """How a match ended, if it has."""
+        """How a match was decided, if it was."""
         file = self.matches.get(match_id)
         return file.decided.result if file and file.decided else None
 
@@ -145,11 +168,25 @@ class League:
         assert file.decided is None, f"{event.match_id} is decided twice"
         file.decided, file.decided_seq = event, self.seq
         self.decided_total += 1
-        result = event.result
-        if result.no_contest is True:
-            return
-        technical = result.status == "TECHNICAL_LOSS"
-        self.table.count(*file.players, winner=result.winner_player_id, technical=technical)
+        self._count(file, self.table.count)
+
+    def _count(self, file: MatchFile, count: Callable[..., None]) -> None:
+        result = file.result
+        assert result
+        if result.no_contest is not True:
+            technical = result.status == "TECHNICAL_LOSS"
+            count(*file.players, winner=result.winner_player_id, technical=technical)
+
+    def _ruled(self, event: MatchRuled) -> None:
+        file = self.matches[event.match_id]
+        assert file.decided, f"{event.match_id} is ruled on and has no result"
+        self._count(file, self.table.take_back)
+        file.ruling, file.settled = event, len(file.disputes)
+        self._count(file, self.table.count)
+        self.disputed.pop(event.match_id, None)
+        self.ruled[event.match_id] = None
+        if self.champion:
+            self.champion = self.table.rows()[0].player_id
 
     def _assigned(self, event: MatchAssigned) -> None:
         file = self.matches[event.match_id]
@@ -166,7 +203,11 @@ class League:
             self._silences[player_id] = before + unanswered
 
     def _disputed(self, event: Disputed) -> None:
-        self.matches[event.match_id].disputed_by.append(event.referee_id)
+        self.matches[event.match_id].disputes.append(event)
+        self.disputed[event.match_id] = None
+
+    def _misused(self, event: TokenMisused) -> None:
+        self.misuses.setdefault(event.agent_id, []).append(event)
 
     def _round_ended(self, event: RoundEnded) -> None:
         self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
@@ -217,6 +258,8 @@ class League:
         MatchDecided: _decided,
         MatchClosed: _closed,
         Disputed: _disputed,
+        MatchRuled: _ruled,
+        TokenMisused: _misused,
         RoundEnded: _round_ended,
         Told: _told,
         LeaguePaused: _paused,

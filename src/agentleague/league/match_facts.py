@@ -6,14 +6,17 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import MatchMismatch
+from agentleague.league.events import Disputed, MatchRuled
 from agentleague.league.league import League, MatchFile
 from agentleague.league.pages import ROOM_BYTES, fitting, page, wrong
+from agentleague.league.rulings import dispute_in_words, ruling_in_words
 from agentleague.league.schedule import Pairing
 from agentleague.protocol.messages import Exchange
 
 EXCHANGES_A_PAGE = 100
 MOVES_BYTES = 1_500  # longer moves are left out
-DISPUTES_SHOWN = 20
+DISPUTES_SHOWN = 10
+DISPUTE_MAX = 160  # characters of each
 WORD_MAX = 64  # of what a referee of another make may have put into a transcript
 
 
@@ -26,11 +29,18 @@ def described(file: MatchFile | None, match_id: str, players: tuple[str, ...]) -
     }
     if file:
         facts["draw_commitment"] = file.commitment
-    if file and file.decided:
-        facts["status"] = file.decided.result.status
-        facts["winner_player_id"] = file.decided.result.winner_player_id
-        if file.decided.result.no_contest is True:
-            facts["no_contest"] = True
+    result = file.result if file else None
+    if file and file.decided and result:
+        facts["status"] = result.status
+        facts["winner_player_id"] = result.winner_player_id
+        marks = {
+            "no_contest": result.no_contest is True,
+            "unverified": not file.decided.verified,
+            "ruled": file.is_overruled,
+        }
+        facts |= {mark: True for mark, holds in marks.items() if holds}
+    if file and file.is_disputed:
+        facts["disputed"] = True
     return facts
 
 
@@ -96,7 +106,21 @@ def _scheduled(league: League, file: MatchFile) -> dict[str, Any]:
         "draw_commitment": file.commitment,
         "locks": len(file.locks),
         "closed": file.closed,
-        "disputed_by": file.disputed_by[-DISPUTES_SHOWN:],
+        "disputes": [_dispute(each) for each in file.disputes[-DISPUTES_SHOWN:]],
+        "disputed": file.is_disputed,
+    }
+
+
+def _dispute(event: Disputed) -> dict[str, str]:
+    return {"referee_id": event.referee_id, "words": dispute_in_words(event)[:DISPUTE_MAX]}
+
+
+def _ruling(event: MatchRuled) -> dict[str, Any]:
+    return {
+        "verdict": event.verdict,
+        "winner_player_id": event.winner,
+        "reason": event.reason,
+        "words": ruling_in_words(event),
     }
 
 
@@ -116,6 +140,7 @@ def _ended(file: MatchFile) -> dict[str, Any]:
         "result": result,
         "forfeits": [[player_id, cause[:WORD_MAX]] for player_id, cause in decided.forfeits],
         "verified": decided.verified,
+        "ruling": _ruling(file.ruling) if file.ruling else None,
         "seq": file.decided_seq,
         "draw": {
             "commitment": file.commitment,

@@ -129,7 +129,7 @@ def _of_matches(files: Sequence[MatchFile]) -> Iterator[Measure]:
     yield Measure("no_contests", "matches without a contest", "count", none)
     again = sum(file.epoch > 1 for file in files)
     yield Measure("reassigned_matches", "matches given to a referee again", "count", again)
-    disputed = sum(bool(file.disputed_by) for file in files)
+    disputed = sum(bool(file.disputes) for file in files)
     yield Measure("disputed_matches", "matches with a refused lock or report", "count", disputed)
 
 

@@ -21,6 +21,7 @@ from agentleague.league.schedule import Round
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, QueryError
 
 MATCHES_A_PAGE = 16  # they are said twice, in `data` and beside it
+STATUS_ROWS = 50  # of each list in a status
 NEEDS_TOKEN = frozenset({"GET_NEXT_MATCH", "GET_PLAYER_STATS"})
 AT_ANY_TIME = frozenset({"GET_STATUS", "GET_AGENTS", "GET_AGENT", "GET_METRICS"})
 # The keys that stand beside `data` too; those of our own queries do not.
@@ -154,6 +155,9 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
         "aborted": league.aborted,
         "rounds_completed": league.rounds_ended,
         "champion": league.champion or None,
+        "disputed_matches": [*league.disputed][:STATUS_ROWS],
+        "ruled_matches": [*league.ruled][:STATUS_ROWS],
+        "misused_tokens_of": [*league.misuses][:STATUS_ROWS],
     }
 
 

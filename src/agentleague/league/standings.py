@@ -43,7 +43,7 @@ class _Record(Struct):
     losses: int = 0
     technical_losses: int = 0
     points: int = 0
-    taken: dict[str, int] = {}  # Points by opponent; nobody who gave none is in it.
+    taken: dict[str, int] = {}  # Points by opponent; who gave none may be missing.
 
 
 class _TieBreak(NamedTuple):
@@ -105,6 +105,18 @@ class Table:
         Raises:
             ValueError: not two different players of this table, or the winner is neither of them.
         """
+        self._add(1, (player_a, player_b), winner, technical)
+
+    def take_back(
+        self, player_a: str, player_b: str, *, winner: str | None, technical: bool = False
+    ) -> None:
+        """Undo the counting of a match that was counted just so."""
+        self._add(-1, (player_a, player_b), winner, technical)
+
+    def _add(
+        self, times: int, players: tuple[str, str], winner: str | None, technical: bool
+    ) -> None:
+        player_a, player_b = players
         if player_a == player_b or not {player_a, player_b} <= self._records.keys():
             raise ValueError(f"{player_a!r} and {player_b!r} are not two players of this table.")
         if winner not in (player_a, player_b, None):
@@ -112,18 +124,18 @@ class Table:
         for player, opponent in ((player_a, player_b), (player_b, player_a)):
             record = self._records[player]
             if winner == player:
-                record.wins += 1
+                record.wins += times
                 points = self._points.win
             elif winner is None and not technical:
-                record.draws += 1
+                record.draws += times
                 points = self._points.draw
             else:
-                record.losses += 1
-                record.technical_losses += technical
+                record.losses += times
+                record.technical_losses += times * technical
                 points = self._points.loss
             if points:
-                record.points += points
-                record.taken[opponent] = record.taken.get(opponent, 0) + points
+                record.points += times * points
+                record.taken[opponent] = record.taken.get(opponent, 0) + times * points
         self._rows = ()
 
     def rows(self) -> Sequence[Standing]:

@@ -31,6 +31,7 @@ DECODERS = {name: msgspec.json.Decoder(kind.cls) for name, kind in MESSAGES.item
 _CALLED = {kind.cls: kind.method for kind in MESSAGES.values() if kind.method}
 _CANONICAL = {kind.method: name for name, kind in MESSAGES.items() if kind.method}
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
+_COMPLAINT_MAX = 200
 _NAMED = re.compile(r"required field `(\w+)`")
 
 # Documented fields that a peer may leave out; what was missing is named in the answer.
@@ -107,7 +108,7 @@ def complaint(name: str, error: msgspec.ValidationError) -> MissingField:
     text = str(error)
     found = _PATH.search(text)
     path = found.group(1) if found else ""
-    text = _PATH.sub("", text)
+    text = _PATH.sub("", text)[:_COMPLAINT_MAX]  # The decoder quotes an unknown type in full.
     absent = _NAMED.search(text)
     if absent:
         path = f"{path}.{absent.group(1)}".strip(".")

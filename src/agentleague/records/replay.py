@@ -1,15 +1,17 @@
 """One match judged again: does its result follow from the seed, the moves and the game?"""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game
-from agentleague.league.events import LeagueOpened, MatchDecided, MatchLocked
+from agentleague.league.events import LeagueOpened, MatchDecided, MatchLocked, MatchRuled
 from agentleague.league.judge import Case, Verdict, judge
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult
+from agentleague.records.tally import Score
 
 
 class Dossier(Struct):
@@ -70,6 +72,28 @@ def what_is_wrong(
         return f"nothing follows from its moves: {error}"
     except Exception as error:  # The game is a plug-in, and the moves are strangers'.
         return f"the game stumbled over its moves ({type(error).__name__}: {error})"
+
+
+def rules_on_nothing(dossier: Dossier, ruling: MatchRuled) -> str | None:
+    """Why a ruling of the organiser makes no sense, or None."""
+    if ruling.verdict not in ("win", "draw", "no_contest", "stand"):
+        return f"the organiser's verdict {ruling.verdict!r} is unknown"
+    wanted = dossier.players if ruling.verdict == "win" else (None,)
+    if ruling.winner not in wanted:
+        return f"the organiser's verdict is {ruling.verdict}, with the winner {ruling.winner}"
+    return None
+
+
+def score_of(
+    players: tuple[str, str], result: GameResult, ruling: MatchRuled | None
+) -> Sequence[Score]:
+    """What a match counts for: by the organiser's ruling, else by its result; maybe nothing."""
+    verdict = ruling.verdict if ruling else "stand"
+    if verdict == "no_contest" or (verdict == "stand" and result.no_contest is True):
+        return ()
+    if ruling and verdict != "stand":
+        return (Score(players, ruling.winner, False),)
+    return (Score(players, result.winner_player_id, result.status == "TECHNICAL_LOSS"),)
 
 
 def _results_differ(event: MatchDecided, verdict: Verdict) -> str | None:

@@ -24,6 +24,7 @@ from agentleague.league.events import (
     MatchClosed,
     MatchDecided,
     MatchLocked,
+    MatchRuled,
     PlayerRegistered,
     PlayerRemoved,
     PlayerReturned,
@@ -31,13 +32,15 @@ from agentleague.league.events import (
     RoundEnded,
     RoundScheduled,
     TokenConfirmed,
+    TokenMisused,
     TokenRenewed,
 )
 from agentleague.league.league import League
-from agentleague.league.schedule import Round, Schedule
+from agentleague.league.schedule import Schedule
 from agentleague.league.standings import TIE_BREAKS
+from agentleague.records.pairings import pairings_differ
 from agentleague.records.reading import event_of
-from agentleague.records.replay import Dossier, what_is_wrong
+from agentleague.records.replay import Dossier, rules_on_nothing, score_of, what_is_wrong
 from agentleague.records.tally import Score, tally
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
@@ -74,6 +77,7 @@ class Findings(Struct):
     believed: list[str] = []  # reported by a referee that does not lock
     no_contests: list[str] = []
     disputed: list[str] = []
+    ruled: list[str] = []  # the organiser's word counts, not the result
     difference: Difference | None = None
 
 
@@ -127,7 +131,8 @@ class Inspector:
         self._playing: list[Dossier] = []  # the matches of the running round
         self._round_id = 0
         self._ended = False
-        self._scores: list[Score] = []
+        self._decisions: dict[str, MatchDecided] = {}
+        self._rulings: dict[str, MatchRuled] = {}  # the last one of each match
 
     def take(self, row: Row) -> str | None:
         """What is wrong with the next row."""
@@ -199,7 +204,7 @@ class Inspector:
         self._referees.add(event.referee_id)
         return None
 
-    def _token(self, event: TokenRenewed | TokenConfirmed) -> str | None:
+    def _token(self, event: TokenRenewed | TokenConfirmed | TokenMisused) -> str | None:
         if event.agent_id not in self._players and event.agent_id not in self._referees:
             return f"nobody is registered as {event.agent_id}"
         return None
@@ -238,7 +243,7 @@ class Inspector:
             return f"round {event.round_id} is scheduled when {ended} rounds are over"
         if event.round_id > self._schedule.rounds_total:
             return f"round {event.round_id} is scheduled, of {self._schedule.rounds_total}"
-        wrong = _pairings_differ(self._schedule.round(event.round_id), event)
+        wrong = pairings_differ(self._schedule.round(event.round_id), event)
         strangers = [m for m in event.matches if m.referee_id not in self._referees]
         if wrong or strangers:
             return wrong or f"{strangers[0].referee_id} is given a match and never registered"
@@ -277,13 +282,14 @@ class Inspector:
         if wrong:
             return wrong
         dossier.decided = True
-        self._note(dossier, event)
+        self._note(event)
         return None
 
-    def _note(self, dossier: Dossier, event: MatchDecided) -> None:
-        found, result = self.findings, event.result
+    def _note(self, event: MatchDecided) -> None:
+        found = self.findings
         found.matches_decided += 1
-        if result.no_contest is True:
+        self._decisions[event.match_id] = event
+        if event.result.no_contest is True:
             found.no_contests.append(event.match_id)
             return
         if not event.verified:
@@ -292,8 +298,6 @@ class Inspector:
             found.forfeited += 1
         else:
             found.recomputed += 1
-        technical = result.status == "TECHNICAL_LOSS"
-        self._scores.append(Score(dossier.players, result.winner_player_id, technical))
 
     def _closed(self, event: MatchClosed) -> str | None:
         dossier = self._matches[event.match_id]
@@ -308,6 +312,19 @@ class Inspector:
 
     def _disputed(self, event: Disputed) -> str | None:
         self.findings.disputed.append(event.match_id)
+        return None
+
+    def _ruled(self, event: MatchRuled) -> str | None:
+        dossier, found = self._matches[event.match_id], self.findings
+        if not dossier.decided:
+            return "the organiser rules on it and it has no result"
+        wrong = rules_on_nothing(dossier, event)
+        if wrong:
+            return wrong
+        self._rulings[event.match_id] = event
+        found.ruled = [m for m, each in self._rulings.items() if each.verdict != "stand"]
+        if found.champion:
+            found.champion = self._table()[0]["player_id"]
         return None
 
     def _round_ended(self, event: RoundEnded) -> str | None:
@@ -335,7 +352,11 @@ class Inspector:
     def _table(self) -> list[dict[str, Any]]:
         assert self._opened
         names = {player_id: self._players[player_id] for player_id in self._entered}
-        return tally(names, self._scores, self._opened.points, self._opened.tie_breaks)
+        scores: list[Score] = []
+        for match_id, decided in self._decisions.items():
+            players = self._matches[match_id].players
+            scores += score_of(players, decided.result, self._rulings.get(match_id))
+        return tally(names, scores, self._opened.points, self._opened.tie_breaks)
 
     _CHECKS: ClassVar[dict[type[Event], Check]] = {
         LeagueOpened: _open,
@@ -345,6 +366,7 @@ class Inspector:
         RefereeRegistered: _referee,
         TokenRenewed: _token,
         TokenConfirmed: _token,
+        TokenMisused: _token,
         LeagueStarted: _start,
         RoundScheduled: _round,
         MatchAssigned: _assigned,
@@ -352,12 +374,13 @@ class Inspector:
         MatchDecided: _decided,
         MatchClosed: _closed,
         Disputed: _disputed,
+        MatchRuled: _ruled,
         RoundEnded: _round_ended,
         LeagueEnded: _end,
     }
 
 
-_OF_A_MATCH = (MatchAssigned, MatchLocked, MatchDecided, MatchClosed, Disputed)
+_OF_A_MATCH = (MatchAssigned, MatchLocked, MatchDecided, MatchClosed, Disputed, MatchRuled)
 _DECIDING = (
     PlayerRegistered,
     PlayerRemoved,
@@ -369,20 +392,3 @@ _DECIDING = (
     RoundEnded,
     LeagueEnded,
 )
-
-
-def _pairings_differ(planned: Round, event: RoundScheduled) -> str | None:
-    written = [(match.match_id, match.player_a, match.player_b) for match in event.matches]
-    for pairing, match in zip(planned.pairings, written, strict=False):
-        if tuple(pairing) != match:
-            return f"the journal has {_met(match)}, but the schedule {_met(pairing)}"
-    if len(written) != len(planned.pairings) or tuple(event.byes) != planned.byes:
-        return (
-            f"round {event.round_id} has {len(written)} matches and the byes {event.byes}, but in "
-            f"the schedule it has {len(planned.pairings)} and {list(planned.byes)}"
-        )
-    return None
-
-
-def _met(match: tuple[str, str, str]) -> str:
-    return f"{match[0]} between {match[1]} and {match[2]}"

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from agentleague.league import events
+from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.roles.effects import Event
 
 HIDDEN = frozenset({"token_digest", "kind"})  # the kind is told beside
@@ -65,7 +66,9 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     events.MatchLocked: lambda e: f"{e.match_id}: lock {e.index} drew {e.value}",
     events.MatchDecided: _result,
     events.MatchClosed: lambda e: f"{e.match_id} is closed: its players were told",
-    events.Disputed: lambda e: f"{e.referee_id} disputed {e.match_id}: {e.why}",
+    events.Disputed: lambda e: f"{e.match_id} is disputed: {dispute_in_words(e)}",
+    events.MatchRuled: lambda e: f"{e.match_id}: {ruling_in_words(e)}",
+    events.TokenMisused: lambda e: f"{e.agent_id}: {misuse_in_words(e)}",
     events.RoundEnded: lambda e: f"Round {e.round_id} is over",
     events.Told: lambda e: f"Everybody was told: {e.what} of round {e.round_id}",
     events.LeaguePaused: lambda e: "The organiser paused the league",

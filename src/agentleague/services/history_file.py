@@ -41,7 +41,7 @@ class HistoryFile:
             if self.path.stat().st_size > SIZE_BYTES_MAX:
                 return []
             kept = msgspec.json.decode(self.path.read_bytes(), type=_Kept)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return []
         return [match for match in kept.matches if match.keys() >= FIELDS]
 

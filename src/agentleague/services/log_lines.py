@@ -176,6 +176,7 @@ def _of(call: Call | None, stimulus: Answered) -> dict[str, Any]:
 _FACTS = (
     *("match_id", "round_id", "epoch", "player_id", "referee_id", "agent_id", "display_name"),
     *("endpoint", "generation", "league_id", "game_type", "why", "champion", "aborted", "told"),
+    *("verdict", "winner", "reason", "scope", "message"),
 )
 
 
@@ -235,7 +236,10 @@ class _Blanks(dict[str, Any]):
         return ""
 
 
-_SAID_BY_NEWS = frozenset({"player_registered", "referee_registered", "round_ended"})
+_SAID_BY_NEWS = frozenset(
+    {"player_registered", "referee_registered", "round_ended"}
+    | {"disputed", "match_ruled", "token_misused"}
+)
 _WORDS = {
     "started": "Started.",
     "ended": "Done.",
@@ -248,7 +252,6 @@ _WORDS = {
     "match_closed": "{match_id} is closed.",
     "match_assigned": "{match_id} goes to {referee_id}, epoch {epoch}: {why}",
     "match_locked": "{match_id} goes on after a draw.",
-    "disputed": "{match_id}: {referee_id} disputes: {why}",
     "asked": "<- {agent} {message_type} {match_id}",
     "replied": "-> {agent} answered {message_type} {match_id}",
     "called": "-> {agent} {message_type} {match_id}",

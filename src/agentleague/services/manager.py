@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, RateLimited
+from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, RateLimited, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
 from agentleague.league.bulletins import Bulletins
 from agentleague.league.court import Court
-from agentleague.league.events import LeagueOpened, MatchClosed
+from agentleague.league.events import Disputed, LeagueOpened, MatchClosed
 from agentleague.league.league import League, Phase
 from agentleague.protocol.messages import (
     LeagueCommand,
@@ -43,6 +43,7 @@ from agentleague.services.admissions import (
 from agentleague.services.assignments import Assignments
 from agentleague.services.clerk import Clerk
 from agentleague.services.keys import Keys
+from agentleague.services.misuse import Misuse
 from agentleague.services.office import Office
 from agentleague.services.organiser import Organiser
 from agentleague.services.reachability import Reachability
@@ -71,6 +72,7 @@ class Manager:
         self._clerk = clerk = Clerk(self.league, settings.reply_seconds)
         self._court = court = Court(self.league, game, secrets.draw_secret)
         keys = Keys(self.league, secrets.token_secret)
+        self._misuse = Misuse(clerk, keys)
         office = Office(clerk, court, Bulletins(self.league), keys, settings)
         self._tidings = Tidings(office)
         self._assignments = Assignments(office, self._tidings)
@@ -137,6 +139,8 @@ class Manager:
             check_complete(stimulus, self._settings.missing_fields)
             self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message)
         except LeagueError as error:
+            if isinstance(error, TokenInvalid):
+                self._misuse.refused(stimulus)
             self._clerk.out.append(Reply(stimulus.reply, error))
 
     def _answered(self, stimulus: Answered) -> None:
@@ -204,6 +208,8 @@ class Manager:
         self._admit(asked, admission)
         if admission.came_back and admission.events:
             self._assignments.refresh(admission.agent_id)
+        if admission.agent_id and self.league.phase is Phase.COMPLETED:
+            self._rounds.tell_the_end_to(admission.agent_id)
         self._rounds.start_if_complete()
 
     def _register_referee(self, asked: Asked, message: RefereeRegisterRequest) -> None:
@@ -233,8 +239,7 @@ class Manager:
         if self.league.aborted and not (file and file.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
         ruling = self._court.lock(referee_id, message)
-        for event in ruling.events:
-            self._clerk.record(event)
+        self._write(ruling.events)
         self._clerk.reply(
             asked, ruling.answer, file.decided_seq if file and ruling.receipt else None
         )
@@ -253,8 +258,7 @@ class Manager:
         ruling = self._court.report(referee_id, message)
         if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
-        for event in ruling.events:
-            self._clerk.record(event)
+        self._write(ruling.events)
         file = self.league.matches.get(message.match_id)
         answer = ruling.answer
         if isinstance(answer, MatchResultAck):
@@ -263,6 +267,13 @@ class Manager:
         closed = any(isinstance(event, MatchClosed) for event in ruling.events)
         if closed and not self.league.open_matches and self.league.phase is Phase.RUNNING:
             self._rounds.end_round()
+
+    def _write(self, events: Sequence[Event]) -> None:
+        """What the court decided; a dispute is also said aloud."""
+        for event in events:
+            self._clerk.record(event)
+            if isinstance(event, Disputed):
+                self.news.append(news.disputed(event))
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)

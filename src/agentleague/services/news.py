@@ -1,6 +1,8 @@
 """What a manager's organiser is told while the league goes on: one sentence each."""
 
+from agentleague.league.events import Disputed
 from agentleague.league.league import League
+from agentleague.league.rulings import dispute_in_words
 from agentleague.services.settings import ManagerSettings
 
 
@@ -47,6 +49,14 @@ def over(league: League) -> str:
     return (
         f"The league is over: {first.player_id} {first.display_name} is the champion with "
         f"{_points(first.points)}."
+    )
+
+
+def disputed(event: Disputed) -> str:
+    """A referee's word against a result, or against itself."""
+    return (
+        f"{event.match_id} is disputed: {dispute_in_words(event)}. See it with: league match "
+        f"{event.match_id}; decide with: league rule {event.match_id}"
     )
 
 

@@ -1,10 +1,11 @@
-"""What the organiser may do to a league that runs: start, pause, abort it, take a player out."""
+"""What the organiser may do to a league: start, pause, abort it, take a player out, rule."""
 
 import hmac
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentleague.errors import (
+    MatchMismatch,
     NotRegistered,
     TokenInvalid,
     TokenMissing,
@@ -12,11 +13,14 @@ from agentleague.errors import (
     UnknownMethod,
     WrongType,
 )
-from agentleague.league.events import LeagueContinued, LeaguePaused, PlayerRemoved
-from agentleague.league.league import Phase
+from agentleague.league.events import LeagueContinued, LeaguePaused, MatchRuled, PlayerRemoved
+from agentleague.league.league import MatchFile, Phase
+from agentleague.league.rulings import STAND, VERDICTS, ruling_in_words
 from agentleague.services.assignments import Assignments
 from agentleague.services.clerk import Clerk
 from agentleague.services.rounds import Rounds
+
+REASON_MAX = 200
 
 
 class Organiser:
@@ -32,6 +36,7 @@ class Organiser:
             "pause": self._pause,
             "abort": self._abort,
             "remove": self._remove,
+            "rule": self._rule,
         }
 
     def is_organiser(self, token: str | None) -> bool:
@@ -102,3 +107,65 @@ class Organiser:
             f"{player_id} is removed: a match in play goes on, the coming ones are technical "
             "losses, and it stays in the table."
         )
+
+    def _rule(self, params: Mapping[str, Any]) -> str:
+        league = self._clerk.league
+        file = self._file_to_rule(params.get("match_id"))
+        ruling = _ruling(file, params)
+        before = league.table.rows()
+        self._clerk.record(ruling)
+        said = f"{file.match_id}: {ruling_in_words(ruling)}."
+        if league.table.rows() == before:
+            return f"{said} The table is as it was."
+        self._rounds.ruled()
+        if league.phase is not Phase.COMPLETED:
+            return f"{said} The table counts it; what the two players were told is not told anew."
+        return (
+            f"{said} The table counts it, and {league.champion} is first. LEAGUE_COMPLETED was "
+            "sent before that and is not sent again: tell the players yourself."
+        )
+
+    def _file_to_rule(self, match_id: Any) -> MatchFile:
+        """The match, if it has a result: before that there is nothing to rule on."""
+        if not isinstance(match_id, str):
+            raise WrongType("params.match_id must name a match, as R1M1", field="params.match_id")
+        league = self._clerk.league
+        file = league.matches.get(match_id)
+        if file is None:
+            raise MatchMismatch(f"there is no match {match_id[:64]!r} that has begun")
+        if file.decided is None:
+            then = "and will have none" if league.phase is Phase.COMPLETED else "yet: wait for it"
+            raise UnexpectedMessage(f"{match_id} has no result {then}")
+        return file
+
+
+def _ruling(file: MatchFile, params: Mapping[str, Any]) -> MatchRuled:
+    """What the organiser wants.
+
+    Raises:
+        WrongType: it makes no sense.
+        UnexpectedMessage: it would change nothing.
+    """
+    verdict, winner, reason = (params.get(name) for name in ("verdict", "winner", "reason"))
+    if verdict not in VERDICTS:
+        raise WrongType(f"params.verdict must be one of {VERDICTS}", field="params.verdict")
+    if (verdict == "win") != (winner in file.players) or (verdict != "win" and winner is not None):
+        a, b = file.players
+        raise WrongType(
+            f"params.winner must be {a} or {b}, who play {file.match_id}, and only with the "
+            "verdict 'win'",
+            field="params.winner",
+        )
+    words = _one_line(reason) if isinstance(reason, str) else ""
+    if not words and verdict != STAND:
+        raise WrongType("params.reason must say why, in words", field="params.reason")
+    ruling = MatchRuled(file.match_id, verdict, winner, words)
+    is_settled = not file.is_disputed
+    if is_settled and (ruling == file.ruling or (verdict == STAND and not file.ruling)):
+        raise UnexpectedMessage(f"{file.match_id} is not disputed, and that counts already")
+    return ruling
+
+
+def _one_line(text: str) -> str:
+    kept = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(kept.split())[:REASON_MAX].rstrip()

@@ -268,6 +268,11 @@ class Rounds:
             message = self._bulletins.standings(self._clerk.now_text, rows, player_id)
             self._clerk.tell(player_id, message)
 
+    def ruled(self) -> None:
+        """The organiser changed what counts; who was told the league's end is told no more."""
+        if self._league.phase is Phase.RUNNING:
+            self.tell_table()
+
     # It ends
 
     def abort(self) -> None:
@@ -291,6 +296,12 @@ class Rounds:
         is_told = self._clerk.outbox.is_empty()  # There is nobody.
         wait = 0.0 if is_told else self._settings.reply_seconds
         self._clerk.wake("end", self._clerk.now + wait)
+
+    def tell_the_end_to(self, player_id: str) -> None:
+        """Who comes back when the league is over would wait for ever."""
+        rows, tag = self._bulletins.table_rows(), ("league_end", self._league.round_id)
+        said = self._bulletins.league_completed(self._clerk.now_text, rows, player_id)
+        self._clerk.tell(player_id, said, tag, keep=True)
 
     def end_if_told(self) -> None:
         """The league's work is done when everybody was told everything."""

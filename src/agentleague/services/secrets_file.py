@@ -59,7 +59,7 @@ def read_secrets(directory: Path) -> Secrets:
         return Secrets(
             bytes.fromhex(kept.draw_secret), bytes.fromhex(kept.token_secret), admin_token
         )
-    except (OSError, ValueError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, msgspec.DecodeError, RecursionError) as error:
         raise StorageError(
             f"the secrets of the league in {directory} cannot be read ({error}); without its "
             f"{NAME} and {ADMIN_NAME} a league can be looked at and verified, but not resumed"

@@ -82,12 +82,12 @@ def _from_file(rows: Mapping[str, Setting], file: Path) -> Found:
     text = _text(file)
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # Also a number of 5,000 digits.
         raise SettingError(f"{file} is not TOML: {error}; `league init` writes one") from None
     for key, value in table.items():
         where = f"{file}, line {_line(text, key)}:"
         if key not in rows:
-            raise SettingError(f"{where} there is no setting {key!r}{_hint(key, rows)}")
+            raise SettingError(f"{where} there is no setting {_shown(key)}{_hint(key, rows)}")
         yield key, f"{where} {key}", _judged(rows[key], f"{where} {key}", value, strict=True)
 
 

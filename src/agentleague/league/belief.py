@@ -1,0 +1,95 @@
+"""What a referee that does not lock reports: believed, but not blindly.
+
+The league saw no moves, so it cannot judge the match. It can see where a report contradicts itself
+or the rules of the game; then the winner it names still counts, and the match is disputed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentleague.errors import IllegalMove, WrongType
+from agentleague.games.game import Outcome
+from agentleague.league.judge import Case
+from agentleague.protocol.messages import GameResult, MatchResultReport, ReportedResult, Status
+
+
+def believed(case: Case, report: MatchResultReport) -> tuple[GameResult, str]:
+    """The result as it counts, and what speaks against it: a predicate, or nothing.
+
+    Raises:
+        WrongType: it names a winner who does not play the match; nothing can be made of that.
+    """
+    winner, details = report.result.winner, report.result.details
+    if winner is not None and winner not in case.players:
+        raise WrongType(
+            f"MATCH_RESULT_REPORT.result.winner: {winner!r} does not play this match",
+            field="result.winner",
+        )
+    result = GameResult(
+        status_of(report.result),
+        winner,
+        details.drawn_number,
+        choices=details.choices or dict.fromkeys(case.players),
+        reason="as the referee reported it",
+    )
+    doubt = _doubt(case, report.result)
+    return result, f"reported what cannot be: {doubt}"[:500] if doubt else ""
+
+
+def status_of(result: ReportedResult) -> Status:
+    """The status that goes with the winner: what a report says, unless that contradicts it."""
+    said, winner = result.details.status, result.winner
+    if said == "TECHNICAL_LOSS":
+        return said
+    return "DRAW" if winner is None else "WIN"
+
+
+def _doubt(case: Case, result: ReportedResult) -> str:
+    """What is wrong with a report, in words; nothing if it may be true."""
+    winner, details = result.winner, result.details
+    if details.status not in (None, status_of(result)):
+        return f"the status is {details.status} and the winner {_who(winner)}"
+    if {*result.score, *details.choices} - set(case.players):
+        return "it tells of players who do not play this match"
+    most = max(result.score.values(), default=0)
+    if winner and result.score and [p for p, n in result.score.items() if n == most] != [winner]:
+        return f"{winner} won, but the score does not say so"
+    return "" if details.status == "TECHNICAL_LOSS" else _against_the_rules(case, result)
+
+
+def _against_the_rules(case: Case, result: ReportedResult) -> str:
+    """What the game says, where one turn of it decides and the report has all of that turn."""
+    chosen, number = result.details.choices, result.details.drawn_number
+    seats = dict(zip(case.players, case.game.seats, strict=True))
+    moves = {seats[p]: chosen[p] for p in case.players if chosen.get(p) is not None}
+    try:
+        outcome = _played(case, moves, number)
+    except IllegalMove as error:
+        return str(error)
+    except Exception:  # The game is a plug-in, and the moves are strangers'.
+        return "the game stumbled over its choices"
+    if outcome is None:
+        return ""
+    won = {seat: player_id for player_id, seat in seats.items()}.get(outcome.winner or "")
+    return (
+        "" if won == result.winner else f"by the rules {_who(won)} won, not {_who(result.winner)}"
+    )
+
+
+def _who(player_id: str | None) -> str:
+    return player_id or "nobody"
+
+
+def _played(case: Case, moves: Mapping[str, Any], number: int | None) -> Outcome | None:
+    """How the game ends after these moves, if all of its first turn is there and it does."""
+    state = case.game.start(case.options)
+    if set(moves) != set(case.game.to_move(state)):
+        return None
+    for seat, move in moves.items():
+        case.game.check(state, seat, move)
+    bounds = case.game.chance(state)
+    if bounds and number is None:
+        return None
+    if bounds and number is not None and not bounds[0] <= number <= bounds[1]:
+        raise IllegalMove(f"the number {number} is not within {bounds[0]} to {bounds[1]}")
+    return case.game.outcome(case.game.play(state, moves, number if bounds else None))

@@ -1,0 +1,136 @@
+"""A referee that does not lock is believed, and what speaks against its report is journalled."""
+
+import pytest
+
+from agentleague.games import rock_paper_scissors, tic_tac_toe
+from agentleague.league.events import Disputed, MatchClosed, MatchDecided
+from agentleague.protocol.messages import (
+    MatchResultAck,
+    MatchResultReport,
+    ReportedResult,
+    ResultDetails,
+)
+from league.office import Office
+from rules import rule
+
+EVEN = {"P01": "even", "P02": "odd"}
+
+
+def reported(winner, score=None, *, game=None, **details):
+    """A match of a referee that does not lock, after this report."""
+    office = Office(2, locks=False, **({"game": game} if game else {})).start()
+    result = ReportedResult(winner, score or {}, ResultDetails(**details))
+    return office, office.heed(office.court.report("REF01", MatchResultReport("R1M1", result)))
+
+
+def doubt_of(office):
+    found = [event.why for event in office.events if isinstance(event, Disputed)]
+    return found[0].removeprefix("reported what cannot be: ") if found else ""
+
+
+@rule("R-LEAGUE-33")
+@pytest.mark.parametrize(
+    ("winner", "score", "details", "doubt"),
+    [
+        (None, {}, {"status": "WIN"}, "the status is WIN and the winner nobody"),
+        ("P01", {}, {"status": "DRAW"}, "the status is DRAW and the winner P01"),
+        ("P01", {"P01": 0, "P02": 3}, {}, "P01 won, but the score does not say so"),
+        ("P01", {"P02": 3}, {}, "P01 won, but the score does not say so"),
+        ("P01", {"P01": 1, "P02": 1}, {}, "P01 won, but the score does not say so"),
+        ("P01", {"P01": 3, "P09": 0}, {}, "it tells of players who do not play this match"),
+        ("P01", {}, {"choices": {"P09": "odd"}}, "it tells of players who do not play this match"),
+        (
+            "P02",
+            {},
+            {"choices": EVEN, "drawn_number": 4},
+            "by the rules P01 won, not P02",
+        ),
+        (None, {}, {"choices": EVEN, "drawn_number": 7}, "by the rules P02 won, not nobody"),
+        (
+            "P01",
+            {},
+            {"choices": {"P01": "odd", "P02": "odd"}, "drawn_number": 7},
+            "by the rules nobody won, not P01",
+        ),
+        (
+            "P01",
+            {},
+            {"choices": EVEN, "drawn_number": 12},
+            "the number 12 is not within 1 to 10",
+        ),
+    ],
+)
+def test_a_report_that_contradicts_itself_or_the_rules_counts_and_is_disputed(
+    winner, score, details, doubt
+):
+    office, ruling = reported(winner, score, **details)
+
+    decided, disputed, closed = ruling.events
+    assert isinstance(decided, MatchDecided)
+    assert isinstance(closed, MatchClosed)
+    assert (decided.result.winner_player_id, decided.verified) == (winner, False)
+    assert decided.result.status == ("DRAW" if winner is None else "WIN")
+    assert disputed == Disputed("R1M1", "REF01", f"reported what cannot be: {doubt}")
+    assert isinstance(ruling.answer, MatchResultAck)
+    assert list(office.league.disputed) == ["R1M1"]
+
+
+def test_an_illegal_choice_in_a_report_is_disputed():
+    office, _ = reported("P01", choices={"P01": "even", "P02": "blue"}, drawn_number=4)
+
+    assert "blue" in doubt_of(office) or "even" in doubt_of(office)
+
+
+@pytest.mark.parametrize(
+    ("winner", "score", "details"),
+    [
+        ("P01", {}, {}),
+        (None, {}, {}),
+        ("P01", {"P01": 3, "P02": 0}, {"choices": EVEN, "drawn_number": 4, "status": "WIN"}),
+        ("P01", {"P01": 3}, {"choices": EVEN}),  # without a number nothing follows
+        (None, {"P01": 1, "P02": 1}, {"status": "DRAW"}),
+        ("P01", {}, {"choices": {"P01": "odd", "P02": None}, "status": "TECHNICAL_LOSS"}),
+        (None, {"P01": 0, "P02": 0}, {"status": "TECHNICAL_LOSS"}),
+        ("P01", {}, {"choices": {"P01": "odd"}, "drawn_number": 4}),  # a move is missing
+    ],
+)
+def test_a_report_that_may_be_true_is_not_disputed(winner, score, details):
+    office, ruling = reported(winner, score, **details)
+
+    assert doubt_of(office) == ""
+    assert len(ruling.events) == 2
+
+
+@rule("R-LEAGUE-33")
+def test_the_same_report_again_is_a_duplicate_though_it_contradicts_itself():
+    office, _ = reported("P01", status="DRAW")
+    rows = len(office.events)
+
+    again = office.report("P01", details={"status": "DRAW"})
+
+    assert again.answer.duplicate is True
+    assert len(office.events) == rows
+
+
+def test_a_game_of_many_turns_is_not_judged_by_its_last_moves():
+    for game in (rock_paper_scissors, tic_tac_toe):
+        moves = [game.legal_moves(game.start({}), seat)[0] for seat in game.seats]
+        office, _ = reported(
+            "P01", game=game, choices=dict(zip(("P01", "P02"), moves, strict=True))
+        )
+
+        assert doubt_of(office) == ""
+
+
+def test_a_game_that_stumbles_over_a_report_does_not_stop_the_league():
+    class Clumsy:
+        name, seats = "clumsy", ("A", "B")
+
+        def start(self, options):
+            raise RuntimeError("no")
+
+    office = Office(2, locks=False).start()
+    office.court.game = Clumsy()
+    office.report("P01")
+
+    assert doubt_of(office) == "the game stumbled over its choices"

@@ -1,0 +1,107 @@
+"""What `verify` makes of the organiser's rulings, and of tokens that were misused."""
+
+import pytest
+
+from agentleague.league.events import (
+    LeagueEnded,
+    MatchClosed,
+    MatchDecided,
+    MatchRuled,
+    RoundEnded,
+    TokenMisused,
+)
+from agentleague.records.reading import folded
+from league.office import Office
+from records.journals import place, rows_of
+from records.test_verify import LEAGUE, found, inserted, lie
+
+
+def score(findings, rows):
+    """The points of everybody, as a true journal leaves them."""
+    assert findings.difference is None
+    league = folded(rows_of(rows))
+    return {row.player_id: row.points for row in league.table.rows()}
+
+
+@pytest.mark.parametrize("verdict", ["win", "draw", "no_contest"])
+def test_a_ruling_counts_and_is_listed_also_after_the_end(verdict):
+    decided = LEAGUE[place(LEAGUE, MatchDecided, "R1M1")]
+    loser = next(p for p in decided.result.choices if p != decided.result.winner_player_id)
+    ruling = MatchRuled("R1M1", verdict, loser if verdict == "win" else None, "so be it")
+    before = score(found(LEAGUE), LEAGUE)
+
+    findings = found([*LEAGUE, ruling])
+    after = score(findings, [*LEAGUE, ruling])
+
+    assert findings.ruled == ["R1M1"]
+    assert after[loser] - before[loser] == {"win": 3, "draw": 1, "no_contest": 0}[verdict]
+    assert findings.champion == folded(rows_of([*LEAGUE, ruling])).champion
+
+
+def test_the_champion_is_who_leads_after_the_rulings():
+    league = folded(rows_of(LEAGUE))
+    second = league.table.rows()[1].player_id
+    rulings = [
+        MatchRuled(file.match_id, "win", second, "it was robbed")
+        for file in league.files_of[second]
+    ]
+
+    findings = found([*LEAGUE, *rulings])
+
+    assert (findings.difference, findings.champion) == (None, second)
+    assert findings.champion != found(LEAGUE).champion
+
+
+def test_a_ruling_that_lets_the_result_stand_undoes_an_earlier_one():
+    rulings = [MatchRuled("R1M1", "no_contest", None, "a"), MatchRuled("R1M1", "stand", None, "")]
+
+    findings = found([*LEAGUE, *rulings])
+
+    assert (findings.difference, findings.ruled) == (None, [])
+    assert score(findings, [*LEAGUE, *rulings]) == score(found(LEAGUE), LEAGUE)
+
+
+def test_a_no_contest_can_be_given_a_winner():
+    office = Office(2).start()
+    office.record(office.court.no_contest("R1M1", "nobody was there"), MatchClosed("R1M1", 1))
+    events = [*office.events, RoundEnded(1), MatchRuled("R1M1", "win", "P02", "it was there")]
+    events.append(LeagueEnded("P02"))
+
+    assert score(found(events), events) == {"P02": 3, "P01": 0}
+
+
+def test_the_table_of_a_ruled_league_is_counted_twice(monkeypatch):
+    ruling = MatchRuled("R1M1", "no_contest", None, "so be it")
+    monkeypatch.setattr("agentleague.league.standings.Table.take_back", lambda *_, **__: None)
+
+    assert "counted by hand it is" in found([*LEAGUE, ruling]).difference.sentence
+
+
+@pytest.mark.parametrize(
+    ("ruling", "why"),
+    [
+        (MatchRuled("R1M1", "flogging", None, "x"), "the organiser's verdict 'flogging' is unk"),
+        (MatchRuled("R1M1", "win", "P99", "x"), "verdict is win, with the winner P99"),
+        (MatchRuled("R1M1", "win", None, "x"), "verdict is win, with the winner None"),
+        (MatchRuled("R1M1", "draw", "P01", "x"), "verdict is draw, with the winner P01"),
+    ],
+)
+def test_a_ruling_that_makes_no_sense_is_refused(ruling, why):
+    assert why in found([*LEAGUE, ruling]).difference.sentence
+
+
+def test_a_ruling_before_the_result_is_refused():
+    ruling = MatchRuled("R1M1", "draw", None, "too early")
+
+    assert lie(inserted(LEAGUE, MatchDecided, ruling)) == (
+        "R1M1",
+        "the organiser rules on it and it has no result",
+    )
+
+
+def test_a_misused_token_is_somebodys():
+    true = [*LEAGUE, TokenMisused("P01", "LOCK_REQUEST", "league")]
+    false = [*LEAGUE, TokenMisused("P77", "LOCK_REQUEST", "league")]
+
+    assert found(true).difference is None
+    assert found(false).difference.sentence == "nobody is registered as P77"
