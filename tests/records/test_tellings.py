@@ -96,7 +96,8 @@ def test_an_illegal_move():
         '    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: "EVEN\\u001b[2J", E004 (an illegal move) '
         "after 2 ms",
         "Agent 2 (P02) lost without a game: P02 made an illegal move - P01 wins by default "
-        "(R-MATCH-07). Agent 2 (P02) should send one of the legal moves, exactly; R-GAME-01 says which.",
+        "(R-MATCH-07). Agent 2 (P02) should send one of the legal moves, exactly; R-GAME-01 says "
+        "which.",
     ]
 
 
