@@ -26,7 +26,7 @@ PURE_ROLES = {
 }
 PURE_IMPORTS = {
     "abc", "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "functools",
-    "hashlib", "hmac",
+    "hashlib", "hmac", "ipaddress",
     "importlib", "itertools", "json", "msgspec", "random", "re", "string", "types", "typing",
     "unicodedata", "urllib",
 }

@@ -105,6 +105,15 @@ def test_a_league_is_played_by_its_file_the_environment_and_options(tmp_path, mo
             (),
             "line 1: referees is 101, and referees_max is 100; raise the latter",
         ),
+        ("\ntie_breaks = ['wins', 'wins']", (), "line 2: tie_breaks names one twice; leave it out"),
+        (
+            "lan = ['192.168.1.7/24']",
+            (),
+            "line 1: lan cannot be: '192.168.1.7/24' is no network; did you mean 192.168.1.0/24?",
+        ),
+        ("endpoint = 'here'", (), "cup.toml, line 1: endpoint cannot be: The URL 'here' does not"),
+        ("bind = '0'", (), "cup.toml, line 1: bind cannot be: '0' is no address; write one of"),
+        ("game_type = 'even_od'", (), "cup.toml, line 1: game_type cannot be: "),
         (
             "[game_options]\nlow = 2",
             (),
@@ -136,3 +145,36 @@ def test_a_league_that_goes_on_keeps_the_rules_it_was_begun_with(tmp_path):
 
     assert done.returncode == 1
     assert "was begun with move_seconds = 7.0, and now it is 8.0" in done.stderr
+
+
+def test_a_league_begun_with_a_join_code_does_not_go_on_without_it(tmp_path, monkeypatch):
+    port = free_port()
+    command = ("manager", "--port", port, "--join-code", "sesame")
+    manager = started(BIN / "league", *command, cwd=tmp_path)
+    first_line(manager)
+    manager.terminate()
+    _, err = manager.communicate(timeout=SECONDS)
+
+    assert "sesame" not in err
+    assert err.endswith(f"Go on with: league manager --port {port}\n")
+    refused = league("manager", "--port", port, cwd=tmp_path, check=False)
+    assert refused.returncode == 1
+    assert (
+        "was begun with a join code, and now there is none; give it with LEAGUE_J" in refused.stderr
+    )
+    monkeypatch.setenv("LEAGUE_JOIN_CODE", "sesame")
+    first_line(started(BIN / "league", "manager", "--port", port, cwd=tmp_path))
+    assert json.loads(league("status", "--manager", port, "--json").stdout)["players"] == 0
+
+
+def test_a_manager_that_stopped_is_started_as_it_was_begun(tmp_path):
+    (tmp_path / "cup.toml").write_text(f"port = {free_port()}\nmove_seconds = 7\n")
+    manager = started(BIN / "league", "manager", "cup.toml", cwd=tmp_path)
+    first_line(manager)
+    manager.kill()
+    manager.communicate()
+
+    done = league("pause", "--dir", "cup", cwd=tmp_path, check=False)
+
+    assert done.returncode == 1
+    assert "no manager runs in cup; start it with: league manager cup.toml\n" in done.stderr

@@ -30,7 +30,7 @@ from rules import rule
 URL = "http://127.0.0.1:9000/mcp"
 
 
-def local_only(url):
+def local_only(url, source):
     if "169.254." in url:
         raise EndpointNotAllowed(f"{url} lies where this league does not call")
 

@@ -35,7 +35,8 @@ SECRETS = Secrets(b"draws", TOKEN_SECRET)
 
 
 def terms(**settings):
-    return terms_of(ManagerSettings(league_id=LEAGUE_ID, **settings), SECRETS, lambda url: None)
+    settings = ManagerSettings(league_id=LEAGUE_ID, **settings)
+    return terms_of(settings, SECRETS, lambda url, source: None)
 
 
 def player(office, name="Ann", url=URL, shown=None, source="127.0.0.1", **settings):

@@ -8,6 +8,7 @@ import pytest
 from agentleague.errors import EndpointNotAllowed, LeagueError
 from agentleague.services.clock import LoopClock
 from agentleague.services.network import (
+    LOOPBACK,
     PRIVATE,
     Wishes,
     default_address,
@@ -99,7 +100,7 @@ def test_the_private_networks_are_those_of_lan_unless_others_are_given(address):
 def test_what_is_no_network_is_named_with_its_remedy(text, remedy, network):
     with pytest.raises(LeagueError, match=remedy) as refused:
         guard_for(network, ["10.0.0.0/8", text])
-    assert f"lan has {text!r}" in str(refused.value)
+    assert f"{text!r} is no network" in str(refused.value)
 
 
 def test_on_one_machine_everything_is_as_ever_and_nothing_is_said():
@@ -183,13 +184,43 @@ def test_a_manager_where_an_agent_may_not_call_is_refused_with_the_remedy():
 
 
 def test_its_own_address_is_the_one_from_which_it_reaches_the_manager():
-    guard = Guard("lan", PRIVATE)
+    guard = Guard("lan", (*PRIVATE, *LOOPBACK))
 
     assert own_address("http://127.0.0.1:8000/mcp", guard) == "127.0.0.1"
     assert own_address("http://[::1]:8000/mcp", guard) == "::1"
     assert own_address("http://t.example/", guard, leads_to("::1", "127.0.0.1")) == "::1"
     allowed = own_address("http://t.example/", guard, leads_to("203.0.113.7", "127.0.0.1"))
     assert allowed == "127.0.0.1"
+
+
+def test_a_name_of_this_very_machine_is_said_with_what_to_type():
+    with pytest.raises(EndpointNotAllowed, match="this very machine; say so with: --manager 8000"):
+        own_address("http://t.local:8000/mcp", Guard("lan", PRIVATE), leads_to("127.0.1.1"))
+
+
+def test_on_several_machines_nobody_is_sent_to_a_machine_of_its_own():
+    assert not guard_for("lan", ()).allows("127.0.0.1")
+    assert not guard_for(None, (), "http://192.168.1.10:8000/mcp").allows("::1")
+    assert guard_for("lan", ["127.0.0.0/8"]).allows("127.0.0.1")  # unless that is what is meant
+    assert guard_for("lan", (), "http://127.0.0.1:8000/mcp").allows("127.0.0.1")  # its manager
+
+
+@pytest.mark.parametrize(
+    ("bind", "host", "called_at"),
+    [("::", "::", "::1"), ("::0", "::", "::1"), ("0.0.0.0", "0.0.0.0", "127.0.0.1")],
+)
+def test_who_listens_everywhere_is_called_at_an_address_of_the_same_kind(bind, host, called_at):
+    place, _ = agent(bind=bind)
+
+    assert (place.hosts, place.called_at) == ((host,), called_at)
+    assert place.here(8101) in (f"http://{called_at}:8101/mcp", f"http://[{called_at}]:8101/mcp")
+    assert ":" not in default_address("0.0.0.0")
+
+
+@pytest.mark.parametrize("bind", ["0", "1.2.3", "300.1.1.1", "::g"])
+def test_what_is_no_address_is_not_listened_on(bind):
+    with pytest.raises(LeagueError, match=r"is no address; write one of this machine"):
+        agent(bind=bind)
 
 
 def test_a_name_that_leads_where_it_may_not_call_is_said_with_the_addresses():

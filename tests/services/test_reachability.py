@@ -140,16 +140,6 @@ def test_an_agent_elsewhere_that_names_this_machine_is_said_to_the_organiser(sou
 
 
 @rule("R-REG-12")
-def test_in_a_league_of_several_machines_an_agent_that_only_one_can_call_is_said():
-    office = Office(1)
-    on_lan = Reachability(office.league, is_lan=True)
-
-    assert "start it with the manager's address" in on_lan.registered("P01", "127.0.0.1")
-    office.record(TokenRenewed("P01", "another", 2, "http://192.168.1.5:8101/mcp"))
-    assert on_lan.registered("P01", "192.168.1.5") == ""
-
-
-@rule("R-REG-12")
 def test_the_manager_learns_from_the_answers_to_its_messages_too():
     manager = a_manager()
     for message in (player("Ann"), player("Bob")):
@@ -170,10 +160,10 @@ def test_the_manager_learns_from_the_answers_to_its_messages_too():
 
 
 @rule("R-REG-12")
-def test_a_manager_of_several_machines_says_who_cannot_be_called_from_others():
-    alone, on_lan = a_manager(), a_manager(network="lan")
-    for manager in (alone, on_lan):
-        ask(manager, player("Ann"))
+def test_a_manager_that_starts_again_tries_all_end_points_anew():
+    office = Office(2, 1)
+    seen = Reachability(office.league)
 
-    assert not any("other machines" in sentence for sentence in alone.news)
-    assert any("other machines" in sentence for sentence in on_lan.news)
+    seen.resumed()
+
+    assert [agent_id for agent_id, _ in seen.unchecked] == ["P01", "P02", "REF01"]

@@ -83,7 +83,8 @@ def test_of_two_variables_for_one_setting_that_of_its_full_name_counts():
 
 
 def test_a_variable_that_only_another_role_knows_is_ignored():
-    environment = {"LEAGUE_MANAGER": "9000", "LEAGUE_LLM_KEY": "k", "LEAGUE_OF_NATIONS": "1"}
+    others = dict.fromkeys(["LEAGUE_OF_NATIONS", "LEAGUE_HOME", "LEAGUE_ENV", "LEAGUE_DIR"], "1")
+    environment = {"LEAGUE_MANAGER": "9000", "LEAGUE_LLM_KEY": "k", **others}
 
     assert read(environment=environment) == ManagerSettings()
     assert read(RefereeSettings, environment={"LEAGUE_PLAYERS": "none"}) == RefereeSettings()
@@ -150,6 +151,10 @@ def test_a_file_in_another_encoding_is_said(cup):
         read(file=cup("join_code = 'é'", encoding="latin-1"))
 
 
+def test_a_mark_of_its_byte_order_is_no_part_of_a_file(cup):
+    assert read(file=cup("cycles = 2", encoding="utf-8-sig")).cycles == 2
+
+
 def test_no_huge_file_is_read(cup):
     with pytest.raises(SettingError, match="too large"):
         read(file=cup("#" * 1_000_001))
@@ -162,6 +167,7 @@ def test_no_huge_file_is_read(cup):
             {"LEAGUE_MOVE_SECOND": "1"},
             "the variable LEAGUE_MOVE_SECOND is no setting; did you mean LEAGUE_MOVE_SECONDS?",
         ),
+        ({"LEAGUE_PLAYERS": "null"}, "LEAGUE_PLAYERS must be a whole number from 2"),
         ({"LEAGUE_PLAYERS": "many"}, "LEAGUE_PLAYERS must be a whole number from 2"),
         ({"LEAGUE_MOVE_SECONDS": "nan"}, "LEAGUE_MOVE_SECONDS must be a number above 0"),
         (

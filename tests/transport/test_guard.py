@@ -13,10 +13,10 @@ EVERYWHERE = ["0.0.0.0/0", "::/0"]
 
 ADDRESSES = [
     # address, allowed by local, by the given networks, by a network that covers everything
-    ("127.0.0.1", True, True, True),
-    ("127.255.255.254", True, True, True),
-    ("::1", True, True, True),
-    ("::ffff:127.0.0.1", True, True, True),  # Mapped: the very same address.
+    ("127.0.0.1", True, False, True),
+    ("127.255.255.254", True, False, True),
+    ("::1", True, False, True),
+    ("::ffff:127.0.0.1", True, False, True),  # Mapped: the very same address.
     ("192.168.1.77", False, True, True),
     ("::ffff:192.168.1.77", False, True, True),
     ("192.168.2.1", False, False, True),
@@ -257,3 +257,30 @@ def test_the_address_reached_is_judged_before_the_first_byte(listener, scheme):
     connection, _ = listener.accept()
     with connection:
         assert connection.recv(100) == b""
+
+
+@pytest.mark.parametrize(
+    ("network", "source", "is_taken"),
+    [
+        ("local", "127.0.0.1", True),
+        ("local", "::1", True),
+        ("local", "10.1.2.3", False),  # It could name this machine's own services as its end point.
+        ("lan", "10.1.2.3", True),
+        ("lan", "127.0.0.1", True),  # The organiser's own machine, at its address in the network.
+        ("lan", "203.0.113.5", False),
+    ],
+)
+def test_an_agent_is_judged_by_where_it_asks_from_too(network, source, is_taken):
+    guard = Guard(network, ["10.0.0.0/8"])
+    url = "http://127.0.0.1:8101/mcp" if network == "local" else "http://10.1.2.3:8101/mcp"
+
+    if is_taken:
+        guard.check_agent(url, source)
+        return
+    with pytest.raises(EndpointNotAllowed, match="asks from"):
+        guard.check_agent(url, source)
+
+
+def test_in_a_network_nobody_registers_a_loopback_address():
+    with pytest.raises(EndpointNotAllowed, match="each takes that for itself; say the address"):
+        Guard("lan", ["10.0.0.0/8"]).check_agent("http://127.0.0.1:8101/mcp", "10.1.2.3")

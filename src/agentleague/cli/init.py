@@ -1,12 +1,12 @@
 """`league init`: a file with every setting of a role, ready to be changed."""
 
 import shlex
-import sys
 from pathlib import Path
 from textwrap import fill
 
 import click
 
+from agentleague.cli.talk import say
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.services.settings_table import Setting, describe
 
@@ -53,7 +53,8 @@ def command(file: Path, role: str) -> None:
         raise click.ClickException(
             f"{file} is there already, and stays as it is; choose another name"
         ) from None
-    print(f"{file} is written. Change what you like, then start with:\n  {use}", file=sys.stderr)
+    say(f"{file} is written. Change what you like, then start with:")
+    say(f"  {use}")
 
 
 def page(role: str, use: str) -> str:

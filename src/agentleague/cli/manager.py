@@ -23,6 +23,7 @@ from agentleague.cli.table import plain, print_table
 from agentleague.cli.talk import say
 from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.cli.whereabouts import dir_option
+from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.records.export import Mirror
@@ -30,8 +31,8 @@ from agentleague.records.reading import open_league
 from agentleague.services.clock import wall
 from agentleague.services.game_files import find_game
 from agentleague.services.manager import Manager
-from agentleague.services.network import place_of_manager
-from agentleague.services.processes import Home, open_manager, run
+from agentleague.services.network import check_wish, place_of_manager
+from agentleague.services.processes import CannotListen, Home, open_manager, run
 from agentleague.services.secrets_file import new_league_id
 from agentleague.services.settings import ManagerSettings
 from agentleague.services.settings_reading import Given
@@ -76,8 +77,7 @@ def command(
     asked = given.make(ManagerSettings)
     _check(given, asked)
     game = asked.game_type
-    played = find_game(game)
-    _check_options(given, asked, played)
+    played = _game(given, asked)
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = replace(
         asked,
@@ -90,7 +90,7 @@ def command(
 
     async def serve() -> tuple[League, bool]:
         stopped = stop_signal()
-        home = Home(directory, seed, logs=True)
+        home = Home(directory, seed, logs=True, command=_this_command())
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
         assert isinstance(role, Manager)
@@ -111,7 +111,7 @@ def command(
 
     try:
         league, told = run(serve())
-    except OSError as error:
+    except CannotListen as error:
         address = f"{settings.bind or '127.0.0.1'} port {settings.port}"
         option = "--port" if error.errno in (EADDRINUSE, EACCES) else "--bind or --port"
         raise click.ClickException(
@@ -124,7 +124,7 @@ def command(
         _tell_end(league, directory, game)
         return
     _print_table(league, f"after round {league.rounds_ended}")
-    say(f"Stopped; nothing is lost. Go on with: {shlex.join(['league', *sys.argv[1:]])}")
+    say(f"Stopped; nothing is lost. Go on with: {_this_command()}")
 
 
 def _check(given: Given, asked: ManagerSettings) -> None:
@@ -136,13 +136,36 @@ def _check(given: Given, asked: ManagerSettings) -> None:
         problem = f"is {asked.referees}, and referees_max is {asked.referees_max}; raise the latter"
         raise misused(given.wrong("referees", problem))
 
+    if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
+        raise misused(given.wrong("tie_breaks", "names one twice; leave it out"))
+    for name in ("lan", "endpoint", "bind"):
+        try:
+            check_wish(name, getattr(asked, name))
+        except LeagueError as error:
+            raise misused(given.wrong(name, f"cannot be: {error}")) from None
 
-def _check_options(given: Given, asked: ManagerSettings, played: Game) -> None:
-    """Whether the game knows its options."""
+
+def _game(given: Given, asked: ManagerSettings) -> Game:
+    """The game, if it is there and knows its options."""
+    name = "game_type"
     try:
-        played.start(asked.game_options)
-    except ValueError as error:
-        raise misused(given.wrong("game_options", f"cannot be: {error}")) from None
+        game = find_game(asked.game_type)
+        name = "game_options"
+        game.start(asked.game_options)
+    except (LeagueError, ValueError) as error:
+        raise misused(given.wrong(name, f"cannot be: {error}")) from None
+    return game
+
+
+def _this_command() -> str:
+    """What was typed, but for the join code: others may see where this is shown."""
+    words = sys.argv[1:]
+    shown = [
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if "--join-code" not in (before, word) and not word.startswith("--join-code=")
+    ]
+    return shlex.join(["league", *shown])
 
 
 def _tell_end(league: League, directory: Path, game: str) -> None:

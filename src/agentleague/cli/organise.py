@@ -8,14 +8,8 @@ from typing import Any
 import click
 
 from agentleague.cli.talk import say
-from agentleague.cli.whereabouts import (
-    address_of,
-    another_runs,
-    dir_option,
-    is_there,
-    none_runs,
-)
-from agentleague.errors import LeagueError, NoConnection, TokenInvalid
+from agentleague.cli.whereabouts import address_of, dir_option, none_runs
+from agentleague.errors import LeagueError, NoConnection
 from agentleague.protocol.harmless import harmless
 
 directory_option = click.option(
@@ -141,7 +135,7 @@ def _command(directory: Path, command: str, **params: Any) -> None:
     if address is None:
         raise click.ClickException(none_runs(directory))
     try:
-        click.echo(harmless(run(_demand(directory, address, command, params, key))))
+        click.echo(harmless(run(_demand(address, command, params, key))))
     except NoConnection:
         raise click.ClickException(none_runs(directory)) from None
     except LeagueError as error:
@@ -163,19 +157,13 @@ def _key(directory: Path) -> str:
         ) from None
 
 
-async def _demand(
-    directory: Path, address: str, command: str, params: Mapping[str, Any], key: str
-) -> str:
-    """The key is shown to the manager of this directory only, not to whoever is there now."""
+async def _demand(address: str, command: str, params: Mapping[str, Any], key: str) -> str:
+    """The key goes to the manager that holds the lock of the directory, on this machine."""
     from agentleague.services.clock import wall
     from agentleague.services.inquiry import Inquiry
 
-    if not await is_there(directory, address):
-        raise click.ClickException(another_runs(directory, address))
     inquiry = Inquiry(address, wall)
     try:
         return await inquiry.command(command, params, key)
-    except TokenInvalid:  # Leagues of the same seed have the same name.
-        raise click.ClickException(another_runs(directory, address)) from None
     finally:
         await inquiry.close()

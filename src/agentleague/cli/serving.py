@@ -35,6 +35,5 @@ async def until_stopped(agent: Running, stopped: asyncio.Future[None], *, ends: 
     await agent.stop()
     if agent.failed.done():
         raise agent.failed.result()
-    if agent.registered.done():
-        agent.registered.result()
+    agent.check()
     return agent.ended.done()

@@ -1,6 +1,5 @@
 """`league status`: how far a league is, and how well it goes."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import click
 from agentleague.cli.reading import Source, all_rows, read, reading_options
 from agentleague.cli.table import Column, print_facts, print_json, print_rows
 from agentleague.cli.talk import counted, say
-from agentleague.cli.whereabouts import dir_option, manager_in, none_runs
+from agentleague.cli.whereabouts import address_of, dir_option, none_runs
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 
@@ -87,7 +86,7 @@ def _of_directory(directory: Path, status: dict[str, Any]) -> str:
     from agentleague.records.reading import read_rows
 
     wrote = f"The last row was written at {read_rows(directory)[-1].at}"
-    address = asyncio.run(manager_in(directory))
+    address = address_of(directory)
     if address:
         paused = f"; go on with: league start {dir_option(directory)}"
         return f"{wrote}; a manager runs at {address}{paused if status.get('paused') else '.'}"

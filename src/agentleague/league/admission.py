@@ -32,6 +32,7 @@ from agentleague.league.events import (
 from agentleague.league.league import League, Phase
 from agentleague.league.roster import Member, clean_name, member_of
 from agentleague.protocol import tokens
+from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
@@ -52,11 +53,12 @@ class Terms(Struct, frozen=True):
     token_secret: bytes
     players_max: int
     referees_max: int
-    check_endpoint: Callable[[str], None]  # raises EndpointNotAllowed
+    check_endpoint: Callable[[str, str], None]  # of whoever asks from there: EndpointNotAllowed
     unique_names: str = "suffix"  # or "reject", or "off"
     join_code: str = ""  # who comes for the first time must know it, if there is one
     foreign_referees: str = "mark"  # or "refuse"
     lease_seconds: float = 10.0
+    source: str = ""  # the address from which the agent asks
 
     def __repr__(self) -> str:
         return "Terms(…)"
@@ -151,8 +153,7 @@ def admit_referee(
 def is_at(endpoint: str, source: str) -> bool:
     """Whether a request from this address may come from that end point's machine."""
     host = urlsplit(endpoint).hostname
-    is_loopback = source == "::1" or source.startswith("127.")
-    return host == source or (host == "localhost" and is_loopback)
+    return host == source or (host == "localhost" and is_loopback(source))
 
 
 def rejection(error: RegistrationRefused, message_type: str) -> dict[str, Any]:
@@ -290,7 +291,7 @@ def _check(league: League, terms: Terms, meta: PlayerMeta | RefereeMeta) -> None
     """The agent can play this league's game, speaks its protocol, and may be called."""
     _check_game(league, meta.game_types)
     _check_version(meta.protocol_version)
-    terms.check_endpoint(meta.contact_endpoint)
+    terms.check_endpoint(meta.contact_endpoint, terms.source)
 
 
 def _check_game(league: League, games: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ class LeagueOpened(Event, frozen=True, tag="league_opened"):
     points: tuple[int, int, int]
     tie_breaks: list[str]
     seeded: bool
+    has_join_code: bool = False
 
 
 class PlayerRegistered(Event, frozen=True, tag="player_registered"):

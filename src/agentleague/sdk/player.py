@@ -14,9 +14,10 @@ from agentleague.protocol.harmless import harmless
 from agentleague.roles.effects import Effect, Turn
 from agentleague.roles.stimuli import Stimulus
 from agentleague.sdk.background import Background
+from agentleague.sdk.mishaps import Mishaps
 from agentleague.services.addresses import manager_url
 from agentleague.services.history_file import HistoryFile
-from agentleague.services.minds import LoopThread
+from agentleague.services.minds import AuthorTold, LoopThread
 from agentleague.services.network import Wishes, place_of_agent
 from agentleague.services.player import Heard
 from agentleague.services.player import Player as Role
@@ -45,6 +46,7 @@ class Player:
         self._strategies: dict[str, Strategy] = {}
         self._hooks: dict[str, Callable[[Any], Any]] = {}
         self._loop = LoopThread()  # for all its async functions, so that they can share things
+        self.mishaps = Mishaps(self._say)
 
     @property
     def games(self) -> tuple[str, ...]:
@@ -101,11 +103,11 @@ class Player:
             asked = self._settings({**given, **settings})
             wishes = Wishes(asked.bind, asked.endpoint, asked.network, asked.lan)
             place = place_of_agent(asked.port, wishes, asked.manager_url, self._say)
-            whose = Whose(asked.manager_url, "player", self.name, asked.port)
+            whose = Whose(asked.manager_url, "player", asked.display_name, asked.port)
             with kept(whose, asked.state or None, self._say) as kept_state:
                 run(self._play(asked, place, kept_state))
         except (LeagueError, SettingError, OSError) as error:
-            raise SystemExit(f"{self.name}: {error}") from None
+            raise SystemExit(harmless(f"{self.name}: {error}")) from None
         except KeyboardInterrupt:
             raise SystemExit(130) from None  # Ctrl-C is no error of the author's.
 
@@ -140,7 +142,7 @@ class Player:
         state = agent.state
         history = HistoryFile(state.path.parent, self.name) if state else None
         ear = _Ear(agent, self.tell, history, Background(self._say), agent.host.on_seen)
-        agent.closing += [ear.close, self._loop.close]
+        agent.closing += [ear.close, self._loop.close, self.mishaps.close]
 
     def close(self) -> None:
         """Let go of what its async functions ran on; it may play again."""
@@ -164,7 +166,7 @@ class Player:
         return replace(
             settings,
             manager_url=manager_url(settings.manager_url),
-            display_name=self.name,
+            display_name=settings.display_name or self.name,
             game_types=self.games,
         )
 
@@ -181,19 +183,21 @@ class Player:
         agent.tell(self._say)
         try:
             await agent.ended
-            if agent.registered.done():
-                agent.registered.result()
+            agent.check()
         finally:
             await agent.stop()
 
     def _move(self, turn: Turn) -> Any:
         """The author's move; one that will lose the match is said aloud, and sent all the same."""
         strategy = self._strategies[turn.game_type]
-        move = self._loop.finish(strategy(turn))
+        try:
+            move = self._loop.finish(strategy(turn))
+        except (Exception, SystemExit) as error:
+            self.mishaps.raised(strategy, error, turn.match_id)
+            raise AuthorTold(f"{type(error).__name__}: {error}") from error
         if turn.legal_moves and move not in turn.legal_moves:
             legal = ", ".join(map(repr, turn.legal_moves[:10]))
-            name = getattr(strategy, "__name__", "the function")
-            self._say(f"{name} returned {move!r} in {turn.match_id}; legal: {legal}")
+            self.mishaps.returned(strategy, repr(move), turn.match_id, f"legal: {legal}")
         return move
 
     def _say(self, sentence: str) -> None:

@@ -2,16 +2,20 @@
 
 import re
 
+PORT = 8000  # where a manager is unless it is told otherwise
+HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9a-fA-F:.]+\]")
 HOST_AND_PORT = re.compile(r"[^/]+:[0-9]+(/.*)?", re.DOTALL)
 
 
 def manager_url(text: str) -> str:
-    """A manager's URL from what a person types: `8000`, `localhost:8000` or a URL.
+    """A manager's URL from what a person types: a port, a host, both, or a URL.
 
-    What looks like neither is left as it is, for whoever checks URLs to refuse.
+    What looks like none of them is left as it is, for whoever checks URLs to refuse.
     """
     if text.isascii() and text.isdecimal():
         text = f"127.0.0.1:{text}"
+    elif HOST.fullmatch(text):
+        text = f"{text}:{PORT}"
     if HOST_AND_PORT.fullmatch(text):
         text = f"http://{text}"
     _, _, rest = text.partition("://")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agentleague.errors import MissingField, RegistrationRefused
 from agentleague.league.admission import Terms, admit_player, admit_referee, rejection
@@ -28,7 +29,7 @@ class Admission(Struct, frozen=True):
 
 
 def terms_of(
-    settings: ManagerSettings, secrets: Secrets, check_endpoint: Callable[[str], None]
+    settings: ManagerSettings, secrets: Secrets, check_endpoint: Callable[[str, str], None]
 ) -> Terms:
     """On which terms a league of these settings takes agents in."""
     return Terms(
@@ -53,6 +54,7 @@ def take_player(
     """
     came_back = league.roster.acting(caller.token) in league.roster.players
     try:
+        terms = replace(terms, source=caller.source)
         event, answer = admit_player(league, terms, message, caller.source, caller.token)
     except RegistrationRefused as error:
         return Admission(LeagueRegisterResponse(**rejection(error, "LEAGUE_REGISTER_REQUEST")))
@@ -70,6 +72,7 @@ def take_referee(
     """
     came_back = league.roster.acting(caller.token) in league.roster.referees
     try:
+        terms = replace(terms, source=caller.source)
         event, answer = admit_referee(league, terms, message, caller.token)
     except RegistrationRefused as error:
         return Admission(RefereeRegisterResponse(**rejection(error, "REFEREE_REGISTER_REQUEST")))

@@ -73,7 +73,7 @@ class Agent(ABC):
         """The manager has answered, or is not there yet: say so once."""
         is_first = not self._enrolment.tries
         effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
-        if self.agent_id:
+        if not effects:
             self.news.append(f"Registered as {self.agent_id} in {self._enrolment.league_id}.")
             if self.is_far:
                 effects = [*effects, *self._contact.begin(now)]

@@ -55,18 +55,21 @@ RENEWAL_SECONDS = 1.0  # between two registrations of the same agent
 
 
 class Manager:
-    """One league. `check_endpoint` raises EndpointNotAllowed for one that may not be called."""
+    """One league. `check_endpoint` raises EndpointNotAllowed for one that may not be called.
+
+    It is asked about the end point and about the address from which the agent asks.
+    """
 
     def __init__(
         self,
         settings: ManagerSettings,
         secrets: Secrets,
         game: Game,
-        check_endpoint: Callable[[str], None] = lambda url: None,
+        check_endpoint: Callable[[str, str], None] = lambda url, source: None,
     ) -> None:
         self.league = League()
         self._settings = settings
-        self.reachability = Reachability(self.league, is_lan=settings.network == "lan")
+        self.reachability = Reachability(self.league)
         self._renewed_at: dict[str, float] = {}  # agent -> when it last registered again
         self._terms = terms_of(settings, secrets, check_endpoint)
         self._clerk = clerk = Clerk(self.league, settings.reply_seconds)
@@ -116,6 +119,7 @@ class Manager:
         if self.league.opened:
             self._assignments.resume()
             self._rounds.resume()
+            self.reachability.resumed()
             return
         settings = self._settings
         self._clerk.record(
@@ -127,6 +131,7 @@ class Manager:
                 (settings.win_points, settings.draw_points, settings.loss_points),
                 list(settings.tie_breaks),
                 settings.seeded,
+                bool(settings.join_code),
             )
         )
         self._rounds.open()

@@ -12,6 +12,7 @@ from ipaddress import ip_address, ip_network
 from typing import Any, Literal, NamedTuple
 
 from agentleague.errors import EndpointNotAllowed, LeagueError
+from agentleague.protocol.hosts import is_loopback
 from agentleague.services.processes import Place
 from agentleague.transport.guard import Endpoint, Guard, parse_url
 
@@ -19,9 +20,13 @@ Network = Literal["local", "lan"]
 Say = Callable[[str], None]
 Resolve = Callable[..., Sequence[tuple[Any, ...]]]  # Called like `socket.getaddrinfo`.
 
+LOOPBACK = ("127.0.0.0/8", "::1/128")
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
-EVERYWHERE = ("0.0.0.0", "::")  # Where to listen, but nowhere to call.
-FAR_AWAY = ("192.0.2.1", "2001:db8::1")  # In nobody's network: the way there is the default one.
+# Where to listen, but nowhere to call: what this machine calls instead, and an address in nobody's
+# network, to which the way is the default one.
+SELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+FAR_AWAY = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
+EVERYWHERE = tuple(SELF)
 ANY_PORT = 9  # To find the way to an address; nothing is sent.
 
 
@@ -45,7 +50,8 @@ def guard_for(network: Network | None, lan: Sequence[str], manager: str | None =
     for each in lan:
         _check_network(each)
     chosen = network or ("lan" if manager and not is_here(manager) else "local")
-    return Guard(chosen, tuple(lan) or PRIVATE)
+    here = LOOPBACK if manager and is_here(manager) else ()  # Its own user sent it there.
+    return Guard(chosen, (*(lan or PRIVATE), *here))
 
 
 def is_here(url: str) -> bool:
@@ -68,15 +74,15 @@ def place_of_agent(
     """
     guard = guard_for(wishes.network, wishes.lan, manager)
     guard.check_url(manager)
-    bind, shown = wishes.bind, ""
+    bind, shown = _address(wishes.bind), ""
     if not is_here(manager) and (not bind or bind in EVERYWHERE):
         shown = own_address(manager, guard)
         bind = bind or shown
     place = replace(_place(port, wishes, guard), moves_on=moves_on)
-    if not bind or _is_loopback(bind):
+    if not bind or is_loopback(bind):
         return replace(place, hosts=(bind,)) if bind else place
     say(_listens(bind))
-    called_at = shown or ("127.0.0.1" if bind in EVERYWHERE else bind)
+    called_at = shown or SELF.get(bind, bind)
     if bind in EVERYWHERE and not wishes.endpoint:
         say(_named(called_at, port))
     return replace(place, hosts=(bind,), called_at=called_at, aliases=_names())
@@ -88,22 +94,37 @@ def place_of_manager(port: int, wishes: Wishes, say: Say) -> Place:
     Raises:
         LeagueError: a wish makes no sense.
     """
-    bind = wishes.bind
+    bind = _address(wishes.bind)
     place = replace(_place(port, wishes, guard_for(wishes.network, wishes.lan)), moves_on=False)
-    if not bind and wishes.network == "lan":
+    if not bind and wishes.network == "lan" and not wishes.endpoint:  # Else a proxy lets them in.
         say(
             "It listens on this machine only, where no other machine can reach it; to let them in, "
             "add: --bind 0.0.0.0"
         )
-    if not bind or _is_loopback(bind):
+    if not bind or is_loopback(bind):
         return replace(place, hosts=(bind,)) if bind else place
     say(_listens(bind))
     if wishes.network != "lan":
         say("But it takes agents of this machine only; to take others, add: --network lan")
-    called_at = (default_address() or "127.0.0.1") if bind in EVERYWHERE else bind
+    called_at = (default_address(bind) or SELF[bind]) if bind in EVERYWHERE else bind
     if bind in EVERYWHERE and not wishes.endpoint:
         say(_named(called_at, port))
     return replace(place, hosts=(bind,), called_at=called_at, aliases=_names())
+
+
+def check_wish(name: str, value: str | Sequence[str]) -> None:
+    """Whether what a setting says can be meant at all.
+
+    Raises:
+        LeagueError: it cannot.
+    """
+    if name == "lan":
+        for each in value:
+            _check_network(each)
+    elif name == "endpoint" and value:
+        parse_url(str(value))
+    elif name == "bind":
+        _address(str(value))
 
 
 def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -> str:
@@ -117,6 +138,11 @@ def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -
     guard.check_url(url)
     found = _look_up(endpoint, resolve)
     allowed = [each for each in found if guard.allows(each)]
+    if not allowed and any(map(is_loopback, found)):
+        raise EndpointNotAllowed(
+            f"The manager's name {endpoint.host} leads to this very machine; say so with: "
+            f"--manager {endpoint.port}"
+        )
     if not allowed:
         raise EndpointNotAllowed(
             f"The manager's name {endpoint.host} leads to {', '.join(found)}, and that lies where "
@@ -132,9 +158,9 @@ def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -
     )
 
 
-def default_address() -> str:
+def default_address(everywhere: str = "0.0.0.0") -> str:
     """The address of this machine in the network it is in, or nothing where it is in none."""
-    return next(filter(None, map(_way_to, FAR_AWAY)), "")
+    return _way_to(FAR_AWAY[everywhere])
 
 
 def _place(port: int, wishes: Wishes, guard: Guard) -> Place:
@@ -143,13 +169,29 @@ def _place(port: int, wishes: Wishes, guard: Guard) -> Place:
     return Place(port, endpoint=wishes.endpoint or None, guard=guard)
 
 
+def _address(bind: str) -> str:
+    """An address in the one way it is written; a name is left for the system to look up.
+
+    Raises:
+        LeagueError: it is neither.
+    """
+    if bind.replace(".", "").isdecimal() or ":" in bind:
+        try:
+            return str(ip_address(bind.strip("[]")))
+        except ValueError:
+            raise LeagueError(
+                f"{bind!r} is no address; write one of this machine, or 0.0.0.0 for all of them"
+            ) from None
+    return bind
+
+
 def _listens(bind: str) -> str:
     where = "all addresses of this machine" if bind in EVERYWHERE else bind
     return f"It listens on {where}, where the whole network can reach it."
 
 
 def _named(address: str, port: int) -> str:
-    doubt = ", which only this machine can call" if _is_loopback(address) else ""
+    doubt = ", which only this machine can call" if is_loopback(address) else ""
     return (
         f"It says that its address is {address}{doubt}; to name another, add: --endpoint "
         f"http://HOST:{port or 'PORT'}/mcp"
@@ -164,14 +206,7 @@ def _check_network(text: str) -> None:
             meant = f"did you mean {ip_network(text, strict=False)}?"
         except ValueError:
             meant = "write an address and its bits, like 192.168.1.0/24 or fd12::/16"
-        raise LeagueError(f"lan has {text!r}, which is no network; {meant}") from None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        raise LeagueError(f"{text!r} is no network; {meant}") from None
 
 
 def _look_up(endpoint: Endpoint, resolve: Resolve) -> list[str]:

@@ -38,6 +38,10 @@ T = TypeVar("T")
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
 
 
+class CannotListen(OSError):
+    """The port, or the address, cannot be opened."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where an agent listens, under which URL it is called there, and whom it may call."""
@@ -58,11 +62,15 @@ class Place:
                 bound = await transport.start(port, self.hosts)
             except OSError as error:
                 if not self.moves_on or error.errno != errno.EADDRINUSE:
-                    raise
+                    raise CannotListen(error.errno, error.strerror or str(error)) from error
                 continue
-            host = self.called_at or self.hosts[0]
-            return self.endpoint or f"http://{f'[{host}]' if ':' in host else host}:{bound}/mcp"
+            return self.endpoint or _url(self.called_at or self.hosts[0], bound)
         raise OSError(f"no port from {self.port} on is free")
+
+    def here(self, port: int) -> str:
+        """The URL under which this very machine calls it: nobody can stand in between."""
+        host = self.hosts[0]
+        return _url({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
 
     @property
     def is_far(self) -> bool:
@@ -76,6 +84,10 @@ class Place:
         return frozenset(filter(None, [named, *self.hosts, *self.aliases]))
 
 
+def _url(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+
+
 class Running:
     """An agent that runs: its host, where it is called, and the end of its work."""
 
@@ -85,6 +97,7 @@ class Running:
         self.ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         self.registered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.refusal = ""  # why the manager will not have the agent, at first or when it came back
         self.state: StateFile | None = None  # where the agent's token is kept
         self.probes: Probes | None = None  # by which a manager's agents are tried
         self._say: Callable[[str], None] | None = None
@@ -106,6 +119,11 @@ class Running:
         watcher = Watcher(sink, Level.DEBUG if every_message else Level.INFO)
         self._watchers.append(watcher)
         self.host.on_seen, self.transport.refused = self._on_seen, self._on_refused
+
+    def check(self) -> None:
+        """Raise LeagueError if the manager refused the agent."""
+        if self.refusal:
+            raise LeagueError(f"the manager refused to register the agent: {self.refusal}")
 
     async def stop(self) -> None:
         """Let answers in flight go out, close everything."""
@@ -162,9 +180,10 @@ class Running:
         if not self.ended.done():
             self.ended.set_result(summary)
         if isinstance(summary, Refused):
-            self.registered.set_exception(
-                LeagueError(f"the manager refused to register the agent: {summary.reason}")
-            )
+            self.refusal = summary.reason
+            if not self.registered.done():
+                self.registered.set_exception(LeagueError(summary.reason))
+                self.registered.exception()  # Whoever waits hears of it; nobody has to.
         self._look()
 
     def _on_failure(self, error: BaseException) -> None:
@@ -179,6 +198,7 @@ class Home(NamedTuple):
     seed: str | None = None
     resumes: bool = True  # whether a league that is there already goes on, or is an error
     logs: bool = False  # whether a log is kept beside the journal
+    command: str = ""  # how a person starts it again
 
 
 async def open_manager(
@@ -201,7 +221,7 @@ async def open_manager(
     from agentleague.services.secrets_file import read_secrets, write_secrets
     from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, leagues_in, read_directory
 
-    directory, seed, resumes, logs = home
+    directory, seed, resumes, logs, command = home
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
     game = (load_game or registry.load)(settings.game_type)
@@ -227,9 +247,9 @@ async def open_manager(
         if there:
             settings = same_league(settings, there[0], read_directory(directory, there[0]))
         journal.claim(settings.league_id)
-        journal.publish(url)
+        journal.publish(place.here(transport.port), command)
         secrets = read_secrets(directory) if there else write_secrets(directory, seed)
-        manager = Manager(settings, secrets, game, place.guard.check_url)
+        manager = Manager(settings, secrets, game, place.guard.check_agent)
         host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
         if there:
             gc.disable()  # What is read stays: there is nothing to collect.

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.league.league import League, Phase
+from agentleague.protocol.hosts import is_loopback
 
 UNCHECKED_MAX = 10_000  # agents whose end points wait to be tried; beyond that the oldest are not
 
@@ -16,11 +17,17 @@ UNCHECKED_MAX = 10_000  # agents whose end points wait to be tried; beyond that 
 class Reachability:
     """Who can be reached. Its sentences are for the organiser; empty where there is no news."""
 
-    def __init__(self, league: League, *, is_lan: bool = False) -> None:
-        self._league, self._is_lan = league, is_lan
+    def __init__(self, league: League) -> None:
+        self._league = league
         self.unchecked: deque[tuple[str, str]] = deque(maxlen=UNCHECKED_MAX)  # agent, end point
         self.known: dict[str, bool] = {}
         self._doubted: set[str] = set()  # who was reachable, and is tried again
+
+    def resumed(self) -> None:
+        """Nothing of it is journalled: after a restart all are to be tried."""
+        roster = self._league.roster
+        for agent_id in (*roster.players, *roster.referees):
+            self.unchecked.append((agent_id, self._endpoint(agent_id)))
 
     def registered(self, agent_id: str, source: str) -> str:
         """Its end point is to be tried, once it has been answered.
@@ -30,18 +37,11 @@ class Reachability:
         endpoint = self._endpoint(agent_id)
         self.unchecked.append((agent_id, endpoint))
         self.known.pop(agent_id, None)
-        if not _is_loopback(urlsplit(endpoint).hostname or ""):
-            return ""
-        if not _is_loopback(source):
-            return (
-                f"{agent_id} asked from {source} and said that it is at {endpoint}, which is this "
-                f"machine; it should register the address that others see, such as {source}."
-            )
-        if not self._is_lan:
+        if is_loopback(source) or not is_loopback(urlsplit(endpoint).hostname or ""):
             return ""
         return (
-            f"{agent_id} is at {endpoint}, where agents on other machines do not find it; if there "
-            "are any, start it with the manager's address in the network: --manager ADDRESS:PORT"
+            f"{agent_id} asked from {source} and said that it is at {endpoint}, which is this "
+            f"machine; it should register the address that others see, such as {source}."
         )
 
     def learnt(self, agent_id: str, endpoint: str, is_reachable: bool) -> str:
@@ -84,7 +84,3 @@ class Reachability:
     def _endpoint(self, agent_id: str) -> str:
         roster = self._league.roster
         return (roster.players.get(agent_id) or roster.referees[agent_id]).endpoint
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")

@@ -21,6 +21,11 @@ def same_league(settings: ManagerSettings, league_id: str, rows: Iterator[Row]) 
     opened = read_event(first.kind, first.version, first.body)
     if not isinstance(opened, LeagueOpened):
         raise Damaged(f"the journal of {league_id} begins with {first.kind!r}, not with its rules")
+    if opened.has_join_code and not settings.join_code:
+        raise StorageError(
+            f"{league_id} was begun with a join code, and now there is none; give it with "
+            "LEAGUE_JOIN_CODE, in the file of settings, or with --join-code"
+        )
     wanted = {
         "game_type": settings.game_type,
         "cycles": settings.cycles,

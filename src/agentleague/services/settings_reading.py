@@ -21,11 +21,9 @@ from agentleague.services.settings_table import PREFIX, SHORT, Setting, describe
 T = TypeVar("T")
 ROLES = (ManagerSettings, RefereeSettings, PlayerSettings)
 FILE_BYTES_MAX = 1_000_000
-# Variables that are no settings of a role.
-OTHERS = frozenset({"LEAGUE_QUIET", "LEAGUE_DEBUG"})
-OTHERS_BEGIN = ("LEAGUE_LLM_", "LEAGUE_TEST_")
+OTHERS_BEGIN = ("LEAGUE_LLM_", "LEAGUE_TEST_")  # variables that are no settings of a role
 SHOWN_MAX = 60
-NEAR = 0.75  # A variable as near as that to one of ours is taken for a slip.
+NEAR = 0.8  # A variable as near as that to one of ours is taken for a slip.
 
 
 class SettingError(ValueError):
@@ -95,7 +93,7 @@ def _text(file: Path) -> str:
     try:
         if file.stat().st_size > FILE_BYTES_MAX:
             raise SettingError(f"{file} is too large for a file of settings")
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise SettingError(f"there is no file {file}; write one with: league init {file}") from None
     except UnicodeDecodeError as error:
@@ -125,15 +123,16 @@ def _from_environment(rows: Mapping[str, Setting], environment: Mapping[str, str
 
 def _check_variable(variable: str) -> None:
     """A variable that only another role knows is ignored, a slip is not."""
-    if variable in OTHERS or variable.startswith(OTHERS_BEGIN):
+    if variable.startswith(OTHERS_BEGIN):
         return
     all_known = {name for role in ROLES for row in describe(role) for name in row.variables}
     if variable in all_known:
         return
-    near = get_close_matches(variable, all_known, n=1, cutoff=NEAR)
+    names = [name.removeprefix(PREFIX) for name in sorted(all_known)]
+    near = get_close_matches(variable.removeprefix(PREFIX), names, n=1, cutoff=NEAR)
     if near:
         raise SettingError(
-            f"the variable {variable} is no setting; did you mean {near[0]}? Else unset it"
+            f"the variable {variable} is no setting; did you mean {PREFIX}{near[0]}? Else unset it"
         )
 
 
@@ -163,7 +162,7 @@ def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> An
         value = msgspec.convert(value, row.annotation, strict=strict)
     except msgspec.ValidationError:
         raise wrong from None
-    if isinstance(value, float) and not isfinite(value):
+    if value is None or (isinstance(value, float) and not isfinite(value)):
         raise wrong
     return value
 

@@ -2,9 +2,12 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from agentleague.errors import Claimed
+
+LOOKS_OUTLASTED, LOOK_SECONDS = 5, 0.02
 
 
 def hold(directory: Path) -> int:
@@ -16,12 +19,12 @@ def hold(directory: Path) -> int:
     path = directory / "manager.lock"
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        set_lock(descriptor, True)
+        _lock_patiently(descriptor)
     except OSError as error:
         os.close(descriptor)
         if not isinstance(error, BlockingIOError | PermissionError):
             raise
-        pid = (path.read_text().split() or ["unknown"])[0]
+        pid = (path.read_text(errors="replace").split() or ["unknown"])[0]
         raise Claimed(
             f"another manager (pid {pid}) writes to {directory}; stop it first or use another --dir"
         ) from None
@@ -31,20 +34,58 @@ def hold(directory: Path) -> int:
     return descriptor
 
 
-def publish(descriptor: int, address: str) -> None:
-    """Say where the manager that holds the lock is called: the second line of the file."""
+def is_held(directory: Path) -> bool:
+    """Whether a manager runs in this directory now, whatever its file says."""
+    try:
+        descriptor = os.open(directory / "manager.lock", os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        set_lock(descriptor, True)
+    except OSError:
+        return True
+    else:
+        set_lock(descriptor, False)
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _lock_patiently(descriptor: int) -> None:
+    """Whoever asks whether it `is_held` holds it for an instant."""
+    for _ in range(LOOKS_OUTLASTED):
+        try:
+            set_lock(descriptor, True)
+        except (BlockingIOError, PermissionError):
+            time.sleep(LOOK_SECONDS)
+        else:
+            return
+    set_lock(descriptor, True)
+
+
+def publish(descriptor: int, address: str, command: str = "") -> None:
+    """Say where the manager that holds the lock is called, and with which command it was begun."""
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    os.write(descriptor, f"{os.getpid()}\n{address}\n".encode())
+    os.write(descriptor, f"{os.getpid()}\n{address}\n{command}\n".encode())
 
 
 def address_in(directory: Path) -> str | None:
     """Where the manager of this directory is called, or was last."""
+    return _line(directory, 1)
+
+
+def command_in(directory: Path) -> str | None:
+    """The command with which the manager of this directory was begun last, if it is known."""
+    return _line(directory, 2)
+
+
+def _line(directory: Path, number: int) -> str | None:
     try:
-        lines = (directory / "manager.lock").read_text().splitlines()
+        lines = (directory / "manager.lock").read_text(errors="replace").splitlines()
     except OSError:
         return None
-    return lines[1] if len(lines) > 1 else None
+    return (lines[number] if len(lines) > number else "") or None
 
 
 def release(descriptor: int) -> None:

@@ -122,10 +122,10 @@ class SqliteJournal:
         """The committed rows after a number, each one verified; see `read_directory`."""
         return read_directory(self._directory, league_id, after)
 
-    def publish(self, address: str) -> None:
-        """Say in the directory where its manager is called."""
+    def publish(self, address: str, command: str = "") -> None:
+        """Say in the directory where its manager is called, and how it was begun."""
         assert self._lock is not None, "claim a league first"
-        publish(self._lock, address)
+        publish(self._lock, address, command)
 
     def leagues(self) -> list[str]:
         """The leagues that have rows."""

@@ -14,6 +14,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any, Literal, NamedTuple
 
 from agentleague.errors import EndpointNotAllowed
+from agentleague.protocol.hosts import is_loopback
 
 Resolve = Callable[..., Awaitable[Sequence[tuple[Any, ...]]]]  # Called like `loop.getaddrinfo`.
 
@@ -117,14 +118,17 @@ def _refusal(url: str, sentence: str) -> EndpointNotAllowed:
 
 
 class Guard:
-    """The network policy: `local` is loopback only, `lan` adds the given networks.
+    """The network policy: `local` is this machine alone, `lan` the given networks alone.
+
+    Where `lan` is to include this machine, loopback is one of the networks: otherwise a stranger
+    could have every manager and referee call whatever listens on their own machines.
 
     Raises: ValueError for what is no network.
     """
 
     def __init__(self, network: Literal["local", "lan"] = "local", lan: Iterable[str] = ()) -> None:
-        given = [ip_network(cidr) for cidr in lan] if network == "lan" else []
-        self._networks = (*_LOOPBACK, *given)
+        given = [ip_network(cidr) for cidr in lan]
+        self._networks = tuple(given) if network == "lan" else _LOOPBACK
         self.remedy = (
             'it calls this machine only; to call others it needs network = "lan" in its settings, '
             "or --network lan"
@@ -141,9 +145,29 @@ class Guard:
         endpoint = parse_url(url)
         if endpoint.address is None or self.allows(endpoint.host):
             return
-        is_never = _within(endpoint.address, _NEVER)
-        remedy = "nobody can; say the address that others see" if is_never else self.remedy
+        if _within(endpoint.address, _NEVER):
+            remedy = "nobody can; say the address that others see"
+        elif is_loopback(endpoint.host):
+            remedy = (
+                "it plays on several machines, and each takes that for itself; say the address "
+                "that others see, or start the agent with: --manager ADDRESS:PORT, as others call "
+                "the manager"
+            )
+        else:
+            remedy = self.remedy
         raise _refusal(url, f"lies where this league does not call: {remedy}")
+
+    def check_agent(self, url: str, source: str) -> None:
+        """Judges an end point that somebody at the address `source` has given as its own.
+
+        Raises: EndpointNotAllowed with the problem and its remedy.
+        """
+        self.check_url(url)
+        if not is_loopback(source) and not self.allows(source):
+            raise EndpointNotAllowed(
+                f"The agent asks from {source[:64]}, where this league does not call: "
+                f"{self.remedy}."
+            )
 
     def allows(self, address: str) -> bool:
         """Whether this process may talk to this IP address, and to any it stands for."""

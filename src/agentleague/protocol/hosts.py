@@ -1,0 +1,13 @@
+"""What a host in a URL, or the source of a request, says of the machine it means."""
+
+from ipaddress import IPv6Address, ip_address
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is the very machine that reads it: by address, or as localhost."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
