@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 from agentleague.league.league import Phase
+from agentleague.simulation.agents import Agents
 from agentleague.simulation.invariants import Course, Violation, check
-from agentleague.simulation.league import Agents, SimulatedLeague
+from agentleague.simulation.league import SimulatedLeague
 
 AGENTS = Agents()
 REFEREES_AWAY = Course(referees_away=True)

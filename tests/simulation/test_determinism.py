@@ -3,33 +3,42 @@
 import subprocess
 import sys
 
-from simulation.crashing import a_league, crash, run_with
+import pytest
 
-FAULT = crash("manager", "referee1", restart=0.5)
-PRINT_TRACE = """
-from simulation.test_determinism import trace
-print(trace())
+from agentleague.simulation.modes import MODES, attempt
+
+SEEDS = {"chaos": (1, 3, 7), "calm": (1,), "liveness": (1,), "exhaustive": (300, 9000)}
+PRINT_TRACES = """
+from simulation.test_determinism import traces
+print(traces())
 """
 
 
-def trace(seed=0):
-    league = run_with(lambda: a_league(seed=seed), FAULT, 200)
+def trace(mode, seed):
+    league, violation = attempt(MODES[mode](seed))
+    assert not violation
     return f"{league.witness.trace} {[row.hash.hex() for row in league.rows()][-1]}"
 
 
-def test_the_same_seed_gives_the_same_trace():
-    assert trace() == trace()
+def traces():
+    return " ".join(trace(mode, seed) for mode, seeds in SEEDS.items() for seed in seeds)
 
 
-def test_another_seed_gives_another_trace():
-    assert trace(0) != trace(1)
+@pytest.mark.parametrize("mode", SEEDS)
+def test_the_same_seed_gives_the_same_trace(mode):
+    assert trace(mode, 1) == trace(mode, 1)
+
+
+@pytest.mark.parametrize("mode", SEEDS)
+def test_another_seed_gives_another_trace(mode):
+    assert trace(mode, 1) != trace(mode, 2)
 
 
 def test_the_trace_does_not_depend_on_the_process_or_its_hash_seed():
-    here = trace()
+    here = traces()
 
-    for hash_seed in ("1", "2"):
+    for hash_seed in ("0", "1", "2"):
         environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": hash_seed}
-        command = [sys.executable, "-c", PRINT_TRACE]
+        command = [sys.executable, "-c", PRINT_TRACES]
         there = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert there.stdout.strip() == here

@@ -93,3 +93,33 @@ def test_a_write_behind_the_wrong_row_is_refused():
 
     assert isinstance(told[0], StorageError)
     assert kept(disk) == []
+
+
+def test_what_is_written_to_a_full_disk_waits_until_there_is_room():
+    clock, disk = a_disk()
+    told = []
+    disk.fill()
+    disk.append("cup", 0, [RoundEnded(1)], lambda heads: told.append(clock.now()))
+
+    clock.run(until=lambda: clock.now() > 110.0)
+    assert (disk.state, told, kept(disk)) == ("full", [], [])
+    disk.mend()
+    clock.run()
+
+    assert kept(disk) == [1]
+    assert len(told) == 1
+
+
+def test_a_commit_that_fails_is_refused_and_nothing_of_it_is_safe():
+    clock, disk = a_disk()
+    told = []
+    disk.fail()
+    disk.append("cup", 0, [RoundEnded(1)], told.append)
+
+    clock.run()
+    assert isinstance(told[0], StorageError)
+    assert kept(disk) == []
+    disk.append("cup", 0, [RoundEnded(2)], told.append)
+    clock.run()
+
+    assert kept(disk) == [1]

@@ -2,6 +2,7 @@
 
 from agentleague.simulation.invariants import Course, check
 from agentleague.simulation.league import SimulatedLeague, url_of
+from rules import rule
 from simulation.crashing import commanded, running
 
 
@@ -90,3 +91,18 @@ def test_a_match_goes_to_the_one_referee_of_eight_that_lives():
     league.run()
 
     check(league, Course(referees_away=True))
+
+
+@rule("R-REG-15")
+def test_a_player_that_comes_back_without_its_token_after_the_end_is_told_the_end():
+    # Found by chaos, seed 291, before the organiser's pauses were among its troubles.
+    league = running()
+    league.crash("player1", restart_after=100.0)
+    league.processes["player1"].forget()
+
+    league.run_until(lambda: league.seconds > 150.0)
+    league.run()
+
+    check(league, Course(away=["player1"]))
+    assert league.processes["player1"].is_done
+    assert league.processes["player1"].news[-1].startswith("The league is over.")

@@ -80,6 +80,31 @@ def test_a_technical_loss_is_held_against_the_league_unless_the_player_was_away(
         check(league)
 
 
+def test_a_player_that_was_away_for_a_moment_may_not_lose_by_it():
+    league = running()
+    league.crash("player1")
+    league.run()
+
+    with pytest.raises(Violation, match=r"I8: .* lost R1M"):
+        check(league, Course(brief=["player1"]))
+
+
+@pytest.mark.parametrize("seconds", [42.0, 300.0])
+def test_waiting_longer_than_the_rules_say_is_found(seconds):
+    league = running()
+    league.crash("player1")
+    league.run()
+    check(league, Course(away=["player1"], prompt=True))
+    dead = league.player_id("player1")
+    files = league.witness.league.files_of[dead]
+    match_id = next(each.match_id for each in files if each.match_id in league.witness.waits)
+
+    league.witness.waits[match_id] = seconds
+
+    with pytest.raises(Violation, match="I10: the players of R"):
+        check(league, Course(away=["player1"], prompt=True))
+
+
 def test_a_no_contest_is_held_against_the_league_unless_no_referee_was_there():
     league = running()
     for name in ("referee1", "referee2"):

@@ -1,13 +1,17 @@
 """A network whose agents stall, die and come back."""
 
+from random import Random
+
 from agentleague.errors import NoAnswer, NoConnection
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import Lifetime, VirtualClock
+from agentleague.simulation.links import Links, Weather
 from agentleague.simulation.network import SimulatedNetwork, Watcher
 
 MANAGER = Address("manager", "http://manager/mcp")
 QUERY = LeagueQuery("GET_STATUS")
+SLOW = Weather(delay_seconds=(1.0, 1.0))
 
 
 class World:
@@ -15,7 +19,9 @@ class World:
 
     def __init__(self):
         self.clock = VirtualClock(100.0)
-        self.network = SimulatedNetwork(self.clock, lambda: 1.0, Watcher())
+        self.links = Links(Random(0))
+        self.links.weather = SLOW
+        self.network = SimulatedNetwork(self.clock, self.links, Watcher())
         self.lifetime, self.anns = Lifetime(self.clock), Lifetime(self.clock)
         self.manager = self.network.bear(MANAGER.url, "manager", self.lifetime)
         self.ann = self.network.bear("http://ann/mcp", "player", self.anns)

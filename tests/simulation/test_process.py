@@ -2,7 +2,9 @@
 
 from agentleague.protocol.messages import RoundAnnouncement
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from simulation.crashing import a_league
+from agentleague.simulation.invariants import Course, check
+from agentleague.simulation.process import Clocks
+from simulation.crashing import a_league, running
 
 
 def test_the_timers_of_a_dead_process_never_ring():
@@ -84,3 +86,48 @@ def test_a_process_may_crash_between_two_messages_of_one_decision():
         return sum(isinstance(message, RoundAnnouncement) for _, message in league.witness.said)
 
     assert {announced(number) for number in range(20, 60)} >= {0, 1, 2, 3, 4}
+
+
+def test_a_process_has_clocks_of_its_own():
+    clock = VirtualClock(100.0)
+    lifetime, rung = Lifetime(clock, ahead=-70.0), []
+
+    lifetime.call_at(35.0, lambda: rung.append((clock.now(), lifetime.now())))
+    clock.run()
+
+    assert rung == [(105.0, 35.0)]
+
+
+def test_wrong_clocks_change_nothing_but_what_is_printed():
+    league = a_league()
+    for process in league.processes.values():
+        process.clocks = lambda: Clocks(ahead=-1_000_000.0, wrong=86_400.0)
+
+    league.run()
+
+    check(league)
+    assert league.seconds == a_league().run().seconds
+
+
+def test_a_manager_whose_disk_fails_ends_and_is_started_again():
+    league = running()
+    manager = league.processes["manager"]
+
+    league.disk.fail()
+    league.run()
+
+    check(league)
+    assert (manager.failures, manager.crashes) == (1, 0)
+
+
+def test_a_player_that_forgot_its_token_comes_back_under_its_id():
+    league = running()
+    before = league.player_id("player1")
+
+    league.crash("player1", restart_after=0.1)
+    league.processes["player1"].forget()
+    league.run()
+
+    check(league, Course(away=["player1"]))
+    assert league.player_id("player1") == before
+    assert [row.kind for row in league.rows()].count("player_returned") == 1

@@ -22,7 +22,8 @@ class VirtualClock:
     def call_at(self, when: float, wake: Callable[[], None]) -> Cancel:
         """Call back when virtual time has come so far."""
         entry = [wake]
-        heapq.heappush(self._due, (max(when, self._now), next(self._order), entry))
+        now = self._now
+        heapq.heappush(self._due, (when if when > now else now, next(self._order), entry))
         return entry.clear
 
     def step(self) -> bool:
@@ -44,22 +45,26 @@ class VirtualClock:
 
 
 class Lifetime:
-    """The clock as one process sees it: what it waits for dies with it, or stalls with it."""
+    """The clock as one process sees it: what it waits for dies with it, or stalls with it.
 
-    def __init__(self, clock: Clock) -> None:
+    Like the monotonic clock of a machine it begins anywhere: `ahead` of everybody's by so much.
+    """
+
+    def __init__(self, clock: Clock, ahead: float = 0.0) -> None:
         self.is_over = False
+        self.ahead = ahead
         self._clock = clock
         self._awake_at = float("-inf")
 
     def now(self) -> float:
-        """The same time as everybody's."""
-        return self._clock.now()
+        """What its own clock shows."""
+        return self._clock.now() + self.ahead
 
     def call_at(self, when: float, wake: Callable[[], None]) -> Cancel:
         """Call back then, if the process still lives."""
-        waiting = [wake]
-        self._clock.call_at(when, lambda: self.when_awake(lambda: waiting and waiting.pop()()))
-        return waiting.clear
+        timer = _Timer(self, wake)
+        self._clock.call_at(when - self.ahead, timer.ring)
+        return timer.stop
 
     def soon(self, what: Callable[[], None]) -> None:
         """Call back next, at the present time."""
@@ -67,15 +72,36 @@ class Lifetime:
 
     def when_awake(self, what: Callable[[], object]) -> None:
         """Let something happen to the process: at once, or when it runs again."""
-        if self.now() < self._awake_at:
+        if self._clock.now() < self._awake_at:
             self._clock.call_at(self._awake_at, lambda: self.when_awake(what))
         elif not self.is_over:
             what()
 
     def stall(self, seconds: float) -> None:
         """The process does nothing for so long, as on a machine that sleeps."""
-        self._awake_at = self.now() + seconds
+        self._awake_at = self._clock.now() + seconds
 
     def end(self) -> None:
         """The process is dead."""
         self.is_over = True
+
+
+class _Timer:
+    """Rings once, unless it was stopped; late, if its process sleeps."""
+
+    __slots__ = ("_lifetime", "_wake")
+
+    def __init__(self, lifetime: Lifetime, wake: Callable[[], None]) -> None:
+        self._lifetime = lifetime
+        self._wake: Callable[[], None] | None = wake
+
+    def ring(self) -> None:
+        self._lifetime.when_awake(self._rung)
+
+    def stop(self) -> None:
+        self._wake = None
+
+    def _rung(self) -> None:
+        wake, self._wake = self._wake, None
+        if wake:
+            wake()

@@ -10,6 +10,8 @@ from agentleague.storage.memory import MemoryJournal
 
 Outcome = Sequence[Head] | StorageError
 Done = Callable[[Outcome], None]
+SYNC_SECONDS = 0.002  # for a commit
+FULL_SECONDS = 1.0  # between two tries to write to a disk that is full
 
 
 class _Write(NamedTuple):
@@ -23,13 +25,17 @@ class Disk:
     """A journal whose writes are staged, and committed in groups as a disk does it.
 
     A commit takes `sync_seconds`: halfway the rows are safe, at the end whoever wrote them is told.
-    So a crash finds rows that are lost, and rows that are safe and that nobody was told of.
+    So a crash finds rows that are lost, and rows that are safe and that nobody was told of. While
+    it is full what is written waits; when it fails the commit under way is refused, and nothing of
+    it is safe.
     """
 
-    def __init__(self, clock: Clock, sync_seconds: float = 0.002) -> None:
+    def __init__(self, clock: Clock, sync_seconds: float = SYNC_SECONDS) -> None:
         self.state: Literal["ok", "full", "failed"] = "ok"
+        self.sync_seconds = sync_seconds
+        self.rows_total = 0  # that are safe
         self.deliver: Callable[[Callable[[], None]], None] = lambda what: what()  # to the writer
-        self._clock, self._sync_seconds = clock, sync_seconds
+        self._clock = clock
         self._platter = MemoryJournal(clock.now)
         self._staged: list[_Write] = []
         self._stop: Cancel | None = None  # the commit under way
@@ -53,6 +59,18 @@ class Disk:
         if self._stop is None:
             self._begin()
 
+    def fill(self) -> None:
+        """There is no room any more."""
+        self.state = "full"
+
+    def fail(self) -> None:
+        """The next commit fails."""
+        self.state = "failed"
+
+    def mend(self) -> None:
+        """All is well again."""
+        self.state = "ok"
+
     def crash(self) -> None:
         """Whoever wrote here is dead: what is not safe is lost, and nobody is told anything."""
         if self._stop:
@@ -66,7 +84,15 @@ class Disk:
         self._wait(lambda: self._commit(batch))
 
     def _commit(self, batch: Sequence[_Write]) -> None:
+        if self.state == "full":
+            self._wait(lambda: self._commit(batch), FULL_SECONDS)
+            return
         outcomes: list[tuple[Done, Outcome]] = []
+        if self.state == "failed":
+            broken = StorageError("disk I/O error")
+            outcomes = [(write.done, broken) for write in batch]
+            self.mend()
+            batch = ()
         for league_id, after, events, done in batch:
             self._platter.append(
                 league_id,
@@ -74,6 +100,7 @@ class Disk:
                 events,
                 lambda outcome, done=done: outcomes.append((done, outcome)),  # type: ignore[misc]
             )
+            self.rows_total += len(events)
         self._wait(lambda: self.deliver(lambda: self._tell(outcomes)))
 
     def _tell(self, outcomes: Sequence[tuple[Done, Outcome]]) -> None:
@@ -86,5 +113,6 @@ class Disk:
             if self._staged:
                 self._begin()
 
-    def _wait(self, then: Callable[[], None]) -> None:
-        self._stop = self._clock.call_at(self._clock.now() + self._sync_seconds / 2, then)
+    def _wait(self, then: Callable[[], None], seconds: float | None = None) -> None:
+        wait = self.sync_seconds / 2 if seconds is None else seconds
+        self._stop = self._clock.call_at(self._clock.now() + wait, then)

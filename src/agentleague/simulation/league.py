@@ -5,21 +5,17 @@ an event: a step of the clock, or a message that somebody sends; processes may c
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from hashlib import sha256
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-from agentleague.games import even_odd
 from agentleague.games.game import Game
 from agentleague.league.events import read_event
-from agentleague.player import strategies
-from agentleague.protocol.messages import LeagueCommand
+from agentleague.protocol.messages import LeagueCommand, Message
 from agentleague.roles.effects import Address
-from agentleague.roles.ports import Answer, Row
+from agentleague.roles.ports import Answer, Row, Transport
 from agentleague.services.host import Host, Ledger
 from agentleague.services.manager import Manager
-from agentleague.services.minds import InlineMind
 from agentleague.services.player import Player
 from agentleague.services.referee import Referee
 from agentleague.services.settings import (
@@ -28,29 +24,32 @@ from agentleague.services.settings import (
     RefereeSettings,
     Secrets,
 )
+from agentleague.simulation.agents import (
+    DEFAULT,
+    FALSE,
+    FOREIGN,
+    THIEVISH,
+    Agents,
+    FalseTransport,
+    ForeignTransport,
+    mind_of,
+    tongue_of,
+)
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
+from agentleague.simulation.links import Links
 from agentleague.simulation.network import SimulatedNetwork
 from agentleague.simulation.process import Place, Ports, Process, Watched
+from agentleague.simulation.thief import Thief
 from agentleague.simulation.witness import Witness
 
 BEGAN = 1_700_000_000.0
 LEAGUE_ID = "league_simulated"
 MANAGER = "manager"
-DELAY_SECONDS = (0.0005, 0.01)  # of one message, at least and at most
+STEPS_AT_ONCE = 20_000  # more cannot happen at the same instant
 GRACE_SECONDS = 60.0  # for those whom nobody tells that the league is over
 _REPLY_SECONDS = 10.0
-
-
-class Agents(NamedTuple):
-    """How referees and players behave."""
-
-    register_seconds: float = 1.0  # before one tries again to register
-    referees_keep_state: bool = False  # whether a referee comes back as itself; players always do
-    game: Game = even_odd
-
-
-DEFAULT = Agents()
+_NEVER = 1 << 62
 
 
 class SimulatedLeague:
@@ -73,14 +72,16 @@ class SimulatedLeague:
         self.disk = Disk(self.clock)
         self.witness = Witness(self.clock, self.disk, LEAGUE_ID)
         self.witness.on_send = self._event
-        delay = partial(Random(f"delays|{seed}").uniform, *DELAY_SECONDS)
-        self.network = SimulatedNetwork(self.clock, delay, self.witness)
+        self.links = Links(Random(f"delays|{seed}"))
+        self.network = SimulatedNetwork(self.clock, self.links, self.witness)
         self.processes: dict[str, Process] = {}
-        self._seed, self._agents = seed, agents
+        self.agents = agents
+        self._seed = seed
         names = {"league_id": LEAGUE_ID, "game_type": agents.game.name}
         self._terms = {**names, "players": players, "referees": referees, **(settings or {})}
         self._secrets = Secrets(_key("draw", seed), _key("token", seed), _key("admin", seed).hex())
         self._planned: dict[int, list[Callable[[], None]]] = {}
+        self._next_planned = _NEVER
         self._done_at: float | None = None
         self._is_quiet = False  # nothing will ever happen any more
         self._add(MANAGER, "manager", self._manager, disk=self.disk)
@@ -89,12 +90,14 @@ class SimulatedLeague:
             self._add(f"referee{number}", "referee", build, keeps_state=agents.referees_keep_state)
         for number in range(1, players + 1):
             self._add(f"player{number}", "player", self._player(number), keeps_state=True)
+        self._give_traits()
 
     # What is planned
 
     def after_event(self, number: int, what: Callable[[], None]) -> None:
         """Do something right after an event; events are numbered from 1."""
         self._planned.setdefault(number, []).append(what)
+        self._next_planned = min(self._planned)
 
     def crash_after(self, number: int, name: str, restart_after: float | None = None) -> None:
         """Let a process crash right after an event, and begin another life later, if at all."""
@@ -104,6 +107,7 @@ class SimulatedLeague:
         """Let a process crash now. One whose work was done stays away."""
         process = self.processes[name]
         if process.is_alive:
+            self.witness.note(f"{name} crashes")
             process.crash()
             if restart_after is not None:
                 process.restart_after(restart_after)
@@ -134,18 +138,24 @@ class SimulatedLeague:
         for process in self.processes.values():
             if not process.is_alive and not process.crashes and not process.is_done:
                 process.start()
-        until = self.clock.now() + seconds
-        while not enough() and self.clock.now() < until:
-            self._is_quiet = not self.clock.step()
+        clock = self.clock
+        until = clock.now() + seconds
+        steps, before = 0, clock.now()
+        while not enough() and clock.now() < until:
+            self._is_quiet = not clock.step()
             if self._is_quiet:
                 return
             self._event()
+            steps += 1
+            if steps % STEPS_AT_ONCE == 0:
+                assert clock.now() > before, f"time stands still for {STEPS_AT_ONCE:,} steps"
+                before = clock.now()
 
     @property
     def is_over(self) -> bool:
         """Whether the manager is done and so are the others, or had time enough to be."""
         manager = self.processes[MANAGER]
-        if not (manager.is_alive and manager.is_done and self.disk.is_clean):
+        if not (manager.is_done and manager.is_alive and self.disk.is_clean):
             self._done_at = None
             return False
         self._done_at = self.clock.now() if self._done_at is None else self._done_at
@@ -173,10 +183,24 @@ class SimulatedLeague:
         players = self.witness.league.roster.players.values()
         return next(each.agent_id for each in players if each.endpoint == url_of(name))
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether its first round is on disk."""
+        self.witness.catch_up()
+        return self.witness.league.round_id > 0
+
+    def is_known(self, name: str) -> bool:
+        """Whether a player ever registered."""
+        players = self.witness.league.roster.players.values()
+        return any(each.endpoint == url_of(name) for each in players)
+
     def _event(self) -> None:
         self.events += 1
-        for what in self._planned.pop(self.events, ()):
-            what()
+        if self.events >= self._next_planned:
+            planned = self._planned.pop(self._next_planned)
+            self._next_planned = min(self._planned, default=_NEVER)
+            for what in planned:
+                what()
 
     # Who takes part
 
@@ -184,9 +208,32 @@ class SimulatedLeague:
         place = Place(self.clock, self.network, url_of(name), receiver)
         self.processes[name] = Process(place, build, **more)
 
+    def _give_traits(self) -> None:
+        for name, trait in self.agents.traits.items():
+            tongue = tongue_of(trait, f"{name}|{self._seed}")
+            if tongue:
+                self.network.tongues[url_of(name)] = tongue
+            if trait == THIEVISH:
+                self._let_steal(name)
+
+    def _let_steal(self, name: str) -> None:
+        process, url = self.processes[name], url_of(name)
+
+        def own_token() -> str:
+            return str(process.role.credential[2]) if process.is_alive else ""
+
+        manager, witness = Address(MANAGER, url_of(MANAGER)), self.witness
+        thief = Thief(self.network, manager, own_token, witness.violations.append)
+
+        def on_asked(whom: str, message: Message) -> None:
+            if whom == url:
+                thief.sees(message)
+
+        witness.on_asked = on_asked
+
     def _manager(self, ports: Ports) -> Host:
         settings = ManagerSettings(**self._terms)
-        role = Watched(Manager(settings, self._secrets, self._agents.game), self.bugs)
+        role = Watched(Manager(settings, self._secrets, self.agents.game), self.bugs)
         self.disk.claim(LEAGUE_ID)
         host = Host(role, ports.clock, ports.transport, ledger=Ledger(self.disk, LEAGUE_ID))
         host.replay(self.disk.read(LEAGUE_ID), read_event)
@@ -198,34 +245,44 @@ class SimulatedLeague:
                 manager_url=url_of(MANAGER),
                 display_name=f"Referee {number}",
                 endpoint=ports.transport.url,
-                game_types=(self._agents.game.name,),
-                register_seconds=self._agents.register_seconds,
+                game_types=(self.agents.game.name,),
+                register_seconds=self.agents.register_seconds,
             )
             role = Referee(settings, self._load_game)
             role.remember(ports.token)
-            return Host(Watched(role, self.bugs), ports.clock, ports.transport)
+            transport = self._transport(f"referee{number}", ports)
+            return Host(Watched(role, self.bugs), ports.clock, transport)
 
         return build
 
+    def _transport(self, name: str, ports: Ports) -> Transport:
+        trait, seed = self.agents.traits.get(name, ""), f"{name}|{self._seed}"
+        if trait == FOREIGN:
+            return ForeignTransport(ports.transport, ports.clock, self.agents.game, seed)
+        return FalseTransport(ports.transport, seed) if trait == FALSE else ports.transport
+
     def _player(self, number: int) -> Callable[[Ports], Host]:
+        name, seed = f"player{number}", f"{self._seed}|{number}"
+
         def build(ports: Ports) -> Host:
             settings = PlayerSettings(
                 manager_url=url_of(MANAGER),
                 display_name=f"Player {number}",
                 endpoint=ports.transport.url,
-                game_types=(self._agents.game.name,),
-                register_seconds=self._agents.register_seconds,
-                seed=f"{self._seed}|{number}",
+                game_types=(self.agents.game.name,),
+                register_seconds=self.agents.register_seconds,
+                seed=seed,
             )
             role = Player(settings)
             role.remember(ports.token)
-            mind = InlineMind(strategies.random, ports.clock.soon)
+            trait = self.agents.traits.get(name, "")
+            mind = mind_of(trait, ports.clock, self.agents.think_seconds, seed)
             return Host(Watched(role, self.bugs), ports.clock, ports.transport, mind=mind)
 
         return build
 
     def _load_game(self, name: str) -> Game:
-        return self._agents.game
+        return self.agents.game
 
 
 def url_of(name: str) -> str:

@@ -1,10 +1,12 @@
-"""A network in virtual time: messages take a while, and agents stall, die and come back.
+"""A network in virtual time: messages take a while or are lost; agents stall, die and come back.
 
 The bytes are those of every other transport. What was sent arrives, even if its sender is dead by
-then; whoever waits for an answer of an agent that dies is told that the connection is gone.
+then, unless the way is cut or the message is lost; whoever waits for an answer of an agent that
+dies is told that the connection is gone.
 """
 
 from collections.abc import Callable
+from functools import lru_cache, partial
 from urllib.parse import urlsplit
 
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
@@ -13,7 +15,10 @@ from agentleague.protocol.messages import Message
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock
 from agentleague.simulation.clock import Lifetime
+from agentleague.simulation.links import Links
 from agentleague.transport.memory import MemoryNetwork, MemoryTransport
+
+Tongue = Callable[[Message, bytes], bytes | None]  # what an agent says instead; None: nothing
 
 
 class Watcher:
@@ -22,21 +27,26 @@ class Watcher:
     def sent(self) -> None:
         """Somebody has just sent a request or an answer."""
 
-    def asked(self, url: str, message: Message, body: bytes) -> None:
-        """A request reached the agent at this address."""
+    def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
+        """A request of `source` reached the agent at this address."""
 
-    def answered(self, url: str, question: Message, body: bytes) -> None:
-        """An answer reached the agent at this address, which had asked."""
+    def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
+        """The answer of `source` reached the agent at this address, which had asked."""
+
+    def lost(self, source: str, target: str, what: Message) -> None:
+        """A request, or the answer to it, is lost between these two."""
 
 
 class SimulatedNetwork(MemoryNetwork):
-    """Joins agents; `delay` gives the seconds that the next message takes."""
+    """Joins agents; `links` says what befalls messages, `tongues` who twists its answers."""
 
-    def __init__(self, clock: Clock, delay: Callable[[], float], watcher: Watcher) -> None:
+    def __init__(self, clock: Clock, links: Links, watcher: Watcher) -> None:
         super().__init__(clock)
-        self.delay, self.watcher = delay, watcher
+        self.links, self.watcher = links, watcher
+        self.delay = links.delay
         self.living: dict[str, SimulatedTransport] = {}
         self.exchanges: dict[_Exchange, None] = {}  # in order
+        self.tongues: dict[str, Tongue] = {}  # by address
 
     def bear(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
         """A transport for one life of the agent at this address."""
@@ -62,7 +72,7 @@ class SimulatedTransport(MemoryTransport):
     ) -> None:
         super().__init__(network, url, receiver)
         self.url, self.lifetime = url, lifetime
-        self.source = urlsplit(url).hostname or url
+        self.source = host_of(url)
         self._simulated = network
 
     def call(
@@ -71,7 +81,8 @@ class SimulatedTransport(MemoryTransport):
         """Ask another agent; the answer comes later. The dead ask nobody."""
         if self.lifetime.is_over:
             return lambda: None
-        return _Exchange(self._simulated, self, message, done).begin(to.url, until)
+        exchange = _Exchange(self._simulated, self, message, done)
+        return exchange.begin(to.url, until - self.lifetime.ahead)
 
 
 class _Exchange:
@@ -87,7 +98,7 @@ class _Exchange:
         self._network, self._asker, self._message, self._done = network, asker, message, done
         self._began = network.clock.now()
         self._is_open = True
-        self._asked: SimulatedTransport | None = None  # who is to answer
+        self._asked: list[SimulatedTransport] = []  # who is to answer
         self._stop_deadline: Cancel = lambda: None
 
     def begin(self, url: str, until: float) -> Cancel:
@@ -95,55 +106,87 @@ class _Exchange:
         network.calls += 1
         body = codec.write_request(self._message, network.calls)
         self._stop_deadline = network.clock.call_at(until, self._late)
-        network.later(lambda: self._arrive(url, body))
+        if network.links.is_fine:
+            network.later(partial(self._arrive, url, body))
+        else:
+            self._send_in_bad_weather(url, body)
         network.watcher.sent()
         return self._close
+
+    def _send_in_bad_weather(self, url: str, body: bytes) -> None:
+        network, target = self._network, host_of(url)
+        for _ in range(2 if network.links.repeats() else 1):
+            if not network.links.loses(self._asker.source, target):
+                network.later(partial(self._arrive, url, body))
+                continue
+            network.watcher.lost(self._asker.source, target, self._message)
+            if network.links.resets():
+                self._break(f"the connection to {url} is gone", "")
 
     def left(self, transport: SimulatedTransport) -> None:
         """An agent died."""
         if self._asker is transport:
             self._close()
-        elif self._asked is transport:
-            self._break(f"the agent at {transport.url} is gone")
+        elif transport in self._asked:
+            self._asked.remove(transport)
+            self._break(f"the agent at {transport.url} is gone", transport.source)
 
     def _arrive(self, url: str, body: bytes) -> None:
         agent = self._network.living.get(url)
         if agent is None:
-            self._break(f"nobody listens at {url}")
+            self._break(f"nobody listens at {url}", host_of(url))
             return
-        self._asked = agent
+        self._asked.append(agent)
         if self._is_open:
             self._network.exchanges[self] = None
-        agent.lifetime.when_awake(lambda: self._deliver(agent, body))
+        agent.lifetime.when_awake(partial(self._deliver, agent, body))
 
     def _deliver(self, agent: SimulatedTransport, body: bytes) -> None:
-        self._network.watcher.asked(agent.url, self._message, body)
-        agent.receive(body, self._asker.source, self._respond)
+        self._network.watcher.asked(self._asker.source, agent.url, self._message, body)
+        agent.receive(body, self._asker.source, partial(self._respond, agent))
 
-    def _respond(self, body: bytes) -> None:
-        asked, self._asked = self._asked, None
-        if asked and not asked.lifetime.is_over:
-            self._network.later(lambda: self._when_awake(lambda: self._answered(body)))
-            self._network.watcher.sent()
+    def _respond(self, agent: SimulatedTransport, body: bytes) -> None:
+        if agent not in self._asked or agent.lifetime.is_over:
+            return
+        network, source = self._network, agent.source
+        if network.tongues:
+            twisted = network.tongues.get(agent.url, _plainly)(self._message, body)
+            if twisted is None:
+                return
+            body = twisted
+        self._asked.remove(agent)
+        if network.links.is_fine or not network.links.loses(source, self._asker.source):
+            network.later(partial(self._come_back, partial(self._answered, source, body)))
+        else:
+            network.watcher.lost(source, self._asker.source, self._message)
+        network.watcher.sent()
 
-    def _break(self, why: str) -> None:
-        gone = NoConnection(why)
-        self._network.later(lambda: self._when_awake(lambda: self._finish(None, gone)))
+    def _break(self, why: str, source: str) -> None:
+        """The asker is told so, if word of it comes through."""
+        links = self._network.links
+        if links.is_fine or not links.loses(source, self._asker.source):
+            gone = NoConnection(why)
+            self._network.later(partial(self._come_back, partial(self._finish, None, gone)))
 
-    def _when_awake(self, what: Callable[[], None]) -> None:
+    def _come_back(self, what: Callable[[], None]) -> None:
         """What comes back is for the asker to notice, if it lives and still waits."""
-        self._asker.lifetime.when_awake(lambda: what() if self._is_open else None)
+        self._asker.lifetime.when_awake(partial(self._if_open, what))
 
-    def _answered(self, body: bytes) -> None:
-        self._network.watcher.answered(self._asker.url, self._message, body)
+    def _if_open(self, what: Callable[[], None]) -> None:
+        if self._is_open:
+            what()
+
+    def _answered(self, source: str, body: bytes) -> None:
+        self._network.watcher.answered(source, self._asker.url, self._message, body)
         try:
-            self._finish(answers.read_answer(self._message, 200, body), None)
+            answer = answers.read_answer(self._message, 200, body)
         except LeagueError as error:
             self._finish(None, error)
+        else:
+            self._finish(answer, None)
 
     def _late(self) -> None:
-        late = NoAnswer("the time ran out")
-        self._when_awake(lambda: self._finish(None, late))
+        self._come_back(partial(self._finish, None, NoAnswer("the time ran out")))
 
     def _finish(self, message: Message | None, error: LeagueError | None) -> None:
         self._close()
@@ -153,3 +196,13 @@ class _Exchange:
         self._is_open = False
         self._network.exchanges.pop(self, None)
         self._stop_deadline()
+
+
+@lru_cache(maxsize=1000)
+def host_of(url: str) -> str:
+    """The name of the agent at an address."""
+    return urlsplit(url).hostname or url
+
+
+def _plainly(question: Message, body: bytes) -> bytes:
+    return body

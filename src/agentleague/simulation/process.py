@@ -1,5 +1,6 @@
 """One agent as a process: it can crash at any instant, and be started again where it was."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ from agentleague.services.host import Host
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import SimulatedNetwork, SimulatedTransport
+
+FAILED_SECONDS = 1.0  # until whoever looks after it starts a process that ended by itself
 
 
 class Ports(NamedTuple):
@@ -32,6 +35,16 @@ class Place(NamedTuple):
     receiver: str  # manager, referee or player
 
 
+class Clocks(NamedTuple):
+    """What the clocks of a machine show in one life: nobody's agree, and they jump."""
+
+    ahead: float = 0.0  # its monotonic clock, of the time that passes
+    wrong: float = 0.0  # its wall clock, of the true one
+
+
+TRUE = Clocks()
+
+
 class Process:
     """Runs a role through many lives; `build` makes its host anew, from its disk if it has one.
 
@@ -43,14 +56,17 @@ class Process:
         self, place: Place, build: Build, *, disk: Disk | None = None, keeps_state: bool = False
     ) -> None:
         self.disk = disk
-        self.crashes = self.stalls = 0
+        self.keeps_state = keeps_state
+        self.clocks: Callable[[], Clocks] = lambda: TRUE
+        self.crashes = self.stalls = self.failures = 0
         self.is_done = False  # its role said so
         self.host: Host | None = None  # while it lives
         self.news: list[str] = []  # what its role found worth saying, in all its lives
-        self._place, self._build, self._keeps_state = place, build, keeps_state
+        self._place, self._build = place, build
         self._lifetime = Lifetime(place.clock)
         self._transport: SimulatedTransport | None = None
         self._token = ""
+        self._said: deque[str] = deque()
 
     @property
     def is_alive(self) -> bool:
@@ -68,14 +84,16 @@ class Process:
         if self.host:
             return
         clock, network, url, receiver = self._place
-        self._lifetime = lifetime = Lifetime(clock)
+        ahead, wrong = self.clocks()
+        self._lifetime = lifetime = Lifetime(clock, ahead)
         self._transport = network.bear(url, receiver, lifetime)
         if self.disk:
             self.disk.deliver = lifetime.when_awake
         self.is_done = False
         self.host = host = self._build(Ports(lifetime, self._transport, self._token))
-        host.on_step, host.on_end = self._note, self._end
-        host.start(0.0)
+        self._said = host.role.news  # type: ignore[attr-defined]
+        host.on_step, host.on_end, host.on_failure = self._note, self._end, self._fail
+        host.start(wrong - ahead)
 
     def crash(self) -> None:
         """Die now: timers, calls, and what is not on disk yet are lost."""
@@ -89,12 +107,18 @@ class Process:
             self.stalls += 1
             self._lifetime.stall(seconds)
 
+    def forget(self) -> None:
+        """What it kept for its next life is gone."""
+        self._token = ""
+
     def restart_after(self, seconds: float) -> None:
         """Begin another life in a while."""
         clock = self._place.clock
         clock.call_at(clock.now() + seconds, self.start)
 
     def _die(self) -> None:
+        if self.keeps_state:
+            self._token = self.role.credential[2] or self._token
         self.host = None
         self._lifetime.end()
         assert self._transport
@@ -103,17 +127,25 @@ class Process:
             self.disk.crash()
 
     def _note(self) -> None:
-        if self.host is None:
-            return
-        self.news += self.role.news
-        self.role.news.clear()
-        if self._keeps_state:
-            self._token = self.role.credential[2] or self._token
+        if self._said:
+            self.news += self._said
+            self._said.clear()
 
     def _end(self, summary: Any) -> None:
         self.is_done = True
         if self.disk is None:
-            self._lifetime.soon(self._die)
+            self._lifetime.soon(self._die_if_alive)
+
+    def _die_if_alive(self) -> None:
+        if self.host:
+            self._die()
+
+    def _fail(self, error: BaseException) -> None:
+        """Its disk is broken, or it has a bug: it ends, and is started again."""
+        self.failures += 1
+        if self.host:
+            self._die()
+            self.restart_after(FAILED_SECONDS)
 
 
 class Watched:

@@ -1,12 +1,13 @@
 """Sees all that is said in a simulated league, and holds it against what the journal holds then.
 
 What is on disk when something is said is on disk for ever; so whoever is told what the disk does
-not hold is told what a crash could undo.
+not hold is told what a crash could undo. A referee of another make tells first and reports then,
+as the documents say: for its matches nothing of that can hold.
 """
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -15,6 +16,7 @@ from agentleague.league.events import read_event
 from agentleague.league.league import League, MatchFile, Phase
 from agentleague.protocol import answers
 from agentleague.protocol.messages import (
+    GameInvitation,
     GameOver,
     GameResult,
     LeagueCompleted,
@@ -24,6 +26,7 @@ from agentleague.protocol.messages import (
     MatchResultAck,
     MatchResultReport,
     Message,
+    RoundCompleted,
     StandingRow,
 )
 from agentleague.roles.ports import Clock
@@ -33,49 +36,74 @@ from agentleague.simulation.network import Watcher
 _rows = msgspec.json.Decoder(list[StandingRow])
 
 
+class Heard(NamedTuple):
+    """One thing that reached somebody."""
+
+    at: float
+    source: str
+    url: str
+    message: Message  # the request, or what was asked
+    body: bytes
+    is_answer: bool
+
+
 class Witness(Watcher):
     """`violations` says what was wrong, in words; `on_send` is called whenever somebody speaks."""
 
     def __init__(self, clock: Clock, disk: Disk, league_id: str) -> None:
         self.on_send: Callable[[], None] = lambda: None
+        self.on_asked: Callable[[str, Message], None] = lambda url, message: None
         self.violations: list[str] = []
-        self.said: list[tuple[str, Message]] = []  # to whom, what, in order
+        self.heard: list[Heard] = []  # all that arrived, in order
+        self.befell: list[tuple[float, str]] = []  # losses and faults, in words
         self.told: set[tuple[str, str]] = set()  # address and match: it knows the result
         self.told_the_end: set[str] = set()  # addresses
+        self.invited: dict[str, float] = {}  # match -> when a player was first invited to it
+        self.waits: dict[str, float] = {}  # match -> seconds from there to the first GAME_OVER
         self.league = League()  # as it is on disk
         self._clock, self._disk, self._league_id = clock, disk, league_id
-        self._trace = sha256()
         self._hashes: list[bytes] = []
         self._stale: list[LockRequest] = []  # came from a referee that had lost the match
 
     @property
+    def said(self) -> list[tuple[str, Message]]:
+        """To whom what was said, in order; without the answers."""
+        return [(each.url, each.message) for each in self.heard if not each.is_answer]
+
+    @property
     def trace(self) -> str:
         """All that was said, when and to whom, as one number: the same for the same seed."""
-        return self._trace.hexdigest()
+        trace = sha256()
+        for at, _, url, _, body, _ in self.heard:
+            trace.update(f"{at:.6f} {url} {len(body)} ".encode() + body)
+        for at, what in self.befell:
+            trace.update(f"{at:.6f} {what}".encode())
+        return trace.hexdigest()
 
     def sent(self) -> None:
         """Somebody spoke."""
         self.on_send()
 
-    def asked(self, url: str, message: Message, body: bytes) -> None:
-        """A request arrived."""
-        self._note(url, body)
-        self.said.append((url, message))
-        self._check_receipt(message)
-        if isinstance(message, GameOver):
-            self._game_over(url, message)
-        elif isinstance(message, LeagueStandingsUpdate):
-            self._table(url, message)
-        elif isinstance(message, LeagueCompleted):
-            self._end(url, message)
-        elif (
-            isinstance(message, LockRequest) and message.epoch < self._file(message.match_id).epoch
-        ):
-            self._stale.append(message)
+    def lost(self, source: str, target: str, what: Message) -> None:
+        """A message is on nobody's way any more."""
+        name = type(what).__name__
+        self.note(f"{source} -> {target}: {name} (or its answer) is lost")
 
-    def answered(self, url: str, question: Message, body: bytes) -> None:
+    def note(self, what: str) -> None:
+        """Something befell the league."""
+        self.befell.append((self._clock.now(), what))
+
+    def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
+        """A request arrived."""
+        self.heard.append(Heard(self._clock.now(), source, url, message, body, False))
+        self.on_asked(url, message)
+        check = self._CHECKS.get(type(message))
+        if check:
+            check(self, url, message)
+
+    def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
         """An answer arrived."""
-        self._note(url, body)
+        self.heard.append(Heard(self._clock.now(), source, url, question, body, True))
         if not isinstance(question, LockRequest | MatchResultReport):
             return
         try:
@@ -93,6 +121,8 @@ class Witness(Watcher):
 
     def catch_up(self) -> None:
         """Take in what is new on disk; in the right order, since replay is strict."""
+        if self._disk.rows_total == self.league.seq:
+            return
         for row in self._disk.read(self._league_id, self.league.seq):
             before = self.league.decided_total
             self.league.apply(read_event(row.kind, row.version, row.body))
@@ -100,11 +130,30 @@ class Witness(Watcher):
             if self.league.decided_total < before:
                 self._wrong("fewer matches are decided than before")
 
+    def is_foreign(self, file: MatchFile) -> bool:
+        """Whether a referee of another make ever had this match."""
+        referees = self.league.roster.referees
+        return not all(referees[each].locks for each in file.referees)
+
+    def _invited(self, url: str, message: GameInvitation) -> None:
+        self.invited.setdefault(message.match_id, self._clock.now())
+
     def _game_over(self, url: str, message: GameOver) -> None:
-        if self._check_result(self._file(message.match_id), message.game_result, url):
-            self.told.add((url, message.match_id))
+        self._check_receipt(message)
+        match_id = message.match_id
+        if self._check_result(self._file(match_id), message.game_result, url):
+            self.told.add((url, match_id))
+        began = self.invited.get(match_id)
+        if began is not None:
+            self.waits.setdefault(match_id, self._clock.now() - began)
+
+    def _lock(self, url: str, message: LockRequest) -> None:
+        if message.epoch < self._file(message.match_id).epoch:
+            self._stale.append(message)
 
     def _check_result(self, file: MatchFile, told: GameResult, who: str) -> bool:
+        if self.is_foreign(file):
+            return True
         if file.decided is None:
             self._wrong(f"{who} is told a result of {file.match_id}, and none is on disk")
             return False
@@ -134,6 +183,9 @@ class Witness(Watcher):
             self._wrong(f"{url} is told the final table {shown}, and by the disk it is {held}")
         self.told_the_end.add(url)
 
+    def _round_over(self, url: str, message: RoundCompleted) -> None:
+        self._check_receipt(message)
+
     def _check_receipt(self, message: Any) -> None:
         receipt = getattr(message, "receipt", None)
         if not receipt:
@@ -147,11 +199,17 @@ class Witness(Watcher):
         self.catch_up()
         return self.league.matches[match_id]
 
-    def _note(self, url: str, body: bytes) -> None:
-        self._trace.update(f"{self._clock.now():.6f} {url} {len(body)} ".encode() + body)
-
     def _wrong(self, what: str) -> None:
         self.violations.append(what)
+
+    _CHECKS: ClassVar[dict[type, Callable[..., None]]] = {
+        GameInvitation: _invited,
+        GameOver: _game_over,
+        LeagueStandingsUpdate: _table,
+        LeagueCompleted: _end,
+        RoundCompleted: _round_over,
+        LockRequest: _lock,
+    }
 
 
 def _facts(result: GameResult) -> tuple[Any, ...]:

@@ -1,0 +1,256 @@
+"""Which league a seed stands for, in each mode, and what may be expected of it.
+
+calm        nothing goes wrong, but one player may be dead, silent, slow or rude
+chaos       a few of all the things that can go wrong, another few with each seed
+liveness    nearly everything goes wrong for a while, then nothing any more
+exhaustive  one league again and again; each time something crashes after another event
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
+from agentleague.games.game import Game
+from agentleague.simulation import agents as nature
+from agentleague.simulation.agents import Agents
+from agentleague.simulation.faults import Fault
+from agentleague.simulation.invariants import Course
+from agentleague.simulation.league import MANAGER
+from agentleague.simulation.links import FINE, Weather
+
+GAMES: tuple[Game, ...] = (even_odd, even_odd, even_odd, rock_paper_scissors, tic_tac_toe)
+EVENTS_A_PLAYER = 150  # in a league of one cycle, roughly
+TROUBLE_SECONDS = 200.0
+
+
+class Scenario(NamedTuple):
+    """One league and its fate."""
+
+    mode: str
+    seed: int
+    players: int = 4
+    referees: int = 2
+    settings: Mapping[str, Any] = {}
+    agents: Agents = nature.DEFAULT
+    weather: Weather = FINE
+    faults: Sequence[Fault] = ()
+    dead: str = ""  # dies as soon as the league has begun
+    wrong_clocks: bool = False
+    trouble_seconds: float = 0.0  # until nothing goes wrong any more
+    course: Course = Course()
+
+    def names(self, kind: str) -> list[str]:
+        """`referee1`… or `player1`…"""
+        number = self.players if kind == "player" else self.referees
+        return [f"{kind}{each}" for each in range(1, number + 1)]
+
+    @property
+    def has_foreign(self) -> bool:
+        """Whether a referee of another make takes part: it may hold a match for long."""
+        return nature.FOREIGN in self.agents.traits.values()
+
+
+def calm(seed: int) -> Scenario:
+    """Nothing goes wrong, and so nobody loses, waits or is left out but whoever is to blame."""
+    chance = Random(f"calm|{seed}")
+    plain = Scenario("calm", seed, chance.randint(2, 8), chance.randint(1, 3))
+    one = chance.choice(plain.names("player"))
+    trait = chance.choice(
+        ("", "dead", nature.MUTE, nature.SLOW, nature.RUDE, nature.BABBLING, nature.THIEVISH)
+    )
+    loses = trait in ("dead", nature.MUTE, nature.RUDE, nature.BABBLING)
+    traits = {one: trait} if trait and trait != "dead" else {}
+    return plain._replace(
+        settings={"cycles": chance.choice((1, 1, 2))},
+        agents=Agents(game=chance.choice(GAMES), traits=traits),
+        dead=one if trait == "dead" else "",
+        wrong_clocks=chance.random() < 0.5,
+        course=Course(away=[one] if loses else (), prompt=True),
+    )
+
+
+def chaos(seed: int) -> Scenario:
+    """A few kinds of trouble, and nothing of the others: so each is also seen by itself."""
+    chance = Random(f"chaos|{seed}")
+    players = chance.choice((2, 3, 4, 4, 4, 4, 5, 6))
+    plain = Scenario(
+        "chaos",
+        seed,
+        players,
+        chance.choice((1, 2, 2, 3)),
+        weather=Weather((0.0005, chance.choice((0.01, 0.01, 0.1, 1.0)))),
+        wrong_clocks=chance.random() < 0.3,
+        trouble_seconds=TROUBLE_SECONDS,
+    )
+    think = chance.choice(((0.0, 0.0), (0.0, 0.1), (0.0, 3.0)))
+    agents = Agents(
+        referees_keep_state=chance.random() < 0.5, game=chance.choice(GAMES), think_seconds=think
+    )
+    scenario = plain._replace(agents=agents)
+    for add in chance.sample(TROUBLES, chance.randint(1, 3)):
+        scenario = add(scenario, chance)
+    return scenario._replace(course=expected(scenario))
+
+
+def liveness(seed: int) -> Scenario:
+    """Everything at once; then a manager, one referee and some players are well, and must end."""
+    chance = Random(f"liveness|{seed}")
+    agents = Agents(referees_keep_state=chance.random() < 0.5, think_seconds=(0.0, 1.0))
+    loss = chance.uniform(0.1, 0.6)
+    scenario = Scenario(
+        "liveness",
+        seed,
+        chance.randint(2, 5),
+        chance.randint(1, 3),
+        agents=agents,
+        weather=Weather((0.0005, 1.0), loss, resets=0.5, repeats=0.2),
+        wrong_clocks=True,
+        trouble_seconds=TROUBLE_SECONDS,
+    )
+    for add in (*TROUBLES, *TROUBLES):
+        scenario = add(scenario, chance)
+    gone = [*scenario.names("referee")[1:], *scenario.names("player")[2:]]
+    dead = chance.sample(gone, chance.randint(0, len(gone)))
+    deaths = [Fault(_event(scenario, chance), "crash", (name,), None) for name in dead]
+    scenario = scenario._replace(faults=[*scenario.faults, *deaths])
+    return scenario._replace(course=expected(scenario))
+
+
+# Kinds of trouble
+
+
+def _manager_crashes(scenario: Scenario, chance: Random) -> Scenario:
+    return _more(scenario, chance, "crash", [MANAGER], (0.01, 0.5, 5.0, 30.0))
+
+
+def _referees_crash(scenario: Scenario, chance: Random) -> Scenario:
+    kind = chance.choice(("crash", "amnesia"))
+    return _more(scenario, chance, kind, scenario.names("referee"), (0.01, 0.5, 5.0, 30.0))
+
+
+def _players_crash(scenario: Scenario, chance: Random) -> Scenario:
+    kind = chance.choice(("crash", "amnesia"))
+    return _more(scenario, chance, kind, scenario.names("player"), (0.01, 0.5, 5.0, 60.0))
+
+
+def _somebody_sleeps(scenario: Scenario, chance: Random) -> Scenario:
+    everybody = [MANAGER, *scenario.names("referee"), *scenario.names("player")]
+    return _more(scenario, chance, "sleep", everybody, (0.3, 3.0, 12.0, 40.0))
+
+
+def _ways_are_cut(scenario: Scenario, chance: Random) -> Scenario:
+    everybody = [MANAGER, *scenario.names("referee"), *scenario.names("player")]
+    faults = list(scenario.faults)
+    for _ in range(chance.randint(1, 3)):
+        kind = chance.choice(("one-way cut", "cut", "partition"))
+        number = 2 if kind != "partition" else chance.randint(1, len(everybody) - 1)
+        who = tuple(chance.sample(everybody, number))
+        seconds = chance.choice((0.5, 5.0, 20.0, 60.0))
+        faults.append(Fault(_event(scenario, chance), kind, who, seconds))
+    return scenario._replace(faults=faults)
+
+
+def _bad_weather(scenario: Scenario, chance: Random) -> Scenario:
+    weather = scenario.weather._replace(
+        loss=chance.choice((0.02, 0.1, 0.3)),
+        resets=chance.choice((0.0, 0.5, 1.0)),
+        repeats=chance.choice((0.0, 0.2)),
+    )
+    return scenario._replace(weather=weather)
+
+
+def _messages_repeat(scenario: Scenario, chance: Random) -> Scenario:
+    return scenario._replace(weather=scenario.weather._replace(repeats=chance.choice((0.1, 0.5))))
+
+
+def _disk_trouble(scenario: Scenario, chance: Random) -> Scenario:
+    kind = chance.choice(("full disk", "failing disk", "slow disk"))
+    return _more(scenario, chance, kind, [MANAGER], (0.5, 3.0, 15.0))
+
+
+def _organiser_pauses(scenario: Scenario, chance: Random) -> Scenario:
+    return _more(scenario, chance, "pause", [MANAGER], (0.5, 5.0, 30.0))
+
+
+def _odd_players(scenario: Scenario, chance: Random) -> Scenario:
+    kinds = (nature.SLOW, nature.LATE, nature.RUDE, nature.BABBLING, nature.MUTE, nature.THIEVISH)
+    return _with_trait(scenario, chance.choice(scenario.names("player")), chance.choice(kinds))
+
+
+def _odd_referees(scenario: Scenario, chance: Random) -> Scenario:
+    """At least one of them is one of ours, and honest."""
+    names = scenario.names("referee")[1:]
+    if not names:
+        return scenario
+    return _with_trait(
+        scenario, chance.choice(names), chance.choice((nature.FOREIGN, nature.FALSE))
+    )
+
+
+TROUBLES: Sequence[Callable[[Scenario, Random], Scenario]] = (
+    _manager_crashes,
+    _manager_crashes,
+    _referees_crash,
+    _referees_crash,
+    _players_crash,
+    _somebody_sleeps,
+    _ways_are_cut,
+    _bad_weather,
+    _messages_repeat,
+    _disk_trouble,
+    _organiser_pauses,
+    _odd_players,
+    _odd_referees,
+)
+
+
+def _more(
+    scenario: Scenario,
+    chance: Random,
+    kind: str,
+    who: Sequence[str],
+    seconds: Sequence[float],
+) -> Scenario:
+    faults = [
+        Fault(_event(scenario, chance), kind, (chance.choice(who),), chance.choice(seconds))
+        for _ in range(chance.randint(1, 3))
+    ]
+    return scenario._replace(faults=[*scenario.faults, *faults])
+
+
+def _event(scenario: Scenario, chance: Random) -> int:
+    return chance.randint(1, EVENTS_A_PLAYER * scenario.players)
+
+
+def _with_trait(scenario: Scenario, name: str, trait: str) -> Scenario:
+    traits = {**scenario.agents.traits, name: trait}
+    return scenario._replace(agents=scenario.agents._replace(traits=traits))
+
+
+# What may come of it
+
+
+def expected(scenario: Scenario) -> Course:
+    """What may be held against the league after all that."""
+    touched = {name for fault in scenario.faults for name in fault.who}
+    traits = scenario.agents.traits
+    is_cut = [fault for fault in scenario.faults if fault.kind in ("one-way cut", "cut")]
+    referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
+    lossy = scenario.weather.loss > 0 or any(MANAGER in fault.who for fault in is_cut)
+    lossy = lossy or any(fault.kind == "partition" for fault in scenario.faults)
+    odd = {name for name, trait in traits.items() if trait != nature.THIEVISH}
+    is_foreign = nature.FOREIGN in traits.values()
+    return Course(
+        away=sorted(name for name in touched | odd if name.startswith("player")),
+        referees_away=bool(referees) or bool(odd & set(scenario.names("referee"))),
+        no_contests=lossy or is_foreign or len(referees) > 2,
+        lossy=lossy,
+        disputes=nature.FALSE in traits.values(),
+    )
+
+
+def _concerns_referees(fault: Fault) -> bool:
+    """A manager that sleeps, or whose disk is full, hears no referee."""
+    is_deaf = fault.kind in ("sleep", "full disk") and MANAGER in fault.who
+    return is_deaf or any(name.startswith("referee") for name in fault.who)

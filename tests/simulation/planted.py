@@ -1,0 +1,247 @@
+"""Bugs to be planted in the real code, for one test each; the product has no switch for them.
+
+Each function takes pytest's monkeypatch and breaks one rule. HUNTS says which mode finds it, and
+words of what is found.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from agentleague.errors import TokenInvalid
+from agentleague.league import judge as judging
+from agentleague.league.court import Court
+from agentleague.league.events import MatchDecided
+from agentleague.league.league import League
+from agentleague.league.roster import Roster
+from agentleague.match.asking import Failure, Question
+from agentleague.match.machine import Match, Phase
+from agentleague.protocol import draws
+from agentleague.protocol.messages import GameResult, LockedResult, LockResponse
+from agentleague.services.host import Host
+from agentleague.services.leases import Leases
+from agentleague.services.outbox import Outbox
+from agentleague.services.rounds import Rounds
+
+
+def release_before_commit(monkeypatch):
+    """Effects go out when they are decided, whatever is on disk by then."""
+
+    def append(host, events):
+        if events:
+            journal, league_id = host._ledger
+            journal.append(league_id, host._decided, events, lambda heads: None)
+            host._decided = host._committed = host._decided + len(events)
+
+    monkeypatch.setattr(Host, "_append", append)
+    monkeypatch.setattr(Host, "_with_receipt", lambda host, message, seq: message)
+
+
+def no_dedupe(monkeypatch):
+    """A lock that comes again decides the match again."""
+    lock, decided = Court.lock, League._decided
+
+    def forgetful(court, referee_id, request):
+        file = court._league.matches.get(request.match_id)
+        if file and file.decided and not file.closed and not file.locks:
+            file.decided, before = None, file.decided
+            ruling = lock(court, referee_id, request)
+            file.decided = before
+            return ruling
+        return lock(court, referee_id, request)
+
+    def again(league, event):
+        league.matches[event.match_id].decided = None
+        decided(league, event)
+
+    monkeypatch.setattr(Court, "lock", forgetful)
+    monkeypatch.setitem(League._APPLY, MatchDecided, again)
+
+
+def epoch_in_the_draw(monkeypatch):
+    """Another referee draws another number: who does not like one gives the match away."""
+    number, decide = draws.number, Court._decide
+    epoch = [1]
+
+    def decide_in(court, file, request):
+        epoch[0] = file.epoch
+        return decide(court, file, request)
+
+    def redrawn(seed, league_id, match_id, **more):
+        name = match_id if epoch[0] == 1 else f"{match_id}|{epoch[0]}"
+        return number(seed, league_id, name, **more)
+
+    monkeypatch.setattr(Court, "_decide", decide_in)
+    monkeypatch.setattr(judging.draws, "number", redrawn)
+
+
+def game_over_before_the_lock(monkeypatch):
+    """The players are told what the referee thinks before the league holds it."""
+    moved = Match._moved
+
+    def hasty(match, made, now):
+        players = match._course._players
+        guess = LockedResult(players[0], {}, GameResult("WIN", players[0]))
+        match._locked = LockResponse(match.match_id, 0, result=guess)
+        told = match._tell(now)
+        match.phase, match._locked = Phase.PLAYING, None
+        match._open = {key: None for key in match._open if key[1] != "over"}
+        return told + moved(match, made, now)
+
+    monkeypatch.setattr(Match, "_moved", hasty)
+
+
+def no_fence(monkeypatch):
+    """A referee that lost its match may lock all the same."""
+    lock = Court.lock
+
+    def unfenced(court, referee_id, request):
+        file = court._league.matches[request.match_id]
+        now = msgspec.structs.replace(request, epoch=file.epoch)
+        return lock(court, file.referee_id if referee_id in file.referees else referee_id, now)
+
+    monkeypatch.setattr(Court, "lock", unfenced)
+
+
+def no_retry(monkeypatch):
+    """One silence, and the player has lost."""
+
+    def at_once(question, error, now):
+        question.result = Failure(error, is_final=False)
+        return []
+
+    monkeypatch.setattr(Question, "_failed", at_once)
+
+
+def no_deadline(monkeypatch):
+    """A player that never answers is waited for."""
+
+    def for_ever(question, now):
+        question.deadline = now + 1_000_000.0
+        return question._call(now)
+
+    monkeypatch.setattr(Question, "ask", for_ever)
+
+
+def leases_never_expire(monkeypatch):
+    """A referee that died keeps its matches."""
+    monkeypatch.setattr(Leases, "expired", lambda leases, now: [])
+
+
+def replay_counts_twice(monkeypatch):
+    """After a restart every result counts once more."""
+    replay = Host.replay
+
+    def twice(host, rows, read):
+        rows = list(rows)
+        replay(host, rows, read)
+        for row in rows:
+            event = read(row.kind, row.version, row.body)
+            if isinstance(event, MatchDecided):
+                league, result = host.role.league, event.result
+                players = league.matches[event.match_id].players
+                league.table.count(*players, winner=result.winner_player_id)
+
+    monkeypatch.setattr(Host, "replay", twice)
+
+
+def any_token_will_do(monkeypatch):
+    """Whoever shows a token of the league is believed to be a referee."""
+
+    def referee_of(roster, token):
+        owner = roster.owner(token)
+        if owner is None:
+            raise TokenInvalid("auth_token is of nobody in this league")
+        return owner if owner in roster.referees else next(iter(roster.referees))
+
+    monkeypatch.setattr(Roster, "referee_of", referee_of)
+
+
+def match_tokens_will_do(monkeypatch):
+    """The manager takes what a referee shows to players for the referee's own token."""
+    referee_of = Roster.referee_of
+
+    def taken(roster, token):
+        if token and token.startswith("mtok_"):
+            return next(iter(roster.referees))
+        return referee_of(roster, token)
+
+    monkeypatch.setattr(Roster, "referee_of", taken)
+
+
+def reports_are_sent_once(monkeypatch):
+    """A report whose answer was lost is not sent again."""
+    again = Match._again
+
+    def never(match, error, now):
+        return [] if match.phase is Phase.REPORTING else again(match, error, now)
+
+    monkeypatch.setattr(Match, "_again", never)
+
+
+def nothing_is_handed_out_after_a_restart(monkeypatch):
+    """A manager that comes back waits for reports of matches that nobody has."""
+    monkeypatch.setattr(Rounds, "_resume_round", lambda rounds: None)
+
+
+def the_end_is_told_once(monkeypatch):
+    """A manager that dies while it tells the end believes that everybody knows."""
+    monkeypatch.setattr(Rounds, "_resume_end", lambda rounds: rounds.end())
+
+
+def referees_make_numbers_up(monkeypatch):
+    """Players are told another number than the league has drawn."""
+    tell = Match._tell
+
+    def made_up(match, now):
+        locked = match._locked
+        wrong = msgspec.structs.replace(locked.result.game_result, drawn_number=11)
+        result = msgspec.structs.replace(locked.result, game_result=wrong)
+        match._locked = msgspec.structs.replace(locked, result=result)
+        effects = tell(match, now)
+        match._locked = locked
+        return effects
+
+    monkeypatch.setattr(Match, "_tell", made_up)
+
+
+def a_lost_letter_blocks_the_queue(monkeypatch):
+    """An agent that once let a letter run out is sent nothing any more."""
+    answered = Outbox.answered
+
+    def stuck(outbox, to, now, *, ran_out):
+        tag, calls = answered(outbox, to, now, ran_out=ran_out)
+        return tag, [] if ran_out else calls
+
+    monkeypatch.setattr(Outbox, "answered", stuck)
+
+
+SEEDS = 2_000  # of a mode; what they do not find is not found
+
+
+class Hunt(NamedTuple):
+    """Where a bug is looked for, and what shows it."""
+
+    mode: str
+    words: str  # of what is found
+    first: int = 0  # where to begin, so that the suite is quick; all of SEEDS would do as well
+
+
+HUNTS = {
+    release_before_commit: Hunt("chaos", "on disk"),
+    no_dedupe: Hunt("chaos", "results"),
+    epoch_in_the_draw: Hunt("chaos", "THE DRAW IS WRONG"),
+    game_over_before_the_lock: Hunt("chaos", "none is on disk"),
+    no_fence: Hunt("chaos", "had lost it"),
+    no_retry: Hunt("exhaustive", "lost R", 39),
+    no_deadline: Hunt("calm", "no contest", 6),
+    leases_never_expire: Hunt("chaos", "not over"),
+    replay_counts_twice: Hunt("chaos", "the table"),
+    any_token_will_do: Hunt("chaos", "by a player was taken", 67),
+    match_tokens_will_do: Hunt("chaos", "by a player was taken", 67),
+    reports_are_sent_once: Hunt("chaos", "for no reason", 32),
+    nothing_is_handed_out_after_a_restart: Hunt("chaos", "not over"),
+    the_end_is_told_once: Hunt("chaos", "never told that the league is over", 91),
+    referees_make_numbers_up: Hunt("chaos", "is told"),
+    a_lost_letter_blocks_the_queue: Hunt("chaos", "I7", 30),
+}

@@ -1,0 +1,105 @@
+"""What can befall a league, each by itself, and how the league takes it."""
+
+import pytest
+
+from agentleague.simulation.faults import Fault, Faults
+from agentleague.simulation.invariants import Course, check
+from simulation.crashing import a_league, running
+
+LOSSY = Course(lossy=True, referees_away=True, no_contests=True)
+
+
+def struck(fault, course, **more):
+    league = running(**more)
+    faults = Faults(league, seed=0)
+    faults.end_at(200.0)
+    faults.happen(fault)
+    league.run(2000.0)
+    check(league, course)
+    return league
+
+
+def test_a_partition_heals_way_by_way():
+    league = running()
+    faults = Faults(league, seed=0)
+    everybody = [("manager", "player1"), ("player1", "manager"), ("player1", "referee1")]
+
+    faults.happen(Fault(0, "partition", ("player1",), 30.0))
+    cut_at = {}
+    while league.clock.step():
+        whole = [way for way in everybody if not league.links.loses(*way)]
+        cut_at.update({way: league.clock.now() for way in whole if way not in cut_at})
+        if league.links.is_fine:
+            break
+
+    assert len(set(cut_at.values())) == 3
+
+
+def test_a_player_that_nobody_hears_loses_and_nobody_else_does():
+    course = Course(away=["player1"], lossy=False, referees_away=True)
+    for referee in ("referee1", "referee2"):
+        league = running()
+        Faults(league, seed=0).happen(Fault(0, "one-way cut", ("player1", referee), 500.0))
+        league.run(2000.0)
+        check(league, course)
+
+
+@pytest.mark.parametrize("kind", ["cut", "one-way cut"])
+def test_a_manager_and_a_referee_that_do_not_hear_each_other_lose_no_match(kind):
+    struck(Fault(0, kind, ("manager", "referee1"), 30.0), LOSSY)
+
+
+def test_a_manager_with_a_full_disk_waits_and_nothing_is_lost():
+    league = struck(Fault(0, "full disk", seconds=6.0), Course(referees_away=True))
+
+    assert league.seconds > 5.0
+
+
+def test_a_slow_disk_only_takes_longer():
+    league = struck(Fault(0, "slow disk", seconds=30.0), Course())
+
+    assert league.seconds > a_league().run().seconds
+
+
+def test_a_league_that_is_paused_goes_on_though_its_manager_was_away_then():
+    league = running()
+    faults = Faults(league, seed=0)
+
+    faults.happen(Fault(0, "pause", seconds=5.0))
+    league.run(3.0)
+    assert league.witness.league.paused
+    league.crash("manager", restart_after=20.0)
+    league.run()
+
+    check(league)
+    assert league.seconds > 20.0
+
+
+def test_with_the_end_of_the_trouble_everybody_is_back_but_who_is_gone_for_good():
+    league = running()
+    faults = Faults(league, seed=0)
+    faults.happen(Fault(0, "crash", ("referee1",), None))
+    faults.happen(Fault(0, "crash", ("referee2",), 1_000_000.0))
+    faults.happen(Fault(0, "cut", ("manager", "player1"), 1_000_000.0))
+
+    faults.end()
+
+    assert not league.processes["referee1"].is_alive
+    assert league.processes["referee2"].is_alive
+    assert league.links.is_fine
+
+
+def test_nobody_dies_for_good_before_the_league_has_begun():
+    league = a_league()
+    faults = Faults(league, seed=0)
+    faults.plan([Fault(1, "crash", ("player1",), None)])
+
+    league.run()
+
+    check(league, Course(away=["player1"]))
+    assert league.has_begun
+
+
+def test_a_fault_says_when_what_befalls_whom_for_how_long():
+    assert str(Fault(7, "crash", ("manager",), 0.5)) == "after event 7: crash of manager for 0.5 s"
+    assert str(Fault(7, "crash", ("player1",), None)) == "after event 7: crash of player1 for good"

@@ -1,0 +1,134 @@
+"""Leagues by the seed: whatever goes wrong in them, everything holds that can be expected."""
+
+import pytest
+
+from agentleague.services.player import Player
+from agentleague.simulation import exhaustive
+from agentleague.simulation.modes import MODES, outcome
+from simulation.crashing import a_league, some
+
+CHAOS_SEEDS = 4_000
+
+
+def broken(mode, seeds):
+    """Seed -> what did not hold."""
+    outcomes = [outcome(mode, seed) for seed in seeds]
+    hours = sum(each.seconds for each in outcomes) / 3600
+    print(f"{mode}: {len(outcomes)} leagues, {hours:.1f} virtual hours")
+    return {each.seed: each.violation for each in outcomes if each.violation}
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_a_league_survives_chaos(part):
+    assert broken("chaos", range(part * 30, part * 30 + 30)) == {}
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_in_a_calm_league_nobody_suffers_for_another(part):
+    assert broken("calm", range(part * 10, part * 10 + 10)) == {}
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_a_league_ends_once_nothing_goes_wrong_any_more(part):
+    assert broken("liveness", range(part * 8, part * 8 + 8)) == {}
+
+
+def test_a_league_survives_a_crash_after_some_events():
+    assert broken("exhaustive", some(150, of=exhaustive.size())) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_a_league_survives_chaos_of_many_seeds(part):
+    size = CHAOS_SEEDS // 10
+    assert broken("chaos", range(part * size, (part + 1) * size)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_a_league_survives_a_crash_after_every_event(part):
+    numbers = range(exhaustive.size())[part::10]
+    assert broken("exhaustive", numbers) == {}
+
+
+@pytest.mark.slow
+def test_many_calm_leagues_and_many_that_were_not_are_as_they_should_be():
+    assert broken("calm", range(500)) == {}
+    assert broken("liveness", range(500)) == {}
+
+
+def test_the_exhaustive_set_has_each_process_crash_after_each_event():
+    total = exhaustive.events(0)
+    singles = [exhaustive.scenario(number) for number in range(len(exhaustive.WAYS) * total)]
+
+    crashes = {
+        (fault.event, name)
+        for scenario in singles
+        for fault in scenario.faults
+        if fault.kind == "crash"
+        for name in fault.who
+    }
+
+    everybody = ["manager", "referee1", "referee2", *(f"player{n}" for n in range(1, 5))]
+    assert crashes == {(event, name) for event in range(1, total + 1) for name in everybody}
+
+
+def test_behind_the_single_crashes_come_pairs_and_then_the_next_league():
+    size = exhaustive.size(0)
+
+    pair, following = exhaustive.scenario(size - 1), exhaustive.scenario(size)
+
+    assert (pair.seed, len(pair.faults)) == (0, 2)
+    assert (following.seed, following.faults[0].event, len(following.faults)) == (1, 1, 1)
+
+
+def test_the_seeds_of_chaos_have_every_kind_of_trouble():
+    scenarios = [MODES["chaos"](seed) for seed in range(300)]
+
+    kinds = {fault.kind for scenario in scenarios for fault in scenario.faults}
+    traits = {trait for scenario in scenarios for trait in scenario.agents.traits.values()}
+    assert kinds == {
+        "crash",
+        "amnesia",
+        "sleep",
+        "one-way cut",
+        "cut",
+        "partition",
+        "full disk",
+        "failing disk",
+        "slow disk",
+        "pause",
+    }
+    assert traits == {
+        "slow",
+        "late",
+        "rude",
+        "babbling",
+        "mute",
+        "thievish",
+        "foreign",
+        "false",
+    }
+    assert any(scenario.weather.loss for scenario in scenarios)
+    assert any(scenario.weather.repeats for scenario in scenarios)
+    assert any(scenario.wrong_clocks for scenario in scenarios)
+
+
+def test_a_league_in_which_time_stands_still_is_found():
+    league = a_league()
+
+    def again():
+        league.clock.call_at(league.clock.now(), again)
+
+    again()
+    with pytest.raises(AssertionError, match="time stands still"):
+        league.run()
+
+
+def test_whatever_breaks_has_a_seed(monkeypatch):
+    monkeypatch.setattr(Player, "registration", lambda player, now: 1 / 0)
+
+    found = outcome("calm", 0)
+
+    assert (found.mode, found.seed) == ("calm", 0)
+    assert "ZeroDivisionError" in found.violation
