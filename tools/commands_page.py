@@ -22,7 +22,7 @@ EVERYWHERE = {name for option in always() for name in option.opts} | {"--help"}
 
 def commands_page() -> str:
     """Every command in the order of `league --help`."""
-    with click.Context(app, info_name="league") as context:
+    with click.Context(app, info_name="league", **app.context_settings) as context:
         sections = [_section(context, heading) for heading in SECTIONS]
     return page("# Commands", GENERATED, ABOUT, *sections)
 
