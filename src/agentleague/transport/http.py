@@ -60,17 +60,20 @@ class HttpTransport:
             names=manners.names,
             limits=ServerLimits(body_bytes=OWN_BYTES) if own else ServerLimits(),
         )
+        self._server.toll = self._toll
         self._client = HttpClient(manners.guard)
         self._to_manager = HttpClient(manners.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(manners.rate)
         self._on_ask: OnAsk | None = None
+        self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         self.watch: Callable[[Message], None] = lambda message: None  # is shown what comes in
         self.refused: Callable[[str, LeagueError], None] = lambda source, error: None
 
     async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
         """Open the port, the same on every host; returns its number."""
-        return await self._server.start(hosts, port)
+        self.port = await self._server.start(hosts, port)
+        return self.port
 
     async def stop(self) -> None:
         """Let answers in flight go out, then close everything."""
@@ -121,7 +124,9 @@ class HttpTransport:
         if delay is None:
             seconds = self._buckets.seconds_until_free(request.source, self._clock.now())
             wait = max(1, round(seconds))
-            refuse(RateLimited("too many requests; slow down", retry_after=wait))
+            error = RateLimited("too many requests; slow down", retry_after=wait)
+            held = self._buckets.hold(request.source, self._clock.now())
+            self._after(held, lambda: refuse(error))
         elif message is None:
             refuse(incoming.error or InternalError("the request was not read"))
         elif self._on_ask is None:
@@ -140,11 +145,19 @@ class HttpTransport:
         on_ask = self._on_ask
         assert on_ask
         self.watch(message)
-        if delay:
-            when = self._clock.now() + delay
-            self._clock.call_at(when, lambda: on_ask(message, caller, reply))
+        self._after(delay, lambda: on_ask(message, caller, reply))
+
+    def _after(self, seconds: float, act: Callable[[], None]) -> None:
+        if seconds:
+            self._clock.call_at(self._clock.now() + seconds, act)
         else:
-            on_ask(message, caller, reply)
+            act()
+
+    def _toll(self, source: str) -> float:
+        """What is no message counts too: over the rate it is answered, but slowly."""
+        now = self._clock.now()
+        is_within = self._buckets.take(source, now) is not None
+        return 0.0 if is_within else self._buckets.hold(source, now)
 
     def _delay(self, source: str, token: str | None, message: Message | None) -> float | None:
         if self._manners.receiver != "manager":

@@ -12,17 +12,16 @@ import socket
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
-from ipaddress import ip_address
 from math import inf
 from typing import NamedTuple, Protocol, cast
 
 from agentleague import errors
+from agentleague.protocol.hosts import is_loopback
 from agentleague.transport.http_requests import Exchange, Headers, Reader, Refused, Rules
 from agentleague.transport.http_requests import ServerLimits as ServerLimits
 
 log = logging.getLogger(__name__)
-_BACKLOG = 1_024
-_START_ATTEMPTS = 16
+_BACKLOG, _START_ATTEMPTS = 1_024, 16
 _NO_SUCH_HOST = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 _SLICE_BYTES = 16_384  # Read at once: a whole message of 10 KB, head and all.
 
@@ -54,6 +53,7 @@ class HttpServer:
         limits: ServerLimits = ServerLimits(),  # noqa: B008 (It is frozen.)
     ) -> None:
         self.on_request, self.refusal, self.limits = on_request, refusal, limits
+        self.toll: Callable[[str], float] = lambda source: 0.0  # How long our own answers wait.
         self.rules = Rules(limits, paths, names)
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
@@ -105,7 +105,7 @@ class HttpServer:
     def admit(self, connection: "_Connection") -> bool:
         """Count a new connection; over a limit, close the longest idle one for it or say no."""
         source = connection.source
-        own = () if _is_loopback(source) else [c for c in self._connections if c.source == source]
+        own = () if is_loopback(source) else [c for c in self._connections if c.source == source]
         fits = _make_room(own, self.limits.connections_per_source)
         fits = fits and _make_room(self._connections, self._connections_max)
         self._connections.add(connection)
@@ -223,6 +223,9 @@ class _Connection(asyncio.Protocol):
         if exchange.refused is not None:
             exchange.answer = self._answer(exchange.refused)
         if exchange.answer is not None:
+            if seconds := self._server.toll(self.source):
+                answer, exchange.answer = exchange.answer, None
+                self._server.loop.call_later(seconds, exchange, *answer)
             return
         try:
             request = HttpRequest(exchange.path, exchange.body, self.source)
@@ -291,12 +294,6 @@ class _Connection(asyncio.Protocol):
             self._paused = False
             self._transport.resume_reading()
             self.data_received(b"")
-
-
-def _is_loopback(source: str) -> bool:
-    with suppress(ValueError):
-        return ip_address(source).is_loopback
-    return False
 
 
 def _make_room(connections: Collection[_Connection], limit: int) -> bool:

@@ -1,18 +1,29 @@
-"""How much a stranger may ask: a token bucket per source address."""
+"""How much a stranger may ask: a token bucket per source address.
+
+Refusals are told at the same rate: whoever waits for an answer before it asks again cannot ask
+faster than that, and takes little time from everybody else.
+"""
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 SOURCES_MAX = 10_000  # remembered; the longest unseen is forgotten first
 
 
 @dataclass(frozen=True)
 class Rate:
-    """So many requests a second, so many at once, and how long a registration may wait."""
+    """So many requests a second, so many at once, and how long a registration may wait.
+
+    A refusal waits for its turn too, but never longer than `refusal_seconds`.
+    """
 
     per_second: float = 500.0
     burst: float = 1000.0
     wait_seconds: float = 5.0
+    refusal_seconds: float = 5.0
 
 
 class Buckets:
@@ -21,6 +32,7 @@ class Buckets:
     def __init__(self, rate: Rate = Rate()) -> None:  # noqa: B008
         self._rate = rate
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._refused: OrderedDict[str, float] = OrderedDict()  # source -> when the next is told
 
     def take(self, source: str, now: float, wait_seconds: float = 0.0) -> float | None:
         """How long this request must wait to be within the rate; None: longer than it may."""
@@ -29,14 +41,24 @@ class Buckets:
         delay = max(0.0, -left / self._rate.per_second)
         if delay > wait_seconds:
             return None
-        self._left[source] = (left, now)
-        self._left.move_to_end(source)
-        if len(self._left) > SOURCES_MAX:
-            self._left.popitem(last=False)
+        _keep(self._left, source, (left, now))
         return delay
+
+    def hold(self, source: str, now: float) -> float:
+        """How long to wait before a request that is over the rate is told so."""
+        turn = max(now, min(self._refused.get(source, now), now + self._rate.refusal_seconds))
+        _keep(self._refused, source, turn + 1.0 / self._rate.per_second)
+        return turn - now
 
     def seconds_until_free(self, source: str, now: float) -> float:
         """When it is worth trying again."""
         left, seen = self._left.get(source, (self._rate.burst, now))
         left = min(self._rate.burst, left + (now - seen) * self._rate.per_second)
         return max(0.0, (1.0 - left) / self._rate.per_second)
+
+
+def _keep(sources: OrderedDict[str, T], source: str, value: T) -> None:
+    sources[source] = value
+    sources.move_to_end(source)
+    if len(sources) > SOURCES_MAX:
+        sources.popitem(last=False)

@@ -1,0 +1,333 @@
+"""What strangers can do to a running manager by the mere number and slowness of their requests."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from statistics import quantiles
+
+import pytest
+import uvloop
+
+from agentleague.services import processes
+from agentleague.services.network import default_address
+from agentleague.services.processes import Home, Place, open_manager
+from agentleague.services.settings import ManagerSettings
+from agentleague.transport import http
+from agentleague.transport.http import Manners
+from agentleague.transport.http_server import ServerLimits
+from agentleague.transport.rates import Buckets, Rate
+from commands import BIN, first_line, free_port, league, started
+from security.spies import message
+
+SECONDS = 60
+PLAYERS = 6
+FLOOD = Path(__file__).with_name("flood.py")
+
+
+def request(said, host="127.0.0.1"):
+    """A message as bytes on the wire."""
+    body = json.dumps({"jsonrpc": "2.0", "method": said["message_type"], "params": said, "id": 1})
+    head = f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return (head + body).encode()
+
+
+def registration(name, port=23_999):
+    told = {"display_name": name, "contact_endpoint": f"http://127.0.0.1:{port}/mcp"}
+    return message("LEAGUE_REGISTER_REQUEST", player_meta=told)
+
+
+QUERY = message("LEAGUE_QUERY", query_type="GET_STATUS")
+
+
+class Line:
+    """One connection to a manager, seen byte by byte."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+
+    async def ask(self, said):
+        self.writer.write(request(said))
+        return await self.answer()
+
+    async def answer(self):
+        """Status, headers and body of the next answer."""
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        fields = dict(line.split(": ", 1) for line in head[1:] if line)
+        body = await self.reader.readexactly(int(fields.get("Content-Length", "0")))
+        return int(head[0].split()[1]), fields, body
+
+    async def is_closed(self):
+        try:
+            return await self.reader.read(1) == b""
+        except ConnectionResetError:
+            return True
+
+
+@asynccontextmanager
+async def manager(directory, hosts=("127.0.0.1",)):
+    settings = ManagerSettings(league_id="league_test", players=500)
+    running = await open_manager(settings, Home(directory), Place(0, hosts=hosts))
+    port = int(running.url.split(":")[2].split("/")[0])
+    lines = []
+
+    async def connect():
+        lines.append(Line(*await asyncio.open_connection(hosts[0], port)))
+        return lines[-1]
+
+    try:
+        yield connect
+    finally:
+        for line in lines:
+            line.writer.transport.abort()
+        await running.stop()
+
+
+def run(scenario):
+    return uvloop.run(asyncio.wait_for(scenario, SECONDS))
+
+
+def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(http, "ServerLimits", partial(ServerLimits, request_seconds=1.0))
+    slow = request({**QUERY, "padding": "x" * 2_000})
+    head_bytes = slow.index(b"\r\n\r\n") + 4
+
+    async def trickle(line, begun):
+        """Send on, a byte at a time, until the manager has had enough."""
+        line.writer.write(slow[:begun])
+        answer = asyncio.ensure_future(line.answer())
+        for value in slow[begun:-1]:
+            line.writer.write(bytes([value]))
+            if (await asyncio.wait([answer], timeout=0.05))[0]:
+                break
+        return (await answer)[0], await line.is_closed()
+
+    async def scenario():
+        async with manager(tmp_path) as connect:
+            begun = [0] * 20 + [head_bytes] * 20  # Slow heads, and slow bodies.
+            closing = asyncio.gather(*[trickle(await connect(), each) for each in begun])
+            good, answers = await connect(), []
+            while not closing.done():
+                status, _, body = await good.ask(QUERY)
+                answers.append((status, b'"result"' in body))
+                await asyncio.sleep(0.01)
+            return await closing, answers
+
+    closed, answers = run(scenario())
+
+    assert closed == [(408, True)] * 40
+    assert set(answers) == {(200, True)}
+
+
+@pytest.fixture
+def five_at_once(monkeypatch):
+    """Strangers may ask five times, and then no more for a long time."""
+    rate = Rate(per_second=0.01, burst=5.0, wait_seconds=0.0, refusal_seconds=0.0)
+    monkeypatch.setattr(processes, "Manners", partial(Manners, rate=rate))
+
+
+@pytest.mark.usefixtures("five_at_once")
+def test_a_stranger_over_the_rate_is_told_when_to_come_back_and_a_known_agent_is_served(tmp_path):
+    async def scenario():
+        async with manager(tmp_path) as connect:
+            stranger, known = await connect(), await connect()
+            _, _, body = await known.ask(registration("Ann"))
+            token = json.loads(body)["result"]["auth_token"]
+            answers = [await stranger.ask(QUERY) for _ in range(6)]
+            of_known = [(await known.ask({**QUERY, "auth_token": token}))[0] for _ in range(20)]
+            thief = await stranger.ask({**QUERY, "auth_token": token[:-1] + "?"})
+            return answers, of_known, thief[0]
+
+    answers, of_known, thief = run(scenario())
+
+    assert [status for status, _, _ in answers] == [200] * 4 + [429] * 2
+    _, fields, body = answers[-1]
+    assert int(fields["Retry-After"]) > 0
+    assert json.loads(body)["error"]["data"]["error_code"] == "E047"
+    assert of_known == [200] * 20
+    assert thief == 429
+
+
+@pytest.mark.usefixtures("five_at_once")
+def test_what_cannot_be_read_counts_against_the_rate_too(tmp_path):
+    async def scenario():
+        async with manager(tmp_path) as connect:
+            line = await connect()
+            return [(await line.ask({"message_type": "DANCE"}))[0] for _ in range(7)]
+
+    assert run(scenario()) == [200] * 5 + [429] * 2
+
+
+def test_a_refusal_waits_for_its_turn_and_one_that_comes_seldom_does_not_wait():
+    buckets = Buckets(Rate(per_second=10.0, refusal_seconds=0.3))
+
+    holds = [buckets.hold("192.0.2.7", now=5.0) for _ in range(6)]
+
+    assert holds == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.3, 0.3])
+    assert buckets.hold("192.0.2.8", now=5.0) == 0.0
+    assert buckets.hold("192.0.2.7", now=6.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "then"),
+    [
+        (request(QUERY), 200, 429),
+        (b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200, 200),  # Late, never refused.
+        (b"GET /elsewhere HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 404, 404),
+        (b"POST /mcp HTTP/1.1\r\nHost: elsewhere\r\nContent-Length: 0\r\n\r\n", 403, 403),
+    ],
+    ids=["query", "health", "nothing there", "another host"],
+)
+def test_whoever_asks_too_much_is_answered_slowly_while_others_are_served(
+    asked, first, then, tmp_path, monkeypatch
+):
+    rate = Rate(per_second=20.0, burst=2.0, wait_seconds=0.0)
+    monkeypatch.setattr(processes, "Manners", partial(Manners, rate=rate))
+
+    async def scenario():
+        async with manager(tmp_path) as connect:
+            greedy, known = await connect(), await connect()
+            _, _, body = await known.ask(registration("Ann"))
+            said = {**QUERY, "auth_token": json.loads(body)["result"]["auth_token"]}
+            greedy.writer.write(asked * 30)
+            answers = asyncio.ensure_future(in_turn(greedy, 30))
+            served = 0
+            while not answers.done():
+                served += (await known.ask(said))[0] == 200
+            return await answers, served
+
+    async def in_turn(line, count):
+        return [(await line.answer())[0] for _ in range(count)]
+
+    statuses, served = run(scenario())
+
+    assert (statuses[0], set(statuses[1:])) == (first, {then})
+    assert served > 30  # In the time of thirty answers.
+
+
+def test_registrations_over_the_rate_wait_for_their_turn_and_none_is_lost(tmp_path, monkeypatch):
+    rate = Rate(per_second=20.0, burst=5.0, wait_seconds=60.0)
+    monkeypatch.setattr(processes, "Manners", partial(Manners, rate=rate))
+
+    async def scenario():
+        async with manager(tmp_path) as connect:
+            lines = [await connect() for _ in range(25)]
+            asked = [
+                line.ask(registration(f"Player {n}", 24_000 + n)) for n, line in enumerate(lines)
+            ]
+            answers = await asyncio.gather(*asked)
+            return sorted(json.loads(body)["result"]["player_id"] for _, _, body in answers)
+
+    assert run(scenario()) == [f"P{number:02}" for number in range(1, 26)]
+
+
+def test_one_address_of_the_network_has_few_connections_to_a_manager(tmp_path, monkeypatch):
+    address = default_address()
+    if not address or ":" in address:
+        pytest.skip("this machine is in no network: it has no address but loopback")
+    monkeypatch.setattr(http, "ServerLimits", partial(ServerLimits, connections_per_source=3))
+
+    async def scenario():
+        async with manager(tmp_path, (address,)) as connect:
+            idle = await connect()
+            busy = [await connect(), await connect()]
+            for line in busy:
+                line.writer.write(b"P")
+            assert (await idle.ask(QUERY))[0] == 200
+            newer = await connect()
+            newer.writer.write(request(QUERY) + b"P")
+            assert (await newer.answer())[0] == 200
+            closed = await idle.is_closed()  # The longest idle made room.
+            refused = await connect()
+            return closed, (await refused.answer())[0]
+
+    assert run(scenario()) == (True, 503)
+
+
+@pytest.mark.slow
+def test_a_flood_from_one_core_slows_a_good_agent_little_and_loses_no_result(tmp_path, capsys):
+    """The figures are printed: p99 of a good agent with and without the flood."""
+    if shutil.which("taskset") is None or len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs taskset and two cores")
+    port, directory, state = free_port(), tmp_path / "cup", tmp_path / "state"
+    url = f"http://127.0.0.1:{port}/mcp"
+    first_line(
+        started(
+            *(BIN / "league", "manager", "--port", port, "--dir", directory),
+            *("--players", PLAYERS, "--move-seconds", 10, "--join-seconds", 10),
+        )
+    )
+    first_line(started(BIN / "league", "referee", "--manager", url, "--port", 0))
+    token = enter("Good", url, state)
+    quiet = latencies(port, token)
+    core = str(max(os.sched_getaffinity(0)))
+    flood = subprocess.Popen(
+        ["taskset", "-c", core, sys.executable, str(FLOOD), str(port)],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        flood.stdout.readline()
+        loud = latencies(port, token)
+        for number in range(1, PLAYERS):
+            enter(f"Player {number}", url, state)
+        rows = until_complete(directory)
+        sent, refused = flood.communicate("\n", timeout=SECONDS)[0].split()
+    finally:
+        flood.kill()
+    p99 = [quantiles(each, n=100)[98] for each in (quiet, loud)]
+    with capsys.disabled():
+        print(
+            f"\np99 of a good agent: {1000 * p99[0]:.1f} ms alone, {1000 * p99[1]:.1f} ms with a "
+            f"flood ({p99[1] / p99[0]:.1f} times); {sent} requests of the flood, {refused} refused"
+        )
+    assert [row["played"] for row in rows] == [PLAYERS - 1] * PLAYERS
+    assert [row["technical_losses"] for row in rows] == [0] * PLAYERS
+
+
+def enter(name, url, state):
+    """Start a player; its token, once it is registered."""
+    process = started(
+        *(BIN / "league", "player", "--strategy", "random", "--manager", url),
+        *("--port", 0, "--name", name, "--state", state / name),
+    )
+    while "Registered as" not in process.stderr.readline():
+        assert process.poll() is None
+    (kept,) = (path for path in (state / name).glob("player-*.json"))
+    return json.loads(kept.read_text())["token"]
+
+
+def latencies(port, token, count=1_000):
+    """How long each query of a well-behaved agent took, one every few milliseconds."""
+
+    async def scenario():
+        line = Line(*await asyncio.open_connection("127.0.0.1", port))
+        found = []
+        for _ in range(count):
+            began = time.perf_counter()
+            status, _, _ = await line.ask({**QUERY, "auth_token": token})
+            found.append(time.perf_counter() - began)
+            assert status == 200
+            await asyncio.sleep(0.005)
+        line.writer.close()
+        return found
+
+    return run(scenario())
+
+
+def until_complete(directory):
+    for _ in range(300):
+        status = json.loads(league("status", "--dir", directory, "--json").stdout)
+        if status["status"] == "LEAGUE_COMPLETED":
+            return json.loads(league("standings", "--dir", directory, "--json").stdout)
+        time.sleep(0.5)
+    raise AssertionError(f"the league never ended: {status}")
