@@ -38,7 +38,8 @@ def write_secrets(directory: Path, seed: str | None) -> Secrets:
 
 
 def _write(path: Path, text: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    path.unlink(missing_ok=True)  # Whoever made the file that is there could read it.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text)
         file.flush()

@@ -1,0 +1,28 @@
+"""docs/security.md has every threat, and each test that it names is there."""
+
+import ast
+import re
+
+from commands import ROOT
+
+PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+
+
+def test_every_threat_is_on_the_page_once_and_in_order():
+    numbers = re.findall(r"^### T(\d+) ", PAGE, re.MULTILINE)
+
+    assert numbers == [str(number) for number in range(1, 24)]
+
+
+def test_every_threat_has_a_test_or_says_that_there_is_none():
+    for threat in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]:
+        assert "`tests/" in threat or "no test yet" in threat, threat.splitlines()[0]
+
+
+def test_every_test_that_the_page_names_is_there():
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
+
+    assert len(named) > 40
+    for path, name in named:
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        assert name in {node.name for node in ast.walk(tree) if hasattr(node, "name")}, name

@@ -1,0 +1,148 @@
+"""TLS by a reverse proxy: what the page says to type is typed, before a real nginx."""
+
+import http.client
+import json
+import shutil
+import ssl
+import subprocess
+
+import pytest
+
+from agentleague.services.network import Wishes, place_of_manager
+from commands import RUNNING, free_port
+from pages import Desk, Page
+
+PAGE = Page("docs", "how-to", "tls-behind-nginx.md")
+WRAPPED = """
+daemon off;
+master_process off;
+pid nginx.pid;
+error_log error.log;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    {configuration}
+}}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """A folder with the certificates of the page, and nginx with its configuration."""
+    for name in ("nginx", "openssl"):
+        if (
+            shutil.which(name, path="/usr/sbin:/usr/local/sbin:/usr/bin:/bin:/usr/local/bin")
+            is None
+        ):
+            pytest.skip(f"{name} is not installed")
+    port = free_port()
+    places = {
+        "https://cup.example": f"https://localhost:{port}",
+        "listen 443": f"listen 127.0.0.1:{port}",
+        "DNS:cup.example": "DNS:localhost",
+    }
+    desk = Desk(tmp_path, **places)
+    desk.tls_port = port
+    for line in PAGE.commands_of("A certificate"):
+        desk.type(line)
+    (configuration,) = PAGE.fences("nginx")
+    desk.save("nginx.conf", WRAPPED.format(configuration=configuration))
+    begin_nginx(tmp_path, port)
+    return desk
+
+
+def begin_nginx(folder, port):
+    nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
+    process = subprocess.Popen(
+        [nginx, "-p", folder, "-c", "nginx.conf", "-e", "error.log"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    RUNNING.append(process)
+    while not serves(folder, port):
+        assert process.poll() is None, (folder / "error.log").read_text()
+
+
+def serves(folder, port):
+    try:
+        return bool(asked(folder, port, "localhost"))
+    except OSError:
+        return False
+
+
+def asked(folder, port, host, **headers):
+    """The status of an answer of the manager, if it is called so."""
+    trusted = ssl.create_default_context(cafile=folder / "ca.pem")
+    line = http.client.HTTPSConnection("localhost", port, context=trusted, timeout=20)
+    line.request(
+        "POST",
+        "/mcp",
+        json.dumps({"message_type": "LEAGUE_QUERY", "query_type": "GET_STATUS"}),
+        {"Host": host, "Content-Type": "application/json", **headers},
+    )
+    status = line.getresponse().status
+    line.close()
+    return status
+
+
+def trust(desk, export):
+    """Type the line that holds for all that is typed after it."""
+    name, value = export.removeprefix("export ").split("=")
+    desk.environment[name] = desk.type(f'printf %s "{value}"')
+
+
+def test_agents_register_and_play_through_nginx_as_the_page_says(desk):
+    (manager,) = map(desk.serve, PAGE.commands_of("The manager"))
+    export, referee, player, status, start = PAGE.commands_of("Agents")
+    trust(desk, export)
+    assert f"the manager is at https://localhost:{desk.tls_port}/mcp" in manager.heard
+
+    agents = [desk.serve(line) for line in (referee, player, player)]
+
+    assert "Registered as REF01" in agents[0].heard
+    assert "Registered as P02" in agents[2].heard
+    assert "Players   2" in desk.type(status)
+    assert "has begun" in desk.type(start)
+    desk.until(agents[1], "is over")
+    rows = json.loads(desk.type("league standings --dir cup --json --quiet"))
+    assert [(row["played"], row["technical_losses"]) for row in rows] == [(1, 0), (1, 0)]
+
+
+def test_an_agent_without_the_authority_does_not_speak_to_the_manager(desk):
+    desk.serve(PAGE.commands_of("The manager")[0])
+    export, _, _, status, _ = PAGE.commands_of("Agents")
+
+    with pytest.raises(AssertionError, match="CERTIFICATE_VERIFY_FAILED"):
+        desk.type(status)
+    trust(desk, export)
+    assert "Players   0" in desk.type(status)
+
+
+def test_behind_nginx_the_manager_is_called_by_the_name_of_its_end_point_alone(desk):
+    (line,) = PAGE.commands_of("The manager")
+    desk.replaced = {"8000": str(desk.port)}
+    desk.serve(line)
+
+    def ask(host, **headers):
+        return asked(desk.folder, desk.tls_port, host, **headers)
+
+    assert ask("cup.example") == 200
+    assert ask("evil.example") == 403
+    assert ask("cup.example", Origin="https://evil.example") == 403
+
+
+def test_a_manager_behind_a_proxy_is_not_told_to_listen_to_everybody():
+    said = []
+
+    place = place_of_manager(
+        8000, Wishes(endpoint="https://cup.example/mcp", network="lan"), said.append
+    )
+
+    assert said == []
+    assert "cup.example" in place.names
+    assert all(host in ("127.0.0.1", "::1") for host in place.hosts)
