@@ -25,8 +25,9 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 test-all: .venv/dev docs  ## All tests, the slow ones too, and the site.
 	$(BIN)/pytest $(ARGS)
 
-fuzz: .venv/dev  ## Try hostile inputs for an hour; ARGS="--seconds 60 --target json".
-	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
+fuzz: SECONDS ?= 3600
+fuzz: .venv/dev  ## Try hostile inputs for an hour; or SECONDS=60 ARGS="--target json".
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(ARGS)
 
 bench: .venv/run  ## Measure matches per second beside a bare HTTP echo.
 	$(BIN)/league bench $(ARGS)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from agentleague.errors import LeagueError
 from agentleague.player import strategies
 from agentleague.services.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
@@ -86,6 +87,30 @@ def test_a_new_league_at_the_same_address_takes_it_as_a_new_player(tmp_path):
         return ids
 
     assert asyncio.run(main()) == [("P01", "league_x"), ("P01", "league_y")]
+
+
+@rule("R-REG-13")
+def test_a_referee_that_is_refused_when_it_comes_back_ends_with_the_reason(tmp_path):
+    async def main():
+        place = Place(free_port(), hosts=HOSTS, moves_on=False)
+        before = ManagerSettings(league_id="league_x", lease_seconds=0.3)
+        manager = await open_manager(before, Home(tmp_path / "x"), place)
+        referee, state = await opened("referee", manager, tmp_path)
+        said = []
+        referee.tell(said.append)
+        await manager.stop()
+        after = ManagerSettings(league_id="league_y", join_code="sesame")
+        other = await open_manager(after, Home(tmp_path / "y"), place)
+        try:
+            await asyncio.wait_for(referee.ended, 20)
+            with pytest.raises(LeagueError, match=r"refused to register the agent: .*join.code"):
+                referee.check()
+        finally:
+            await closed(referee, state)
+            await other.stop()
+        return [sentence for sentence in said if "Registered" in sentence]
+
+    assert len(asyncio.run(main())) == 1  # at the first manager
 
 
 def heard_by(running, *words):

@@ -152,3 +152,31 @@ def test_who_is_too_late_is_told_how_it_would_have_come_back():
 
     assert "comes back with the same --manager, --name, --port and --state" in reasons[0]
     assert reasons[1] == "League full"
+
+
+@rule("R-REG-13")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "this league has a join code; give it with --join-code or LEAGUE_JOIN_CODE"),
+        ("guess", "wrong join code; give the right one with --join-code or LEAGUE_JOIN_CODE"),
+    ],
+)
+def test_a_refused_join_code_is_told_in_the_words_of_the_command(given, said):
+    role = a_player(join_code=given)
+    asked(role)
+    error = PeerRefused("player_meta.join_code is not it", number=12, code="E012", data={})
+
+    (end,) = answered(role, error=error)
+
+    assert end.summary.reason.startswith(said)
+    assert "player_meta" not in end.summary.reason
+
+
+def test_another_refusal_is_told_as_the_manager_told_it():
+    role = a_player(join_code="sesame")
+    asked(role)
+
+    (end,) = answered(role, error=refusal("E003"))
+
+    assert end.summary.reason == "the peer answered with error 12: no"

@@ -280,9 +280,9 @@ def test_the_organiser_hears_that_the_league_begins_and_who_won():
     league = MemoryLeague(2, 1).fill().play()
 
     said = list(league.manager.news)
-    assert "The league has begun: 2 players, 1 rounds, 1 matches." in said
+    assert "The league has begun: 2 players, 1 round, 1 match." in said
     first = league.league.table.rows()[0]
-    points = "1 point" if first.points == 1 else f"{first.points} points"
+    why = league.league.table.why(first.player_id)
     assert said[-1] == (
-        f"The league is over: {first.player_id} {first.display_name} is the champion with {points}."
+        f"The league is over: {first.player_id} {first.display_name} is the champion with {why}."
     )

@@ -129,7 +129,14 @@ def test_every_role_is_read_alike():
         ),
         ("league_id = '../up'", "league_id must be at most 64 letters, digits, _ and -"),
         ("cycles = 1979-05-27", 'cycles must be a whole number from 1 to 1,000, not "1979-05-27"'),
+        (
+            'move_seconds = "5"',
+            "move_seconds must be a number above 0, at most 31,536,000, not '5': take",
+        ),
         # no TOML at all
+        ("join_code = sesame", 'a text stands in quotes: join_code = "sesame"'),
+        ("unsigned_pushes = True", "; write it so: unsigned_pushes = true"),
+        ('join_code = "sesame\ncycles = 1', "; a quote is missing at the end of that line"),
         ("players 30", "cup.toml is not TOML: Expected '=' after a key in a key/value pair (at"),
         ("cycles = 1\ncycles = 2\n\n", "cup.toml is not TOML: Cannot overwrite a value (at line 2"),
     ],
@@ -144,6 +151,15 @@ def test_a_slip_in_the_file_is_said_with_its_line_and_what_would_be_right(cup, t
 def test_a_file_that_is_not_there_can_be_written(tmp_path):
     with pytest.raises(SettingError, match=r"there is no file .*\.toml; write one with: league i"):
         read(file=tmp_path / "none.toml")
+
+
+def test_a_directory_is_no_file_of_settings(tmp_path):
+    with pytest.raises(SettingError, match="is a directory; name it with: --dir"):
+        read(file=tmp_path)
+    with pytest.raises(
+        SettingError, match=r"league init .*cup\.toml; a directory is named with"
+    ):
+        read(file=tmp_path / "cup")
 
 
 def test_a_file_in_another_encoding_is_said(cup):

@@ -81,7 +81,7 @@ def _from_file(rows: Mapping[str, Setting], file: Path) -> Found:
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # Also a number of 5,000 digits.
-        raise SettingError(f"{file} is not TOML: {error}; `league init` writes one") from None
+        raise SettingError(f"{file} is not TOML: {error}{_slip(text, str(error))}") from None
     for key, value in table.items():
         where = f"{file}, line {_line(text, key)}:"
         if key not in rows:
@@ -95,15 +95,39 @@ def _text(file: Path) -> str:
             raise SettingError(f"{file} is too large for a file of settings")
         return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise SettingError(f"there is no file {file}; write one with: league init {file}") from None
+        named = file.with_suffix(".toml")
+        other = "" if file == named else f"; a directory is named with: --dir {file}"
+        raise SettingError(
+            f"there is no file {file}; write one with: league init {named}{other}"
+        ) from None
+    except IsADirectoryError:
+        raise SettingError(f"{file} is a directory; name it with: --dir {file}") from None
     except UnicodeDecodeError as error:
         raise SettingError(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
+def _slip(text: str, complaint: str) -> str:
+    """What is likely meant where TOML's reader gave up."""
+    found = re.search(r"at line (\d+)", complaint)
+    lines = text.splitlines()
+    line = lines[int(found[1]) - 1].strip() if found and int(found[1]) <= len(lines) else ""
+    line = line if len(line) <= SHOWN_MAX else ""
+    key, _, value = (part.strip() for part in line.partition("="))
+    if value in ("True", "False"):
+        return f"; write it so: {key} = {value.lower()}"
+    if re.fullmatch(r"[A-Za-z][^\"'#]*", value):
+        return f'; a text stands in quotes: {key} = "{value}"'
+    if value.count('"') == 1 or value.count("'") == 1:
+        return "; a quote is missing at the end of that line"
+    return "; `league init` writes a file that is"
+
+
 def _line(text: str, key: str) -> int:
     """Where the key stands; TOML's reader does not say."""
-    names = re.escape(key)
-    pattern = rf"""^\s*\[*\s*["']?{names}["']?\s*[=.\]]"""
+    names = re.escape(key[:SHOWN_MAX])
+    pattern = rf"""^\s*\[*\s*["']?{names}"""
+    if len(key) <= SHOWN_MAX:
+        pattern += r"""["']?\s*[=.\]]"""
     lines = text.splitlines()
     return next((n for n, line in enumerate(lines, 1) if re.match(pattern, line)), 1)
 
@@ -146,8 +170,12 @@ def _from_options(rows: Mapping[str, Setting], options: Mapping[str, Any]) -> Fo
 def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> Any:
     """The value in its own type. Raises: SettingError."""
     value, kind = given, type_info(row.annotation)
-    unquoted = isinstance(kind, StrType) and not isinstance(given, str)
-    instead = ": put it in quotes" if unquoted else f", not {_shown(given)}"
+    if isinstance(kind, StrType) and not isinstance(given, str):
+        instead = ": put it in quotes"
+    elif strict and _fits(given, row):
+        instead = f", not {_shown(given)}: take away its quotes"
+    else:
+        instead = f", not {_shown(given)}"
     wrong = SettingError(f"{where} must be {row.type}{instead}")
     if isinstance(given, str) and isinstance(kind, ListType) and not strict:
         value = [item.strip() for item in given.split(",") if item.strip()]
@@ -165,6 +193,15 @@ def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> An
     if value is None or (isinstance(value, float) and not isfinite(value)):
         raise wrong
     return value
+
+
+def _fits(given: Any, row: Setting) -> bool:
+    """Whether a text would be right if it were none."""
+    try:
+        msgspec.convert(given, row.annotation, strict=False)
+    except msgspec.ValidationError:
+        return False
+    return isinstance(given, str)
 
 
 def _shown(value: Any) -> str:

@@ -1,0 +1,56 @@
+"""Bodies to every kind of agent: read or refused, with an answer that holds nothing secret."""
+
+import json
+import re
+
+import msgspec
+
+from agentleague.errors import LeagueError
+from agentleague.protocol import codec
+from agentleague.protocol.messages import WIRE_NAME
+from fuzz.seeds import REQUESTS
+from protocol.wire import NOW
+
+SEEDS = [
+    *REQUESTS,
+    b'{"name":"Ann","endpoint":"http://127.0.0.1:8101/mcp"}',
+    b'{"referee_meta":{"name":"R","url":"http://127.0.0.1:8101/mcp"}}',
+]
+TAKEN = {name: codec.taken_by(name) for name in ("manager", "referee", "player")}
+SECRET = re.compile(rb'"auth_token": ?"((?:tok_|mtok_)[A-Za-z0-9_]{6,})"')
+REFUSAL_BYTES_MAX = 65_536
+
+
+def one(data: bytes) -> None:
+    """Each kind of agent, each path, thorough or not."""
+    for receiver, taken in TAKEN.items():
+        for path in ("/mcp", "/register") if receiver == "manager" else ("/mcp",):
+            incoming = codec.read_request(data, taken, thorough=receiver != "player", path=path)
+            assert (incoming.message is None) is (incoming.error is not None)
+            if incoming.message is None:
+                _check_refusal(data, incoming)
+            else:
+                _check_message(incoming)
+
+
+def _check_refusal(data: bytes, incoming: codec.Incoming) -> None:
+    assert isinstance(incoming.error, LeagueError)
+    answer = codec.write_refusal(incoming.letter, incoming.error, sender="x", timestamp=NOW)
+    assert answer == b"" or isinstance(json.loads(answer), dict)
+    assert len(answer) <= REFUSAL_BYTES_MAX
+    for secret in set(SECRET.findall(data)):
+        if data.count(secret) == 1:  # Else it also stands where nothing secret is expected.
+            assert secret not in answer
+
+
+def _check_message(incoming: codec.Incoming) -> None:
+    message = incoming.message
+    assert message is not None
+    again = codec.DECODERS[WIRE_NAME[type(message)]].decode(codec.encode(message))
+    assert again == message
+    answer = codec.write_answer(incoming.letter, message)
+    assert answer == b"" or isinstance(msgspec.json.decode(answer), dict)
+    refusal = codec.write_refusal(
+        incoming.letter, LeagueError("no"), sender="manager", timestamp=NOW
+    )
+    assert refusal == b"" or isinstance(json.loads(refusal), dict)
