@@ -1,7 +1,8 @@
-"""Check the draw of one match: python3 check_draw.py GAME_OVER.json [COMMITMENT [INDEX LOW HIGH]].
+"""Check the draw of one match: python3 check_draw.py FILE.json [COMMITMENT [INDEX LOW HIGH]].
 
-The file (- or none: stdin) holds the GAME_OVER message as it was received; COMMITMENT is the
-`draw_commitment` that was announced before the round. Exit 1: something does not agree.
+FILE (- for stdin) is a match of `league export`, or the GAME_OVER message as it was received;
+COMMITMENT is the `draw_commitment` that was announced before the round. Exit 1: something does not
+agree; 2: there is nothing to check.
 """
 
 import hmac
@@ -10,11 +11,27 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-given = sys.argv[1:]
+USAGE = (
+    "Name a match of `league export`, or a GAME_OVER message: "
+    "python3 check_draw.py published/data/matches/LEAGUE/R1M1.json"
+)
+
+
+def stop(sentence):
+    print(sentence, file=sys.stderr)
+    sys.exit(2)
+
+
+given = sys.argv[1:] or stop(USAGE)
 path, announced, index, low, high = given + ["-", "", "0", "1", "10"][len(given) :]
-received = json.loads(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes())
-message = received.get("params", received)
-draw, result = message["draw"], message["game_result"]
+try:
+    received = json.loads(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes())
+    message = received.get("params", received)
+    result = message.get("game_result") or message["result"]  # as GAME_OVER or an export has it
+    draw = message["draw"]
+    _ = draw["commitment"], draw["seed"], draw["moves"], result["choices"]
+except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    stop(f"{path} holds no draw that was opened ({type(error).__name__}: {error}). {USAGE}")
 place = f"{message['league_id']}|{message['match_id']}"
 digest = sha256(json.dumps(draw["moves"], separators=(",", ":")).encode()).hexdigest()
 key = f"draw-v1|{place}|{index}|{digest}".encode()

@@ -15,6 +15,7 @@ BEN, CUT = 20, 21
 class World:
     """Nobody but the teacher says an address: agents find their own."""
 
+    lan = ()
     teacher_binds = "0.0.0.0"
     cut_options = ()
 
@@ -89,7 +90,9 @@ class Pair:
     def __init__(self, room, teacher, desk, manager_at, bind="0.0.0.0"):
         self.room, self.teacher, self.manager_at = room, teacher, manager_at
         where = ("--bind", bind, "--port", PORT, "--endpoint", f"http://{manager_at}/mcp")
-        self.manager = room.start(teacher, "manager", *where, "--dir", "cup", "--exit")
+        self.manager = room.start(
+            teacher, "manager", "--network", "lan", *where, "--dir", "cup", "--exit"
+        )
         self.manager.until("the manager is at")
         room.start(desk, "referee", "--manager", manager_at, *self.common)
         self.player(desk, "Ann").until("Registered as ")

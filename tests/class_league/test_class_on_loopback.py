@@ -19,6 +19,7 @@ def at(number):
 class World:
     """Thirty-odd processes, ten addresses; where nothing listens stands for a firewall."""
 
+    lan = ("127.0.0.0/8",)
     teacher = at(MANAGER)
     teacher_binds = teacher.address
     referees = tuple(map(at, REFEREES))

@@ -15,9 +15,11 @@ def check(name, text):
     path = FOLDER / f"{name}.txt"
     if os.environ.get(VARIABLE):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     assert path.exists(), f"there is no {path}; write it with: make snapshots"
-    assert text == path.read_text(), "if it is meant to change, write it anew with: make snapshots"
+    assert text == path.read_text(encoding="utf-8"), (
+        "if it is meant to change, write it anew with: make snapshots"
+    )
 
 
 def names(folder):
