@@ -12,6 +12,7 @@ from agentleague.games import rock_paper_scissors
 from agentleague.player import strategies
 from agentleague.protocol import codec
 from agentleague.protocol.messages import GameOver, RoundAnnouncement
+from agentleague.records.layout import match_file
 from commands import ROOT, SECONDS
 from memory_league import MemoryLeague
 from protocol.wire import FIXTURES
@@ -178,3 +179,33 @@ def test_where_nothing_is_drawn_the_number_may_be_missing(program):
         told = [message for _, message in played.messages if isinstance(message, GameOver)]
         assert told[0].game_result.drawn_number is None
         assert checked(program, json.loads(codec.encode(told[0]))) == []
+
+
+@with_each
+def test_a_checker_reads_a_match_of_an_export(program, tmp_path):
+    league = MemoryLeague(players=2, referees=1).fill().play()
+    _, facts = match_file(league.league, "R1M1", ["2026-01-01T00:00:00Z"] * league.league.seq, ())
+    path = tmp_path / "R1M1.json"
+    path.write_text(facts, encoding="utf-8")
+    announced = json.loads(facts)["draw_commitment"]
+
+    assert checked(program, None, announced, path=path) == []
+    assert checked(program, None, flipped(announced), path=path) == ["commitment"]
+
+
+@with_each
+@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"result": {}, "draw": null}'])
+def test_a_checker_without_a_draw_says_what_to_name(program, tmp_path, text):
+    path = tmp_path / "R1M1.json"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+
+    for arguments in ([], [path]):
+        done = subprocess.run(
+            [*program, *arguments], capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert "Name a match of `league export`" in done.stderr
+        assert "Traceback" not in done.stderr
