@@ -21,6 +21,10 @@ Strategy = Callable[[Turn], Any]
 Done = Callable[[Any, str | None], None]
 
 
+class AuthorTold(Exception):
+    """A function failed, and whoever called it has told its author."""
+
+
 class InlineMind:
     """For a strategy that answers at once: it runs in the event loop itself."""
 
@@ -103,13 +107,13 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
-def _traceback(error: BaseException) -> str:
+def traceback_of(error: BaseException) -> str:
     """From the author's function on; how it was called is no help."""
     frames = error.__traceback__
     while frames and frames.tb_frame.f_globals.get("__name__", "").startswith(OURS):
         frames = frames.tb_next
-    shown = error.with_traceback(frames or error.__traceback__)
-    return "".join(traceback.format_exception(shown)).rstrip()
+    shown = traceback.TracebackException(type(error), error, frames or error.__traceback__)
+    return "".join(shown.format()).rstrip()
 
 
 async def _end(tasks: set[asyncio.Task[Any]]) -> None:
@@ -120,9 +124,11 @@ def thought(strategy: Strategy, turn: Turn) -> tuple[Any, str | None]:
     """The move, or what went wrong; a traceback is for the function's author to see."""
     try:
         move = strategy(turn)
+    except AuthorTold as error:
+        return None, str(error)
     except (Exception, SystemExit) as error:
         where = harmless(turn.match_id.replace("\n", "?"))
-        log.error("the strategy failed in %s:\n%s", where, harmless(_traceback(error)))
+        log.error("the strategy failed in %s:\n%s", where, harmless(traceback_of(error)))
         return None, f"{type(error).__name__}: {error}"
     try:
         msgspec.json.encode(move)

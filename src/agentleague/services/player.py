@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from agentleague.errors import InvalidTimestamp, RateLimited, TokenInvalid
+from agentleague.errors import IllegalMove, InvalidTimestamp, RateLimited, TokenInvalid
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.notebook import Notebook
 from agentleague.protocol.messages import (
@@ -154,7 +154,7 @@ class Player(Agent):
 
     def _game_error(self, asked: Asked, message: GameError, now: float) -> list[Effect]:
         self._check_referee(message)
-        self.news.append(f"{message.match_id}: {message.error_name}: {message.error_message}")
+        self.news.append(f"{message.match_id}: {_fault(message)}{message.error_message}")
         answer = GameErrorAck(player_id=self._me(message), match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
@@ -205,7 +205,7 @@ class Player(Agent):
         assert self._last_words
         rows = {row.player_id: row for row in self._last_words.final_standings}
         own = rows.get(self.agent_id)
-        rank = f" {self.agent_id} is number {own.rank}, with {own.points} points." if own else ""
+        rank = f" {self.agent_id} is number {own.rank}, with {_points(own.points)}." if own else ""
         self.news.append(f"The league is over.{rank}")
         self._hear("league_end", lambda: msgspec.to_builtins(self._last_words))
         return [End(self._last_words)]
@@ -263,6 +263,17 @@ class Player(Agent):
         RoundCompleted: _round_over,
         LeagueCompleted: _league_over,
     }
+
+
+def _points(number: int) -> str:
+    return "1 point" if number == 1 else f"{number} points"
+
+
+def _fault(message: GameError) -> str:
+    """What the error is called; the name of an illegal move speaks of one game alone."""
+    if message.error_code == IllegalMove.code:
+        return "an illegal move: "
+    return f"{message.error_name}: " if message.error_name else ""
 
 
 def _told(message: GameOver, player_id: str) -> str:
