@@ -51,6 +51,9 @@ class Desk:
 
     def type(self, line):
         """Run a command to its end: what it printed, and what it said."""
+        if variable := re.fullmatch(r"export (\w+)=(\S+)", line):
+            self.environment[variable[1]] = variable[2]
+            return ""
         done = subprocess.run(
             ["sh", "-c", self._here(line)],
             capture_output=True,

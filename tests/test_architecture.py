@@ -15,6 +15,7 @@ RINGS = [
     {"services"},
     {"sdk", "records", "simulation", "bench"},
     {"cli", "testing"},
+    {"__main__"},
 ]
 RING = {name: number for number, names in enumerate(RINGS) for name in names}
 # fmt: off
@@ -25,8 +26,8 @@ PURE_ROLES = {
     "referee", "rounds", "settings", "tidings", "workload",
 }
 PURE_IMPORTS = {
-    "abc", "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "functools",
-    "hashlib", "hmac", "ipaddress",
+    "abc", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "enum",
+    "functools", "hashlib", "hmac", "ipaddress",
     "importlib", "itertools", "json", "msgspec", "random", "re", "string", "types", "typing",
     "unicodedata", "urllib",
 }

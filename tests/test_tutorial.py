@@ -3,8 +3,7 @@
 import json
 import tomllib
 
-from agentleague.testing import play
-from commands import SECONDS
+from commands import ROOT, SECONDS
 from pages import Desk, Page
 
 LEAGUE = Page("docs", "tutorial", "first-league.md")
@@ -84,19 +83,16 @@ def wins(score, name):
     return next(row["wins"] for row in score["players"] if row["display_name"] == name)
 
 
-def test_the_test_of_the_tutorial_passes():
+def test_the_test_of_the_tutorial_passes(tmp_path):
+    desk = Desk(tmp_path)
     _, habit, test = AGENT.fences("python")
     guarded = habit.replace("player.run()", 'if __name__ == "__main__":\n    player.run()')
-    names = {"__name__": "habit"}
-    exec(guarded, names)
-    checks = {"play": play, "choose": names["choose"]}
-    exec(test.replace("from habit import choose\n", ""), checks)
+    desk.save("habit.py", guarded)
+    desk.save("test_habit.py", test)
+    install, run = AGENT.commands_of("Test it")
 
-    tests = [value for name, value in checks.items() if name.startswith("test_")]
-    for each in tests:
-        each()
-
-    assert len(tests) == 2
+    assert install == "python -m pip install pytest"
+    assert "2 passed" in desk.type(run)
 
 
 def test_the_league_of_the_second_page_is_played_to_its_end(tmp_path):
@@ -120,7 +116,7 @@ def test_every_command_of_the_first_two_pages_is_in_a_section_that_is_run():
         for heading in ("See one", "Look into it", "Run one yourself", "Stop the manager")
         for line in LEAGUE.commands_of(heading)
     ]
-    sections = ("Write it", "Break it", "Make it better", "Send it into a league")
+    sections = ("Write it", "Break it", "Make it better", "Test it", "Send it into a league")
     assert AGENT.commands == [line for heading in sections for line in AGENT.commands_of(heading)]
 
 
@@ -137,13 +133,15 @@ def test_every_setting_of_the_class_is_in_the_file_that_init_writes(tmp_path):
 
 def test_the_commands_of_the_class_run_a_league_from_its_settings_to_its_export(tmp_path):
     """Here all machines are this one; tests/class_league has an address for each."""
-    desk = Desk(tmp_path, **{"192.168.1.10": "127.0.0.1", "0.0.0.0": "127.0.0.1"})
+    here = {"192.168.1.10": "127.0.0.1", "0.0.0.0": "127.0.0.1", "docs/": f"{ROOT / 'docs'}/"}
+    desk = Desk(tmp_path, **here)
     (settings,) = CLASS.fences("toml")
     desk.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
     desk.save("mine.py", SLOW)
-    manager, referee, player, built_in = CLASS.commands_of("Open the doors")
+    manager, code, referee, player, built_in = CLASS.commands_of("Open the doors")
 
     first = desk.serve(manager)
+    desk.type(code)
     desk.serve(referee)
     desk.serve(referee)
     desk.serve(player)
@@ -166,10 +164,11 @@ def test_the_commands_of_the_class_run_a_league_from_its_settings_to_its_export(
     agent, match = map(desk.type, CLASS.commands_of('"Why did I lose?"'))
     assert "P01" in agent
     assert "R1M1 of round 1" in match
-    verify, export = map(desk.type, CLASS.commands_of("The end"))
+    verify, export, check = map(desk.type, CLASS.commands_of("The end"))
+    assert "seed: agrees" in check
     assert "true. The champion is" in verify
     assert list((tmp_path / "published").rglob("standings.csv"))
-    assert export is not None
+    assert "The table is in published/" in export
 
 
 def test_every_command_of_the_class_is_in_a_section_that_is_run():

@@ -17,14 +17,15 @@ def main(target: str) -> None:
     """Run the demo and draw what came out."""
     command = Path(sys.executable).parent / "league"
     environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH)}
-    done = subprocess.run(
-        [command, "demo", "--seed", "picture", "--dir", "cup"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment,
-        cwd=tempfile.mkdtemp(prefix="picture-"),
-    )
+    with tempfile.TemporaryDirectory(prefix="picture-") as folder:
+        done = subprocess.run(
+            [command, "demo", "--seed", "picture", "--dir", "cup"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+            cwd=folder,
+        )
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: SIM115
     console.print(Text("$ league demo", style="bold"))
     table = [line for line in done.stdout.splitlines() if line.strip()]

@@ -138,8 +138,8 @@ answer without a join or a move after 2 ms (no content, R-MATCH-21).
         At 0.040 s it was asked with CHOOSE_PARITY_CALL, attempt 5, and there came something its \
 referee found wrong after 2 ms (sulks, R-MATCH-07).
         To change: send one of the legal moves, exactly.
-        To change: return a move: null is sent when its function raised or returned nothing; its \
-own stderr says more.
+        To change: return a move: null is sent when its function raised an exception or returned \
+nothing; its own terminal says which.
         To change: answer before the `deadline` of the call; a slow model needs a time limit of \
 its own.
         To change: answer with what was asked for: a join has `accept`, a move has `parity_choice` \

@@ -286,7 +286,7 @@ def test_the_manager_says_who_comes_and_how_far_the_league_is(tmp_path):
     _, said = manager.communicate(timeout=SECONDS)
     _, heard = player.communicate(timeout=SECONDS)
 
-    assert "1 of 2 players, 0 of 1 referees." in said
+    assert "1 of 2 players, 0 of 1 referee." in said
     assert "2 of 2 players, 1 referee." in said
     assert "Round 1 of 1 is over" in said
     assert "Registered as P0" in heard

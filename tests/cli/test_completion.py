@@ -44,6 +44,8 @@ def completed(words, cwd):
         ("league play m", ["mine.py"]),
         ("league player --strategy fr", ["frequency"]),
         ("league agents --kind ''", ["player", "referee"]),
+        ("league manager --network ''", ["local", "lan"]),
+        ("league manager --unique-names r", ["reject"]),
         ("league schema GAME_I", ["GAME_INVITATION"]),
         ("league completion ''", ["bash", "zsh", "fish"]),
         ("league nonsense --q", ["--quiet"]),
@@ -94,3 +96,16 @@ def test_help_says_where_the_script_goes():
 
     for place in ("~/.bashrc", "~/.zshrc", "~/.config/fish/completions/league.fish"):
         assert place in shown
+
+
+@needs_bash
+def test_where_the_command_is_not_on_the_path_bash_says_nothing(tmp_path):
+    script = tmp_path / "script"
+    script.write_text(league("completion", "bash").stdout)
+    ask = f". {script}; COMP_WORDS=(league sta); COMP_CWORD=1; _league_completion no-league-here"
+
+    done = subprocess.run(
+        ["bash", "--norc", "-c", ask], capture_output=True, text=True, timeout=SECONDS
+    )
+
+    assert (done.stdout, done.stderr) == ("", "")

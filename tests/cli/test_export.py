@@ -24,7 +24,13 @@ def test_it_prints_where_the_files_are(tmp_path):
     done = run("export", cup, "--out", out)
 
     assert (done.exit_code, done.stdout) == (0, f"{out}\n")
-    assert done.stderr == f"17 files: {LEAGUE_ID}, 6 matches decided.\n"
+    csv = out / "data" / "leagues" / LEAGUE_ID / "standings.csv"
+    assert done.stderr == (
+        f"18 files: {LEAGUE_ID}, 6 matches decided.\n"
+        f"The table is in {csv}; what else there is says {out / 'README.txt'}.\n"
+    )
+    for line in (out / "README.txt").read_text().splitlines()[2::2]:
+        assert (out / line).is_file()
     table = json.loads((out / "data" / "leagues" / LEAGUE_ID / "standings.json").read_text())
     assert table["standings"] == [
         {**row, "why": table["standings"][n]["why"]}

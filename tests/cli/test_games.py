@@ -148,6 +148,21 @@ def test_a_game_that_is_not_there_is_told_with_those_that_are(tmp_path, game, co
     assert "Traceback" not in done.stderr
 
 
+def test_one_game_is_told_with_its_moves_and_its_position():
+    shown = league("games", "tic_tac_toe").stdout
+    told = json.loads(league("games", "rock_paper_scissors", "--json").stdout)
+
+    assert "three in a row win" in shown
+    assert "0, 1, 2, 3, 4, 5, 6, 7, 8" in shown
+    assert '"you": "X"' in shown
+    assert told["options"] == {"best_of": 3}
+    assert told["at_once"] is True
+    assert told["moves"] == ["rock", "paper", "scissors"]
+    assert told["position"] == {"best_of": 3, "wins": [0, 0], "throws": []}
+    assert told["position_later"]["throws"] == [["rock", "rock"]]
+    assert json.loads(league("games", "even_odd", "--json").stdout)["position_later"] is None
+
+
 def test_new_game_says_what_it_wrote_and_what_to_type_next(tmp_path):
     done = league("new", "game", "undercut", cwd=tmp_path)
 
@@ -170,6 +185,22 @@ def test_new_game_says_what_it_wrote_and_what_to_type_next(tmp_path):
         assert "NAME" not in (tmp_path / path).read_text()
 
 
+def test_a_new_game_passes_its_test_inside_another_project(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "--nonsense"\n')
+    league("new", "game", "undercut", cwd=tmp_path)
+
+    done = subprocess.run(
+        [BIN / "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"],
+        cwd=tmp_path / "undercut",
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env=environment(),
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_new_game_never_writes_into_a_folder_that_is_there(tmp_path):
     league("new", "game", "undercut", cwd=tmp_path)
     (tmp_path / "undercut" / "undercut.py").write_text("mine")
@@ -186,7 +217,7 @@ def test_new_game_never_writes_into_a_folder_that_is_there(tmp_path):
     [
         ("my-game", "'my-game' is no name for a game"),
         ("../mine", "'../mine' is no name for a game"),
-        ("2048", "'2048' is no name for a game"),
+        ("2048", "'2048' must begin with a letter, as in my_2048"),
         ("class", "'class' is no name for a game"),  # a word of Python
         ("_game", "'_game' is no name for a game"),  # no name for a project
         ("x" * 41, "at most 40"),

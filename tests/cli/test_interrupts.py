@@ -109,8 +109,11 @@ def test_sigterm_ends_a_command_in_the_background_of_a_script_too(silence):
 
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 1), ("", 2)])
 def test_nothing_is_done_unless_somebody_says_yes(answer, code, tmp_path):
+    cup = tmp_path / "cup"
+    first_line(started(BIN / "league", "manager", "--port", free_port(), "--dir", cup))
+
     done = subprocess.run(
-        [BIN / "league", "abort", "--dir", tmp_path],
+        [BIN / "league", "abort", "--dir", cup],
         input=answer,
         capture_output=True,
         text=True,

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -26,7 +27,13 @@ MISTAKES = {  # name: what is typed; CUP is a league that was played, BUSY and F
     "players-too-few": "demo --players 1",
     "players-no-number": "demo --players two",
     "seconds-no-number": "bench --seconds long",
+    "players-without-the-option": "demo 12",
+    "a-player-without-the-option": "demo ./broken.py",
+    "a-directory-without-the-option": "pause CUP",
+    "a-directory-named-twice": "standings CUP --dir CUP",
+    "a-directory-of-other-things": "demo --dir ./full",
     "a-game-that-is-not": "demo --game chess",
+    "a-game-misspelt": "demo --game even-odd",
     "a-game-file-that-is-not": "demo --game ./chess.py",
     "a-game-file-that-is-none": "demo --game ./broken.py",
     "a-directory-played-in": "demo --dir CUP",
@@ -36,6 +43,10 @@ MISTAKES = {  # name: what is typed; CUP is a league that was played, BUSY and F
     "a-player-file-that-is-not": "player nofile.py",
     "a-player-file-that-is-broken": "play ./broken.py random",
     "a-strategy-that-is-not": "player --strategy minmax",
+    "a-strategy-misspelt": "play randon fixed",
+    "a-strategy-without-the-option": "player random",
+    "a-game-misspelt-in-a-player": "play ./typo.py random",
+    "a-decorator-without-brackets": "play ./bare.py random",
     "a-strategy-and-a-file": "player ./broken.py --strategy random",
     "an-address-that-is-none": "referee --manager banana",
     "an-address-that-is-ftp": "standings --manager ftp://127.0.0.1/mcp",
@@ -57,14 +68,23 @@ MISTAKES = {  # name: what is typed; CUP is a league that was played, BUSY and F
     "export-over-other-files": "export CUP --out ./full",
     "start-without-a-key": "start --dir ./empty",
     "pause-without-a-manager": "pause --dir CUP",
-    "abort-without-an-answer": "abort --dir CUP",
+    "abort-after-the-end": "abort --dir CUP",
     "remove-without-a-player": "remove",
     "new-over-a-folder": "new player full",
     "new-with-a-bad-name": "new player my-player",
+    "new-with-a-digit-first": "new player 3ada",
     "new-without-a-name": "new player",
     "a-message-that-is-not": "schema GAME_INVITE",
     "a-shell-that-is-not": "completion tcsh",
 }
+PLAYER = """from agentleague import Player
+
+player = Player("Mine")
+
+@player.plays{}
+def choose(turn):
+    return "even"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +106,8 @@ def room(cup, tmp_path):
     (tmp_path / "full" / "letter.txt").write_text("Dear\n")
     (tmp_path / "garbled").mkdir()
     (tmp_path / "garbled" / "journal.sqlite").write_text("no database\n" * 100)
+    (tmp_path / "typo.py").write_text(PLAYER.format('("even_od")'))
+    (tmp_path / "bare.py").write_text(PLAYER.format(""))
     (tmp_path / "broken.py").write_text("def choose(turn)\n    return 1\n")
     return tmp_path
 
@@ -111,6 +133,7 @@ def plain_environment():
 
 def lasting(text, room, ports):
     text = text.replace(str(room), "ROOM")
+    text = re.sub(r"looked up \(.*?\)", "looked up (WHY)", text)  # Each system says it otherwise.
     for name, port in ports.items():
         text = text.replace(str(port), name)
     text = re.sub(r"league_(\d{4}_)?even_odd_\w+", "LEAGUE", text)
@@ -171,3 +194,30 @@ def test_a_place_that_is_not_ones_own_is_said_with_what_to_do(room):
 def test_there_is_no_snapshot_of_a_mistake_that_is_gone():
     others = {"a-directory-of-another-manager", "a-manager-that-does-not-answer"}
     assert snapshot.names("mistakes") == {*MISTAKES, *others}
+
+
+@pytest.mark.parametrize("named", ["{}", "--dir {}", "{}/journal.sqlite"])
+@pytest.mark.parametrize("command", ["standings", "status", "verify", "agent P01", "match R1M1"])
+def test_a_directory_is_understood_however_it_is_named(command, named, cup):
+    typed_so = league(*command.split(), *named.format(cup).split())
+
+    plain = "" if command == "verify" else "--dir"
+    assert typed_so.stdout == league(*command.split(), *plain.split(), cup).stdout
+
+
+def test_help_is_given_before_or_after_the_command():
+    assert league("help", "play").stdout == league("play", "--help").stdout
+    assert league("help").stdout == league("--help").stdout
+
+
+def test_the_package_is_the_command_too():
+    done = subprocess.run(
+        [sys.executable, "-m", "agentleague", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env=environment(),
+        check=True,
+    )
+
+    assert done.stdout == league("--version").stdout

@@ -42,7 +42,7 @@ def test_a_league_waits_for_its_organiser_to_start_it(tmp_path):
 
     assert early.returncode == 1
     assert "a league needs two players, and none is registered" in early.stderr
-    assert said == "The league has begun: 1 rounds.\n"
+    assert said == "The league has begun: 1 round.\n"
     assert manager.returncode == 0, err
     assert "final table" in out
     for agent in found:
@@ -68,17 +68,49 @@ def test_a_player_that_is_not_there_cannot_be_removed(tmp_path):
     cup = tmp_path / "cup"
     a_manager(cup)
 
-    asked = league("remove", "P03", "--dir", cup, check=False)
-    refused = league("remove", "P03", "--yes", "--dir", cup, check=False)
+    refused = league("remove", "Slow", "--dir", cup, check=False)
     paused = league("pause", "--dir", cup, check=False)
 
-    assert asked.returncode == 2
-    assert f"Take P03 out of the league in {cup}, for good?" in asked.stderr
-    no_player = "no player 'P03' is registered"
-    assert f"{no_player}; look with: league agents --dir {cup}\n" in refused.stderr
-    assert no_player not in asked.stderr
+    assert refused.returncode == 1
+    no_player = "there is no player 'Slow' in this league"
+    assert f"{no_player}; see who is there with: league agents --dir {cup}\n" in refused.stderr
+    assert "for good?" not in refused.stderr
     assert "only a league that runs can be paused" in paused.stderr
     assert paused.stderr.endswith(f"; look with: league status --dir {cup}\n")
+
+
+def test_a_player_is_removed_by_its_id_or_by_its_name(tmp_path):
+    cup = tmp_path / "cup"
+    _, url = a_manager(cup)
+    agents(url)
+
+    asked = league("remove", "player 1", "--dir", cup, check=False)
+    by_name = league("remove", "player 1", "--yes", "--dir", cup)
+    by_id = league("remove", "p01", "--yes", "--dir", cup)
+
+    assert asked.returncode == 2
+    assert f"Take player 1 (P02) out of the league in {cup}, for good?" in asked.stderr
+    assert by_name.stdout.startswith("P02 is removed")
+    assert by_id.stdout.startswith("P01 is removed")
+
+
+def test_nobody_is_asked_about_a_league_that_is_over_or_has_no_manager(tmp_path):
+    cup = tmp_path / "cup"
+    manager, _ = a_manager(cup, "--exit")
+    dead = tmp_path / "dead"
+    other, _ = a_manager(dead)
+    other.kill()
+    other.communicate()
+    league("abort", "--yes", "--dir", cup)
+    manager.communicate(timeout=SECONDS)
+
+    for command in (["abort"], ["remove", "P01"]):
+        over = league(*command, "--dir", cup, check=False)
+        gone = league(*command, "--dir", dead, check=False)
+
+        assert "is over already; see it with: league standings" in over.stderr
+        assert f"no manager runs in {dead}" in gone.stderr
+        assert "for good?" not in over.stderr + gone.stderr
 
 
 def test_without_a_manager_a_command_says_what_to_type(tmp_path):
@@ -254,7 +286,10 @@ def test_a_game_in_a_file_is_played_in_a_real_league(tmp_path):
 
     assert "final table" in out, err
     assert f"league verify {tmp_path}/cup --game {file}\n" in err
-    assert "of higher: true." in league("verify", tmp_path / "cup", "--game", file).stdout
+    assert (
+        "1 of 1 round ended: all is true."
+        in league("verify", tmp_path / "cup", "--game", file).stdout
+    )
     rows = json.loads(league("standings", "--dir", tmp_path / "cup", "--json").stdout)
     assert [row["draws"] for row in rows] == [1, 1]
 

@@ -12,9 +12,7 @@ COMMANDS = re.findall(r"^    league (.+)$", PAGE, re.MULTILINE)
 _, *LATER = PAGE.split("\n## ")
 SERVING = ("manager", "referee", "player")
 ALONE = [
-    command
-    for command in COMMANDS
-    if command.startswith("manager") and "--join-code" not in command
+    command for command in COMMANDS if command.startswith("manager") and "cup.toml" not in command
 ]
 SLOW = """
 import pathlib, time
@@ -33,6 +31,7 @@ class Cup:
         self.directory, self.port = directory, free_port()
         self.manager = None
         (directory / "slow.py").write_text(SLOW)
+        (directory / "cup.toml").write_text('join_code = "sesame"\n')
 
     def type(self, command):
         """What an organiser types; what is printed."""
@@ -61,13 +60,14 @@ def commands_of(heading):
     return re.findall(r"^    league (.+)$", section, re.MULTILINE)
 
 
-def test_the_commands_of_the_page_run_a_league_to_its_end(tmp_path):
+def test_the_commands_of_the_page_run_a_league_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setenv("LEAGUE_JOIN_CODE", "sesame")
     cup = Cup(tmp_path)
     *agents, start = (command for command in commands_of("Begin") if command not in ALONE)
     for command in agents:
         cup.type(command)
     for name in ("Cid", "Dan"):
-        cup.type(f"player slow.py --name {name} --join-code sesame")
+        cup.type(f"player slow.py --name {name}")
     assert cup.type(start) == "The league has begun: 3 rounds.\n"
 
     shown = [cup.type(command) for command in commands_of("Watch")]
@@ -91,7 +91,7 @@ def test_the_commands_of_the_page_run_a_league_to_its_end(tmp_path):
     assert "P01 Ann" in agent
     assert "R1M1 of round 1" in match
     verify, export, _ = commands_of("When")
-    assert "3 of 3 rounds of even_odd: true. The champion is" in cup.type(verify)
+    assert "3 of 3 rounds ended: all is true. The champion is" in cup.type(verify)
     cup.type(export)
     assert list((tmp_path / "published").rglob("standings.csv"))
     assert (tmp_path / "cup" / "log" / "manager.jsonl").exists()

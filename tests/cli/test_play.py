@@ -186,6 +186,19 @@ def test_a_function_that_fails_loses_the_match_and_not_the_league(tmp_path, body
     assert done.stdout.splitlines()[-1] == "random wins."
 
 
+def test_what_a_function_raises_is_said_in_a_line_and_shown_if_wanted(tmp_path):
+    (tmp_path / "mine.py").write_text("def choose(turn):\n    return 1 / 0\n")
+
+    done = league("play", "mine.py", "random", cwd=tmp_path)
+    in_full = league("play", "mine.py", "random", "-v", cwd=tmp_path)
+
+    what = "mine: choose raised ZeroDivisionError: division by zero, at mine.py line 2"
+    assert done.stderr == f"{what}, in R1M1\n{what}, 2 more times\n"
+    assert "lost without a game: no move was sent, only null" in done.stdout
+    assert in_full.stderr.count("Traceback") == 1
+    assert "agentleague" not in in_full.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -200,8 +213,13 @@ def test_a_function_that_fails_loses_the_match_and_not_the_league(tmp_path, body
         ),
         (
             TEN_LINES.replace("even_odd", "chess"),
-            'mine.py plays chess, not even_odd; put @player.plays("even_odd") above a function in '
-            "it, or say: --game chess",
+            "mine.py plays chess, and there is no such game; did you mean "
+            '@player.plays("even_odd")?',
+        ),
+        (
+            TEN_LINES.replace("even_odd", "tic_tac_toe"),
+            'mine.py plays tic_tac_toe, not even_odd; put @player.plays("even_odd") above a '
+            "function in it, or say: --game tic_tac_toe",
         ),
     ],
 )
@@ -223,7 +241,7 @@ def test_a_file_that_holds_no_player_is_refused_with_what_is_wrong(
     ("agent", "complaint"),
     [
         ("nowhere.py", "there is no file nowhere.py; write a player to begin with: league new"),
-        ("rndom", "no strategy 'rndom' is installed; there are alternating,"),
+        ("rndom", "no strategy 'rndom' is installed; did you mean random? There are alternating,"),
         ("rndom", "a file that ends with .py, or a URL such as http://127.0.0.1:8101/mcp"),
         ("ftp://127.0.0.1/mcp", "does not begin with http:// or https://"),
         ("http://192.0.2.1:8101/mcp", "lies where this league does not call"),

@@ -198,7 +198,7 @@ def test_a_whole_ruling_against_a_manager_that_runs(tmp_path):
     assert f"R1M1: the organiser ruled: {second['player_id']} won (seen on video)." in said.stdout
     assert "LEAGUE_COMPLETED was sent before that" in said.stdout
     assert after[0]["player_id"] == second["player_id"] != first["player_id"]
-    assert "params.winner must be P01 or P02" in wrong.stderr
+    assert "there is no player 'P09' in this league" in wrong.stderr
     assert "R1M1: the organiser ruled:" in table
     assert f"The champion is {second['player_id']}." in verified
     manager.terminate()

@@ -115,6 +115,11 @@ def test_a_league_is_played_by_its_file_the_environment_and_options(tmp_path, mo
         ("bind = '0'", (), "cup.toml, line 1: bind cannot be: '0' is no address; write one of"),
         ("game_type = 'even_od'", (), "cup.toml, line 1: game_type cannot be: "),
         (
+            "[game_options]\nplayers = 3",
+            (),
+            "line 1: game_options holds 'players', a setting of the league; move it above [game_",
+        ),
+        (
             "[game_options]\nlow = 2",
             (),
             "cup.toml, line 1: game_options cannot be: even_odd has no option 'low'",

@@ -172,3 +172,20 @@ def test_what_a_stranger_sends_is_harmless_to_print():
             shown = printed(command, "--manager", url)
             assert not set(evil) & set(shown) - set("]0;evil31m")
             assert "?]0;evil??31m?" in shown
+
+
+def test_before_the_first_round_has_ended_the_table_says_so(tmp_path):
+    office = Office(4, 2).start()
+
+    assert ": before the first round ended\n" in printed("standings", keep(office, tmp_path))
+
+
+def test_two_with_the_same_points_are_told_apart(tmp_path):
+    office = Office(4, 2).start()
+    office.play_round()
+    done = league("standings", keep(office, tmp_path))
+    first, second = office.league.table.rows()[:2]
+
+    assert first.points == second.points
+    why = office.league.table.why(first.player_id)
+    assert done.stderr == f"{first.player_id} is first with {why}.\n"

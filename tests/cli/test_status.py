@@ -4,13 +4,13 @@ import asyncio
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from agentleague.cli import status
 from agentleague.errors import LeagueError
 from agentleague.league.events import LeagueEnded, LeaguePaused
 from agentleague.protocol.messages import Exchange
-from cli.shelf import keep, served
+from agentleague.storage.lock import hold, publish, release
+from cli.shelf import keep
 from cli.test_standings import in_its_second_round, league, printed
 from league.office import Office
 
@@ -87,22 +87,20 @@ def test_a_directory_says_when_its_manager_wrote_last_and_that_none_runs(tmp_pat
     assert ended.endswith(f"; no manager runs in {tmp_path}/ended.\n")
 
 
-def test_a_directory_says_where_its_manager_runs_and_that_of_another_league_is_not_its(tmp_path):
-    office, other = in_its_second_round(), in_its_second_round()
+def test_a_directory_says_where_its_manager_runs_while_that_holds_its_lock(tmp_path):
+    office = in_its_second_round()
     office.record(LeaguePaused())
     directory = keep(office, tmp_path)
-    other.league.opened = replace(other.league.rules, league_id="league_of_others")
 
-    with served(office) as url:
-        (directory / "manager.lock").write_text(f"1\n{url}\n")
-        here = league("status", "--dir", directory).stderr
-    with served(other) as url:
-        (directory / "manager.lock").write_text(f"1\n{url}\n")
-        elsewhere = league("status", "--dir", directory).stderr
+    held = hold(directory)
+    publish(held, "http://127.0.0.1:9/mcp", "league manager cup.toml")
+    here = league("status", "--dir", directory).stderr
+    release(held)
+    elsewhere = league("status", "--dir", directory).stderr
 
     assert "; a manager runs at http://127.0.0.1:" in here
     assert here.endswith(f"; go on with: league start --dir {tmp_path}\n")
-    assert f"no manager runs in {tmp_path}; start it with" in elsewhere
+    assert f"no manager runs in {tmp_path}; start it with: league manager cup.toml" in elsewhere
 
 
 def test_agents_that_cannot_be_reached_are_named():

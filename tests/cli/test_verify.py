@@ -55,7 +55,8 @@ def test_a_true_league_is_summed_up_in_a_few_lines(cup):
     lines = done.stdout.splitlines()
     assert done.exit_code == 0
     assert lines[0] == (
-        f"{LEAGUE_ID}: {len(LEAGUE)} rows, 3 of 3 rounds of even_odd: true. The champion is P02."
+        f"{LEAGUE_ID} (even_odd), {len(LEAGUE)} rows, 3 of 3 rounds ended: all is true. "
+        "The champion is P02."
     )
     assert lines[1] == (
         "6 of 6 matches are decided, each once; 6 were recomputed, move by move and draw by draw."
@@ -77,7 +78,7 @@ def test_a_running_league_is_true_so_far(tmp_path):
     done = run("verify", tmp_path)
 
     assert done.exit_code == 0
-    assert "1 of 3 rounds of even_odd: true so far." in done.stdout
+    assert "1 of 3 rounds ended: all is true so far." in done.stdout
 
 
 def test_what_cannot_be_recomputed_is_said(tmp_path):
@@ -111,7 +112,7 @@ def test_an_early_end_is_said(tmp_path):
     done = run("verify", written(tmp_path, events))
 
     assert done.exit_code == 0
-    assert "0 of 3 rounds of even_odd: true; the organiser ended it early." in done.stdout
+    assert "0 of 3 rounds ended: all is true; the organiser ended it early." in done.stdout
 
 
 def test_a_lie_ends_with_3_and_names_row_and_match(tmp_path):

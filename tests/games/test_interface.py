@@ -108,5 +108,7 @@ def test_an_unknown_game_is_refused_with_what_there_is(name):
         registry.load(name)
 
     assert repr(name) in str(refused.value)
-    assert str(refused.value).endswith(f"there are {', '.join(registry.names())}")
+    assert str(refused.value).lower().endswith(f"there are {', '.join(registry.names())}")
+    is_near = name.strip().lower() == "even_odd"
+    assert ("did you mean even_odd?" in str(refused.value)) is is_near
     assert refused.value.code == "E042"

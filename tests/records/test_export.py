@@ -58,6 +58,7 @@ def test_the_files_lie_where_document_001_has_them(tmp_path):
     assert len(found) == count
     assert set(found) == {
         MARK,
+        "README.txt",
         "config/agents/agents_config.json",
         *(f"{HOME}/{name}" for name in ("standings.json", "rounds.json")),
         *(f"{HOME}/{name}" for name in ("standings.csv", "matches.csv")),
@@ -351,7 +352,8 @@ def test_a_mirror_that_follows_row_by_row_ends_like_an_export(journal, tmp_path)
     rows = list(journal.read(LEAGUE_ID))
     write_tree(folded(rows), rows, tmp_path / "out")
 
-    expected = {name: text for name, text in texts(tmp_path / "out").items() if name != MARK}
+    expected = texts(tmp_path / "out")
+    del expected[MARK], expected["README.txt"]  # A directory that is kept current may be shared.
     assert texts(tmp_path / "shared") == expected
 
 
@@ -395,3 +397,19 @@ def test_a_mirror_tells_why_a_match_was_given_out_again(journal, tmp_path):
 
     assert match["assignments"][0]["why"] == "REF01 fell silent"
     assert match["closed"] is True
+
+
+@pytest.mark.parametrize(
+    ("moves", "forfeits", "verified"),
+    [([(0, "P01", "even"), (0, "P02", "odd")], [], "True"), ([], [("P02", "timeout")], "False")],
+)
+def test_a_result_that_nobody_can_recompute_is_not_called_verified(
+    moves, forfeits, verified, tmp_path
+):
+    office = Office(2).start()
+    office.lock(moves, forfeits)
+
+    exported(office.events, tmp_path / "out")
+
+    (row,) = csv.DictReader(texts(tmp_path / "out")[f"{HOME}/matches.csv"].splitlines())
+    assert row["verified"] == verified

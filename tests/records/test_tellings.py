@@ -9,8 +9,9 @@ from agentleague.errors import LeagueError, MatchMismatch
 from agentleague.games import tic_tac_toe
 from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
 from agentleague.protocol.messages import Exchange
+from agentleague.records import careers
 from agentleague.records.reasons import Result, ending_of
-from agentleague.records.tellings import in_words, next_page, read_answer, told
+from agentleague.records.tellings import in_words, named, next_page, read_answer, told
 from games.throwaway import THROWAWAY
 from league.office import Office
 from records.journals import told_match
@@ -370,3 +371,31 @@ def test_a_null_is_told_as_no_move_and_not_as_a_wrong_one():
 
     assert "E004 (null, which is no move)" in told[-2]
     assert "should return a move: null is sent when its function raised" in told[-1]
+
+
+def test_a_name_that_ends_with_the_id_is_not_given_it_twice():
+    assert named("Ann (P05)", "P05") == "Ann (P05)"
+    assert named("Ann (P05)", "P06") == "Ann (P05) (P06)"
+
+
+def test_who_sent_nothing_but_null_made_no_illegal_move():
+    moves = [asked("P01", "even"), asked("P02", None, "E004")]
+
+    told_last = words(told_match(BOTH[:1], [("P02", "made an illegal move")], moves))[-1]
+
+    assert told_last.startswith("Agent 2 (P02) lost without a game: no move was sent, only null")
+    assert "its function raised an exception or returned nothing" in told_last
+
+
+def test_who_won_by_a_ruling_is_not_told_what_to_change():
+    moves = [asked("P01", "even"), asked("P02", "EVEN", "E004")]
+    office = told_match(BOTH[:1], [("P02", "made an illegal move")], moves)
+    office.record(MatchRuled("R1M1", "win", "P02", "the referee was wrong"))
+    facts = told(office.league, "R1M1", office.events)
+
+    winner, loser = (list(careers.in_words(careers.told_of(facts, p))) for p in ("P02", "P01"))
+
+    *_, before, _ = words(office)
+    assert before.endswith("P02 made an illegal move - P01 wins by default.")
+    assert winner == ["R1M1    won by a ruling against Agent 1 (P01): the referee was wrong."]
+    assert loser == ["R1M1    lost by a ruling against Agent 2 (P02): the referee was wrong."]

@@ -414,3 +414,20 @@ def test_without_a_seed_nobody_can_foretell_a_players_chance():
     first, second = asyncio.run(seeds())
 
     assert first != second
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "said"),
+    [
+        ("E004", "INVALID_PARITY_CHOICE", "R1M1: an illegal move: A throw must be 'rock'"),
+        ("E001", "TIMEOUT_ERROR", "R1M1: TIMEOUT_ERROR: A throw must be 'rock'"),
+        ("E001", "", "R1M1: A throw must be 'rock'"),
+    ],
+)
+def test_an_error_is_told_without_the_name_that_speaks_of_one_game(code, name, said):
+    role = a_player()
+    words = {"error_code": code, "error_name": name, "error_message": "A throw must be 'rock'"}
+
+    ask(role, GameError(**GAME, **words))
+
+    assert list(role.news)[-1] == said

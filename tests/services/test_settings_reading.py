@@ -154,11 +154,11 @@ def test_a_file_that_is_not_there_can_be_written(tmp_path):
 
 
 def test_a_directory_is_no_file_of_settings(tmp_path):
-    with pytest.raises(SettingError, match="is a directory; name it with: --dir"):
-        read(file=tmp_path)
     with pytest.raises(
-        SettingError, match=r"league init .*cup\.toml; a directory is named with"
+        SettingError, match=r"is a directory, and a file of settings is wanted; .*--dir"
     ):
+        read(file=tmp_path)
+    with pytest.raises(SettingError, match=r"league init .*cup\.toml; a directory is named with"):
         read(file=tmp_path / "cup")
 
 

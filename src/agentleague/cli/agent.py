@@ -7,7 +7,8 @@ from typing import Any
 import click
 import msgspec
 
-from agentleague.cli.reading import Source, all_rows, read, reading_options, source_option
+from agentleague.cli.naming import id_of
+from agentleague.cli.reading import Source, read, reading_options, source_option
 from agentleague.cli.table import print_facts, print_json
 from agentleague.cli.talk import say
 from agentleague.errors import LeagueError
@@ -85,8 +86,8 @@ def _tell(told: Sequence[Told], total: int) -> None:
 async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any] | None:
     """What is known of an agent, with the `facts` of its matches; None if there is none."""
     agent = await _known(source, typed.upper())
-    if agent is None:
-        agent = await _known(source, await _id_of(source, typed))
+    if agent is None and (agent_id := await id_of(source, typed)):
+        agent = await _known(source, agent_id)
     if agent is None:
         return None
     wanted = [match["match_id"] for match in agent.get("last_matches", ())]
@@ -104,19 +105,6 @@ async def _known(source: Source, agent_id: str) -> dict[str, Any] | None:
             raise
         return None
     return dict(answer.get("agent", {}))
-
-
-async def _id_of(source: Source, name: str) -> str:
-    """The id of the one agent of that name, or the name if there is none.
-
-    Raises:
-        LeagueError: there are several; the sentence has their ids.
-    """
-    rows = await all_rows(source, "GET_AGENTS", "agents")
-    named = [row["agent_id"] for row in rows if row["display_name"].lower() == name.lower()]
-    if len(named) > 1:
-        raise LeagueError(f"several agents are called {name!r}; type one of {', '.join(named)}")
-    return named[0] if named else name
 
 
 async def _all_matches(source: Source, player_id: str) -> list[str]:

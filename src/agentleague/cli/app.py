@@ -55,7 +55,6 @@ COMMANDS = {name: what for section in SECTIONS.values() for name, what in sectio
 ORGANISER = ("start", "pause", "abort", "remove", "rule")  # one module for what is so much alike
 MEANT = {  # what people type, and what it is called here
     "create": "new",
-    "help": "--help",
     "join": "player",
     "players": "agents",
     "rounds": "schedule",
@@ -125,6 +124,8 @@ class Commands(click.Group):
     ) -> Any:
         """Run a command line and exit with its code."""
         arguments = list(sys.argv[1:] if args is None else args)
+        if arguments[:1] == ["help"]:  # As in git: `league help play`.
+            arguments = [*arguments[1:], "--help"]
         if VARIABLE in os.environ:  # The shell asks what could be typed.
             super().main(arguments, "league", **extra)
         sys.exit(ending.run(lambda: self._run(arguments, extra), arguments))

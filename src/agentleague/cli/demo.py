@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import click
 
 from agentleague.cli.guests import guests
 from agentleague.cli.progress import Progress
+from agentleague.cli.room import check_room
 from agentleague.cli.table import plain, print_json, print_table, shown
-from agentleague.cli.talk import counted, say
+from agentleague.cli.talk import counted, is_debugging, say
 from agentleague.cli.whereabouts import dir_option
+from agentleague.league.league import League
 from agentleague.services.clock import wall
 from agentleague.services.demo import Played, play, raise_descriptor_limit
 from agentleague.services.game_files import find_game
@@ -86,9 +89,11 @@ def command(
     as_json: bool,
 ) -> None:
     """Play, print, exit."""
+    if directory:
+        check_room(directory)
     raise_descriptor_limit()
     how_many = _how_many(players, brought)
-    invited = guests(brought, game, seed)
+    invited = guests(brought, game, seed, in_full=is_debugging())
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(find_game(game).name, year, seed),
@@ -131,7 +136,7 @@ def _tell(played: Played, folder: Path) -> None:
     print_table(rows, f"{league.rules.league_id}: final table")
     rate = schedule.matches_total / played.seconds if played.seconds else 0.0
     say(
-        f"{shown(rows[0]['display_name'])} is the champion. "
+        f"{shown(rows[0]['display_name'])} is the champion{_by_what(league, rows)}. "
         f"{counted(schedule.rounds_total, 'round')}, "
         f"{counted(schedule.matches_total, 'match', 'matches')} and "
         f"{counted(played.messages, 'message')} in {played.seconds:.2f} s "
@@ -145,6 +150,13 @@ def _tell(played: Played, folder: Path) -> None:
             "game; see why with:\n"
             f"  {_command()} agent {row['player_id']} {dir_option(folder)}"
         )
+
+
+def _by_what(league: League, rows: Sequence[dict[str, Any]]) -> str:
+    """Why, where two have the points of the champion."""
+    if rows[0]["points"] != rows[1]["points"]:
+        return ""
+    return f", with {league.table.why(rows[0]['player_id'])}"
 
 
 def _left(folder: Path) -> list[str]:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from agentleague.cli.reading import directory_argument
+
 EXAMPLES = """\b
 Examples:
   league export ./league --out ./published
@@ -19,7 +21,7 @@ this league to which nothing was added; anything else is left alone. The league 
 
 
 @click.command(help=EXAMPLES + WHAT)
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@directory_argument
 @click.option(
     "--out",
     required=True,
@@ -32,6 +34,7 @@ def command(directory: Path, out: Path) -> None:
     from agentleague.cli.talk import counted, say
     from agentleague.league.league import Phase
     from agentleague.records.export import write_tree
+    from agentleague.records.layout import table_path
     from agentleague.records.reading import folded, has_journal, no_league, read_rows
 
     rows = read_rows(directory) if has_journal(directory) else []
@@ -42,4 +45,7 @@ def command(directory: Path, out: Path) -> None:
     print(out)
     state = "" if league.phase is Phase.COMPLETED else " so far"
     decided = counted(league.decided_total, "match", "matches")
-    say(f"{counted(count, 'file')}: {league.rules.league_id}{state}, {decided} decided.")
+    say(
+        f"{counted(count, 'file')}: {league.rules.league_id}{state}, {decided} decided.\n"
+        f"The table is in {out / table_path(league)}; what else there is says {out / 'README.txt'}."
+    )

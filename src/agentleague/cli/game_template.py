@@ -18,6 +18,10 @@ NAME = "NAME"
 
 [tool.hatch.build.targets.wheel]
 include = ["NAME.py"]
+
+# So that its test finds it, also in a folder of another project.
+[tool.pytest.ini_options]
+pythonpath = ["."]
 """
 
 GAME = '''\
@@ -94,7 +98,7 @@ def outcome(state):
 '''
 
 TEST = '''\
-"""Run with: pytest"""
+"""Run with: python -m pytest"""
 
 import NAME
 from agentleague.games.checks import check_game
@@ -123,7 +127,8 @@ In this folder, with the Python that has agentleague:
     pip install -e .            # once; later changes count at once
     league games                # NAME is in the list
     league demo --game NAME     # a whole league plays it
-    pytest                      # test_NAME.py
+    pip install pytest          # once
+    python -m pytest            # test_NAME.py
 
 Without installing it: `league demo --game ./NAME.py`.
 """

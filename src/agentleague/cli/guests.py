@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
 from agentleague.services.clock import LoopClock, wall
-from agentleague.services.demo import HOSTS, Cast, Guest, LocalCrew, RemoteCrew, Tally
+from agentleague.services.demo import HOSTS, Cast, Guest, LocalCrew, Opener, RemoteCrew, Tally
 from agentleague.services.game_files import find_game
 from agentleague.services.minds import Strategy
 from agentleague.services.processes import Place, Running, open_player
@@ -27,8 +27,12 @@ REGISTER_SECONDS = 10.0
 FAREWELL_SECONDS = 2.0  # for a file to hear that the league is over
 
 
-def guests(texts: Sequence[str], game: str, seed: str | None) -> list[Guest]:
+def guests(
+    texts: Sequence[str], game: str, seed: str | None, *, in_full: bool = False
+) -> list[Guest]:
     """One guest for each text: a URL, a file that ends with .py, or the name of a strategy.
+
+    What a file raises is said in a sentence, or `in_full` with its traceback.
 
     Raises:
         LeagueError: one of them cannot be; the sentence says what is wrong with it.
@@ -37,7 +41,11 @@ def guests(texts: Sequence[str], game: str, seed: str | None) -> list[Guest]:
     for text in texts:
         name = _name(text)
         names.append(name if name not in names else f"{name}-{len(names) + 1}")
-    return [_guest(text, name, game, seed) for text, name in zip(texts, names, strict=True)]
+    opener = partial(open_file, in_full=in_full)
+    return [
+        _guest(text, partial(_cast, text, name, game, seed), opener)
+        for text, name in zip(texts, names, strict=True)
+    ]
 
 
 def _name(text: str) -> str:
@@ -60,15 +68,26 @@ def _name(text: str) -> str:
     return text
 
 
-def _guest(text: str, name: str, game: str, seed: str | None) -> Guest:
-    cast = partial(
-        Cast, "player", 0, 1, game=game, seed=seed, is_private=True, guest=text, name=name
+def _cast(text: str, name: str, game: str, seed: str | None, manager_url: str) -> Cast:
+    return Cast(
+        "player",
+        0,
+        1,
+        manager_url=manager_url,
+        game=game,
+        seed=seed,
+        is_private=True,
+        guest=text,
+        name=name,
     )
+
+
+def _guest(text: str, cast: Callable[[str], Cast], open_its_file: Opener) -> Guest:
     if IS_URL.match(text):
-        return lambda manager_url: Registration(cast(manager_url=manager_url))
+        return lambda manager_url: Registration(cast(manager_url))
     if text.endswith(".py"):
-        return lambda manager_url: FileCrew(cast(manager_url=manager_url), open_file)
-    return lambda manager_url: LocalCrew(cast(manager_url=manager_url), open_strategy)
+        return lambda manager_url: FileCrew(cast(manager_url), open_its_file)
+    return lambda manager_url: LocalCrew(cast(manager_url), open_strategy)
 
 
 class FileCrew(RemoteCrew):
@@ -121,12 +140,12 @@ class Registration:
         )
 
 
-async def open_file(cast: Cast, number: int) -> Running:
+async def open_file(cast: Cast, number: int, *, in_full: bool = False) -> Running:
     """The player of a file."""
     path, game = Path(cast.guest), find_game(cast.game).name
     player = load_player(path, [game])
     check_game(player, game, path)
-    agent = await _open(cast, player.name, moves_of(player))
+    agent = await _open(cast, player.name, moves_of(player, in_full=in_full))
     player.join(agent)
     return agent
 

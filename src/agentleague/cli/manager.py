@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from agentleague.cli.mirroring import Mirroring
+from agentleague.cli.room import check_room
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
@@ -20,7 +21,7 @@ from agentleague.cli.settings_options import (
     wishes,
 )
 from agentleague.cli.table import plain, print_table
-from agentleague.cli.talk import say
+from agentleague.cli.talk import counted, say
 from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.cli.whereabouts import dir_option
 from agentleague.errors import LeagueError
@@ -36,6 +37,7 @@ from agentleague.services.processes import CannotListen, Home, open_manager, run
 from agentleague.services.secrets_file import new_league_id
 from agentleague.services.settings import ManagerSettings
 from agentleague.services.settings_reading import Given
+from agentleague.services.settings_table import describe
 
 EXAMPLES = """\b
 Examples:
@@ -53,6 +55,7 @@ CONFIG.toml holds settings; `league init` writes one with all of them. The envir
 
 @click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
 @click.argument("config", required=False, metavar="[CONFIG.toml]", type=click.Path(path_type=Path))
+@click.option("--config", "config_too", hidden=True, type=click.Path(path_type=Path))
 @click.option(
     "--dir",
     "directory",
@@ -66,6 +69,7 @@ CONFIG.toml holds settings; `league init` writes one with all of them. The envir
 @settings_options(ManagerSettings)
 def command(
     config: Path | None,
+    config_too: Path | None,  # as it is said to a referee or a player
     directory: Path | None,
     seed: str | None,
     exits: bool,
@@ -73,6 +77,7 @@ def command(
     **options: Any,
 ) -> None:
     """Serve until the end, or until Ctrl-C."""
+    config = config or config_too
     given = given_settings(ManagerSettings, config, options)
     asked = given.make(ManagerSettings)
     _check(given, asked)
@@ -86,6 +91,7 @@ def command(
         seeded=seed is not None,
     )
     directory = directory or Path(config.stem if config else "league")
+    check_room(directory)
     where = place_of_manager(settings.port, wishes(settings), say)
 
     async def serve() -> tuple[League, bool]:
@@ -123,7 +129,8 @@ def command(
     if league.phase is Phase.COMPLETED:
         _tell_end(league, directory, game)
         return
-    _print_table(league, f"after round {league.rounds_ended}")
+    ended = league.rounds_ended
+    _print_table(league, f"after round {ended}" if ended else "before the first round ended")
     say(f"Stopped; nothing is lost. Go on with: {_this_command()}")
 
 
@@ -153,6 +160,10 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
         name = "game_options"
         game.start(asked.game_options)
     except (LeagueError, ValueError) as error:
+        lost = [row.name for row in describe(ManagerSettings) if row.name in asked.game_options]
+        if name == "game_options" and lost:
+            problem = f"holds {lost[0]!r}, a setting of the league; move it above [game_options]"
+            raise misused(given.wrong(name, problem)) from None
         raise misused(given.wrong(name, f"cannot be: {error}")) from None
     return game
 
@@ -193,10 +204,8 @@ def _where_it_stands(league: League, settings: ManagerSettings, directory: Path)
         return "This league is over; its table can still be asked for. Stop with Ctrl-C."
     if league.phase is not Phase.REGISTERING:
         paused = f"\nIt is paused; go on with: {start}" if league.paused else ""
-        return (
-            f"Resumed in round {league.round_id}: {league.decided_total} matches are decided. "
-            f"Stop with Ctrl-C.{paused}"
-        )
+        decided = counted(league.decided_total, "match", "matches")
+        return f"Resumed in round {league.round_id}: {decided} decided. Stop with Ctrl-C.{paused}"
     here = len(league.roster.players)
     referees = f"{settings.referees} referees" if settings.referees > 1 else "a referee"
     if settings.players:

@@ -1,6 +1,7 @@
 """What is said of a command line that cannot be: what is wrong with it, and what to type."""
 
 import re
+from pathlib import Path
 
 import click
 
@@ -35,11 +36,24 @@ def _mistake(error: click.UsageError, context: click.Context) -> str:
         verb = "" if error.message.startswith("must ") else ":"
         return f"{_shown(error.param, context)}{verb} {error.message}"
     if extra:
-        return f"{extra[1]!r} is more than this command takes"
+        return f"{extra[1]!r} is more than this command takes{_meant(extra[1], context)}"
     if isinstance(context.command, click.Group) and error.message.startswith("No such command"):
         there = ", ".join(context.command.list_commands(context))
         return f"{error.message[0].lower()}{error.message[1:].rstrip('.')}; there are: {there}"
     return error.message
+
+
+def _meant(extra: str, context: click.Context) -> str:
+    """The option that somebody left out, by what its value looks like."""
+    likely = {
+        "--players": extra.isdecimal(),
+        "--player": extra.endswith(".py"),
+        "--game": extra.endswith(".py"),
+        "--dir": Path(extra).is_dir(),
+    }
+    known = {name for param in context.command.params for name in param.opts}
+    near = next((name for name, fits in likely.items() if fits and name in known), None)
+    return f"; did you mean {near} {extra}?" if near else ""
 
 
 def _commands_like(option: str, context: click.Context) -> list[str]:
@@ -69,10 +83,12 @@ def _usage(context: click.Context) -> str:
     """The shortest command line that is complete."""
     words = [context.command_path]
     for param in context.command.params:
-        if not param.required:
+        metavar = param.make_metavar(context)
+        is_named = isinstance(param, click.Argument) and metavar[:1] != "["  # or by an option
+        if not param.required and not is_named:
             continue
         name = f"{param.opts[-1]} " if isinstance(param, click.Option) else ""
-        words.append(name + param.make_metavar(context))
+        words.append(name + metavar)
     return " ".join(words)
 
 

@@ -91,6 +91,8 @@ def player(name: str, language: str) -> None:
 
 
 def _check_name(name: str, what: str) -> None:
+    if name[:1].isdecimal():
+        raise click.BadParameter(f"{name!r} must begin with a letter, as in my_{name}")
     if not WORD.fullmatch(name) or keyword.iskeyword(name) or len(name) > NAME_MAX:
         raise click.BadParameter(
             f"{name!r} is no name for a {what}; take letters, digits and single _ between them, "

@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 import click
 
 from agentleague.cli.offers import OFFERS
-from agentleague.cli.talk import QUIET
+from agentleague.cli.talk import DEBUG, QUIET
 
 T = TypeVar("T", int, float)
 METAVARS = {  # what an option of this name takes, unless it says so itself
@@ -90,6 +90,7 @@ def always() -> list[click.Option]:
             ["--debug"],
             is_flag=True,
             expose_value=False,
+            callback=_debug,
             help="Print the traceback of an error too.",
         ),
     ]
@@ -98,6 +99,11 @@ def always() -> list[click.Option]:
 def _hush(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
     if is_given:
         context.meta[QUIET] = True
+
+
+def _debug(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        context.meta[DEBUG] = True
 
 
 def _name(param: click.Parameter) -> None:

@@ -1,5 +1,6 @@
 """`league start | pause | abort | remove | rule`: what the organiser commands a running manager."""
 
+import asyncio
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import click
 
+from agentleague.cli.naming import id_of
+from agentleague.cli.reading import Archive
 from agentleague.cli.talk import say
 from agentleague.cli.whereabouts import address_of, dir_option, none_runs
 from agentleague.errors import LeagueError, NoConnection
@@ -55,23 +58,29 @@ def pause(directory: Path) -> None:
 @yes_option
 def abort(directory: Path, yes: bool) -> None:
     """End it, if it is meant."""
+    _look(directory, ends=True)
     if not yes:
         _ask(f"End the league in {directory} as it stands, for good?")
     _command(directory, "abort")
 
 
 @click.command(
-    help="\b\nExample:\n  league remove P03 --dir ./cup\n\n"
-    "Take a player out: its coming matches are technical losses. This cannot be undone."
+    help="\b\nExamples:\n  league remove P03 --dir ./cup\n"
+    '  league remove "Agent Alpha" --dir ./cup --yes\n\n'
+    "Take a player out, by its id or its name: its coming matches are technical losses. This "
+    "cannot be undone."
 )
-@click.argument("player_id", metavar="PLAYER")
+@click.argument("player", metavar="PLAYER")
 @directory_option
 @yes_option
-def remove(player_id: str, directory: Path, yes: bool) -> None:
+def remove(player: str, directory: Path, yes: bool) -> None:
     """Take a player out, if it is meant."""
+    _look(directory, ends=True)
+    player_id = _player_id(directory, player)
     if not yes:
-        _ask(f"Take {player_id} out of the league in {directory}, for good?")
-    _command(directory, "remove", player_id=player_id.upper())
+        named = player if player.upper() == player_id else f"{player} ({player_id})"
+        _ask(f"Take {named} out of the league in {directory}, for good?")
+    _command(directory, "remove", player_id=player_id)
 
 
 @click.command(
@@ -103,12 +112,52 @@ def rule(
     if verdicts != ["stand"] and not reason.strip():
         raise click.UsageError('say why, since everybody will see it: --reason "..."')
     wanted = {"match_id": match_id.upper(), "verdict": verdicts[0], "reason": reason}
+    _look(directory)
     if winner is not None:
-        wanted["winner"] = winner.upper()
+        wanted["winner"] = _player_id(directory, winner)
     if not yes:
         how = RULED.get(verdicts[0]) or f"{wanted['winner']} won"
         _ask(f"Rule on {wanted['match_id']} of the league in {directory}: {how}?")
     _command(directory, "rule", **wanted)
+
+
+def _look(directory: Path, *, ends: bool = False) -> None:
+    """Raises ClickException where nothing can be commanded, before anybody is asked.
+
+    After its end (`ends`) a league takes no such command any more.
+    """
+    _key(directory)
+    if ends and _is_over(directory):
+        raise click.ClickException(
+            f"the league in {directory} is over already; see it with: league standings "
+            f"{dir_option(directory)}"
+        )
+    if address_of(directory) is None:
+        raise click.ClickException(none_runs(directory))
+
+
+def _is_over(directory: Path) -> bool:
+    from agentleague.league.league import Phase
+    from agentleague.records.reading import open_league
+
+    try:
+        return open_league(directory)[0].phase is Phase.COMPLETED
+    except LeagueError:  # Nothing was written yet, or it cannot be read: the manager knows.
+        return False
+
+
+def _player_id(directory: Path, typed: str) -> str:
+    """The id of the player that goes by this id or name in the league of a directory."""
+    try:
+        player_id = asyncio.run(id_of(Archive(directory), typed, kind="player"))
+    except LeagueError as error:
+        raise click.ClickException(str(error)) from None
+    if player_id is None:
+        raise click.ClickException(
+            f"there is no player {typed!r} in this league; see who is there with: league agents "
+            f"{dir_option(directory)}"
+        )
+    return player_id
 
 
 def _ask(question: str) -> None:

@@ -12,7 +12,7 @@ import click
 from agentleague.cli.guests import guests
 from agentleague.cli.progress import Progress
 from agentleague.cli.table import Column, plain, print_json, print_rows, shown
-from agentleague.cli.talk import say
+from agentleague.cli.talk import is_debugging, say
 from agentleague.league.league import League
 from agentleague.services.clock import wall
 from agentleague.services.demo import play
@@ -106,7 +106,7 @@ def command(
         retry_delay_seconds=RETRY_SECONDS,
         seeded=seed is not None,
     )
-    brought = guests((a, b), game, seed)
+    brought = guests((a, b), game, seed, in_full=verbose or is_debugging())
     with tempfile.TemporaryDirectory(prefix="league-") as folder:
         with Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _look_away
@@ -196,6 +196,6 @@ def _score(told: dict[str, Any]) -> str:
     count = len(told["matches"])
     if count == 1:
         return f"{winner}."
-    others = count - first["wins"] - second["wins"]
-    rest = f"; nobody won the other {others}" if others else ""
+    drawn = count - first["wins"] - second["wins"]
+    rest = f", and {'one' if drawn == 1 else drawn} that nobody won" if drawn else ""
     return f"{winner}: {first['wins']} to {second['wins']} in {count} matches{rest}."

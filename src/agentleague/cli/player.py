@@ -15,7 +15,7 @@ from agentleague.cli.settings_options import (
     settings_options,
     wishes,
 )
-from agentleague.cli.talk import say
+from agentleague.cli.talk import is_debugging, say
 from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.games import registry
 from agentleague.player import registry as strategies
@@ -55,6 +55,8 @@ def command(
     """Serve until the league is over, or until Ctrl-C."""
     if file and strategy:
         raise click.UsageError(f"say either {file} or --strategy {strategy}, not both")
+    if file and str(file) in strategies.names() and not file.exists():
+        raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
     asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
     player = load_player(file, registry.names()) if file else None
     own_name = player.name if player else f"Player {strategy or 'random'}"
@@ -71,7 +73,9 @@ def command(
         stopped = stop_signal()
         agent = await open_player(
             lambda url: replace(settings, endpoint=url),
-            moves_of(player) if player else strategies.load(strategy or "random"),
+            moves_of(player, in_full=bool(verbose) or is_debugging())
+            if player
+            else strategies.load(strategy or "random"),
             where,
             threads=True,
             state=kept_state,

@@ -7,12 +7,14 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from agentleague.errors import LeagueError
+from agentleague.games import registry
 from agentleague.roles.effects import Turn
 from agentleague.sdk.player import Player
 
@@ -46,6 +48,13 @@ def check_file(path: Path) -> None:
 def check_game(player: Player, game: str, path: Path) -> None:
     """Raises LeagueError unless that player plays this game."""
     games = player.games
+    unknown = [each for each in games if each not in registry.names()]
+    if game not in games and unknown:
+        near = next(iter(get_close_matches(unknown[0], registry.names(), n=1)), game)
+        raise LeagueError(
+            f"{path} plays {unknown[0]}, and there is no such game; did you mean "
+            f'@player.plays("{near}")?'
+        )
     if game not in games:
         raise LeagueError(
             f'{path} plays {", ".join(games)}, not {game}; put @player.plays("{game}") above a '
@@ -53,8 +62,9 @@ def check_game(player: Player, game: str, path: Path) -> None:
         )
 
 
-def moves_of(player: Player) -> Callable[[Turn], Any]:
-    """What makes its moves, whatever the game; one that will lose the match is said aloud."""
+def moves_of(player: Player, *, in_full: bool) -> Callable[[Turn], Any]:
+    """What makes its moves, whatever the game; what goes wrong is said aloud, or shown in full."""
+    player.mishaps.in_full = in_full
     return player._move
 
 

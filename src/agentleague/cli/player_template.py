@@ -26,7 +26,7 @@ if __name__ == "__main__":
 '''
 
 TEST = '''\
-"""Run with: pytest"""
+"""Run with: python -m pytest"""
 
 import pytest
 from agentleague.testing import play

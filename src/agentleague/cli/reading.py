@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -13,6 +14,7 @@ from agentleague.errors import LeagueError
 
 T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
+FILE_NAME = "journal.sqlite"
 MANAGER = "http://127.0.0.1:8000/mcp"
 VARIABLE = "LEAGUE_MANAGER"  # Not for click: set for good, it would forbid every --dir.
 
@@ -38,15 +40,52 @@ class Archive:
         return queries.answer(self._league, query_type, params, None)
 
 
+def league_directory(path: Path) -> Path:
+    """The directory of a league, also where somebody named the journal in it."""
+    return path.parent if path.name == FILE_NAME else path
+
+
+def one_directory(place: Path | None, option: Path | None) -> Path | None:
+    """DIR as it was typed, with --dir before it or without."""
+    if place and option:
+        raise click.UsageError(f"name one directory: either {place} or --dir {option}")
+    found = place or option
+    return league_directory(found) if found else None
+
+
+def directory_argument(command: Command) -> Command:
+    """DIR, which must be named, with --dir before it or without; the command is told it."""
+
+    @wraps(command)
+    def with_place(*, place: Path | None, option: Path | None, **more: Any) -> Any:
+        directory = one_directory(place, option)
+        if directory is None:
+            context = click.get_current_context()
+            raise click.UsageError(f"DIR is missing; type: {context.command_path} DIR", context)
+        return command(directory=directory, **more)
+
+    kind = click.Path(path_type=Path)
+    option = click.option("--dir", "option", metavar="DIR", type=kind, help="The same as DIR.")
+    argument = click.argument("place", metavar="DIR", required=False, type=kind)
+    return argument(option(with_place))  # type: ignore[return-value]
+
+
 def reading_options(command: Command) -> Command:
-    """--manager, --dir and --json."""
+    """DIR, --manager, --dir and --json; the command is told one directory."""
+
+    @wraps(command)
+    def with_place(*, place: Path | None, directory: Path | None, **more: Any) -> Any:
+        return command(directory=one_directory(place, directory), **more)
+
+    decorated: Any = with_place
     for option in (
+        click.argument("place", metavar="[DIR]", required=False, type=click.Path(path_type=Path)),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option(
             "--dir",
             "directory",
             metavar="DIR",
-            type=click.Path(path_type=Path, file_okay=False),
+            type=click.Path(path_type=Path),
             help="Read the journal in this directory instead of asking a manager.",
         ),
         click.option(
@@ -58,8 +97,8 @@ def reading_options(command: Command) -> Command:
             f"[env var: {VARIABLE}; default: {MANAGER}]",
         ),
     ):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
 
 
 def read(

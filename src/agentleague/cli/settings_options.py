@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from agentleague.cli.offers import Offered
 from agentleague.services.network import Wishes
 from agentleague.services.settings import AgentSettings, ManagerSettings
 from agentleague.services.settings_reading import Given, SettingError, read_settings
@@ -26,7 +27,7 @@ class SettingOption(click.Option):
         super().__init__(
             [*options, setting.name],
             default=None,
-            type=bool if setting.is_flag else str,
+            type=bool if setting.is_flag else _text(setting),
             metavar=None if setting.is_flag else setting.metavar,
             help=setting.sentence.rstrip(".") + "." + shown,
         )
@@ -38,6 +39,11 @@ class SettingOption(click.Option):
         if record is None or "/" in record[0]:
             return record
         return f"{self.opts[0]} {self.metavar}", record[1]
+
+
+def _text(setting: Setting) -> Any:
+    """A text; where there are only a few, the shell offers them."""
+    return Offered(lambda: setting.choices) if setting.choices else str
 
 
 class SettingsCommand(click.Command):
@@ -73,9 +79,15 @@ def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> 
         raise misused(error) from None
 
 
-def misused(error: SettingError) -> click.UsageError:
+class Misused(click.ClickException):
+    """A setting that cannot be: its sentence says all, so no example follows it."""
+
+    exit_code = 2
+
+
+def misused(error: SettingError) -> Misused:
     """The error of a command that was called with a setting that cannot be."""
-    return click.UsageError(str(error))
+    return Misused(str(error))
 
 
 def _plain(value: Any) -> str:

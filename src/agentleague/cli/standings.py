@@ -8,6 +8,8 @@ import click
 
 from agentleague.cli.reading import Source, all_rows, read, reading_options
 from agentleague.cli.table import print_json, print_table, shown
+from agentleague.cli.talk import say
+from agentleague.errors import LeagueError
 
 EXAMPLES = """\b
 Examples:
@@ -23,22 +25,37 @@ TRIES = 5  # to read a long table that changes meanwhile
 @reading_options
 def command(directory: Path | None, manager_url: str | None, as_json: bool) -> None:
     """Print the table."""
-    status, rows, notes = read(directory, manager_url, _table)
+    status, rows, notes, tie = read(directory, manager_url, _table)
     if as_json:
         print_json(rows)
         return
     print_table(rows, f"{status.get('league_id')}: {where_it_stands(status)}")
     for note in notes:
         print(shown(note))
+    if tie:
+        say(shown(tie))
 
 
-async def _table(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]], list[str]]:
+async def _table(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]], list[str], str]:
     for _ in range(TRIES):
         rows = await all_rows(source, "GET_STANDINGS", "standings")
         if len({row["player_id"] for row in rows}) == len(rows):
             break  # Else somebody changed places between two pages.
     status = await source.ask("GET_STATUS")
-    return status, rows, [note async for note in _footnotes(source, status)]
+    notes = [note async for note in _footnotes(source, status)]
+    return status, rows, notes, await _tie(source, rows)
+
+
+async def _tie(source: Source, rows: list[dict[str, Any]]) -> str:
+    """By what the first is before the second, where points do not say it."""
+    if len(rows) < 2 or rows[0]["points"] != rows[1]["points"] or not rows[0]["played"]:
+        return ""
+    first = rows[0]["player_id"]
+    try:
+        why = (await source.ask("GET_AGENT", agent_id=first))["agent"]["why"]
+    except (LeagueError, LookupError):  # It is a manager of another make.
+        return ""
+    return f"{first} is first with {why}."
 
 
 async def _footnotes(source: Source, status: dict[str, Any]) -> AsyncIterator[str]:
@@ -59,9 +76,11 @@ async def _footnotes(source: Source, status: dict[str, Any]) -> AsyncIterator[st
 
 def where_it_stands(status: dict[str, Any]) -> str:
     """What a table is the table of."""
+    rounds = status.get("rounds_completed")
+    after = f"after round {rounds}" if rounds else "before the first round ended"
     if status.get("aborted"):
-        return f"aborted after round {status.get('rounds_completed')}"
+        return f"aborted {after}"
     if status.get("status") == "LEAGUE_COMPLETED":
         return "final table"
     paused = ", paused" if status.get("paused") else ""
-    return f"after round {status.get('rounds_completed')}{paused}"
+    return f"{after}{paused}"

@@ -9,6 +9,7 @@ import click
 from agentleague.protocol.harmless import harmless
 
 QUIET = "agentleague.quiet"  # in the `meta` that the contexts of a command line share
+DEBUG = "agentleague.debug"  # likewise
 DULL = ("dumb", "unknown")  # terminals that would show escape codes as rubbish
 
 
@@ -22,6 +23,12 @@ def is_quiet() -> bool:
     """Whether --quiet was given."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(QUIET))
+
+
+def is_debugging() -> bool:
+    """Whether --debug was given."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(DEBUG))
 
 
 def is_plain(stream: Any) -> bool:

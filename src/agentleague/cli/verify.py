@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from agentleague.cli.reading import directory_argument
 from agentleague.cli.table import print_json
+from agentleague.cli.talk import counted
 from agentleague.errors import Damaged, UnsupportedGame
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def _receipts(
 
 
 @click.command(help=EXAMPLES + WHAT)
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@directory_argument
 @click.option(
     "--receipt",
     "receipts",
@@ -120,7 +122,8 @@ def in_words(findings: "Findings") -> list[str]:
         return [printable(f"Row {wrong.row}{match}: {wrong.sentence}.", 2000)]
     lines = [_first_line(findings)]
     lines.append(
-        f"{findings.matches_decided} of {findings.total_matches} matches are decided, each once; "
+        f"{findings.matches_decided} of {counted(findings.total_matches, 'match', 'matches')} "
+        f"{'is' if findings.matches_decided == 1 else 'are'} decided, each once; "
         f"{findings.recomputed} {'was' if findings.recomputed == 1 else 'were'} recomputed, move "
         "by move and draw by draw."
     )
@@ -141,13 +144,14 @@ def in_words(findings: "Findings") -> list[str]:
 
 
 def _first_line(findings: "Findings") -> str:
-    rounds = f"{findings.rounds_ended} of {findings.total_rounds} rounds"
-    played = f"{findings.league_id}: {findings.rows} rows, {rounds} of {findings.game_type}"
+    rounds = f"{findings.rounds_ended} of {counted(findings.total_rounds, 'round')} ended"
+    rows = counted(findings.rows, "row")
+    played = f"{findings.league_id} ({findings.game_type}), {rows}, {rounds}"
     if not findings.complete:
-        return f"{played}: true so far."
+        return f"{played}: all is true so far."
     if findings.aborted:
-        return f"{played}: true; the organiser ended it early."
-    return f"{played}: true. The champion is {findings.champion}."
+        return f"{played}: all is true; the organiser ended it early."
+    return f"{played}: all is true. The champion is {findings.champion}."
 
 
 def _list(match_ids: list[str]) -> str:

@@ -1,5 +1,6 @@
 """Find a game by name among the installed plug-ins; the built-in ones are plug-ins too."""
 
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 
@@ -37,4 +38,6 @@ def load(name: str) -> Game:
                 f"{point.value} calls itself {game.name!r}; name its entry point like that"
             )
         return game
-    raise UnsupportedGame(f"no game {name!r} is installed; there are {', '.join(names())}")
+    near = get_close_matches(name.lower(), names(), n=1)
+    meant = f"did you mean {near[0]}? There" if near else "there"
+    raise UnsupportedGame(f"no game {name!r} is installed; {meant} are {', '.join(names())}")

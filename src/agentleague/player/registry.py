@@ -7,6 +7,7 @@ A strategy is a plain function from a turn to a move. It may have
 """
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -66,7 +67,9 @@ def find(name: str) -> Strategy:
         if not callable(strategy):
             raise LeagueError(f"{point.value} is no strategy: make it a function of a turn")
         return strategy
-    raise LeagueError(f"no strategy {name!r} is installed; there are {', '.join(names())}")
+    near = get_close_matches(name.lower(), names(), n=1)
+    meant = f"did you mean {near[0]}? There" if near else "there"
+    raise LeagueError(f"no strategy {name!r} is installed; {meant} are {', '.join(names())}")
 
 
 def _always() -> None:

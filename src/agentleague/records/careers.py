@@ -13,7 +13,7 @@ from msgspec import Struct
 from agentleague.league.rulings import STAND
 from agentleague.records.causes import CAUSES, NULL_MOVE, Cause
 from agentleague.records.plain_text import as_json, printable
-from agentleague.records.tellings import Contact, with_ending
+from agentleague.records.tellings import Contact, named, with_ending
 
 INDENT = " " * 8
 
@@ -59,10 +59,13 @@ def told_of(facts: Mapping[str, Any], player_id: str) -> Told:
         LeagueError: they are no facts of a match.
     """
     ending = with_ending(facts)["ending"] or {"rules": [], "advice": []}
+    ruling = _ruling(facts)
+    if ruling["verdict"] != STAND:  # By the organiser's word, not by a rule of the game.
+        ending = {"rules": [], "advice": []}
     own, other = ("A", "B") if facts["player_A_id"] == player_id else ("B", "A")
     opponent_id = facts[f"player_{other}_id"]
-    name = printable(f"{facts[f'player_{own}_name']} ({player_id})")
-    opponent = printable(f"{facts[f'player_{other}_name']} ({opponent_id})")
+    name = named(facts[f"player_{own}_name"], player_id)
+    opponent = named(facts[f"player_{other}_name"], opponent_id)
     rows = msgspec.convert(facts.get("transcript", []), list[Contact])
     return Told(
         facts["match_id"],
@@ -74,7 +77,9 @@ def told_of(facts: Mapping[str, Any], player_id: str) -> Told:
         [
             _failure(row, facts["game_type"])
             for row in rows
-            if row.player_id == player_id and row.verdict not in _FINE
+            if row.player_id == player_id
+            and row.verdict not in _FINE
+            and ruling.get("winner_player_id") != player_id  # It won all the same.
         ],
     )
 
@@ -100,7 +105,7 @@ def _ended(facts: Mapping[str, Any], player_id: str) -> str:
     result = facts.get("result")
     if result is None:
         return "still to be played, against"
-    ruling = facts.get("ruling") or {"verdict": STAND}
+    ruling = _ruling(facts)
     if ruling["verdict"] != STAND:
         return _ruled(ruling, player_id)
     if result.get("no_contest"):
@@ -113,6 +118,11 @@ def _ended(facts: Mapping[str, Any], player_id: str) -> str:
     return f"lost{by_default} against"
 
 
+def _ruling(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The organiser's word on a match; without one the result stands."""
+    return facts.get("ruling") or {"verdict": STAND}
+
+
 def _ruled(ruling: Mapping[str, Any], player_id: str) -> str:
     if ruling["verdict"] == "win":
         won = "won" if ruling["winner_player_id"] == player_id else "lost"
@@ -122,7 +132,7 @@ def _ruled(ruling: Mapping[str, Any], player_id: str) -> str:
 
 
 def _because(facts: Mapping[str, Any]) -> str:
-    ruling = facts.get("ruling") or {"verdict": STAND}
+    ruling = _ruling(facts)
     if ruling["verdict"] != STAND:
         return f": {printable(ruling['reason'], 500)}"
     result = facts.get("result") or {}

@@ -33,8 +33,8 @@ CAUSES = {  # by verdict
     NULL_MOVE: Cause(
         "null, which is no move",
         "R-MATCH-20",
-        "return a move: null is sent when its function raised or returned nothing; its own stderr "
-        "says more",
+        "return a move: null is sent when its function raised an exception or returned nothing; "
+        "its own terminal says which",
     ),
     "E009": Cause(
         "no connection, or no usable HTTP answer",

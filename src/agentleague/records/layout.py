@@ -45,12 +45,37 @@ def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
     events = [event_of(row) for row in rows]
     times = [row.at for row in rows]
     assigned = by_match(events)
+    yield "README.txt", index(league)
     yield from league_files(league, times)
     for match_id in league.matches:
         yield match_file(league, match_id, times, assigned.get(match_id, ()))
     for player_id in league.roster.players:
         yield history_file(league, player_id, times)
     yield log_path(league), "".join(map(log_line, rows, events))
+
+
+def index(league: League) -> str:
+    """What lies where, for people."""
+    league_id = path_part(league.rules.league_id)
+    home, matches = f"data/leagues/{league_id}", f"data/matches/{league_id}"
+    lines = {
+        f"{home}/standings.csv": "the table, for a spreadsheet",
+        f"{home}/standings.json": "the table, for a program",
+        f"{home}/matches.csv": "every match in a line: who met, who won, why",
+        f"{home}/rounds.json": "the rounds: who met whom, who had a bye",
+        f"{matches}/R1M1.json": "a match in full, a file each; its draw can be checked",
+        "data/players/P01/history.json": "a player's matches, a file each",
+        "config/agents/agents_config.json": "who took part",
+        f"{log_path(league)}": "every decision, in order",
+        "export.json": "the names of all files, and the last row of the journal",
+    }
+    told_where = "".join(f"{path}\n    {what}\n" for path, what in lines.items())
+    return f"{league.rules.league_id}, a league of {league.rules.game_type}.\n\n{told_where}"
+
+
+def table_path(league: League) -> str:
+    """Where the table goes, as people open it."""
+    return f"data/leagues/{path_part(league.rules.league_id)}/standings.csv"
 
 
 def league_files(league: League, times: Sequence[str]) -> Iterator[File]:
@@ -216,11 +241,18 @@ def _match_row(league: League, file: MatchFile) -> dict[str, Any]:
         "winner_player_id": result.winner_player_id if result else None,
         "drawn_number": result.drawn_number if result else None,
         "no_contest": bool(result and result.no_contest is True),
-        "verified": file.decided.verified if file.decided else None,
+        "verified": _is_recomputable(file),
         "disputed": file.is_disputed,
         "ruled": file.is_overruled,
         "reason": result.reason if result else None,
     }
+
+
+def _is_recomputable(file: MatchFile) -> bool | None:
+    """Whether the result follows from the moves; a forfeit is the word of a referee."""
+    if file.decided is None:
+        return None
+    return file.decided.verified and not file.decided.forfeits
 
 
 def _record(league: League, player_id: str) -> dict[str, Any] | None:

@@ -82,11 +82,13 @@ def ending_of(  # noqa: PLR0913 - six facts of one match.
         )
     if result.status == "TECHNICAL_LOSS":
         failed = [player_id for player_id in losers if player_id in forfeits]
+        blamed = {each: _blamed(forfeits[each], verdicts.get(each, "")) for each in failed}
         advice = [
-            f"{names[each]} {_advice(forfeits[each], verdicts.get(each, ''), game)}."
-            for each in failed
+            f"{names[each]} {_advice(forfeits[each], blamed[each], game)}." for each in failed
         ]
         lost = " and ".join(names[each] for each in failed)
+        if set(blamed.values()) == {NULL_MOVE}:
+            reason = "no move was sent, only null"
         return Ending(f"{lost} lost without a game: {reason}", ["R-MATCH-07"], advice)
     if result.status == "DRAW":
         return Ending(f"{_won(names, result)}: {reason}", [game.ends], [])
@@ -101,12 +103,15 @@ def _won(names: Mapping[str, str], result: Result) -> str:
     return "Nobody won" if result.status == "TECHNICAL_LOSS" else "A draw"
 
 
-def _advice(cause: str, verdict: str, game: _GameRules) -> str:
-    if "removed" in cause:
-        return _REMOVED
+def _blamed(cause: str, verdict: str) -> str:
+    """The verdict that lost the match: the cause decided, the verdict says more."""
     found = [known for word, known in _VERDICTS.items() if word in cause]
     blamed = found[0] if found else verdict
-    if blamed == "E004" and verdict == NULL_MOVE:
-        blamed = NULL_MOVE
+    return NULL_MOVE if blamed == "E004" and verdict == NULL_MOVE else blamed
+
+
+def _advice(cause: str, blamed: str, game: _GameRules) -> str:
+    if "removed" in cause:
+        return _REMOVED
     legal = f"; {game.moves} says which" if blamed == "E004" else ""
     return f"should {CAUSES.get(blamed, CAUSES['no content']).change}{legal}"

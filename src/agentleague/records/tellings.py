@@ -97,7 +97,12 @@ class Facts(Struct):
     def name(self, player_id: str) -> str:
         """A player as people know it."""
         names = {self.player_A_id: self.player_A_name, self.player_B_id: self.player_B_name}
-        return printable(f"{names.get(player_id, 'somebody')} ({player_id})")
+        return named(names.get(player_id, "somebody"), player_id)
+
+
+def named(name: str, player_id: str) -> str:
+    """A player by name and id; a name that was not the only one ends with the id already."""
+    return printable(name if name.endswith(f"({player_id})") else f"{name} ({player_id})")
 
 
 def told(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[str, Any]:
@@ -299,6 +304,8 @@ def _last(facts: Facts) -> str:
     ending = _ending(facts)
     if ending is None:
         return f"It is being played: {facts.referee_id} has it, and there is no result yet."
+    if facts.ruling and facts.ruling.verdict != STAND:  # Neither rule nor advice counts any more.
+        return f"{ending.sentence}."
     rules = f" ({', '.join(ending.rules)})" if ending.rules else ""
     return " ".join([f"{ending.sentence}{rules}.", *ending.advice])
 

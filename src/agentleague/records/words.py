@@ -1,6 +1,6 @@
 """A journal row in words and as JSON that may be shown to anybody: no token, no digest of one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -52,6 +52,10 @@ def _ended(event: events.LeagueEnded) -> str:
     return f"The league is over; {event.champion} won it"
 
 
+def _many(things: Sequence[Any], plural: str, one: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else plural}"
+
+
 _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     events.LeagueOpened: lambda e: f"League {e.league_id} was opened for {e.game_type}",
     events.PlayerRegistered: lambda e: f"{e.display_name} registered as player {e.player_id}",
@@ -60,8 +64,12 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     events.TokenRenewed: lambda e: f"{e.agent_id} was given a new token",
     events.TokenConfirmed: lambda e: f"{e.agent_id} uses its new token",
     events.PlayerRemoved: lambda e: f"The organiser removed {e.player_id}",
-    events.LeagueStarted: lambda e: f"The league began with {len(e.players)} players",
-    events.RoundScheduled: lambda e: f"Round {e.round_id} has {len(e.matches)} matches",
+    events.LeagueStarted: lambda e: (
+        f"The league began with {_many(e.players, 'players', 'player')}"
+    ),
+    events.RoundScheduled: lambda e: (
+        f"Round {e.round_id} has {_many(e.matches, 'matches', 'match')}"
+    ),
     events.MatchAssigned: lambda e: f"{e.match_id} was given to {e.referee_id} because {e.why}",
     events.MatchLocked: lambda e: f"{e.match_id}: lock {e.index} drew {e.value}",
     events.MatchDecided: _result,

@@ -29,6 +29,7 @@ KEY = "register"
 CAME_BACK = (
     "; one that was in it before comes back with the same --manager, --name, --port and --state"
 )
+GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
 BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
 
 
@@ -65,9 +66,17 @@ class Enrolment:
             if self.remembered and error.context["code"] in BAD_TOKEN:
                 self.remembered = ""
                 return [WakeAt(KEY, now)]
-            return [End(Refused(str(error)))]
+            return [End(Refused(self._in_words(error)))]
         self.tries += 1
         return [WakeAt(KEY, now + self._settings.register_seconds)]
+
+    def _in_words(self, error: PeerRefused) -> str:
+        """The refusal for whoever typed the command; what it says of fields is for programs."""
+        if "join_code" not in str(error) or error.context["code"] not in BAD_TOKEN:
+            return str(error)
+        if self._settings.join_code:
+            return f"wrong join code; {GIVE_CODE}"
+        return f"this league has a join code; {GIVE_CODE.replace('the right one', 'it')}"
 
     def _with_proof(self, request: Message) -> Message:
         more: dict[str, Any] = {}

@@ -291,7 +291,8 @@ class Manager:
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)
-        self.news.append(said)
+        if not said.startswith(news.BEGUN):  # That is news already, with more in it.
+            self.news.append(said)
         self._clerk.reply(asked, LeagueCommandResponse(message.command, said))
 
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {

@@ -2,25 +2,32 @@
 
 from agentleague.league.events import Disputed
 from agentleague.league.league import League
+from agentleague.league.roster import Roster
 from agentleague.league.rulings import dispute_in_words
 from agentleague.services.settings import ManagerSettings
+
+BEGUN = "The league has begun"
 
 
 def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
     """Somebody is here, and who is still awaited."""
     roster = league.roster
     member = roster.players.get(agent_id) or roster.referees[agent_id]
-    wanted = f" of {settings.players}" if settings.players else ""
     return (
-        f"{agent_id} {member.display_name} is at {member.endpoint}: {len(roster.players)}{wanted} "
-        f"players, {_referees(len(roster.referees), settings)}."
+        f"{agent_id} {member.display_name} is at {member.endpoint}: {_players(roster, settings)}, "
+        f"{_referees(len(roster.referees), settings)}."
     )
+
+
+def _players(roster: Roster, settings: ManagerSettings) -> str:
+    here = len(roster.players)
+    return f"{here} of {settings.players} players" if settings.players else _many(here, "player")
 
 
 def _referees(number: int, settings: ManagerSettings) -> str:
     if number < settings.referees:
-        return f"{number} of {settings.referees} referees"
-    return "1 referee" if number == 1 else f"{number} referees"
+        return f"{number} of {_many(settings.referees, 'referee')}"
+    return _many(number, "referee")
 
 
 def round_over(league: League) -> str:
@@ -29,7 +36,7 @@ def round_over(league: League) -> str:
     leader = league.table.rows()[0]
     return (
         f"Round {league.round_id} of {league.schedule.rounds_total} is over; "
-        f"{leader.player_id} {leader.display_name} leads with {_points(leader.points)}."
+        f"{leader.player_id} {leader.display_name} leads with {league.table.why(leader.player_id)}."
     )
 
 
@@ -38,8 +45,9 @@ def begun(league: League) -> str:
     assert league.schedule
     players = len(league.table.rows())
     return (
-        f"The league has begun: {players} players, {league.schedule.rounds_total} rounds, "
-        f"{league.schedule.matches_total} matches."
+        f"{BEGUN}: {_many(players, 'player')}, "
+        f"{_many(league.schedule.rounds_total, 'round')}, "
+        f"{_many(league.schedule.matches_total, 'match', 'matches')}."
     )
 
 
@@ -48,7 +56,7 @@ def over(league: League) -> str:
     first = league.table.rows()[0]
     return (
         f"The league is over: {first.player_id} {first.display_name} is the champion with "
-        f"{_points(first.points)}."
+        f"{league.table.why(first.player_id)}."
     )
 
 
@@ -60,5 +68,5 @@ def disputed(event: Disputed) -> str:
     )
 
 
-def _points(number: int) -> str:
-    return "1 point" if number == 1 else f"{number} points"
+def _many(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

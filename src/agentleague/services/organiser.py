@@ -18,6 +18,7 @@ from agentleague.league.league import MatchFile, Phase
 from agentleague.league.rulings import STAND, VERDICTS, ruling_in_words
 from agentleague.services.assignments import Assignments
 from agentleague.services.clerk import Clerk
+from agentleague.services.news import BEGUN
 from agentleague.services.rounds import Rounds
 
 REASON_MAX = 200
@@ -74,7 +75,8 @@ class Organiser:
             raise UnexpectedMessage(f"{missing}; register more, then start again")
         self._rounds.start()
         assert league.schedule
-        return f"The league has begun: {league.schedule.rounds_total} rounds."
+        rounds = league.schedule.rounds_total
+        return f"{BEGUN}: {rounds} {'round' if rounds == 1 else 'rounds'}."
 
     def _pause(self, params: Mapping[str, Any]) -> str:
         league = self._clerk.league
@@ -149,13 +151,14 @@ def _ruling(file: MatchFile, params: Mapping[str, Any]) -> MatchRuled:
     verdict, winner, reason = (params.get(name) for name in ("verdict", "winner", "reason"))
     if verdict not in VERDICTS:
         raise WrongType(f"params.verdict must be one of {VERDICTS}", field="params.verdict")
-    if (verdict == "win") != (winner in file.players) or (verdict != "win" and winner is not None):
+    if verdict == "win" and winner not in file.players:
         a, b = file.players
         raise WrongType(
-            f"params.winner must be {a} or {b}, who play {file.match_id}, and only with the "
-            "verdict 'win'",
+            f"the winner of {file.match_id} can only be {a} or {b}, who played it",
             field="params.winner",
         )
+    if verdict != "win" and winner is not None:
+        raise WrongType("params.winner goes only with the verdict 'win'", field="params.winner")
     words = _one_line(reason) if isinstance(reason, str) else ""
     if not words and verdict != STAND:
         raise WrongType("params.reason must say why, in words", field="params.reason")

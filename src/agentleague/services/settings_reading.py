@@ -101,7 +101,10 @@ def _text(file: Path) -> str:
             f"there is no file {file}; write one with: league init {named}{other}"
         ) from None
     except IsADirectoryError:
-        raise SettingError(f"{file} is a directory; name it with: --dir {file}") from None
+        raise SettingError(
+            f"{file} is a directory, and a file of settings is wanted; to go on with the league in "
+            f"it: league manager --dir {file}"
+        ) from None
     except UnicodeDecodeError as error:
         raise SettingError(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
 
