@@ -22,7 +22,7 @@ RING = {name: number for number, names in enumerate(RINGS) for name in names}
 PURE_ROLES = {
     "admissions", "agent", "assignments", "clerk", "contact", "enrolment", "keys", "leases",
     "log_lines", "manager", "misuse", "news", "office", "organiser", "outbox", "player",
-    "reachability",
+    "reachability", "renewals",
     "referee", "rounds", "settings", "tidings", "workload",
 }
 PURE_IMPORTS = {

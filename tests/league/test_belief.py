@@ -3,7 +3,8 @@
 import pytest
 
 from agentleague.games import rock_paper_scissors, tic_tac_toe
-from agentleague.league.events import Disputed, MatchClosed, MatchDecided
+from agentleague.league.court import DISPUTES_MAX
+from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchRuled
 from agentleague.protocol.messages import (
     MatchResultAck,
     MatchResultReport,
@@ -35,6 +36,8 @@ def doubt_of(office):
         (None, {}, {"status": "WIN"}, "the status is WIN and the winner nobody"),
         ("P01", {}, {"status": "DRAW"}, "the status is DRAW and the winner P01"),
         ("P01", {"P01": 0, "P02": 3}, {}, "P01 won, but the score does not say so"),
+        (None, {"P01": 3, "P02": 0}, {}, "nobody won, but the score does not say so"),
+        ("P01", {}, {"drawn_number": 99}, "the number 99 is not within 1 to 10"),
         ("P01", {"P02": 3}, {}, "P01 won, but the score does not say so"),
         ("P01", {"P01": 1, "P02": 1}, {}, "P01 won, but the score does not say so"),
         ("P01", {"P01": 3, "P09": 0}, {}, "it tells of players who do not play this match"),
@@ -134,3 +137,22 @@ def test_a_game_that_stumbles_over_a_report_does_not_stop_the_league():
     office.report("P01")
 
     assert doubt_of(office) == "the game stumbled over its choices"
+
+
+@rule("R-LEAGUE-33")
+def test_after_a_ruling_the_same_referee_may_dispute_again_but_not_for_ever():
+    office, _ = reported(None, status="WIN")
+    another = MatchResultReport("R1M1", ReportedResult("P01"))
+
+    for _ in range(20):
+        office.heed(office.court.report("REF01", another))
+        office.record(MatchRuled("R1M1", "stand", None, ""))
+
+    assert len(office.league.matches["R1M1"].disputes) == DISPUTES_MAX
+    assert not office.league.matches["R1M1"].is_disputed
+
+
+def test_one_illegal_choice_is_enough_for_a_dispute():
+    office, _ = reported("P01", choices={"P02": "blue"})
+
+    assert "blue" in doubt_of(office)

@@ -114,7 +114,7 @@ class Agent:
         return self.endpoints[-1]
 
 
-def local_only(url):
+def local_only(url, source):
     if url == FORBIDDEN:
         raise EndpointNotAllowed(f"{url} lies where this league does not call")
 

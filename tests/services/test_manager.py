@@ -12,6 +12,7 @@ from agentleague.errors import (
     UnsupportedGame,
 )
 from agentleague.games import even_odd
+from agentleague.league.events import Disputed
 from agentleague.protocol import tokens
 from agentleague.protocol.messages import (
     GameOver,
@@ -269,7 +270,8 @@ def test_a_refused_report_after_the_end_ends_nothing_again():
     answer, effects = ask(league.manager, MatchResultReport("R1M1", ReportedResult("P01")), other)
 
     assert isinstance(answer, AlreadyComplete)
-    assert len(effects) == 1
+    assert [type(effect) for effect in effects] == [Record, Reply]  # That it tried is kept.
+    assert isinstance(effects[0].event, Disputed)
     assert (league.events(), len(league.said)) == (before, said)
 
 

@@ -21,6 +21,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Address
 from agentleague.services.clock import LoopClock
 from agentleague.services.processes import Place
+from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, Manners
 from agentleague.transport.rates import Buckets, Rate
@@ -102,17 +103,36 @@ def test_a_stranger_that_asks_too_much_is_told_to_wait():
     assert answer.error.context["retry_after"] == 60.0  # what a header can say at most
 
 
-def test_whoever_shows_a_token_of_ours_is_not_limited():
+def test_a_referee_is_not_limited_for_its_assignments_are():
     answer = with_port(
         on_ask=lambda message, caller, reply: reply(LeagueQueryResponse()),
-        message=LeagueQuery("GET_STATUS", auth_token="tok_known"),
+        message=LeagueQuery("GET_STATUS", auth_token="tok_referee"),
         manners={
             "rate": Rate(per_second=0.001, burst=0.0),
-            "is_known": lambda token: token == "tok_known",
+            "is_referee": lambda token: token == "tok_referee",
         },
     )
 
     assert answer.error is None
+
+
+@pytest.mark.parametrize(
+    ("token", "account"),
+    [(None, "10.0.0.9"), ("tok_unknown", "10.0.0.9"), ("tok_P01", "tok_P01"), ("tok_REF01", "")],
+)
+def test_a_player_is_counted_by_itself_and_a_stranger_by_its_address(token, account):
+    manners = Manners(
+        "manager",
+        Guard(),
+        lambda: 0.0,
+        lambda token: token in ("tok_P01", "tok_REF01"),
+        lambda token: token == "tok_REF01",
+    )
+    transport = HttpTransport(VirtualClock(), manners)
+
+    assert transport._account("10.0.0.9", token, LeagueQuery("GET_STATUS")) == account
+    registration = LeagueRegisterRequest(PlayerMeta("Ann", "http://10.0.0.9/mcp"))
+    assert transport._account("10.0.0.9", token, registration) == "10.0.0.9"
 
 
 def test_a_registration_over_the_rate_waits_its_turn():

@@ -52,8 +52,9 @@ def _doubt(case: Case, result: ReportedResult) -> str:
     if {*result.score, *details.choices} - set(case.players):
         return "it tells of players who do not play this match"
     most = max(result.score.values(), default=0)
-    if winner and result.score and [p for p, n in result.score.items() if n == most] != [winner]:
-        return f"{winner} won, but the score does not say so"
+    ahead = [player_id for player_id, points in result.score.items() if points == most]
+    if result.score and ahead != [winner] and (winner or len(ahead) < len(result.score)):
+        return f"{_who(winner)} won, but the score does not say so"
     return "" if details.status == "TECHNICAL_LOSS" else _against_the_rules(case, result)
 
 
@@ -83,13 +84,11 @@ def _who(player_id: str | None) -> str:
 def _played(case: Case, moves: Mapping[str, Any], number: int | None) -> Outcome | None:
     """How the game ends after these moves, if all of its first turn is there and it does."""
     state = case.game.start(case.options)
-    if set(moves) != set(case.game.to_move(state)):
-        return None
-    for seat, move in moves.items():
-        case.game.check(state, seat, move)
-    bounds = case.game.chance(state)
-    if bounds and number is None:
-        return None
+    movers, bounds = set(case.game.to_move(state)), case.game.chance(state)
+    for seat in sorted(movers & moves.keys()):
+        case.game.check(state, seat, moves[seat])
     if bounds and number is not None and not bounds[0] <= number <= bounds[1]:
         raise IllegalMove(f"the number {number} is not within {bounds[0]} to {bounds[1]}")
+    if set(moves) != movers or (bounds and number is None):
+        return None
     return case.game.outcome(case.game.play(state, moves, number if bounds else None))

@@ -35,6 +35,8 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Event
 
+DISPUTES_MAX = 10  # of one referee about one match, each after a ruling
+
 
 class Ruling(NamedTuple):
     """What is decided, what is answered, and whether the result's row is named in the answer."""
@@ -249,8 +251,10 @@ class Court:
 
 
 def _dispute(file: MatchFile, referee_id: str, why: str) -> tuple[Disputed, ...]:
-    """Journalled once per referee and match, however often it comes."""
-    if any(each.referee_id == referee_id for each in file.disputes):
+    """Journalled once per referee and match, however often it comes, and anew after a ruling."""
+    of_referee = [each for each in file.disputes if each.referee_id == referee_id]
+    is_open = any(each.referee_id == referee_id for each in file.disputes[file.settled :])
+    if is_open or len(of_referee) >= DISPUTES_MAX:
         return ()
     return (Disputed(file.match_id, referee_id, why),)
 

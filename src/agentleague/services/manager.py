@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, RateLimited, TokenInvalid
+from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
 from agentleague.league.bulletins import Bulletins
@@ -47,11 +47,10 @@ from agentleague.services.misuse import Misuse
 from agentleague.services.office import Office
 from agentleague.services.organiser import Organiser
 from agentleague.services.reachability import Reachability
+from agentleague.services.renewals import Renewals
 from agentleague.services.rounds import Rounds
 from agentleague.services.settings import ManagerSettings, Secrets
 from agentleague.services.tidings import Tidings
-
-RENEWAL_SECONDS = 1.0  # between two registrations of the same agent
 
 
 class Manager:
@@ -70,7 +69,7 @@ class Manager:
         self.league = League()
         self._settings = settings
         self.reachability = Reachability(self.league)
-        self._renewed_at: dict[str, float] = {}  # agent -> when it last registered again
+        self._renewals = Renewals()
         self._terms = terms_of(settings, secrets, check_endpoint)
         self._clerk = clerk = Clerk(self.league, settings.reply_seconds)
         self._court = court = Court(self.league, game, secrets.draw_secret)
@@ -108,8 +107,12 @@ class Manager:
         """Take in one decision from the journal."""
         self.league.apply(event)
 
+    def is_referee(self, token: str | None) -> bool:
+        """Whether this is a referee's: what it asks is bounded by what it was given to do."""
+        return self.league.roster.owner(token) in self.league.roster.referees
+
     def is_known(self, token: str | None) -> bool:
-        """Whether a token is one of ours: such callers are not rate limited."""
+        """Whether a token is one of ours: such a caller is counted by itself."""
         return self.league.roster.owner(token) is not None or self._organiser.is_organiser(token)
 
     # What happens
@@ -228,9 +231,7 @@ class Manager:
         """Each time may write a row and move matches: nobody comes again and again at once."""
         agent_id, now = admission.agent_id, self._clerk.now
         if admission.came_back and admission.events:
-            if now - self._renewed_at.get(agent_id, -RENEWAL_SECONDS) < RENEWAL_SECONDS:
-                raise RateLimited("registered a moment ago; wait a second", retry_after=1)
-            self._renewed_at[agent_id] = now
+            self._renewals.check(agent_id, now)
         for event in admission.events:
             self._clerk.record(event)
         self._clerk.reply(asked, admission.answer)
@@ -261,9 +262,9 @@ class Manager:
         if self.league.aborted and not (known and known.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
         ruling = self._court.report(referee_id, message)
+        self._write(ruling.events)
         if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
-        self._write(ruling.events)
         file = self.league.matches.get(message.match_id)
         answer = ruling.answer
         if isinstance(answer, MatchResultAck):

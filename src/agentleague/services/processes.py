@@ -232,6 +232,7 @@ async def open_manager(
         place.guard,
         wall,
         lambda token: any(manager.is_known(token) for manager in managers),
+        lambda token: any(manager.is_referee(token) for manager in managers),
         names=place.names,
     )
     transport = HttpTransport(clock, manners)

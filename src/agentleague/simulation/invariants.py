@@ -107,9 +107,9 @@ def _table(league: League) -> Iterator[str]:
     win, draw, loss = league.rules.points
     for row in league.table.rows():
         results = [
-            file.decided.result
+            result
             for file in league.files_of.get(row.player_id, ())
-            if file.decided and file.decided.result.no_contest is not True
+            if (result := file.result) and result.no_contest is not True
         ]
         wins = sum(result.winner_player_id == row.player_id for result in results)
         draws = sum(result.status == "DRAW" for result in results)

@@ -41,7 +41,7 @@ def is_held(directory: Path) -> bool:
     except OSError:
         return False
     try:
-        set_lock(descriptor, True)
+        share_lock(descriptor)
     except OSError:
         return True
     else:
@@ -102,9 +102,17 @@ if sys.platform == "win32":
         os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # Nobody may read a locked byte: not the pid.
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK if held else msvcrt.LK_UNLCK, 1)
 
+    def share_lock(descriptor: int) -> None:
+        """Hold it for a look; there are no shared locks here, so lookers may disturb each other."""
+        set_lock(descriptor, True)
+
 else:
     import fcntl
 
     def set_lock(descriptor: int, held: bool) -> None:
         """Hold an open file for this process, or let it go; BlockingIOError or PermissionError."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if held else fcntl.LOCK_UN)
+
+    def share_lock(descriptor: int) -> None:
+        """Hold it beside others that only look; BlockingIOError where somebody holds it alone."""
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

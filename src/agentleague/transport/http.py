@@ -39,6 +39,7 @@ class Manners(Struct, frozen=True):
     guard: Guard
     wall: Callable[[], float]
     is_known: Callable[[str | None], bool] = lambda token: False
+    is_referee: Callable[[str | None], bool] = lambda token: False
     rate: Rate = Rate()
     names: frozenset[str] = frozenset()
 
@@ -105,7 +106,7 @@ class HttpTransport:
         incoming = codec.read_request(
             request.body, self._taken, thorough=self._decides, path=request.path
         )
-        letter, message = incoming.letter, incoming.message
+        letter, message, source = incoming.letter, incoming.message, request.source
 
         def reply(answer: Message | LeagueError) -> None:
             if isinstance(answer, LeagueError):
@@ -116,23 +117,24 @@ class HttpTransport:
                 respond(200 if body else 202, body, ())
 
         def refuse(error: LeagueError) -> None:
-            self.refused(request.source, error)
+            self.refused(source, error)
             reply(error)
 
         token = (message.auth_token or None) if message else None
-        delay = self._delay(request.source, token, message)
+        account = self._account(source, token, message)
+        delay = self._delay(account, message)
         if delay is None:
-            seconds = self._buckets.seconds_until_free(request.source, self._clock.now())
+            seconds = self._buckets.seconds_until_free(account, self._clock.now())
             wait = max(1, round(seconds))
             error = RateLimited("too many requests; slow down", retry_after=wait)
-            held = self._buckets.hold(request.source, self._clock.now())
-            self._after(held, lambda: refuse(error))
+            letter.body = b"{}"  # It may wait for seconds, and nobody reads it any more.
+            self._after(self._buckets.hold(account, self._clock.now()), lambda: refuse(error))
         elif message is None:
             refuse(incoming.error or InternalError("the request was not read"))
         elif self._on_ask is None:
             reply(StorageError("this agent is starting; try again in a second"))
         else:
-            caller = Caller(request.source, token, letter.form, incoming.missing)
+            caller = Caller(source, token, letter.form, incoming.missing)
             self._ask(message, caller, reply, delay)
 
     def _ask(
@@ -159,14 +161,23 @@ class HttpTransport:
         is_within = self._buckets.take(source, now) is not None
         return 0.0 if is_within else self._buckets.hold(source, now)
 
-    def _delay(self, source: str, token: str | None, message: Message | None) -> float | None:
-        if self._manners.receiver != "manager":
+    def _account(self, source: str, token: str | None, message: Message | None) -> str:
+        """As whose a request is counted; nobody's where it is not limited."""
+        manners = self._manners
+        if manners.receiver != "manager":
+            return ""
+        if isinstance(message, REGISTRATIONS):  # Each may write a row, whoever it is.
+            return source
+        if manners.is_referee(token):  # Bounded by its assignments.
+            return ""
+        # Many players may share an address, and each of them may go wild.
+        return token if token and manners.is_known(token) else source
+
+    def _delay(self, account: str, message: Message | None) -> float | None:
+        if not account:
             return 0.0
-        registers = isinstance(message, REGISTRATIONS)  # Each may write a row, whoever it is.
-        if not registers and self._manners.is_known(token):
-            return 0.0
-        patience = self._manners.rate.wait_seconds if registers else 0.0
-        return self._buckets.take(source, self._clock.now(), patience)
+        patience = self._manners.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
+        return self._buckets.take(account, self._clock.now(), patience)
 
     def _refusal(self, letter: Letter, error: LeagueError) -> bytes:
         now_text = write(self._manners.wall())
