@@ -83,15 +83,18 @@ def test_a_player_is_removed_by_its_id_or_by_its_name(tmp_path):
     cup = tmp_path / "cup"
     _, url = a_manager(cup)
     agents(url)
+    listed = json.loads(league("agents", "--dir", cup, "--json").stdout)
+    ids = {agent["display_name"]: agent["agent_id"] for agent in listed}  # Whoever came first.
+    named, other = ids["Player 1"], ids["Player 0"]
 
     asked = league("remove", "player 1", "--dir", cup, check=False)
     by_name = league("remove", "player 1", "--yes", "--dir", cup)
-    by_id = league("remove", "p01", "--yes", "--dir", cup)
+    by_id = league("remove", other.lower(), "--yes", "--dir", cup)
 
     assert asked.returncode == 2
-    assert f"Take player 1 (P02) out of the league in {cup}, for good?" in asked.stderr
-    assert by_name.stdout.startswith("P02 is removed")
-    assert by_id.stdout.startswith("P01 is removed")
+    assert f"Take player 1 ({named}) out of the league in {cup}, for good?" in asked.stderr
+    assert by_name.stdout.startswith(f"{named} is removed")
+    assert by_id.stdout.startswith(f"{other} is removed")
 
 
 def test_nobody_is_asked_about_a_league_that_is_over_or_has_no_manager(tmp_path):
@@ -237,6 +240,7 @@ def test_a_manager_that_serves_on_prints_the_final_table_at_once_and_what_next(t
     manager, url = a_manager(cup, "--players", "2")
     agents(url)
 
+    port = url.split(":")[2].removesuffix("/mcp")
     said = until(manager, "Begin another")
     title = manager.stdout.readline()
     manager.terminate()
@@ -248,7 +252,7 @@ def test_a_manager_that_serves_on_prints_the_final_table_at_once_and_what_next(t
     assert said[-3:] == [
         f"Check it with: league verify {cup}\n",
         f"Publish it with: league export {cup} --out {cup}-files\n",
-        "Begin another with: league manager --dir ANOTHER\n",
+        f"Begin another with: league manager --port {port} --players 2 --dir ANOTHER\n",
     ]
     assert "final table" not in rest
     assert "This league is over" in told[1]
@@ -277,7 +281,7 @@ def test_a_game_in_a_file_is_played_in_a_real_league(tmp_path):
     for command in (
         ("referee", "--game", file),
         ("player", mine, "--name", "One"),
-        ("player", mine, "--name", "Two"),
+        ("player", "--strategy", "fixed", "--game", file, "--name", "Two"),
     ):
         port = ("--port", "24201")
         first_line(started(BIN / "league", *command, "--manager", url, *port))

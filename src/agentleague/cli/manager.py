@@ -168,13 +168,13 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
     return game
 
 
-def _this_command() -> str:
+def _this_command(without: str = "--join-code") -> str:
     """What was typed, but for the join code: others may see where this is shown."""
-    words = sys.argv[1:]
+    words, hidden = sys.argv[1:], {"--join-code", without}
     shown = [
         word
         for before, word in zip(["", *words], words, strict=False)
-        if "--join-code" not in (before, word) and not word.startswith("--join-code=")
+        if not hidden & {before, word, word.partition("=")[0]}
     ]
     return shlex.join(["league", *shown])
 
@@ -187,7 +187,7 @@ def _tell_end(league: League, directory: Path, game: str) -> None:
     say(
         f"Check it with: league verify {shown}{file}\n"
         f"Publish it with: league export {shown} --out {shlex.quote(f'{directory}-files')}\n"
-        "Begin another with: league manager --dir ANOTHER"
+        f"Begin another with: {_this_command(without='--dir')} --dir ANOTHER"
     )
 
 

@@ -1,5 +1,6 @@
 """`league player`: one player, from a file or with a strategy by name."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.games import registry
 from agentleague.player import registry as strategies
 from agentleague.services.addresses import manager_url
+from agentleague.services.game_files import find_game
 from agentleague.services.network import place_of_agent
 from agentleague.services.processes import open_player, run
 from agentleague.services.settings import PlayerSettings
@@ -46,11 +48,23 @@ LEAGUE_JOIN_CODE=sesame).
     metavar="NAME",
     help="What it plays: a strategy that is installed, or a plug-in of yours.  [random]",
 )
+@click.option(
+    "--game",
+    "games",
+    metavar="NAME|FILE.py",
+    multiple=True,
+    help="A game that it plays beside those installed; may be given several times.",
+)
 @config_option
 @verbose_option
 @settings_options(PlayerSettings)
 def command(
-    file: Path | None, strategy: str | None, config: Path | None, verbose: int, **options: Any
+    file: Path | None,
+    strategy: str | None,
+    games: tuple[str, ...],
+    config: Path | None,
+    verbose: int,
+    **options: Any,
 ) -> None:
     """Serve until the league is over, or until Ctrl-C."""
     if file and strategy:
@@ -64,7 +78,7 @@ def command(
         asked,
         manager_url=manager_url(asked.manager_url),
         display_name=asked.display_name or own_name,
-        game_types=player.games if player else registry.names(),
+        game_types=_games(player.games if player else registry.names(), games),
     )
     shown = settings.display_name
     where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
@@ -90,3 +104,9 @@ def command(
     whose = Whose(settings.manager_url, "player", shown, settings.port)
     with kept(whose, settings.state or None, say) as kept_state:
         run(serve(kept_state))
+
+
+def _games(own: Sequence[str], more: Sequence[str]) -> list[str]:
+    """What it says it plays: a game in a file by the name it has there."""
+    named = (find_game(each).name if each.endswith(".py") else each for each in more)
+    return sorted({*own, *named})

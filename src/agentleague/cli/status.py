@@ -89,7 +89,8 @@ def _of_directory(directory: Path, status: dict[str, Any]) -> str:
     address = address_of(directory)
     if address:
         paused = f"; go on with: league start {dir_option(directory)}"
-        return f"{wrote}; a manager runs at {address}{paused if status.get('paused') else '.'}"
+        more = paused if status.get("paused") else "."
+        return f"{wrote}; a manager runs, here at {address}{more}"
     if status.get("status") == Phase.COMPLETED:
         return f"{wrote}; no manager runs in {directory}."
     return f"{wrote}; {none_runs(directory)}"
