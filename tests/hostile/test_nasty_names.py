@@ -299,7 +299,8 @@ def test_its_log_has_one_line_for_an_entry(heard):
     registered = [line for line in lines if line["event"] == "player_registered"]
     assert len(registered) == len(NAMES) + 3
     refused = [line for line in lines if line["event"] == "refused"]
-    assert len(refused) == len(NAMES) + len(NO_TEXT)
+    # And what was in play when the league was aborted, if anything was.
+    assert len(refused) >= len(NAMES) + len(NO_TEXT)
     assert not any(line["event"] == "league_ended" and "champion" not in line for line in lines)
     for text in texts(lines):
         assert_harmless(text)
