@@ -10,6 +10,7 @@ import urllib.request
 
 import pytest
 
+from agentleague.services.addresses import manager_url
 from commands import BIN, ROOT, SECONDS, environment, first_line, free_port, league, started
 
 PYTHON = ["mine.py", "test_mine.py", "pytest.ini", "README.md"]
@@ -175,13 +176,131 @@ def test_a_new_javascript_player_survives_what_is_no_request(listening, body, st
 
 
 @needs_node
-def test_a_new_javascript_player_that_finds_its_port_busy_says_so(tmp_path, listening):
-    port = listening.split(":")[2].removesuffix("/mcp")
+def test_a_new_javascript_player_that_finds_its_port_busy_takes_the_next_free_one(
+    tmp_path, listening
+):
+    port = int(listening.split(":")[2].removesuffix("/mcp"))
 
     second = started("node", "mine/mine.js", "--port", port, cwd=tmp_path)
 
-    assert "Take another one with --port." in first_line(second)
+    taken = re.fullmatch(r"mine listens at http://127.0.0.1:(\d+)/mcp\n", first_line(second))
+    assert taken
+    assert int(taken[1]) > port
+
+
+@needs_node
+def test_a_new_javascript_player_whose_endpoint_names_a_busy_port_says_so(tmp_path, listening):
+    port = listening.split(":")[2].removesuffix("/mcp")
+
+    second = started("node", "mine/mine.js", "--port", port, "--endpoint", listening, cwd=tmp_path)
+
+    assert "Try another --port" in first_line(second)
     assert second.wait(SECONDS) == 1
+
+
+@needs_node
+def test_a_new_javascript_player_lists_its_options(tmp_path):
+    new(tmp_path, "javascript")
+
+    told = run("node", "mine/mine.js", "--help", cwd=tmp_path)
+
+    assert told.startswith("Usage: node mine.js [OPTIONS]\n")
+    for option in ("manager", "join-code", "name", "port", "bind", "endpoint"):
+        assert f"  --{option} " in told
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--colour", "red"], "--colour"),
+        (["stray"], "stray"),
+        (["--port"], "--port"),
+        (["--port", "many"], "--port: 'many' is no port"),
+        (["--port", "65536"], "--port: '65536' is no port"),
+        (["--manager", "ftp://there/mcp"], "--manager: 'ftp://there/mcp' is no URL"),
+        (["--endpoint", "192.168.1.57"], "--endpoint: '192.168.1.57' is no URL"),
+    ],
+)
+def test_a_new_javascript_player_says_how_it_is_called(tmp_path, arguments, complaint):
+    new(tmp_path, "javascript")
+
+    wrong = started("node", "mine/mine.js", *arguments, cwd=tmp_path)
+    said = wrong.communicate(timeout=SECONDS)[1]
+
+    assert wrong.returncode == 2
+    assert complaint in said.splitlines()[0]
+    assert "Usage: node mine.js [OPTIONS]" in said
+    assert "    at " not in said  # No traceback.
+
+
+@needs_node
+@pytest.mark.parametrize("address", ["0.0.0.0", "127.0.0.1"])
+def test_a_new_javascript_player_listens_where_it_is_told(tmp_path, address):
+    new(tmp_path, "javascript")
+    agent = started("node", "mine/mine.js", "--port", 0, "--bind", address, cwd=tmp_path)
+
+    url = first_line(agent).removeprefix("mine listens at ").strip()
+
+    told = league("play", url, "fixed", "--json").stdout
+    assert lost_technically(json.loads(told)["players"]) == 0
+    agent.terminate()
+    warned = agent.communicate(timeout=SECONDS)[1]
+    assert ("where the whole network can reach it" in warned) == (address == "0.0.0.0")
+    assert ("add: --endpoint http://ADDRESS:" in warned) == (address == "0.0.0.0")
+
+
+@needs_node
+@pytest.mark.parametrize("way", ["option", "variable"])
+def test_a_new_javascript_player_shows_its_join_code_and_its_endpoint(tmp_path, monkeypatch, way):
+    new(tmp_path, "javascript")
+    port, own = free_port(), free_port()
+    endpoint = f"http://localhost:{own}/mcp"
+    monkeypatch.setenv("LEAGUE_JOIN_CODE", "sesame")
+    manager = started(BIN / "league", "manager", "--port", port, cwd=tmp_path)
+    first_line(manager)
+    monkeypatch.delenv("LEAGUE_JOIN_CODE")
+    without = started("node", "mine/mine.js", "--port", 0, "--manager", port, cwd=tmp_path)
+    assert "The manager refused: " in without.communicate(timeout=SECONDS)[1]
+    assert without.returncode == 1
+
+    given = ["--manager", f"127.0.0.1:{port}", "--join-code", "sesame"]
+    if way == "variable":
+        given = []
+        monkeypatch.setenv("LEAGUE_MANAGER", str(port))
+        monkeypatch.setenv("LEAGUE_JOIN_CODE", "sesame")
+    where = ("--port", own, "--endpoint", endpoint)
+    agent = started("node", "mine/mine.js", *where, *given, cwd=tmp_path)
+
+    assert [first_line(agent), first_line(agent)] == [
+        f"mine listens at {endpoint}\n",
+        "Registered as P01.\n",
+    ]
+    told = next(line for line in manager.stderr if line.startswith("P01 "))
+    assert told.startswith(f"P01 mine is at {endpoint}: ")
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("{port}", "http://127.0.0.1:{port}/mcp"),
+        ("localhost:{port}", "http://localhost:{port}/mcp"),
+        ("[::1]:{port}", "http://[::1]:{port}/mcp"),
+        ("http://127.0.0.1:{port}", "http://127.0.0.1:{port}/mcp"),
+        ("127.0.0.1:{port}/other", "http://127.0.0.1:{port}/other"),
+    ],
+)
+def test_a_new_javascript_player_takes_a_manager_as_people_type_it(tmp_path, typed, meant):
+    new(tmp_path, "javascript")
+    port = free_port()
+    assert manager_url(typed.format(port=port)) == meant.format(port=port)  # Ours does the same.
+
+    manager = ("--manager", typed.format(port=port))
+    agent = started("node", "mine/mine.js", "--port", 0, *manager, cwd=tmp_path)
+
+    assert "mine listens at " in first_line(agent)
+    assert f"No manager at {meant.format(port=port)} yet" in first_line(agent)
 
 
 @needs_node

@@ -33,9 +33,12 @@ export function choose(legalMoves, call) {
 AGENT = """\
 // NAME, a player for agentleague: answers JSON-RPC 2.0 over HTTP POST.
 //
-//   node NAME.js                                        listens; another one registers it
-//   node NAME.js --manager http://127.0.0.1:8000/mcp    registers itself, ends with the league
+//   node NAME.js                   listens; another one registers it
+//   node NAME.js --manager 8000    registers itself, ends with the league
 
+import { createSocket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -43,14 +46,74 @@ import { choose } from "./choose.js";
 
 const GAMES = ["even_odd", "rock_paper_scissors", "tic_tac_toe"];
 const BODY_MAX = 65_536; // bytes
+const PORTS_TRIED = 1000;
+const EVERYWHERE = { "0.0.0.0": "127.0.0.1", "::": "::1" }; // and what this machine calls instead
+const USAGE = `Usage: node NAME.js [OPTIONS]
 
-const { values: options } = parseArgs({
-  options: {
-    manager: { type: "string" },
-    port: { type: "string", default: "8101" },
-    name: { type: "string", default: "NAME" },
-  },
-});
+  --manager WHERE    Register there: a URL, HOST:PORT, HOST or PORT.  [LEAGUE_MANAGER]
+  --join-code CODE   What the organiser told those who may register.  [LEAGUE_JOIN_CODE]
+  --name TEXT        What it is called in the table.  [NAME]
+  --port NUMBER      Listen there, or at the next free port.  [8101]
+  --bind ADDRESS     Listen at this address of the machine; 0.0.0.0 is all of them.
+  --endpoint URL     Where others call it, if not where it listens.
+  --help             Show this.
+
+Without a manager it listens on this machine only, and waits to be called.`;
+
+const options = read(process.argv.slice(2), process.env);
+
+/** The options as they were given; ends the program where one makes no sense. */
+function read(args, variables) {
+  const text = { type: "string" };
+  const known = { manager: text, "join-code": text, name: text, port: text, bind: text };
+  try {
+    const { values } = parseArgs({
+      args,
+      options: { ...known, endpoint: text, help: { type: "boolean", short: "h" } },
+    });
+    if (values.help) {
+      console.log(USAGE);
+      process.exit(0);
+    }
+    const manager = managerUrl(values.manager || variables.LEAGUE_MANAGER || "");
+    return {
+      manager: manager && checked("--manager", manager),
+      joinCode: values["join-code"] || variables.LEAGUE_JOIN_CODE,
+      name: values.name || "NAME",
+      port: portOf(values.port ?? "8101"),
+      bind: (values.bind ?? "").replace(/^\\[|\\]$/g, ""),
+      endpoint: values.endpoint && checked("--endpoint", values.endpoint),
+    };
+  } catch (error) {
+    console.error(`${error.message}\\n\\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+/** A manager's URL from what a person types: a port, a host, both, or a URL. */
+function managerUrl(typed) {
+  let text = typed;
+  if (/^\\d+$/.test(text)) text = `127.0.0.1:${text}`;
+  else if (/^([\\w.-]+|\\[[\\da-fA-F:.]+\\])$/.test(text)) text = `${text}:8000`;
+  if (/^[^/]+:\\d+(\\/.*)?$/.test(text)) text = `http://${text}`;
+  return /:\\/\\/[^/]+$/.test(text) ? `${text}/mcp` : text;
+}
+
+function checked(option, url) {
+  try {
+    if (/^https?:$/.test(new URL(url).protocol)) return url;
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${option}: '${url}' is no URL like http://192.168.1.10:8000/mcp.`);
+}
+
+function portOf(text) {
+  if (!/^\\d{1,5}$/.test(text) || Number(text) > 65_535) {
+    throw new Error(`--port: '${text}' is no port; take a number up to 65535.`);
+  }
+  return Number(text);
+}
 
 /** What is answered to each method; to any other one, that it was heard. */
 const answers = {
@@ -167,6 +230,7 @@ async function register(endpoint) {
     protocol_version: "2.1.0",
     game_types: GAMES,
     contact_endpoint: endpoint,
+    ...(options.joinCode ? { join_code: options.joinCode } : {}),
   };
   const params = {
     protocol: "league.v2",
@@ -192,22 +256,69 @@ async function register(endpoint) {
   }
 }
 
-server.on("error", (error) => {
-  console.error(`Port ${options.port}: ${error.message}. Take another one with --port.`);
-  process.exit(1);
-});
+/** The address of this machine from which it reaches its manager; nothing is sent there. */
+async function ownAddress() {
+  const host = new URL(options.manager || "http://localhost").hostname.replace(/^\\[|\\]$/g, "");
+  if (host === "localhost") return "127.0.0.1";
+  const { address, family } = await lookup(host);
+  const way = createSocket(family === 6 ? "udp6" : "udp4");
+  try {
+    way.connect(9, address);
+    await once(way, "connect");
+    return way.address().address;
+  } finally {
+    way.close();
+  }
+}
 
-server.listen(Number(options.port), "127.0.0.1", async () => {
-  const endpoint = `http://127.0.0.1:${server.address().port}/mcp`;
-  console.error(`${options.name} listens at ${endpoint}`);
-  if (!options.manager) return;
+/** Listen at an address, at the first port that is free; which one that is. */
+async function listen(host) {
+  // Where --endpoint names a port, another one would not be found.
+  const last = options.endpoint ? options.port : Math.min(options.port + PORTS_TRIED - 1, 65_535);
+  for (let port = options.port; ; port += 1) {
+    try {
+      server.listen(port, host);
+      await once(server, "listening");
+      return server.address().port;
+    } catch (error) {
+      if (error.code !== "EADDRINUSE" || port === last) throw error;
+    }
+  }
+}
+
+function stop(sentence) {
+  console.error(sentence);
+  process.exit(1);
+}
+
+const own = await ownAddress().catch((error) => {
+  if (options.bind && (options.endpoint || !(options.bind in EVERYWHERE))) return options.bind;
+  return stop(
+    `No way leads from here to ${options.manager} (${error.message}). If the address is right, ` +
+      "say where others reach this machine: --bind 0.0.0.0 --endpoint http://ADDRESS:PORT/mcp",
+  );
+});
+const bind = options.bind || own;
+const port = await listen(bind).catch((error) =>
+  stop(`Cannot listen (${error.message}). Try another --port, or another --bind.`),
+);
+const called = bind in EVERYWHERE ? own : bind;
+const url = `http://${called.includes(":") ? `[${called}]` : called}:${port}/mcp`;
+const endpoint = options.endpoint || url;
+console.error(`${options.name} listens at ${endpoint}`);
+if (!/^(127\\.|::1$|localhost$)/.test(bind)) {
+  console.error(`It listens on ${bind}, where the whole network can reach it.`);
+  if (!options.endpoint) {
+    console.error(`To name another address, add: --endpoint http://ADDRESS:${port}/mcp`);
+  }
+}
+if (options.manager) {
   const { result, error } = await register(endpoint);
   if (result?.status !== "ACCEPTED") {
-    console.error(`The manager refused: ${result?.reason ?? error?.message}`);
-    process.exit(1);
+    stop(`The manager refused: ${result?.reason ?? error?.message}`);
   }
   console.error(`Registered as ${result.player_id}.`);
-});
+}
 """
 
 TEST = """\
@@ -244,9 +355,14 @@ and in another one:
     league demo --player http://127.0.0.1:8101/mcp --players 8      # in a whole league
     node --test                                                     # choose.test.js
 
-In a league that somebody else runs:
+In a league that somebody else runs, with the join code if it has one (on Windows: `set`):
 
-    node NAME.js --manager http://127.0.0.1:8000/mcp
+    export LEAGUE_JOIN_CODE=sesame
+    node NAME.js --manager http://192.168.1.10:8000/mcp
+
+It listens at the address from which it reaches that manager. If others reach it elsewhere, say
+where: `--bind 0.0.0.0 --endpoint http://192.168.1.57:8101/mcp`. `node NAME.js --help` lists all
+options.
 """
 
 FILES = {
