@@ -28,6 +28,7 @@ PROGRAMS = [
         marks=pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
     ),
 ]
+NUMBERLESS = '{"game_type": "even_odd", "result": {"status": "WIN", "choices": {}}, "draw": {}}'
 with_each = pytest.mark.parametrize("program", PROGRAMS)
 
 
@@ -163,8 +164,27 @@ def test_a_checker_agrees_with_every_match_of_a_league(program):
         assert checked(program, message, announced[match_id]) == ["number"]
 
 
+def ran(program, *arguments):
+    """The checker's exit code, and what it says on each stream."""
+    done = subprocess.run(
+        [*program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert "    at " not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def saved(path, message):
+    path.write_text(json.dumps(message), encoding="utf-8")
+    return path
+
+
 @with_each
-def test_where_nothing_is_drawn_the_number_may_be_missing(program):
+def test_where_no_number_was_drawn_a_checker_says_so(program, tmp_path):
     def illegal(turn):
         return "heads"
 
@@ -177,8 +197,73 @@ def test_where_nothing_is_drawn_the_number_may_be_missing(program):
 
     for played in (league, other):
         told = [message for _, message in played.messages if isinstance(message, GameOver)]
-        assert told[0].game_result.drawn_number is None
-        assert checked(program, json.loads(codec.encode(told[0]))) == []
+        message = json.loads(codec.encode(told[0]))
+        path = saved(tmp_path / "over.json", message)
+        assert message["game_result"]["drawn_number"] is None
+        code, said, _ = ran(program, path)
+        assert code == 2
+        assert said.splitlines() == [
+            "commitment: was not given",
+            "seed: agrees",
+            "moves: agrees",
+            "number: no number was drawn",
+        ]
+        code, said, _ = ran(program, path, flipped(message["draw"]["commitment"]))
+        assert (code, said.splitlines()[0]) == (1, "commitment: DOES NOT AGREE")
+        message["draw"] = None
+        assert ran(program, saved(path, message)) == (2, "number: no number was drawn\n", "")
+
+
+@with_each
+def test_a_checker_checks_several_files_and_names_each(program, tmp_path):
+    good = saved(tmp_path / "R1M1.json", over(VECTORS[0]))
+    changed = copy.deepcopy(over(VECTORS[0]))
+    with_other_number(changed)
+    bad = saved(tmp_path / "R1M2.json", changed)
+    none = saved(tmp_path / "R1M3.json", {})
+
+    code, said, _ = ran(program, good, good)
+    assert code == 0
+    assert [line.rpartition(": ")[0] for line in said.splitlines()] == [
+        f"{good}: {name}" for name in NAMES * 2
+    ]
+    code, said, complaint = ran(program, none, good)
+    assert (code, len(said.splitlines())) == (2, len(NAMES))
+    assert complaint.startswith(f"{none} holds no draw")
+    code, said, _ = ran(program, good, bad, none)
+    assert code == 1
+    assert f"{good}: number: agrees\n" in said
+    assert f"{bad}: number: DOES NOT AGREE\n" in said
+    code, said, complaint = ran(program, good, bad, VECTORS[0]["commitment"])
+    assert (code, said) == (2, "")
+    assert "name one file with it" in complaint
+
+
+@with_each
+@pytest.mark.parametrize(
+    "more", [["0", "1", "ten"], ["0", "10", "1"], ["0", "1", "10", "11"], ["0", "", "10"]]
+)
+def test_a_checker_refuses_numbers_that_make_no_sense(program, tmp_path, more):
+    path = saved(tmp_path / "R1M1.json", over(VECTORS[0]))
+
+    code, said, complaint = ran(program, path, VECTORS[0]["commitment"], *more)
+
+    assert (code, said) == (2, "")
+    assert complaint
+
+
+@with_each
+@pytest.mark.parametrize(
+    "draw", [{"seed": "xyz"}, {"seed": 7}, {"moves": 7}, {"moves": [7]}, {"moves": None}]
+)
+def test_a_checker_never_breaks_on_a_wrong_draw(program, tmp_path, draw):
+    message = over(VECTORS[0])
+    message["draw"] = {**message["draw"], **draw}
+
+    code, said, complaint = ran(program, saved(tmp_path / "R1M1.json", message))
+
+    assert (code, said) == (2, "")
+    assert "holds no draw" in complaint
 
 
 @with_each
@@ -194,7 +279,9 @@ def test_a_checker_reads_a_match_of_an_export(program, tmp_path):
 
 
 @with_each
-@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"result": {}, "draw": null}'])
+@pytest.mark.parametrize(
+    "text", [None, "", "[]", "7", "{}", '{"result": {}, "draw": null}', NUMBERLESS]
+)
 def test_a_checker_without_a_draw_says_what_to_name(program, tmp_path, text):
     path = tmp_path / "R1M1.json"
     if text is not None:
