@@ -250,3 +250,24 @@ def test_a_push_that_repeats_what_counts_already_leaves_no_trace():
     rows = [row for row in stage.report.transcript if row.message == "CHOOSE_PARITY_CALL"]
     assert len(rows) == 2
     assert stage.replies == [ACK] * 50
+
+
+@rule("R-DIA-02")
+def test_after_an_answer_that_is_not_the_last_the_next_one_counts():
+    (match, _), key = playing(), ("R1M1", "move", 0, 0, 1)
+
+    match.answered(key, None, NOTHING, 1.0, is_last=False)
+    match.answered(key, EVEN, None, 2.0)
+
+    assert match.waiting_for() == ["P02"]
+
+
+@rule("R-DIA-02")
+def test_an_answer_that_is_not_the_last_lets_an_unsigned_push_count():
+    (match, _), key = playing(), ("R1M1", "move", 0, 0, 1)
+    match.pushed(match.admit(ANNS_EVEN, LOCAL), ANNS_EVEN, 0.5)
+    assert match.waiting_for() == ["P01", "P02"]
+
+    match.answered(key, None, NOTHING, 1.0, is_last=False)
+
+    assert match.waiting_for() == ["P02"]

@@ -304,3 +304,14 @@ def test_a_storage_error_that_nobody_handles_is_raised():
 
     with pytest.raises(StorageError, match="the disk is gone"):
         host.start(0.0)
+
+
+def test_after_an_answer_that_is_not_the_last_the_call_can_still_be_dropped():
+    host, role, wire, _ = hosted([Call("k", ANN, QUERY, 5.0)], [], [Drop("k")])
+    host.feed(Woken("now"))
+
+    wire.done[0](Answer(None, None, 0.1, is_last=False))
+    assert role.told[-1] == Answered("k", None, None, 0.1, is_last=False)
+
+    host.feed(Woken("enough"))
+    assert wire.dropped == 1

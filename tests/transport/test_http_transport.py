@@ -276,3 +276,84 @@ def test_the_longest_unseen_source_is_forgotten_first():
 
     assert buckets.take("0", 0.0) == 0.0
     assert buckets.take("10000", 0.0) is None
+
+
+NO_METHOD = b'{"jsonrpc":"2.0","error":{"code":-32601,"message":"?"},"id":1}'
+JOIN = b'{"jsonrpc":"2.0","result":{"accept":true},"id":1}'
+
+
+def spoken_to(script, *, calls=1, message=None, cancels=False):
+    """Call a peer that follows a script; what was heard, and the requests."""
+
+    async def main():
+        client, loop = transport("referee"), asyncio.get_running_loop()
+        heard = []
+        async with server(script) as peer:
+            for _ in range(calls):
+                answered = asyncio.Event()
+
+                def done(answer, answered=answered):
+                    heard.append(answer)
+                    answered.set()
+
+                to = Address("P01", peer.url)
+                stop = client.call(to, message or GameInvitation(), loop.time() + 20, done)
+                await answered.wait()
+                if cancels:
+                    stop()
+            sent = (client.calls, client.bytes_sent)
+            await client.stop()
+            return heard, peer.requests, sent
+
+    return asyncio.run(main())
+
+
+def only_types(line_answer=JOIN):
+    async def script(line):
+        while True:
+            request = await line.request()
+            await line.answer(
+                line_answer if b'"GAME_INVITATION","params"' in request else NO_METHOD
+            )
+
+    return script
+
+
+def test_a_call_that_is_not_understood_goes_on_in_another_form_and_that_is_remembered():
+    heard, requests, sent = spoken_to(only_types(), calls=2)
+
+    assert [answer.message.accept for answer in heard] == [True, True]
+    assert heard[0].dialect == "type"
+    assert [b'"method":"GAME_INVITATION"' in request for request in requests] == [False, True, True]
+    assert sent == (3, sum(map(len, requests)))
+
+
+def test_whoever_drops_a_call_while_it_waits_for_a_push_had_one():
+    async def script(line):
+        while True:
+            await line.request()
+            await line.answer(b'{"status":"ok"}')
+
+    heard, requests, _ = spoken_to(script, calls=2, cancels=True)
+
+    assert [answer.is_last for answer in heard] == [False, True]
+    assert [b'"handle_game_invitation"' in request for request in requests] == [True, True]
+
+
+def test_a_call_in_our_own_form_can_be_dropped():
+    async def script(line):
+        await line.request()
+        await line.wait_for_end()
+
+    async def main():
+        client, loop = transport("referee"), asyncio.get_running_loop()
+        async with server(script) as peer:
+            stop = client.call(
+                Address("P01", peer.url), GameInvitation(), loop.time() + 20, lambda answer: 1 / 0
+            )
+            await peer.asked.wait()
+            stop()
+            await peer.closed.get()
+            await client.stop()
+
+    asyncio.run(main())

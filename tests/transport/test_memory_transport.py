@@ -1,7 +1,12 @@
 """The memory network: the same bytes as over HTTP, in virtual time."""
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, TokenMissing
-from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, RoundCompleted
+from agentleague.protocol.messages import (
+    GameInvitation,
+    LeagueQuery,
+    LeagueQueryResponse,
+    RoundCompleted,
+)
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.memory import MemoryNetwork
@@ -126,3 +131,52 @@ def test_virtual_time_passes_in_order_of_time_then_of_asking():
     clock.run()
 
     assert heard == [(0.0, "now"), (1.0, "a"), (1.0, "b"), (2.0, "c")]
+
+
+def foreign(clock, ann, on_body):
+    """Let Ann's end of the network speak for itself."""
+    ann.receive = lambda body, source, respond: respond(on_body(body))
+
+
+def test_a_call_that_is_not_understood_goes_on_in_another_form():
+    clock, manager, ann = network()
+    heard = []
+    foreign(
+        clock,
+        ann,
+        lambda body: b'{"accept":true}' if b"jsonrpc" not in body else b'{"status":"ok"}',
+    )
+    to = Address("P01", "http://ann/mcp")
+
+    manager.call(to, GameInvitation(), 130.0, heard.append)
+    clock.run()
+    manager.call(to, GameInvitation(), 160.0, heard.append)
+    clock.run()
+
+    assert [answer.is_last for answer in heard] == [False, True, True]
+    assert heard[1].dialect == heard[2].dialect == "bare"
+
+
+def test_a_call_that_is_dropped_tries_nothing_more():
+    clock, manager, ann = network()
+    heard, bodies = [], []
+    foreign(clock, ann, lambda body: bodies.append(body) or b'{"status":"ok"}')
+
+    stop = manager.call(Address("P01", "http://ann/mcp"), GameInvitation(), 130.0, heard.append)
+    clock.run(lambda: bool(heard))
+    stop()
+    clock.run()
+
+    assert len(bodies) == len(heard) == 1
+
+
+def test_a_request_that_is_no_message_is_shown_to_nobody():
+    clock, manager, ann = network()
+    heard, bodies = [], []
+    foreign(clock, ann, lambda body: bodies.append(body) or b'{"accept":true}')
+
+    manager.call(Address("P01", "http://ann/mcp", "mcp"), GameInvitation(), 130.0, heard.append)
+    clock.run()
+
+    assert b"tools/list" in bodies[0]
+    assert heard[0].message.accept

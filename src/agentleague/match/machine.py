@@ -87,8 +87,7 @@ class Match:
 
     def start(self, now: float) -> list[Effect]:
         """Invite both players at once; or first learn how far the match is."""
-        self._began = now
-        match = self._assignment.match
+        self._began, match = now, self._assignment.match
         if match.decided is True or (match.locks is not UNSET and match.locks > 0):
             self.phase = Phase.RECOVERING
             return self._set_clock(self._ask_manager("lock", now))
@@ -101,13 +100,20 @@ class Match:
         self._players = [Address(seat.player_id, seat.endpoint) for seat in seats]
 
     def answered(
-        self, key: Key, message: Message | None, error: LeagueError | None, now: float
+        self,
+        key: Key,
+        message: Message | None,
+        error: LeagueError | None,
+        now: float,
+        *,
+        is_last: bool = True,
     ) -> list[Effect]:
         """A call came back; one that nobody waits for (late, repeated) changes nothing."""
         if key not in self._open:
             return []
         self._notice_sleep(now)
-        del self._open[key]
+        if is_last:
+            del self._open[key]
         return self._set_clock(self._HANDLERS[key[1]](self, key, message, error, now))
 
     def woken(self, now: float) -> list[Effect]:

@@ -20,6 +20,7 @@ class Address(Struct, frozen=True):
 
     agent_id: str
     url: str
+    dialect: str = ""  # how it wants to be spoken to; empty: as we like
 
 
 class Record(Struct, frozen=True):

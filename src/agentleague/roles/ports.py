@@ -31,11 +31,13 @@ class Row(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What became of a call."""
+    """What became of a call; after one that is not the last a better one may follow."""
 
     message: Message | None
     error: LeagueError | None
     seconds: float
+    dialect: str = ""  # in which it was understood, where others were tried
+    is_last: bool = True
 
 
 class Role(Protocol):

@@ -35,12 +35,17 @@ class Asked(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """A call came back: with a message, with an error, or (a mere acknowledgement) with neither."""
+    """A call came back: with a message, with an error, or (a mere acknowledgement) with neither.
+
+    One that is not the last held nothing; a better one may follow.
+    """
 
     key: Key
     message: Message | None
     error: LeagueError | None
     seconds: float
+    dialect: str = ""  # in which the call was understood, where others were tried
+    is_last: bool = True
 
 
 class Woken(Struct, frozen=True):

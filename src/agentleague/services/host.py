@@ -153,8 +153,9 @@ class Host:
 
     def _call(self, effect: Call) -> None:
         def done(answer: Answer) -> None:
-            self._calls.pop(effect.key, None)
-            self.feed(Answered(effect.key, answer.message, answer.error, answer.seconds))
+            if answer.is_last:
+                self._calls.pop(effect.key, None)
+            self.feed(Answered(effect.key, *answer))
 
         message = self._with_receipt(effect.message, effect.receipt)
         assert isinstance(message, Message)

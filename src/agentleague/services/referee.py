@@ -1,6 +1,7 @@
 """The referee as a role: registers, takes assignments, runs each match, reports."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from msgspec import UNSET
@@ -89,9 +90,15 @@ class Referee(Agent):
         match = self.matches.get(key[0])
         if match is None:
             return []
-        return self._run(
-            match, lambda: match.answered(key, stimulus.message, stimulus.error, now), now
+        step = partial(
+            match.answered,
+            key,
+            stimulus.message,
+            stimulus.error,
+            now,
+            is_last=stimulus.is_last,
         )
+        return self._run(match, step, now)
 
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)

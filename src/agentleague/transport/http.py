@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
-from agentleague.protocol import answers, codec
+from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Letter
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -20,6 +20,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
+from agentleague.transport.falling_back import Tongues, is_misunderstood, read
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
 from agentleague.transport.http_server import HttpRequest, HttpServer, Respond, ServerLimits
@@ -65,6 +66,7 @@ class HttpTransport:
         self._client = HttpClient(manners.guard)
         self._to_manager = HttpClient(manners.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(manners.rate)
+        self.tongues = Tongues(clock, self._post)
         self._on_ask: OnAsk | None = None
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
@@ -90,17 +92,34 @@ class HttpTransport:
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
+        if to.dialect or to.url in self.tongues.known:
+            return self.tongues.call(to, message, until, done)
         self.calls += 1
-
-        def answered(answer: HttpAnswer) -> None:
-            self.bytes_answered += len(answer.body)
-            done(_read(message, answer))
-
+        asked = _Asked(self, to, message, until, done)
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
         shared = isinstance(message, PIPELINED)
-        return client.post(to.url, body, until, answered, shared=shared)
+        asked.stop = client.post(to.url, body, until, asked.answered, shared=shared)
+        return asked.cancel
+
+    def _post(
+        self,
+        url: str,
+        message: Message | None,
+        body: bytes,
+        until: float,
+        done: Callable[[HttpAnswer], None],
+    ) -> Cancel:
+        """A request in some other form than ours."""
+
+        def answered(got: HttpAnswer) -> None:
+            self.bytes_answered += len(got.body)
+            done(got)
+
+        self.calls += 1
+        self.bytes_sent += len(body)
+        return self._client.post(url, body, until, answered)
 
     def _on_request(self, request: HttpRequest, respond: Respond) -> None:
         incoming = codec.read_request(
@@ -184,16 +203,31 @@ class HttpTransport:
         return codec.write_refusal(letter, error, sender=self._sender, timestamp=now_text)
 
 
-def _read(request: Message, answer: HttpAnswer) -> Answer:
-    if answer.error:
-        return Answer(None, answer.error, answer.seconds)
-    try:
-        message = answers.read_answer(request, answer.status, answer.body, answer.retry_after)
-    except LeagueError as error:
-        # It will be kept as a value: without the frames that it was raised in, and all they hold.
-        error.__traceback__ = error.__context__ = None
-        return Answer(None, error, answer.seconds)
-    return Answer(message, None, answer.seconds)
+class _Asked(Struct):
+    """A call in our own form; only if that is not understood are others tried."""
+
+    transport: HttpTransport
+    to: Address
+    message: Message
+    until: float
+    done: Callable[[Answer], None]
+    stop: Cancel = lambda: None
+
+    def answered(self, got: HttpAnswer) -> None:
+        """It came back."""
+        self.transport.bytes_answered += len(got.body)
+        answer = read(self.message, got)
+        if answer.error is None or not is_misunderstood(self.message, answer.error):
+            self.done(answer)
+        else:
+            tongues = self.transport.tongues
+            conversation = tongues.go_on(self.to, self.message, self.until, self.done)
+            self.stop = conversation.cancel
+            conversation.heard(answer)
+
+    def cancel(self) -> None:
+        """Nobody waits for it any more."""
+        self.stop()
 
 
 def _headers(error: LeagueError) -> Sequence[tuple[str, str]]:

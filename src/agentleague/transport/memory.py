@@ -3,12 +3,14 @@
 from collections.abc import Callable
 
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
-from agentleague.protocol import answers, codec
+from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
+from agentleague.transport.falling_back import Conversation, Tongues, is_misunderstood, read
+from agentleague.transport.http_exchange import HttpAnswer
 
 OnMessage = Callable[[str, Message], None]
 
@@ -34,6 +36,7 @@ class MemoryTransport:
         self._network, self._url, self._receiver = network, url, receiver
         self._taken = codec.taken_by(receiver)
         self._on_ask: OnAsk | None = None
+        self.tongues = Tongues(network.clock, self._post)
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
@@ -43,7 +46,34 @@ class MemoryTransport:
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
-        return _Exchange(self._network, self._url, message, done).begin(to.url, until)
+        network = self._network
+        if to.dialect or to.url in self.tongues.known:
+            return self.tongues.call(to, message, until, done)
+        network.calls += 1
+        body = codec.write_request(message, network.calls)
+        conversation: Conversation | None = None
+
+        def answered(got: HttpAnswer) -> None:
+            nonlocal conversation
+            answer = read(message, got)
+            if answer.error is None or not is_misunderstood(message, answer.error):
+                done(answer)
+            else:
+                conversation = self.tongues.go_on(to, message, until, done)
+                conversation.heard(answer)
+
+        stop = self._post(to.url, message, body, until, answered)
+        return lambda: (conversation.cancel if conversation else stop)()
+
+    def _post(
+        self,
+        url: str,
+        message: Message | None,
+        body: bytes,
+        until: float,
+        done: Callable[[HttpAnswer], None],
+    ) -> Cancel:
+        return _Exchange(self._network, self._url, message, done).begin(url, body, until)
 
     def receive(self, body: bytes, source: str, respond: Callable[[bytes], None]) -> None:
         """A request came in."""
@@ -72,17 +102,19 @@ class _Exchange:
     """One request on its way there, its answer on its way back, and the deadline of both."""
 
     def __init__(
-        self, network: MemoryNetwork, source: str, message: Message, done: Callable[[Answer], None]
+        self,
+        network: MemoryNetwork,
+        source: str,
+        message: Message | None,
+        done: Callable[[HttpAnswer], None],
     ) -> None:
         self._network, self._source, self._message, self._done = network, source, message, done
         self._began = network.clock.now()
         self._is_open = True
         self._stop_deadline: Cancel = lambda: None
 
-    def begin(self, url: str, until: float) -> Cancel:
-        clock, network = self._network.clock, self._network
-        network.calls += 1
-        body = codec.write_request(self._message, network.calls)
+    def begin(self, url: str, body: bytes, until: float) -> Cancel:
+        clock = self._network.clock
         self._stop_deadline = clock.call_at(until, self._late)
         clock.call_at(clock.now(), lambda: self._deliver(url, body))
         return self._close
@@ -90,27 +122,26 @@ class _Exchange:
     def _deliver(self, url: str, body: bytes) -> None:
         agent = self._network.agents.get(url)
         if agent is None:
-            self._finish(None, NoConnection(f"nobody listens at {url}"))
+            self._finish(b"", NoConnection(f"nobody listens at {url}"))
             return
-        self._network.watch(url, self._message)
+        if self._message:
+            self._network.watch(url, self._message)
         clock = self._network.clock
         agent.receive(
             body, self._source, lambda answer: _later(clock, lambda: self._answered(answer))
         )
 
     def _answered(self, body: bytes) -> None:
-        try:
-            self._finish(answers.read_answer(self._message, 200, body), None)
-        except LeagueError as error:
-            self._finish(None, error)
+        self._finish(body, None)
 
     def _late(self) -> None:
-        self._finish(None, NoAnswer("the time ran out"))
+        self._finish(b"", NoAnswer("the time ran out"))
 
-    def _finish(self, message: Message | None, error: LeagueError | None) -> None:
+    def _finish(self, body: bytes, error: LeagueError | None) -> None:
         if self._is_open:
             self._close()
-            self._done(Answer(message, error, self._network.clock.now() - self._began))
+            seconds = self._network.clock.now() - self._began
+            self._done(HttpAnswer(0 if error else 200, body, None, error, seconds))
 
     def _close(self) -> None:
         self._is_open = False

@@ -1,0 +1,196 @@
+"""How one agent wants to be spoken to: a dialect is a value, and all of them are one table.
+
+Our own form is the dialect `tool`. An agent that does not understand it is asked again in others,
+in an order that depends on what it said: whoever knows no such method may know another one, whoever
+does not like the fields may like fewer. Each dialect has a plain variant with the fields that the
+documents show and nothing else. To add a dialect, add it to the table.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.errors import (
+    InternalError,
+    InvalidRequest,
+    LeagueError,
+    MissingField,
+    NoConnection,
+    PeerRefused,
+    UnknownMethod,
+    UnreadableJson,
+    WrongType,
+)
+from agentleague.protocol import jsonrpc
+from agentleague.protocol.documented import trimmed
+from agentleague.protocol.jsonrpc import Form
+from agentleague.protocol.messages import (
+    MESSAGES,
+    WIRE_NAME,
+    ChooseParityCall,
+    GameError,
+    GameInvitation,
+    GameMoveCall,
+    GameOver,
+    LeagueCompleted,
+    LeagueStandingsUpdate,
+    Message,
+    RoundAnnouncement,
+    RoundCompleted,
+)
+from agentleague.protocol.tools import NESTED_IN, Tool, Tools
+
+QUESTIONS = (GameInvitation, ChooseParityCall, GameMoveCall)  # only their content tells
+NOTICES = (
+    *(RoundAnnouncement, LeagueStandingsUpdate, RoundCompleted, LeagueCompleted),
+    *(GameOver, GameError),
+)
+HANDLER = "handle_message"
+PLAIN = "+plain"
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Dialect(Struct, frozen=True):
+    """How a message is written; `words` says it to a person."""
+
+    name: str
+    words: str
+    form: Form = Form.JSONRPC
+    is_type: bool = False  # the method is the message type
+    is_lower: bool = False  # and in lower case
+    names: Mapping[str, str] = {}  # message type -> method, where it is not ours
+    is_plain: bool = False
+
+    def method(self, message_type: str) -> str:
+        """What it is called by."""
+        if self.form is Form.NESTED:
+            return HANDLER
+        if self.is_type:
+            return message_type.lower() if self.is_lower else message_type
+        return self.names.get(message_type) or MESSAGES[message_type].method or message_type
+
+    def write(self, message: Message, request_id: int, tools: Tools | None = None) -> bytes:
+        """A request."""
+        message_type, body = WIRE_NAME[type(message)], _encode(message)
+        if self.is_plain:
+            body = trimmed(message_type, body)
+        method = self.method(message_type)
+        if self.form is Form.BARE:
+            return body
+        if self.form is Form.NESTED:
+            body = b'{"message":%b}' % body
+        elif self.form is Form.TOOL:
+            tool = (tools or {}).get(message_type, Tool(method))
+            method, body = "tools/call", _arguments(tool, body)
+        return jsonrpc.write_request(method, body, request_id)
+
+    def says_the_same(self, other: "Dialect", message_type: str) -> bool:
+        """Whether both write this message alike."""
+        return (self.form, self.is_plain, self.method(message_type)) == (
+            other.form,
+            other.is_plain,
+            other.method(message_type),
+        )
+
+
+_TABLE = (
+    Dialect("tool", "tool names of the documents"),
+    Dialect("choose", "tool names, choose_parity", names={"CHOOSE_PARITY_CALL": "choose_parity"}),
+    Dialect("type", "message type as method", is_type=True),
+    Dialect("message", "handle_message, message in params.message", Form.NESTED),
+    Dialect("bare", "bare messages, no JSON-RPC", Form.BARE),
+    Dialect("lower", "message type in lower case as method", is_type=True, is_lower=True),
+    Dialect("mcp", "MCP tools/call", Form.TOOL),
+)
+OURS = _TABLE[0]
+DIALECTS: dict[str, Dialect] = {each.name: each for each in _TABLE} | {
+    each.name + PLAIN: msgspec.structs.replace(
+        each, name=each.name + PLAIN, words=f"{each.words}, documented fields only", is_plain=True
+    )
+    for each in _TABLE
+}
+
+# What came back -> what to try first; the others follow in the order of the table.
+UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY = "unknown method", "unfit", "broken", "empty"
+_FIRST: dict[str, tuple[str, ...]] = {
+    UNKNOWN_METHOD: ("tool", "choose", "type", "message", "mcp", "lower", "bare"),
+    UNFIT: (PLAIN, "tool", "message", "bare", "type"),
+    BROKEN: ("tool", "message", "bare", "type", PLAIN),
+    EMPTY: ("tool", "choose", "type", "bare", "message", "lower", "mcp"),
+}
+_NUMBERS = {
+    UnknownMethod.number: UNKNOWN_METHOD,
+    InvalidRequest.number: UNFIT,
+    MissingField.number: UNFIT,
+    UnreadableJson.number: UNFIT,
+    InternalError.number: BROKEN,
+    -32000: BROKEN,  # a server's own error, whatever that is
+}
+_CODES = (
+    *("", MissingField.code, UnreadableJson.code, InvalidRequest.code, UnknownMethod.code),
+    "E002",  # Document 001 has it for a field that is missing.
+)
+_STATUSES = {
+    **dict.fromkeys((404, 405, 501), UNKNOWN_METHOD),
+    **dict.fromkeys((400, 406, 415, 422), UNFIT),
+    500: BROKEN,
+}
+
+
+def guess(form: str, method: str) -> str:
+    """The dialect of an agent that registered like this; empty where that is our own."""
+    if form == Form.JSONRPC:
+        kind = dict.fromkeys(MESSAGES, "type") | {name.lower(): "lower" for name in MESSAGES}
+        return kind.get(method, "")
+    by_form: dict[str, str] = {Form.NESTED: "message", Form.TOOL: "mcp", Form.BARE: "bare"}
+    return by_form.get(form, "")
+
+
+def trouble(message: Message, error: LeagueError | None) -> str | None:
+    """What an answer says of the form of our message; None where it says nothing of that kind.
+
+    A refusal with a meaning of its own, a rate limit, silence: none of them gets better by saying
+    the same thing in other words.
+    """
+    if isinstance(error, PeerRefused):
+        return _refused(error, is_question=isinstance(message, QUESTIONS))
+    if isinstance(error, NoConnection):
+        return _STATUSES.get(error.context.get("status", 0))
+    is_empty = isinstance(error, MissingField) and not isinstance(error, WrongType)
+    return EMPTY if is_empty else None
+
+
+def order(used: str, message_type: str, why: str) -> Iterator[Dialect]:
+    """The other dialects, the likeliest first; none that says the same again."""
+    said = [DIALECTS.get(used, OURS)]
+    base = said[0].name.removesuffix(PLAIN)
+    first = (base + PLAIN if name == PLAIN else name for name in _FIRST[why])
+    for name in (*first, *DIALECTS):
+        dialect = DIALECTS[name]
+        if not any(dialect.says_the_same(each, message_type) for each in said):
+            said.append(dialect)
+            yield dialect
+
+
+def in_words(name: str) -> str:
+    """What a dialect is called when people talk of it."""
+    return DIALECTS.get(name, OURS).words
+
+
+def _refused(error: PeerRefused, *, is_question: bool) -> str | None:
+    number, code = error.context.get("number"), error.context.get("code")
+    if isinstance(code, str) and code not in _CODES:
+        return None  # It understood, and does not want to.
+    if isinstance(number, int) and number in _NUMBERS:
+        return _NUMBERS[number]
+    status = error.context.get("status")
+    if status in _STATUSES:
+        return _STATUSES[status]
+    return EMPTY if is_question and number is None else None
+
+
+def _arguments(tool: Tool, body: bytes) -> bytes:
+    arguments = b'{"%b":%b}' % (NESTED_IN.encode(), body) if tool.is_nested else body
+    return b'{"name":%b,"arguments":%b}' % (_encode(tool.name), arguments)

@@ -1,0 +1,72 @@
+"""A message cut down to the fields that document 001 shows, without nulls.
+
+Some agents refuse a message with a field or a null that their author never saw.
+"""
+
+from typing import Any
+
+import msgspec
+
+ENVELOPE = "protocol message_type sender timestamp conversation_id auth_token"
+_RECORD = "player_id display_name wins draws losses points"
+
+
+def _under(prefix: str, names: str) -> str:
+    return " ".join(f"{prefix}.{name}" for name in names.split())
+
+
+# Message type -> its fields beside the envelope, by path: `[]` is every row of a list, `*` any key.
+FIELDS = {
+    "ROUND_ANNOUNCEMENT": "league_id round_id "
+    + _under("matches[]", "match_id game_type player_A_id player_B_id referee_endpoint"),
+    "LEAGUE_STANDINGS_UPDATE": "league_id round_id "
+    + _under("standings[]", f"rank played {_RECORD}"),
+    "ROUND_COMPLETED": "league_id round_id matches_played next_round_id",
+    "LEAGUE_COMPLETED": "league_id total_rounds total_matches "
+    + _under("champion", "player_id display_name points ")
+    + " "
+    + _under("final_standings[]", f"rank {_RECORD}"),
+    "GAME_INVITATION": "league_id round_id match_id game_type role_in_match opponent_id",
+    "CHOOSE_PARITY_CALL": "match_id player_id game_type deadline "
+    + _under("context", "opponent_id round_id")
+    + " "
+    + _under("context.your_standings", "wins losses draws points"),
+    "GAME_OVER": "match_id game_type "
+    + _under("game_result", "status winner_player_id drawn_number number_parity choices.* reason"),
+    "GAME_ERROR": "match_id error_code error_description affected_player action_required"
+    " retry_count max_retries consequence",
+}
+
+_Tree = dict[str, Any]
+
+
+def trimmed(message_type: str, body: bytes) -> bytes:
+    """The same message with the documented fields alone; one of ours loses only its nulls."""
+    fields = msgspec.json.decode(body)
+    return msgspec.json.encode(_kept(fields, _TREES.get(message_type, {})))
+
+
+def _kept(value: Any, tree: _Tree) -> Any:
+    if isinstance(value, list):
+        return [_kept(each, tree) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if not tree:  # All that is in there is documented.
+        tree = {"*": {}}
+    return {
+        name: _kept(held, tree[name if name in tree else "*"])
+        for name, held in value.items()
+        if held is not None and (name in tree or "*" in tree)
+    }
+
+
+def _tree(paths: str) -> _Tree:
+    root: _Tree = {}
+    for path in paths.replace("[]", "").split():
+        branch = root
+        for name in path.split("."):
+            branch = branch.setdefault(name, {})
+    return root
+
+
+_TREES = {name: _tree(f"{ENVELOPE} {paths}") for name, paths in FIELDS.items()}

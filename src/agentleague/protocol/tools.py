@@ -1,0 +1,66 @@
+"""The tools of an MCP agent, found by `tools/list` and matched to our messages by likeness."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from agentleague.protocol.messages import METHODS
+
+LISTING = b'{"jsonrpc":"2.0","method":"tools/list","params":{},"id":%d}'
+NESTED_IN = "message"  # the one parameter of a tool that takes every message whole
+
+# Message type -> words in the name of a tool that takes it, the most telling first.
+_WORDS: dict[str, tuple[str, ...]] = {
+    "GAME_INVITATION": ("invit", "join"),
+    "CHOOSE_PARITY_CALL": ("parity", "choose", "choice", "move", "play"),
+    "GAME_MOVE_CALL": ("move", "choose", "choice", "play"),
+    "GAME_OVER": ("match_result", "game_over", "result", "over"),
+    "GAME_ERROR": ("error",),
+    "LEAGUE_STANDINGS_UPDATE": ("standings",),
+    "ROUND_COMPLETED": ("round_complete", "round_end"),
+    "LEAGUE_COMPLETED": ("league_complete", "league_end"),
+    "ROUND_ANNOUNCEMENT": ("announce", "round"),
+}
+_FOR_ALL = ("message", "handle", "mcp")
+
+
+class Tool(Struct, frozen=True):
+    """A tool, and whether it wants the message as one parameter."""
+
+    name: str
+    is_nested: bool = False
+
+
+Tools = Mapping[str, Tool]  # message type -> the tool that takes it
+
+
+def find_tools(listing: Any) -> Tools | None:
+    """Which tool takes which message; None where this is no answer to `tools/list`."""
+    rows = listing.get("tools") if isinstance(listing, dict) else None
+    if not isinstance(rows, list):
+        return None
+    tools = [
+        Tool(row["name"], _is_nested(row.get("inputSchema")))
+        for row in rows
+        if isinstance(row, dict) and isinstance(row.get("name"), str)
+    ]
+    found = {kind: _likest(kind, tools) for kind in _WORDS}
+    return {kind: tool for kind, tool in found.items() if tool}
+
+
+def _likest(message_type: str, tools: Sequence[Tool]) -> Tool | None:
+    for tool in tools:
+        if METHODS.get(tool.name.lower()) == message_type:
+            return tool
+    free = [tool for tool in tools if tool.name.lower() not in METHODS]  # Others have their own.
+    for word in (*_WORDS[message_type], *_FOR_ALL):
+        for tool in free:
+            if word in tool.name.lower():
+                return tool
+    return None
+
+
+def _is_nested(schema: Any) -> bool:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return isinstance(properties, dict) and list(properties) == [NESTED_IN]

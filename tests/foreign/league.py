@@ -1,0 +1,74 @@
+"""Plays a real league over loopback: manager, referee and one player here, the others elsewhere."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from agentleague.games import registry
+from agentleague.league.events import MatchDecided, read_event
+from agentleague.records.verify import Findings, verify
+from agentleague.services.processes import Home, open_manager, open_referee
+from agentleague.services.settings import ManagerSettings
+from agentleague.storage.sqlite import read_directory
+from hostile.contest import good_player, place, referee
+
+ZOO = Path(__file__).with_name("zoo.py")
+LEAGUE_ID = "league_foreign"
+SECONDS = 240  # within which a league must have ended, on however slow a machine
+
+
+class Played(NamedTuple):
+    """What became of a league."""
+
+    league: object
+    events: list
+    findings: Findings
+
+    def shapes(self):
+        """Player id -> shape, of the players that are not ours."""
+        players = self.league.roster.players.values()
+        return {each.agent_id: each.display_name for each in players if "=" in each.display_name}
+
+    def decided(self):
+        return [event for event in self.events if isinstance(event, MatchDecided)]
+
+
+async def play(directory, shapes, *, good=1, **rules):
+    """A league of these shapes and our own players, to its end."""
+    settings = ManagerSettings(
+        league_id=LEAGUE_ID, players=good + len(shapes), **{"move_seconds": 10.0, **rules}
+    )
+    agents, zoo = [], None
+    manager = await open_manager(settings, Home(directory), place())
+    try:
+        agents.append(await open_referee(lambda url: referee(manager.url, url), place()))
+        for number in range(good):
+            agents.append(await good_player(manager.url, number))
+        for agent in agents:
+            await agent.registered
+        zoo = await open_zoo(manager.url, *shapes)
+        waits = [manager.ended, manager.failed]
+        await asyncio.wait(waits, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        assert manager.ended.done(), "the league did not end"
+    finally:
+        if zoo:
+            zoo.kill()
+            await zoo.wait()
+        for agent in (*agents, manager):
+            await agent.stop()
+    rows = list(read_directory(directory, LEAGUE_ID))
+    events = [read_event(row.kind, row.version, row.body) for row in rows]
+    return Played(manager.host.role.league, events, verify(rows, registry.load))
+
+
+async def open_zoo(manager_url, *shapes):
+    """A process with these players, all registered."""
+    zoo = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-I", "-S", str(ZOO), manager_url, *shapes),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    while (await zoo.stdout.readline()).strip() != b"ready":
+        assert zoo.returncode is None
+    return zoo

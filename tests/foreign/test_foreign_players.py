@@ -1,0 +1,89 @@
+"""Players of other makes play unchanged, all of them in one league."""
+
+import asyncio
+from random import Random
+
+import pytest
+
+from foreign.league import play
+from rules import rule
+
+# Every shape that was seen, with one of the things that trip a caller.
+SHAPES = [
+    "call=tool,unknown=404",
+    "call=choose,unknown=rpc,strict=ids",
+    "call=choose,unknown=ok,answer=choice,moves=odd",
+    "call=type,unknown=rpc,register=type,answer=one",
+    "call=type,unknown=ok,answer=ack,moves=odd",
+    "call=lower,unknown=inside,answer=null",
+    "call=lower,unknown=404,register=league",
+    "call=message,unknown=500,register=message",
+    "call=message,unknown=400,register=bare,moves=odd",
+    "call=bare,unknown=ok,register=path",
+    "call=bare,unknown=type,register=least,answer=choice",
+    "call=mcp,unknown=rpc,register=mcp",
+    "call=own,unknown=404,moves=odd",
+    "strict=fields,unknown=422",
+    "call=type,strict=fields+nulls,unknown=type",
+    "needs=player_id+league_id+round_id+auth_token",
+    "answer=push,unknown=ok,moves=odd",
+    "answer=first,unknown=ok",
+    "answer=typed,busy=yes",
+    "answer=bare,limit=9",
+    "path=no,unknown=405",
+]
+CALLS = ["tool", "choose", "type", "lower", "message", "bare", "mcp", "own"]
+UNKNOWN = ["rpc", "ok", "type", "inside", "400", "404", "405", "422", "500", "501"]
+ANSWERS = ["documented", "choice", "ack", "typed", "bare", "null", "one"]
+REGISTRATIONS = ["register_player", "type", "league", "message", "mcp", "bare", "path", "least"]
+MORE = ["strict=fields", "strict=nulls", "strict=ids", "busy=yes", "path=no", "moves=odd"]
+
+
+def crossed(random):
+    """A shape that nobody thought of."""
+    traits = {
+        "call": random.choice(CALLS),
+        "unknown": random.choice(UNKNOWN),
+        "answer": random.choice(ANSWERS),
+        "register": random.choice(REGISTRATIONS),
+    }
+    return ",".join([random.choice(MORE), *(f"{name}={value}" for name, value in traits.items())])
+
+
+def moves_of(played):
+    """Player id -> what it always chooses; ours say even."""
+    shapes = played.shapes()
+    return {
+        player_id: "odd" if "moves=odd" in shapes.get(player_id, "") else "even"
+        for player_id in played.league.roster.players
+    }
+
+
+def assert_all_played(played, shapes):
+    """Every match was played out, with the moves that its players make."""
+    moves = moves_of(played)
+    players = len(shapes) + 1
+    assert len(moves) == players
+    assert len(played.decided()) == players * (players - 1) // 2
+    for match in played.decided():
+        choices = match.result.choices
+        assert match.forfeits == [], {p: played.shapes().get(p) for p, _ in match.forfeits}
+        assert choices == {player_id: moves[player_id] for player_id in choices}
+    assert (played.findings.complete, played.findings.difference) == (True, None)
+
+
+@rule("R-DIA-01", "R-REG-01")
+def test_a_league_of_every_shape_that_was_seen_ends_with_the_right_results(tmp_path):
+    played = asyncio.run(play(tmp_path, SHAPES))
+
+    assert_all_played(played, SHAPES)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_shapes_crossed_at_random_play_too(tmp_path, seed):
+    random = Random(seed)
+    shapes = [crossed(random) for _ in range(5)]
+
+    played = asyncio.run(play(tmp_path, shapes))
+
+    assert_all_played(played, shapes)
