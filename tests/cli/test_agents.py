@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from agentleague.league.events import DialectLearnt
 from cli.shelf import keep, served
 from cli.test_standings import in_its_second_round, league, printed
 from league.office import Office
@@ -186,3 +187,16 @@ def test_the_last_matches_are_told_and_all_if_wanted(tmp_path):
     assert sum(line.startswith("R") and "M1 " in line for line in last) == 20
     assert done.stderr == "These are the last 20 of 23 matches; see all with: --all\n"
     assert sum(line.startswith("R") and "M1 " in line for line in every) == 23
+
+
+def test_who_speaks_otherwise_is_shown_with_how(tmp_path):
+    office = Office(2)
+    office.record(DialectLearnt("P02", "bare"))
+    directory = keep(office, tmp_path)
+
+    table = printed("agents", "--dir", directory)
+    one = printed("agent", "P02", "--dir", directory)
+
+    assert "Speaks" in table
+    assert "bare messages, no JSON-RPC" in table
+    assert re.search(r"Speaks +bare messages, no JSON-RPC", one)

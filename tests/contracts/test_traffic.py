@@ -183,10 +183,11 @@ def mutations(value):
                 yield copy
 
 
-# What only a table of more rows than fit, a longer match or another referee brings about.
+# What only a table of more rows than fit, a longer match or an agent of another make brings about.
 UNSEEN = {
     *(f"{name}.{field}" for name in LONG_TABLES for field in ("total", "truncated")),
     "MATCH_RESULT_REPORT.transcript_left_out",
+    "MATCH_RESULT_REPORT.dialects",
     "MATCH_RESULT_ACK.warnings",
     "LEAGUE_ERROR.consequence",  # only GAME_ERROR has it; document 000 shows it in both
 }

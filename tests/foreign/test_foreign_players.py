@@ -1,10 +1,12 @@
 """Players of other makes play unchanged, all of them in one league."""
 
 import asyncio
+from collections import Counter
 from random import Random
 
 import pytest
 
+from agentleague.league.events import DialectLearnt
 from foreign.league import play
 from rules import rule
 
@@ -72,11 +74,23 @@ def assert_all_played(played, shapes):
     assert (played.findings.complete, played.findings.difference) == (True, None)
 
 
+def assert_learnt(played):
+    """The journal says how each one is spoken to, and no more often than it changed."""
+    known, events = played.league.roster.dialects, played.events
+    learnt = Counter(event.agent_id for event in events if isinstance(event, DialectLearnt))
+    for player_id, shape in played.shapes().items():
+        call = dict(trait.split("=") for trait in shape.split(",")).get("call", "tool")
+        spoken = known.get(player_id, "tool").removesuffix("+plain")
+        assert (shape, spoken) == (shape, "mcp" if call == "own" else call)
+        assert learnt[player_id] <= 2  # A guess, and what it was.
+
+
 @rule("R-DIA-01", "R-REG-01")
 def test_a_league_of_every_shape_that_was_seen_ends_with_the_right_results(tmp_path):
     played = asyncio.run(play(tmp_path, SHAPES))
 
     assert_all_played(played, SHAPES)
+    assert_learnt(played)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

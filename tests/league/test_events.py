@@ -6,6 +6,7 @@ import pytest
 from agentleague.errors import Damaged
 from agentleague.league.events import (
     KINDS,
+    DialectLearnt,
     Disputed,
     LeagueContinued,
     LeaguePaused,
@@ -46,6 +47,7 @@ def every_kind():
         LeagueContinued(),
         MatchRuled("R1M1", "win", "P02", "the other one cheated"),
         TokenMisused("P01", "MATCH_RESULT_REPORT", "match"),
+        DialectLearnt("P01", "type"),
         Told("round_end", 1),
         *Office(3).play_to_the_end().events,
         *whole.events,

@@ -5,6 +5,7 @@ import pytest
 
 from agentleague.errors import NotRegistered, WrongType
 from agentleague.league.events import (
+    DialectLearnt,
     LeagueStarted,
     MatchAssigned,
     MatchClosed,
@@ -290,3 +291,14 @@ def test_an_agent_that_was_tried_is_marked_reachable_or_not():
 
     marks = {row["agent_id"]: row.get("reachable") for row in answer.data["agents"]}
     assert marks == {"P01": True, "P02": None, "REF01": False}
+
+
+@rule("R-DIA-08")
+def test_whoever_does_not_speak_as_we_do_is_shown_with_how_it_speaks():
+    office = Office(2)
+    office.record(DialectLearnt("P02", "type"))
+
+    rows = {row["agent_id"]: row for row in ask(office, "GET_AGENTS")["agents"]}
+
+    assert rows["P02"]["speaks"] == agent(office, "P02")["speaks"] == "message type as method"
+    assert "speaks" not in rows["P01"]

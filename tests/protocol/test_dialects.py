@@ -117,7 +117,7 @@ def test_a_tool_is_called_by_the_agents_own_name_for_it():
     assert written("mcp", OVER, tools)["params"]["name"] == "notify_match_result"
 
 
-@rule("R-DIA-07")
+@rule("R-DIA-08")
 @pytest.mark.parametrize(
     ("form", "method", "name"),
     [

@@ -3,6 +3,7 @@
 import pytest
 
 from agentleague.league.events import (
+    DialectLearnt,
     LeagueEnded,
     MatchClosed,
     MatchDecided,
@@ -105,3 +106,11 @@ def test_a_misused_token_is_somebodys():
 
     assert found(true).difference is None
     assert found(false).difference.sentence == "nobody is registered as P77"
+
+
+def test_a_dialect_is_somebodys():
+    true = [*LEAGUE, DialectLearnt("P01", "type")]
+    false = [*LEAGUE, DialectLearnt("P77", "type")]
+
+    assert found(true).difference is None
+    assert "P77" in found(false).difference.sentence

@@ -33,6 +33,7 @@ HEADINGS = {
     "activity": "Activity",
     "version": "Version",
     "endpoint": "End point",
+    "speaks": "Speaks",
     "locks": "Locks",
     "max_concurrent_matches": "Matches at once",
     "open_matches": "Open matches",

@@ -23,6 +23,7 @@ COLUMNS = (
     Column("matches", "Matches"),
     Column("open_matches", "Open"),
 )
+SPEAKS = Column("speaks", "Speaks", True)  # only where somebody does not speak as we do
 
 
 @click.command(help=EXAMPLES + "\nPrint who takes part, and what they do now.")
@@ -50,4 +51,5 @@ def command(
             row["state"] += ", misused a token"
     players = sum(row["kind"] == "player" for row in rows)
     told = f"{counted(players, 'player')}, {counted(len(rows) - players, 'referee')}"
-    print_rows(rows, COLUMNS, told)
+    speaks = (SPEAKS,) if any("speaks" in row for row in rows) else ()
+    print_rows(rows, (*COLUMNS, *speaks), told)

@@ -13,6 +13,7 @@ from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wro
 from agentleague.league.roster import Member
 from agentleague.league.rulings import misuse_in_words
 from agentleague.league.standings import Standing
+from agentleague.protocol.dialects import in_words
 
 AGENTS_A_PAGE = 100
 KINDS = ("player", "referee")
@@ -131,6 +132,8 @@ def _row(
     }
     if sees_endpoint(league, agent_id, asker):
         row["endpoint"] = member.endpoint
+    if agent_id in league.roster.dialects:
+        row["speaks"] = in_words(league.roster.dialects[agent_id])
     if agent_id in league.misuses:
         row["misuses"] = len(league.misuses[agent_id])
     return row

@@ -197,6 +197,7 @@ class Bulletins:
             match_token(channel, "player>ref", *names),
             league.roster.digests_of(player_id),
             league.is_suspended(player_id),
+            league.roster.dialects.get(player_id, UNSET),
         )
 
     def _of_round(self, round_id: int) -> list[MatchFile]:

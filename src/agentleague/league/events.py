@@ -183,6 +183,13 @@ class TokenMisused(Event, frozen=True, tag="token_misused"):
     scope: str  # what the token is for: "league" or "match"
 
 
+class DialectLearnt(Event, frozen=True, tag="dialect_learnt"):
+    """How an agent is spoken to from here on: guessed when it registered, or what it understood."""
+
+    agent_id: str
+    dialect: str
+
+
 class RoundEnded(Event, frozen=True, tag="round_ended"):
     """All matches of a round are closed."""
 
@@ -230,6 +237,7 @@ KINDS: dict[str, type[Event]] = {
         Disputed,
         MatchRuled,
         TokenMisused,
+        DialectLearnt,
         RoundEnded,
         Told,
         LeaguePaused,

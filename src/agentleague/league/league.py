@@ -10,6 +10,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from agentleague.league.events import (
+    DialectLearnt,
     Disputed,
     LeagueContinued,
     LeagueEnded,
@@ -209,6 +210,9 @@ class League:
     def _misused(self, event: TokenMisused) -> None:
         self.misuses.setdefault(event.agent_id, []).append(event)
 
+    def _learnt(self, event: DialectLearnt) -> None:
+        self.roster.dialects[event.agent_id] = event.dialect
+
     def _round_ended(self, event: RoundEnded) -> None:
         self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
 
@@ -260,6 +264,7 @@ class League:
         Disputed: _disputed,
         MatchRuled: _ruled,
         TokenMisused: _misused,
+        DialectLearnt: _learnt,
         RoundEnded: _round_ended,
         Told: _told,
         LeaguePaused: _paused,

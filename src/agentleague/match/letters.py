@@ -29,6 +29,7 @@ from agentleague.protocol.messages import (
     Seated,
 )
 from agentleague.protocol.timestamps import Calendar
+from agentleague.roles.effects import Address
 
 PARITY_GAME = "even_odd"  # the one game whose moves have messages of their own
 ROLES = ("PLAYER_A", "PLAYER_B")
@@ -224,6 +225,14 @@ class Letters:
             "auth_token": seated.match_token,
             "timestamp": self._desk.calendar.write(now),
         }
+
+
+def addresses(seats: Sequence[Seated]) -> list[Address]:
+    """Where and how the players are called."""
+    return [
+        Address(seat.player_id, seat.endpoint, "" if seat.dialect is UNSET else seat.dialect)
+        for seat in seats
+    ]
 
 
 def _plain(context: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
 from agentleague.games.game import Game
 from agentleague.match.asking import Act, Ask, Complain, Failure, Given, Question, Terms
 from agentleague.match.course import Course
-from agentleague.match.letters import PARITY_GAME, Assignment, Desk, Letters
+from agentleague.match.letters import PARITY_GAME, Assignment, Desk, Letters, addresses
 from agentleague.match.phases import STATE, STEP, Phase
 from agentleague.match.pushes import Pusher, who_pushed
 from agentleague.match.transcript import Transcript
@@ -57,7 +57,7 @@ class Match:
         self._assignment, self._manager = assignment, manager
         self._rules = assignment.rules
         self._letters = Letters(assignment, desk)
-        self._players = [Address(seat.player_id, seat.endpoint) for seat in assignment.seats]
+        self.players = addresses(assignment.seats)  # Where and how they are called.
         players = [seat.player_id for seat in assignment.seats]
         self._course = Course(game, assignment.rules.game_options, players)
         self._notes = Transcript(players)
@@ -80,9 +80,9 @@ class Match:
         """The agents that are to answer."""
         if self.phase in STEP:
             seats = [seat for seat, question in self._questions.items() if not question.result]
-            return [self._players[seat].agent_id for seat in seats]
+            return [self.players[seat].agent_id for seat in seats]
         if self.phase is Phase.TELLING:
-            return [self._players[seat].agent_id for seat in self._untold()]
+            return [self.players[seat].agent_id for seat in self._untold()]
         return [] if self.phase is Phase.CLOSED else [self._manager.agent_id]
 
     def start(self, now: float) -> list[Effect]:
@@ -97,7 +97,7 @@ class Match:
         """A player is somewhere else: the next attempt goes there."""
         self._assignment = msgspec.structs.replace(self._assignment, seats=seats)
         self._letters.reseat(seats)
-        self._players = [Address(seat.player_id, seat.endpoint) for seat in seats]
+        self.players = addresses(seats)
 
     def answered(
         self,
@@ -224,7 +224,7 @@ class Match:
         key = (self.match_id, "error", seat, self._course.turn, act.number)
         if act.is_retryable:  # Otherwise nothing that is said to it matters any more.
             self._open[key] = None
-        return Call(key, self._players[seat], letter, now + self._rules.game_over_seconds)
+        return Call(key, self.players[seat], letter, now + self._rules.game_over_seconds)
 
     def _on_answer(
         self, key: Key, message: Message | None, error: LeagueError | None, now: float
@@ -388,7 +388,7 @@ class Match:
     def _call(self, step: str, seat: int, attempt: int, message: Message, until: float) -> Call:
         key = (self.match_id, step, seat, self._course.turn, attempt)
         self._open[key] = None
-        return Call(key, self._players[seat], message, until)
+        return Call(key, self.players[seat], message, until)
 
     _HANDLERS: ClassVar[dict[str, Callable[..., list[Effect]]]] = {
         "join": _on_answer,

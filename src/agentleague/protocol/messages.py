@@ -160,6 +160,7 @@ class Seated(Part):
     push_token: Token = ""
     digests: list[Id] = []
     suspended: bool = False
+    dialect: Id | UnsetType = UNSET
 
 
 class RoundMatch(Part):
@@ -511,6 +512,7 @@ class MatchResultReport(Message, tag="MATCH_RESULT_REPORT"):
     transcript: list[Exchange] | UnsetType = UNSET
     transcript_left_out: Int | UnsetType = UNSET
     silences: dict[Id, tuple[Int, bool]] | UnsetType = UNSET
+    dialects: dict[Id, Id] | UnsetType = UNSET
 
 
 class MatchResultAck(Message, tag="MATCH_RESULT_ACK"):

@@ -16,6 +16,7 @@ from msgspec import Struct
 from agentleague.errors import Damaged
 from agentleague.games.game import Game
 from agentleague.league.events import (
+    DialectLearnt,
     Disputed,
     LeagueEnded,
     LeagueOpened,
@@ -204,7 +205,9 @@ class Inspector:
         self._referees.add(event.referee_id)
         return None
 
-    def _token(self, event: TokenRenewed | TokenConfirmed | TokenMisused) -> str | None:
+    def _of_an_agent(
+        self, event: TokenRenewed | TokenConfirmed | TokenMisused | DialectLearnt
+    ) -> str | None:
         if event.agent_id not in self._players and event.agent_id not in self._referees:
             return f"nobody is registered as {event.agent_id}"
         return None
@@ -364,9 +367,10 @@ class Inspector:
         PlayerReturned: _of_a_player,
         PlayerRemoved: _of_a_player,
         RefereeRegistered: _referee,
-        TokenRenewed: _token,
-        TokenConfirmed: _token,
-        TokenMisused: _token,
+        TokenRenewed: _of_an_agent,
+        TokenConfirmed: _of_an_agent,
+        TokenMisused: _of_an_agent,
+        DialectLearnt: _of_an_agent,
         LeagueStarted: _start,
         RoundScheduled: _round,
         MatchAssigned: _assigned,

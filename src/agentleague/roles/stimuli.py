@@ -18,6 +18,7 @@ class Caller(Struct, frozen=True):
     token: str | None = None
     form: str = "jsonrpc"  # how the request was written; the answer takes the same form
     missing: tuple[str, ...] = ()  # paths of documented fields that were not there
+    method: str = ""  # by which it was called
 
 
 class Started(Struct, frozen=True):

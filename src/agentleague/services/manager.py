@@ -6,16 +6,26 @@ referee is left, `Organiser` what its owner commands.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
+
+from msgspec import UNSET
 
 from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
 from agentleague.league.bulletins import Bulletins
 from agentleague.league.court import Court
-from agentleague.league.events import Disputed, LeagueOpened, MatchClosed
+from agentleague.league.events import (
+    DialectLearnt,
+    Disputed,
+    LeagueOpened,
+    MatchClosed,
+    PlayerRegistered,
+    RefereeRegistered,
+)
 from agentleague.league.league import League, Phase
+from agentleague.protocol.dialects import DIALECTS, OURS, guess
 from agentleague.protocol.messages import (
     LeagueCommand,
     LeagueCommandResponse,
@@ -51,6 +61,8 @@ from agentleague.services.renewals import Renewals
 from agentleague.services.rounds import Rounds
 from agentleague.services.settings import ManagerSettings, Secrets
 from agentleague.services.tidings import Tidings
+
+NEWCOMERS = (PlayerRegistered, RefereeRegistered)
 
 
 class Manager:
@@ -234,6 +246,8 @@ class Manager:
             self._renewals.check(agent_id, now)
         for event in admission.events:
             self._clerk.record(event)
+        if any(isinstance(event, NEWCOMERS) for event in admission.events):
+            self._learn({agent_id: guess(asked.caller.form, asked.caller.method)})
         self._clerk.reply(asked, admission.answer)
         if admission.events:
             self.news.append(news.joined(self.league, agent_id, self._settings))
@@ -268,11 +282,20 @@ class Manager:
         file = self.league.matches.get(message.match_id)
         answer = ruling.answer
         if isinstance(answer, MatchResultAck):
+            if file and message.dialects is not UNSET:
+                self._learn({p: d for p, d in message.dialects.items() if p in file.players})
             answer = self._assignments.after_report(referee_id, answer)
         self._clerk.reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
         closed = any(isinstance(event, MatchClosed) for event in ruling.events)
         if closed and not self.league.open_matches and self.league.phase is Phase.RUNNING:
             self._rounds.end_round()
+
+    def _learn(self, dialects: Mapping[str, str]) -> None:
+        """How agents want to be spoken to; written down once, until it changes."""
+        known = self.league.roster.dialects
+        for agent_id, dialect in dialects.items():
+            if dialect in DIALECTS and known.get(agent_id, OURS.name) != dialect:
+                self._clerk.record(DialectLearnt(agent_id, dialect))
 
     def _write(self, events: Sequence[Event]) -> None:
         """What the court decided; a dispute is also said aloud."""

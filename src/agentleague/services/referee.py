@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from agentleague.errors import MatchMismatch, PeerRefused, TokenInvalid
 from agentleague.games.game import Game
@@ -17,6 +18,7 @@ from agentleague.protocol.messages import (
     GameMoveResponse,
     LeagueCompleted,
     LeagueCompletedAck,
+    MatchResultReport,
     MatchStateRequest,
     MatchStateResponse,
     Message,
@@ -53,6 +55,7 @@ class Referee(Agent):
     def __init__(self, settings: RefereeSettings, load_game: Callable[[str], Game]) -> None:
         self.matches: dict[str, Match] = {}
         self._closed: dict[str, int] = {}  # epochs of this round's matches that came again
+        self._spoken: dict[str, str] = {}  # player -> how it was understood, where not at once
         super().__init__(settings)
         self._settings, self._load_game = settings, load_game
         self._desk: Desk | None = None
@@ -90,6 +93,8 @@ class Referee(Agent):
         match = self.matches.get(key[0])
         if match is None:
             return []
+        if stimulus.dialect:
+            self._spoken[match.players[key[2]].agent_id] = stimulus.dialect
         step = partial(
             match.answered,
             key,
@@ -214,7 +219,19 @@ class Referee(Agent):
         except Exception as bug:  # The game is a plug-in.
             self._drop(match.match_id, match.epoch, bug)
             return match.abandon() + self._end_if_over()
+        if self._spoken and match.phase is Phase.REPORTING:
+            effects = [self._with_dialects(match, effect) for effect in effects]
         return effects + self._close(match, now) if match.phase is Phase.CLOSED else effects
+
+    def _with_dialects(self, match: Match, effect: Effect) -> Effect:
+        """A report also says how the players were understood, if the manager told us otherwise."""
+        if not (isinstance(effect, Call) and isinstance(effect.message, MatchResultReport)):
+            return effect
+        spoken = {each.agent_id: self._spoken.get(each.agent_id, "") for each in match.players}
+        told = {each.agent_id: each.dialect for each in match.players}
+        news = {who: dialect for who, dialect in spoken.items() if dialect not in ("", told[who])}
+        report = replace(effect.message, dialects=news or UNSET)
+        return replace(effect, message=report)
 
     def _close(self, match: Match, now: float) -> list[Effect]:
         del self.matches[match.match_id]

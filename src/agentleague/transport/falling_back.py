@@ -83,7 +83,7 @@ class Tongues:
 
     def _tongue(self, to: Address) -> Tongue:
         tongue = self.known.get(to.url)
-        if tongue is None or tongue.given != to.dialect:
+        if tongue is None or to.dialect not in (tongue.given, tongue.dialect):
             if len(self.known) >= ADDRESSES_MAX:
                 self.known.clear()
             tongue = self.known[to.url] = Tongue(to.dialect, to.url)

@@ -153,7 +153,7 @@ class HttpTransport:
         elif self._on_ask is None:
             reply(StorageError("this agent is starting; try again in a second"))
         else:
-            caller = Caller(source, token, letter.form, incoming.missing)
+            caller = Caller(source, token, letter.form, incoming.missing, letter.method)
             self._ask(message, caller, reply, delay)
 
     def _ask(

@@ -94,7 +94,7 @@ class MemoryTransport:
             reply(incoming.error or NoAnswer("nothing to say"))
         elif self._on_ask is not None:
             token = incoming.message.auth_token or None
-            caller = Caller(source, token, letter.form, incoming.missing)
+            caller = Caller(source, token, letter.form, incoming.missing, letter.method)
             self._on_ask(incoming.message, caller, reply)
 
 
