@@ -20,6 +20,7 @@ RINGS = [
 RING = {name: number for number, names in enumerate(RINGS) for name in names}
 # fmt: off
 PURE_ROLES = {
+    "adding",
     "admissions", "agent", "assignments", "clerk", "contact", "enrolment", "keys", "leases",
     "log_lines", "manager", "misuse", "news", "office", "organiser", "outbox", "player",
     "reachability", "renewals",

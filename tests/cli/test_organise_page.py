@@ -103,11 +103,13 @@ def test_each_other_way_to_begin_works_and_can_be_aborted(command, tmp_path):
     cup.type(command)
     _, abort = commands_of("Take")
 
+    said = [cup.type(each) for each in commands_of("Bring")]
+    assert [words.split(",")[0] for words in said] == ["Alpha is P01", "Theirs is REF01"]
     assert "is aborted" in cup.type(abort)
 
 
 def test_every_command_of_the_page_is_in_a_section_that_is_run():
-    headings = ("Begin", "Watch", "Pause", "After a crash", "Take", "Why", "When")
+    headings = ("Begin", "Watch", "Pause", "After a crash", "Bring", "Take", "Why", "When")
     run = [command for heading in headings for command in commands_of(heading)]
 
     assert run == COMMANDS

@@ -36,12 +36,11 @@ class Ann:
     def __init__(self, answers):
         self.clock = VirtualClock(100.0)
         self.tongues = Tongues(self.clock, self.post)
-        self.answers, self.asked, self.urls, self.heard = answers, [], [], []
+        self.answers, self.asked, self.heard = answers, [], []
 
     def post(self, url, message, body, until, done):
         request = json.loads(body)
         self.asked.append(form_of(request))
-        self.urls.append(url)
         answer = self.answers(request, self)
         if answer is None:
             return self.clock.call_at(until, lambda: done(failed(NoAnswer("late"))))

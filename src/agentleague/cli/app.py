@@ -28,6 +28,8 @@ SECTIONS = {
         "manager": "Run a league manager: it registers agents and keeps the table.",
         "start": "Start a league, or let it go on after a pause.",
         "pause": "Pause a league: nothing new begins, no clock runs.",
+        "add-player": "Bring a player in that does not register itself.",
+        "add-referee": "Bring a referee in that does not register itself.",
         "remove": "Take a player out of a league.",
         "rule": "Rule on a match: what counts in the table.",
         "abort": "End a league as it stands.",
@@ -52,7 +54,8 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
-ORGANISER = ("start", "pause", "abort", "remove", "rule")  # one module for what is so much alike
+# One module for what is so much alike.
+ORGANISER = ("start", "pause", "abort", "add-player", "add-referee", "remove", "rule")
 MEANT = {  # what people type, and what it is called here
     "create": "new",
     "join": "player",
@@ -82,7 +85,9 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         of_organiser = cmd_name in ORGANISER
-        module, name = ("organise", cmd_name) if of_organiser else (cmd_name, "command")
+        module, name = (
+            ("organise", cmd_name.replace("-", "_")) if of_organiser else (cmd_name, "command")
+        )
         return prepare(getattr(import_module(f"agentleague.cli.{module}"), name))
 
     def resolve_command(

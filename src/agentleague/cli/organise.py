@@ -1,4 +1,4 @@
-"""`league start | pause | abort | remove | rule`: what the organiser commands a running manager."""
+"""`league start`, `pause`, `abort`, `remove`, `rule`, …: what the organiser commands a manager."""
 
 import asyncio
 import sys
@@ -26,7 +26,12 @@ directory_option = click.option(
 yes_option = click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
 NEXT = {"start": "Watch it with: league status", "pause": "Go on with: league start"}
 # Where to see why a command was refused, if not in the status.
-LOOK = {"remove": "agents", "rule": "schedule"}
+LOOK = {
+    "remove": "agents",
+    "rule": "schedule",
+    "add_player": "agents",
+    "add_referee": "agents",
+}
 RULED = {"draw": "a draw", "no_contest": "no contest", "stand": "the result stands"}
 
 
@@ -81,6 +86,36 @@ def remove(player: str, directory: Path, yes: bool) -> None:
         named = player if player.upper() == player_id else f"{player} ({player_id})"
         _ask(f"Take {named} out of the league in {directory}, for good?")
     _command(directory, "remove", player_id=player_id)
+
+
+@click.command(
+    help="\b\nExample:\n  league add-player Ann http://127.0.0.1:8101/mcp --dir ./cup\n\n"
+    "Bring a player in that does not register itself: it is called at its end point, before the "
+    "league starts."
+)
+@click.argument("name")
+@click.argument("url")
+@directory_option
+def add_player(name: str, url: str, directory: Path) -> None:
+    """Bring a player in."""
+    _command(directory, "add_player", name=name, url=_with_scheme(url))
+
+
+@click.command(
+    help="\b\nExample:\n  league add-referee Ref http://127.0.0.1:8001/mcp --dir ./cup\n\n"
+    "Bring a referee in that does not register itself: it is sent one match at a time, and may "
+    "report it from that machine without a token."
+)
+@click.argument("name")
+@click.argument("url")
+@directory_option
+def add_referee(name: str, url: str, directory: Path) -> None:
+    """Bring a referee in."""
+    _command(directory, "add_referee", name=name, url=_with_scheme(url))
+
+
+def _with_scheme(url: str) -> str:
+    return url if "://" in url else f"http://{url}"
 
 
 @click.command(

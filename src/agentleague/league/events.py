@@ -7,6 +7,7 @@ with the result that reveals it.
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from agentleague.errors import Damaged
 from agentleague.protocol.messages import Exchange, GameResult, Rules
@@ -58,6 +59,7 @@ class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
     capacity: int
     locks: bool
     generation: int = 1
+    added: bool | UnsetType = UNSET  # by the organiser: it was never told its token
 
 
 class TokenRenewed(Event, frozen=True, tag="token_renewed"):

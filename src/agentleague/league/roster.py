@@ -34,6 +34,7 @@ class Member(Struct, frozen=True):
     capacity: int = 0  # a referee's: matches at once
     locks: bool = False  # a referee's: asks the manager to decide
     generation: int = 1  # of its newest token that may do everything; a referee's session
+    added: bool = False  # a referee's: by the organiser, and never told its token
 
 
 def member_of(event: RefereeRegistered) -> Member:
@@ -46,6 +47,7 @@ def member_of(event: RefereeRegistered) -> Member:
         event.version,
         event.capacity,
         event.locks,
+        added=event.added is True,
     )
 
 

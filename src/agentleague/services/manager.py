@@ -14,6 +14,7 @@ from msgspec import UNSET
 from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
+from agentleague.league.admission import is_at
 from agentleague.league.bulletins import Bulletins
 from agentleague.league.court import Court
 from agentleague.league.events import (
@@ -43,6 +44,7 @@ from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Effect, Event, Reply
 from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
 from agentleague.services import news
+from agentleague.services.adding import bring_player, bring_referee
 from agentleague.services.admissions import (
     Admission,
     check_complete,
@@ -92,7 +94,10 @@ class Manager:
         self._assignments = Assignments(office, self._tidings)
         self._rounds = Rounds(office, self._assignments, self._tidings)
         self._tidings.on_all_closed = self._rounds.end_round
-        self._organiser = Organiser(clerk, self._rounds, self._assignments, secrets.admin_token)
+        adding = {"add_player": self._add_player, "add_referee": self._add_referee}
+        self._organiser = Organiser(
+            clerk, self._rounds, self._assignments, secrets.admin_token, adding
+        )
 
     @property
     def news(self) -> deque[str]:
@@ -253,6 +258,23 @@ class Manager:
             self.news.append(news.joined(self.league, agent_id, self._settings))
             self._say(self.reachability.registered(agent_id, asked.caller.source))
 
+    def _add_player(self, params: Mapping[str, Any]) -> str:
+        event = bring_player(self.league, self._terms, params)
+        self._bring(event, event.player_id)
+        return f"{event.display_name} is {event.player_id}, and is called at {event.endpoint}."
+
+    def _add_referee(self, params: Mapping[str, Any]) -> str:
+        event = bring_referee(self.league, self._terms, params)
+        self._bring(event, event.referee_id)
+        return f"{event.display_name} is {event.referee_id}, and is called at {event.endpoint}."
+
+    def _bring(self, event: Event, agent_id: str) -> None:
+        self._clerk.record(event)
+        self._say(self.reachability.registered(agent_id, "127.0.0.1"))
+        if agent_id in self.league.roster.referees:
+            self._assignments.join(agent_id)
+        self._rounds.start_if_complete()
+
     def _lock(self, asked: Asked, message: LockRequest) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
         file = self.league.matches.get(message.match_id)
@@ -270,8 +292,17 @@ class Manager:
         if file and file.decided and ruling.events:
             self._rounds.table_changed()
 
+    def _reporter(self, asked: Asked, match_id: str) -> str:
+        """Who reports: whose token is shown, or who was added and holds the match, if none is."""
+        file, roster, caller = self.league.matches.get(match_id), self.league.roster, asked.caller
+        if file and not caller.token:
+            holder = roster.referees[file.referee_id]
+            if holder.added and is_at(holder.endpoint, caller.source):
+                return holder.agent_id
+        return roster.referee_of(caller.token)
+
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
-        referee_id = self.league.roster.referee_of(asked.caller.token)
+        referee_id = self._reporter(asked, message.match_id)
         known = self.league.matches.get(message.match_id)
         if self.league.aborted and not (known and known.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")

@@ -1,4 +1,4 @@
-"""What the organiser may do to a league: start, pause, abort it, take a player out, rule."""
+"""What the organiser may do to a league: start, pause, abort it, change who is in it, rule."""
 
 import hmac
 from collections.abc import Callable, Mapping
@@ -22,17 +22,24 @@ from agentleague.services.news import BEGUN
 from agentleague.services.rounds import Rounds
 
 REASON_MAX = 200
+Command = Callable[[Mapping[str, Any]], str]  # what is wanted -> what was done
 
 
 class Organiser:
     """Carries out the organiser's commands; each says in a sentence what was done."""
 
     def __init__(
-        self, clerk: Clerk, rounds: Rounds, assignments: Assignments, admin_token: str
+        self,
+        clerk: Clerk,
+        rounds: Rounds,
+        assignments: Assignments,
+        admin_token: str,
+        more: Mapping[str, Command],
     ) -> None:
         self._clerk, self._rounds, self._assignments = clerk, rounds, assignments
         self._admin_token = admin_token
-        self._commands: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        self._commands: dict[str, Command] = {
+            **more,
             "start": self._start,
             "pause": self._pause,
             "abort": self._abort,

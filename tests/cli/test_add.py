@@ -1,0 +1,44 @@
+"""`league add-player` and `league add-referee`, against a manager that runs."""
+
+import json
+import sys
+
+from cli.test_organise import a_manager
+from commands import BIN, SECONDS, first_line, league, started
+from foreign.league import ZOO
+
+
+def test_players_that_never_register_are_brought_in_and_play(tmp_path):
+    cup = tmp_path / "cup"
+    manager, url = a_manager(cup, "--exit", "--players", "2")
+    zoo = started(sys.executable, "-I", "-S", ZOO, "-", "call=type,moves=odd", "call=message")
+    urls = [zoo.stdout.readline().strip() for _ in range(2)]
+    referee = started(BIN / "league", "referee", "--manager", url, "--port", "24001")
+    first_line(referee)
+
+    said = league("add-player", "Ann", urls[0], "--dir", cup).stdout
+    again = league("add-player", "Ann", urls[0], "--dir", cup, check=False)
+    league("add-player", "Bob", urls[1].removeprefix("http://"), "--dir", cup)
+    manager.communicate(timeout=SECONDS)
+
+    rows = json.loads(league("standings", "--dir", cup, "--json").stdout)
+    agents = json.loads(league("agents", "--dir", cup, "--json").stdout)
+    assert said == f"Ann is P01, and is called at {urls[0]}.\n"
+    assert again.returncode == 1
+    assert "P01 is that player already; look with: league agents" in again.stderr
+    assert manager.returncode == 0
+    assert [row["technical_losses"] for row in rows] == [0, 0]
+    assert {row.get("speaks") for row in agents if row["kind"] == "player"} == {
+        "message type as method",
+        "handle_message, message in params.message",
+    }
+
+
+def test_a_referee_that_never_registers_is_brought_in(tmp_path):
+    cup = tmp_path / "cup"
+    a_manager(cup)
+
+    said = league("add-referee", "Theirs", "http://127.0.0.1:9/mcp", "--dir", cup).stdout
+
+    assert said == "Theirs is REF01, and is called at http://127.0.0.1:9/mcp.\n"
+    assert league("add-referee", "Theirs", "--dir", cup, check=False).returncode == 2
