@@ -271,3 +271,14 @@ def test_an_answer_that_is_not_the_last_lets_an_unsigned_push_count():
     match.answered(key, None, NOTHING, 1.0, is_last=False)
 
     assert match.waiting_for() == ["P02"]
+
+
+@rule("R-DIA-09")
+def test_what_was_tried_in_vain_is_noted_and_the_player_is_told():
+    in_vain = MissingField("no content", tried="tried tool, type")
+
+    stage = Stage({"move": [in_vain]}).run()
+
+    assert stage.told(GameError)[0].context["tried"] == "tried tool, type"
+    notes = [row.note for row in stage.report.transcript if row.message == "CHOOSE_PARITY_CALL"]
+    assert "tried tool, type" in notes

@@ -23,6 +23,8 @@ from agentleague.protocol.dialects import (
     guess,
     in_words,
     order,
+    search_in_words,
+    tried,
     trouble,
 )
 from agentleague.protocol.messages import (
@@ -199,6 +201,21 @@ def test_no_form_is_tried_twice_and_none_is_left_out():
 
     assert sorted([*tried, "tool"]) == sorted(DIALECTS)
     assert "choose" not in names("", "GAME_INVITATION", EMPTY)  # It is the same there.
+
+
+@rule("R-DIA-09")
+def test_a_search_in_vain_is_told_with_the_form_that_was_nearest():
+    forms = [
+        tried(DIALECTS["tool"], UNKNOWN_METHOD, refused(-32601)),
+        tried(DIALECTS["type"], UNFIT, NoConnection("HTTP 422", status=422)),
+        tried(DIALECTS["bare"], EMPTY, MissingField("nothing")),
+    ]
+
+    assert search_in_words(forms) == (
+        "tried tool (error -32601), type (HTTP 422), bare (nothing in it); "
+        "nearest: type, which it knows, with other fields"
+    )
+    assert search_in_words(forms[:1]) == "tried tool (error -32601)"
 
 
 def test_a_dialect_has_words_for_people():

@@ -10,11 +10,13 @@ from agentleague.games import tic_tac_toe
 from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
 from agentleague.protocol.messages import Exchange
 from agentleague.records import careers
+from agentleague.records.careers import told_of
 from agentleague.records.reasons import Result, ending_of
 from agentleague.records.tellings import in_words, named, next_page, read_answer, told
 from games.throwaway import THROWAWAY
 from league.office import Office
 from records.journals import told_match
+from rules import rule
 
 BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
 INVITED = [
@@ -399,3 +401,15 @@ def test_who_won_by_a_ruling_is_not_told_what_to_change():
     assert before.endswith("P02 made an illegal move - P01 wins by default.")
     assert winner == ["R1M1    won by a ruling against Agent 1 (P01): the referee was wrong."]
     assert loser == ["R1M1    lost by a ruling against Agent 2 (P02): the referee was wrong."]
+
+
+@rule("R-DIA-09")
+def test_what_was_tried_in_vain_is_told():
+    row = (*asked("P01", None, "no content"), "tried tool (HTTP 500), bare (HTTP 500)")
+    office = told_match(BOTH, transcript=[row])
+
+    assert words(office)[2].endswith("(tried tool (HTTP 500), bare (HTTP 500))")
+    facts = told(office.league, "R1M1")
+    (failure,) = told_of(facts, "P01").failures
+    assert failure.came.endswith("(tried tool (HTTP 500), bare (HTTP 500))")
+    assert failure.rules[-1] == "R-DIA-01"

@@ -142,6 +142,31 @@ def test_when_every_form_was_tried_the_first_answer_counts():
     assert len(ann.asked) < 6 * 4
 
 
+@rule("R-DIA-09")
+def test_what_was_tried_in_vain_is_told_with_the_answer():
+    ann = Ann(only("nothing", NO_METHOD))
+
+    error = ann.call(INVITATION).error
+
+    assert error.context["tried"].startswith("tried tool (error -32601), type (error -32601), ")
+
+
+def test_whoever_is_asked_in_one_form_only_has_nothing_to_tell_of():
+    ann = Ann(lambda request, ann: {"error": {"code": 4005, "message": "busy"}})
+
+    assert "tried" not in ann.call(INVITATION).error.context
+
+
+def test_a_form_that_was_not_understood_is_not_tried_again_in_the_same_call():
+    def answers(request, ann):
+        return BAD_PARAMS if form_of(request).startswith("GAME_INVITATION") else NO_METHOD
+
+    ann = Ann(answers)
+    ann.call(INVITATION)
+
+    assert len(ann.asked) == len(set(ann.asked))
+
+
 @rule("R-DIA-02")
 def test_an_answer_without_content_is_told_at_once_and_followed_by_another_form_later():
     ann = Ann(only("GAME_INVITATION", OK))
@@ -152,6 +177,53 @@ def test_an_answer_without_content_is_told_at_once_and_followed_by_another_form_
     assert (early.is_last, early.message) == (False, None)
     assert (late.is_last, late.message.accept, late.dialect) == (True, True, "type")
     assert 101.0 < ann.clock.now() < 101.1
+
+
+def test_it_is_told_once_however_many_forms_hold_nothing():
+    ann = Ann(only("bare", OK, {"accept": True}))
+
+    ann.call(INVITATION)
+
+    assert [answer.is_last for answer in ann.heard] == [False, True]
+    assert ann.clock.now() > 102.0  # Two forms, and a wait after each.
+
+
+@rule("R-DIA-02")
+def test_after_a_refusal_nothing_is_waited_for():
+    ann = Ann(lambda request, ann: NO_METHOD if len(ann.asked) == 1 else OK)
+
+    answer = ann.call(INVITATION)
+
+    assert isinstance(answer.error, PeerRefused)
+    assert [each.is_last for each in ann.heard] == [True]
+    assert ann.clock.now() < 101.0
+
+
+@rule("R-DIA-02")
+def test_whoever_acknowledges_another_form_and_pushes_is_asked_in_that_form():
+    ann = Ann(only("GAME_INVITATION", NO_METHOD, OK))
+    ann.call(INVITATION, run=False)
+    ann.clock.run(lambda: len(ann.asked) == 3)
+    ann.cancel()  # It pushed.
+    ann.asked.clear()
+
+    ann.call(CALL)
+
+    assert ann.asked == ["CHOOSE_PARITY_CALL"]
+
+
+def test_a_call_that_is_dropped_after_another_brought_content_says_nothing_of_pushes():
+    ann = Ann(only("nothing", OK))
+    ann.call(INVITATION, run=False)
+    slow = ann.cancel
+    ann.clock.step()
+    ann.answers = only("handle_game_invitation", OK)
+    ann.call(INVITATION, run=False)
+    ann.clock.run(lambda: len(ann.heard) == 2)
+
+    slow()
+
+    assert not ann.tongues.known[URL].pushes
 
 
 @rule("R-DIA-02")

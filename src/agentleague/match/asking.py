@@ -40,6 +40,7 @@ from agentleague.protocol.messages import (
 ANSWERS_MAX = 3  # unusable ones, and the question is over
 FORM_ERRORS = (-32600, -32601, -32602)  # whoever says so did not understand us
 EMPTY = (transcript.NO_CONTENT, transcript.RATE_LIMITED, NoConnection.code)  # verdicts
+TRIED = "tried "  # how a note begins that says in which forms a player was asked
 ANSWERS = (GameJoinAck, ChooseParityResponse, GameMoveResponse)
 
 Judge = Callable[[Message], Any]  # the content of an answer; raises what is wrong with it
@@ -143,6 +144,8 @@ class Question:
             line.hear(now)
         elif "status" in error.context:  # HTTP, if not ours.
             line.is_touched = True
+        if error:
+            line.note = error.context.get("tried", line.note)
         is_awaited = attempt == len(self._lines) and self._next is Next.TIME_IS_UP
         if self.result or not is_awaited:
             return []
@@ -220,8 +223,10 @@ class Question:
 
     def _time_is_up(self, now: float) -> list[Act]:
         sentence = f"nothing usable came within {self._terms.seconds:g} seconds"
-        is_empty = self._lines[-1].verdict == transcript.NO_CONTENT
-        return self._failed(NoAnswer(sentence, is_empty=is_empty), now)
+        line = self._lines[-1]
+        is_empty = line.verdict == transcript.NO_CONTENT
+        more = {"tried": line.note} if line.note.startswith(TRIED) else {}
+        return self._failed(NoAnswer(sentence, is_empty=is_empty, **more), now)
 
     def _failed(self, error: LeagueError, now: float) -> list[Act]:
         is_limited = isinstance(error, RateLimited)

@@ -6,7 +6,7 @@ does not like the fields may like fewer. Each dialect has a plain variant with t
 documents show and nothing else. To add a dialect, add it to the table.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -120,6 +120,12 @@ _FIRST: dict[str, tuple[str, ...]] = {
     BROKEN: ("tool", "message", "bare", "type", PLAIN),
     EMPTY: ("tool", "choose", "type", "bare", "message", "lower", "mcp"),
 }
+_NEARNESS = (UNKNOWN_METHOD, EMPTY, BROKEN, UNFIT)
+_MEANS = {
+    EMPTY: "which it takes and answers with nothing",
+    BROKEN: "at which it breaks",
+    UNFIT: "which it knows, with other fields",
+}
 _NUMBERS = {
     UnknownMethod.number: UNKNOWN_METHOD,
     InvalidRequest.number: UNFIT,
@@ -172,6 +178,30 @@ def order(used: str, message_type: str, why: str) -> Iterator[Dialect]:
         if not any(dialect.says_the_same(each, message_type) for each in said):
             said.append(dialect)
             yield dialect
+
+
+class Tried(Struct, frozen=True):
+    """A form in which an agent did not understand us, and what it said."""
+
+    name: str
+    why: str
+    came: str
+
+
+def tried(dialect: Dialect, why: str, error: LeagueError) -> Tried:
+    """What came of one form."""
+    number, status = error.context.get("number"), error.context.get("status")
+    if number is not None:
+        return Tried(dialect.name, why, f"error {str(number)[:12]}")
+    return Tried(dialect.name, why, f"HTTP {status}" if status else "nothing in it")
+
+
+def search_in_words(forms: Sequence[Tried]) -> str:
+    """What was tried and what came back, and which form was nearest to being understood."""
+    listed = ", ".join(f"{each.name} ({each.came})" for each in forms)
+    best = max(forms, key=lambda each: _NEARNESS.index(each.why))
+    is_alone = any(each.why != best.why for each in forms)
+    return f"tried {listed}" + (f"; nearest: {best.name}, {_MEANS[best.why]}" if is_alone else "")
 
 
 def in_words(name: str) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from agentleague.league.rulings import STAND
 from agentleague.records.causes import CAUSES, NULL_MOVE, Cause
 from agentleague.records.plain_text import as_json, printable
-from agentleague.records.tellings import Contact, named, with_ending
+from agentleague.records.tellings import NOTE_MAX, TRIED, Contact, named, with_ending
 
 INDENT = " " * 8
 
@@ -147,6 +147,8 @@ def _failure(row: Contact, game_type: str) -> Failure:
     if row.verdict == "E004":
         came = came if is_null else f"{as_json(row.move)}, {came}"
         rules += [_LEGAL[game_type]] if game_type in _LEGAL else []
+    if row.note.startswith(TRIED):
+        came, rules = f"{came} ({printable(row.note, NOTE_MAX)})", [*rules, "R-DIA-01"]
     return Failure(
         printable(row.message, 64),
         row.attempt,

@@ -22,6 +22,9 @@ from agentleague.records.plain_text import as_json, printable
 from agentleague.records.reasons import Ending, Result, ending_of
 from agentleague.roles.effects import Event
 
+TRIED = "tried "  # how a note begins that says in which forms a player was asked
+NOTE_MAX = 240  # characters of what is noted of an answer
+
 
 class Contact(Struct):
     """One attempt to get something out of a player; times in ms."""
@@ -250,7 +253,8 @@ def _exchange(facts: Facts, contact: Contact) -> str:
     why = cause.came if cause else _HARMLESS.get(contact.verdict)
     verdict += f" ({why})" if why else ""
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
-    note = f" ({printable(contact.note, 64)})" if contact.note.startswith("as ") else ""
+    is_told = contact.note.startswith(("as ", TRIED))
+    note = f" ({printable(contact.note, NOTE_MAX)})" if is_told else ""
     who = facts.name(contact.player_id)
     return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}{note}"
 

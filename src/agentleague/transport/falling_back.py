@@ -20,7 +20,10 @@ from agentleague.protocol.dialects import (
     OURS,
     QUESTIONS,
     Dialect,
+    Tried,
     order,
+    search_in_words,
+    tried,
     trouble,
 )
 from agentleague.protocol.jsonrpc import Form
@@ -108,7 +111,10 @@ class Conversation:
         self._forms = 1
         self._trouble = ("", "")  # the last one, and in which dialect it came up
         self._first: Answer | None = None  # what the first form brought
-        self._is_open, self._is_waiting = True, False
+        self._tried: list[Tried] = []
+        self._acknowledged = ""  # the last dialect that was answered with nothing
+        self._was_refused = False  # in any form: then others are tried without waiting for a push
+        self._is_open = True
         self._stop: Cancel = lambda: None
 
     def begin(self) -> Cancel:
@@ -117,24 +123,30 @@ class Conversation:
         return self.cancel
 
     def cancel(self) -> None:
-        """Nobody waits any more; if this was the time for a push, one came."""
-        if self._is_open and self._is_waiting and self._forms == 1:
-            self._tongue.pushes = True
+        """Nobody waits any more; whoever acknowledged and said nothing must have pushed."""
+        tongue = self._tongue
+        if self._is_open and self._acknowledged and self._type not in tongue.worked:
+            tongue.dialect, tongue.pushes = self._acknowledged, True
         self._is_open = False
         self._stop()
 
     def heard(self, answer: Answer) -> None:
         """One form was answered: that is it, or the next one is tried."""
         why = trouble(self._message, answer.error)
+        if why and answer.error:
+            self._tried.append(tried(self._dialect, why, answer.error))
         if answer.error is None:
             self._understood(answer)
         elif why is None or not self._may_go_on():
             self._finish(answer)
-        elif why == EMPTY:
-            self._wait(answer)
         else:
-            self._first = self._first or answer
-            self._go_on(why)
+            self._was_refused |= why != EMPTY
+            self._acknowledged = self._dialect.name if why == EMPTY else self._acknowledged
+            if self._was_refused or not isinstance(self._message, QUESTIONS):
+                self._first = self._first or answer
+                self._go_on(why)
+            else:
+                self._wait(answer)
 
     def _ask(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -166,25 +178,20 @@ class Conversation:
     def _wait(self, answer: Answer) -> None:
         """It said nothing: perhaps it pushes. Whoever asked may know already, and still waits."""
         is_news, self._first = self._first is None, self._first or answer
-        self._is_waiting = True
         if is_news:
             self._done(answer._replace(is_last=False))
         if self._is_open:
             now = self._tongues.clock.now()
             seconds = min(EMPTY_SECONDS, (self._until - now) * EMPTY_PART)
-            self._stop = self._tongues.clock.call_at(now + seconds, self._waited)
-
-    def _waited(self) -> None:
-        self._is_waiting = False
-        self._go_on(EMPTY)
+            self._stop = self._tongues.clock.call_at(now + seconds, lambda: self._go_on(EMPTY))
 
     def _go_on(self, why: str) -> None:
-        tried = self._tongue.tried
+        in_vain, asked = self._tongue.tried, {each.name for each in self._tried}
         if why != self._trouble[0]:
             self._trouble = (why, self._dialect.name)
         for dialect in order(self._trouble[1], self._type, why):
-            if (self._type, dialect.name) not in tried:
-                tried.add((self._type, dialect.name))
+            if (self._type, dialect.name) not in in_vain and dialect.name not in asked:
+                in_vain.add((self._type, dialect.name))
                 self._forms += 1
                 self._ask(dialect)
                 return
@@ -205,7 +212,10 @@ class Conversation:
         """No form brought what was wanted: what counts is what the first one brought."""
         self._tongue.was_searched |= self._forms > 1
         is_told = answer.error is None or isinstance(answer.error, RateLimited)
-        self._end(answer if is_told else self._first or answer)
+        last = answer if is_told else self._first or answer
+        if last.error and len(self._tried) > 1:
+            last.error.context["tried"] = search_in_words(self._tried)
+        self._end(last)
 
     def _end(self, answer: Answer) -> None:
         self._is_open = False
