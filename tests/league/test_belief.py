@@ -2,6 +2,7 @@
 
 import pytest
 
+from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
 from agentleague.league.court import DISPUTES_MAX
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchRuled
@@ -156,3 +157,40 @@ def test_one_illegal_choice_is_enough_for_a_dispute():
     office, _ = reported("P01", choices={"P02": "blue"})
 
     assert "blue" in doubt_of(office)
+
+
+@rule("R-LEAGUE-36")
+@pytest.mark.parametrize(
+    ("said", "winner", "status"),
+    [
+        ("P02", "P02", "WIN"),
+        ("Agent 2", "P02", "WIN"),
+        ("", None, "DRAW"),
+        ("DRAW", None, "DRAW"),
+        ("Tie", None, "DRAW"),
+        ("none", None, "DRAW"),
+        (None, None, "DRAW"),
+    ],
+)
+def test_a_winner_may_be_called_by_name_and_a_draw_by_many(said, winner, status):
+    office = Office(2, locks=False).start()
+
+    assert office.report(said).answer.status == "ACCEPTED"
+    again = office.report(said).answer
+
+    result = office.league.result_of("R1M1")
+    assert (result.winner_player_id, result.status) == (winner, status)
+    assert again.duplicate is True
+
+
+def test_a_name_that_both_players_have_is_nobodys():
+    office = Office(2, locks=False, name=lambda number: "Twin").start()
+
+    assert isinstance(office.report("Twin").answer, WrongType)
+
+
+def test_a_referee_that_locks_says_it_by_id():
+    office = Office(2).start()
+    office.lock([(0, "P01", "even"), (0, "P02", "even")])
+
+    assert isinstance(office.report("DRAW").answer, DuplicateReport)

@@ -400,7 +400,7 @@ def test_a_referee_that_does_not_lock_is_believed_and_its_match_is_marked(winner
     ("winner", "details", "field"),
     [
         ("P03", {}, "result.winner"),
-        ("", {}, "result.winner"),
+        ("Somebody", {}, "result.winner"),
     ],
 )
 def test_what_cannot_be_believed_is_refused(winner, details, field):

@@ -7,10 +7,14 @@ or the rules of the game; then the winner it names still counts, and the match i
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from agentleague.errors import IllegalMove, WrongType
 from agentleague.games.game import Outcome
 from agentleague.league.judge import Case
 from agentleague.protocol.messages import GameResult, MatchResultReport, ReportedResult, Status
+
+_NOBODY = frozenset({"", "draw", "tie", "none", "null", "nobody"})  # in the place of a winner
 
 
 def believed(case: Case, report: MatchResultReport) -> tuple[GameResult, str]:
@@ -34,6 +38,24 @@ def believed(case: Case, report: MatchResultReport) -> tuple[GameResult, str]:
     )
     doubt = _doubt(case, report.result)
     return result, f"reported what cannot be: {doubt}"[:500] if doubt else ""
+
+
+def spelt_out(report: MatchResultReport, names: Mapping[str, str]) -> MatchResultReport:
+    """The report with its winner by id, or null: some say it by name, or that it was a draw.
+
+    `names` are those of the two players, by id; a name that both have is nobody's.
+    """
+    winner = report.result.winner
+    if winner is None or winner in names:
+        return report
+    called = [player_id for player_id, name in names.items() if name == winner]
+    if winner.casefold() in _NOBODY:
+        found: str | None = None
+    elif len(called) == 1:
+        found = called[0]
+    else:
+        return report
+    return replace(report, result=replace(report.result, winner=found))
 
 
 def status_of(result: ReportedResult) -> Status:

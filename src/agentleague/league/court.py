@@ -17,7 +17,7 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.games.game import Game
-from agentleague.league.belief import believed, status_of
+from agentleague.league.belief import believed, spelt_out, status_of
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
 from agentleague.league.judge import UNREACHABLE, Case, choices, judge
 from agentleague.league.league import League, MatchFile
@@ -89,6 +89,10 @@ class Court:
         file = self._league.matches.get(report.match_id)
         if file is None or referee_id not in file.referees:
             return self._stranger(file, referee_id, report.match_id)
+        roster = self._league.roster
+        if not roster.referees[referee_id].locks:
+            names = {each: roster.players[each].display_name for each in file.players}
+            report = spelt_out(report, names)
         agrees = file.decided is not None and _agrees(report, file.decided)
         is_old = referee_id != file.referee_id or report.epoch not in (UNSET, file.epoch)
         if not agrees and is_old:
