@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import UNSET
 
 from agentleague.errors import (
     LeagueError,
@@ -32,6 +33,8 @@ from agentleague.protocol.messages import (
     LockRequest,
     LockResponse,
     PlayerMeta,
+    RefereeMeta,
+    RefereeRegisterRequest,
     RoundAnnouncement,
     RoundCompleted,
 )
@@ -520,3 +523,40 @@ def test_a_result_that_cannot_be_read_as_a_tools_is_handed_on_as_it_is():
     result = b'{"content":"\xff"}'
 
     assert bytes(jsonrpc.read_response(b'{"result":' + result + b"}")) == result
+
+
+def registration(answer, referee=False):
+    """What an agent makes of the answer to its registration."""
+    as_referee = RefereeRegisterRequest(RefereeMeta("Owl", "http://127.0.0.1:8178/mcp"))
+    request = as_referee if referee else REGISTER
+    return answers.read_answer(request, 200, json.dumps(answer).encode())
+
+
+@rule("R-DIA-10")
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"status": "REGISTERED", "player_id": "P07", "auth_token": "abc", "league_id": "cup"},
+        {"status": "success", "agent_id": "P07", "token": "abc", "league_id": "cup"},
+        {"status": "ok", "id": "P07", "token": "abc", "league_id": "cup"},
+    ],
+)
+def test_a_registration_may_be_confirmed_in_other_words(said):
+    answer = registration({"result": said})
+
+    assert (answer.status, answer.player_id, answer.league_id) == ("ACCEPTED", "P07", "cup")
+    assert answer.auth_token == "abc"
+
+
+def test_a_referee_may_be_taken_in_without_a_token():
+    answer = registration({"status": "OK", "referee_id": "R1", "token": 7}, referee=True)
+
+    assert (answer.status, answer.referee_id, answer.auth_token) == ("ACCEPTED", "R1", UNSET)
+
+
+@pytest.mark.parametrize(
+    "said", [{"status": "ok"}, {"status": "maybe", "player_id": "P07"}, {"status": "ok", "id": 7}]
+)
+def test_a_registration_without_an_id_is_not_confirmed(said):
+    with pytest.raises(MissingField):
+        registration(said)

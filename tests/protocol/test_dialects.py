@@ -33,6 +33,8 @@ from agentleague.protocol.messages import (
     GameMoveCall,
     GameOver,
     GameResult,
+    LeagueRegisterRequest,
+    PlayerMeta,
 )
 from agentleague.protocol.tools import Tool
 from rules import rule
@@ -178,6 +180,15 @@ def test_what_complains_of_the_form_is_worth_another_form(error, why):
 )
 def test_what_has_a_meaning_of_its_own_is_not(error):
     assert trouble(INVITATION, error) is None
+
+
+@rule("R-DIA-10")
+def test_a_registration_that_is_not_confirmed_was_not_understood():
+    registration = LeagueRegisterRequest(PlayerMeta("Ann", "http://ann/mcp"))
+
+    assert trouble(registration, WrongType("status")) == EMPTY
+    assert trouble(registration, refused()) == EMPTY
+    assert trouble(registration, refused(2001, "E020")) is None
 
 
 @rule("R-DIA-04")

@@ -11,7 +11,10 @@ from agentleague.protocol.messages import (
     GameJoinAck,
     GameOver,
     GameResult,
+    LeagueQuery,
+    LeagueRegisterRequest,
     LeagueStandingsUpdate,
+    PlayerMeta,
 )
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
@@ -23,6 +26,7 @@ from rules import rule
 URL = "http://ann/mcp"
 INVITATION = GameInvitation(match_id="R1M1", player_id="P01", epoch=1)
 CALL = ChooseParityCall(match_id="R1M1", player_id="P01")
+REGISTRATION = LeagueRegisterRequest(PlayerMeta("Ann", "http://ann/mcp"))
 OVER = GameOver(GameResult("DRAW"))
 JOIN = {"result": {"accept": True}}
 OK = {"status": "ok"}
@@ -352,6 +356,40 @@ def test_a_dialect_that_nobody_knows_is_ours():
     ann = Ann(only("handle_game_invitation", NO_METHOD))
 
     assert ann.call(INVITATION, dialect="klingon").message.accept
+
+
+@rule("R-DIA-10")
+def test_a_registration_goes_through_all_forms_at_once():
+    ann = Ann(only("nothing", OK))
+
+    answer = ann.call(REGISTRATION)
+
+    assert answer.is_last
+    assert [each.is_last for each in ann.heard] == [True]
+    assert ann.clock.now() < 101.0
+    assert {"register_player plain", "league_register plain", "handle_message plain"} < set(
+        ann.asked
+    )
+    assert "bare" in ann.asked
+
+
+@rule("R-DIA-10")
+def test_a_registration_is_understood_by_its_content():
+    accepted = {"result": {"status": "REGISTERED", "id": "P07"}}
+    ann = Ann(only("league_register plain", OK, accepted))
+
+    assert ann.call(REGISTRATION).message.player_id == "P07"
+    ann.call(LeagueQuery("GET_STATUS"))
+    assert ann.asked[-1] == "league_query plain"
+
+
+def test_what_is_no_registration_is_said_to_a_manager_in_one_form_only():
+    ann = Ann(only("nothing", NO_METHOD))
+    ann.call(REGISTRATION)
+    ann.asked.clear()
+
+    assert isinstance(ann.call(LeagueQuery("GET_STATUS")).error, PeerRefused)
+    assert ann.asked == ["league_query plain"]
 
 
 @rule("R-DIA-04")

@@ -33,6 +33,8 @@ from agentleague.protocol.messages import (
 
 _UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
+_REGISTRATIONS = ("LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE")
+_REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")  # what others say for it
 
 
 class _Content(Struct):
@@ -140,7 +142,10 @@ def _read_deeper(expected: str, text: bytes | Raw) -> Message | None:
 def _read_here(expected: str, text: bytes | Raw) -> Message:
     read = _BY_CONTENT.get(expected)
     try:
-        return read(_content.decode(text)) if read else _read_any(expected, text)
+        if read:
+            return read(_content.decode(text))
+        is_registration = expected in _REGISTRATIONS
+        return (_read_registration if is_registration else _read_any)(expected, text)
     except msgspec.ValidationError as error:
         raise complaint(expected, error) from None
 
@@ -180,6 +185,23 @@ def _read_any(expected: str, text: bytes | Raw) -> Message:
     for name in ("protocol", *ENVELOPE):
         fields.pop(name, None)
     return decode(encode(fields))
+
+
+def _read_registration(expected: str, text: bytes | Raw) -> Message:
+    """An answer to a registration, in the words of the documents or in others'."""
+    try:
+        return _read_any(expected, text)
+    except msgspec.ValidationError:
+        fields = _object.decode(text)
+        own = "player_id" if expected == "LEAGUE_REGISTER_RESPONSE" else "referee_id"
+        agent_id = next((fields[name] for name in (own, "agent_id", "id") if name in fields), None)
+        if str(fields.get("status")).upper() not in _REGISTERED or not isinstance(agent_id, str):
+            raise
+    token = fields.get("auth_token", fields.get("token"))
+    more = {"auth_token": token} if isinstance(token, str) else {}
+    league = {"league_id": fields["league_id"]} if "league_id" in fields else {}
+    found = {"message_type": expected, "status": "ACCEPTED", own: agent_id, **more, **league}
+    return DECODERS[expected].decode(encode(found))
 
 
 def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:

@@ -34,8 +34,10 @@ from agentleague.protocol.messages import (
     GameMoveCall,
     GameOver,
     LeagueCompleted,
+    LeagueRegisterRequest,
     LeagueStandingsUpdate,
     Message,
+    RefereeRegisterRequest,
     RoundAnnouncement,
     RoundCompleted,
 )
@@ -46,6 +48,7 @@ NOTICES = (
     *(RoundAnnouncement, LeagueStandingsUpdate, RoundCompleted, LeagueCompleted),
     *(GameOver, GameError),
 )
+REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at another's manager
 HANDLER = "handle_message"
 PLAIN = "+plain"
 
@@ -97,7 +100,15 @@ class Dialect(Struct, frozen=True):
 
 _TABLE = (
     Dialect("tool", "tool names of the documents"),
-    Dialect("choose", "tool names, choose_parity", names={"CHOOSE_PARITY_CALL": "choose_parity"}),
+    Dialect(
+        "choose",
+        "tool names, choose_parity",
+        names={
+            "CHOOSE_PARITY_CALL": "choose_parity",
+            "LEAGUE_REGISTER_REQUEST": "league_register",
+            "REFEREE_REGISTER_REQUEST": "referee_register",
+        },
+    ),
     Dialect("type", "message type as method", is_type=True),
     Dialect("message", "handle_message, message in params.message", Form.NESTED),
     Dialect("bare", "bare messages, no JSON-RPC", Form.BARE),
@@ -161,11 +172,12 @@ def trouble(message: Message, error: LeagueError | None) -> str | None:
     the same thing in other words.
     """
     if isinstance(error, PeerRefused):
-        return _refused(error, is_question=isinstance(message, QUESTIONS))
+        return _refused(error, is_question=isinstance(message, (*QUESTIONS, *REGISTRATIONS)))
     if isinstance(error, NoConnection):
         return _STATUSES.get(error.context.get("status", 0))
-    is_empty = isinstance(error, MissingField) and not isinstance(error, WrongType)
-    return EMPTY if is_empty else None
+    if isinstance(error, WrongType) and not isinstance(message, REGISTRATIONS):
+        return None  # A join or a move, if not one that counts.
+    return EMPTY if isinstance(error, MissingField) else None
 
 
 def order(used: str, message_type: str, why: str) -> Iterator[Dialect]:

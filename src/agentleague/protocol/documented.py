@@ -17,6 +17,12 @@ def _under(prefix: str, names: str) -> str:
 
 # Message type -> its fields beside the envelope, by path: `[]` is every row of a list, `*` any key.
 FIELDS = {
+    "LEAGUE_REGISTER_REQUEST": _under(
+        "player_meta", "display_name version game_types contact_endpoint"
+    ),
+    "REFEREE_REGISTER_REQUEST": _under(
+        "referee_meta", "display_name version game_types contact_endpoint max_concurrent_matches"
+    ),
     "ROUND_ANNOUNCEMENT": "league_id round_id "
     + _under("matches[]", "match_id game_type player_A_id player_B_id referee_endpoint"),
     "LEAGUE_STANDINGS_UPDATE": "league_id round_id "

@@ -21,6 +21,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "ROUND_COMPLETED": ("round_complete", "round_end"),
     "LEAGUE_COMPLETED": ("league_complete", "league_end"),
     "ROUND_ANNOUNCEMENT": ("announce", "round"),
+    "LEAGUE_REGISTER_REQUEST": ("register",),
+    "REFEREE_REGISTER_REQUEST": ("register",),
 }
 _FOR_ALL = ("message", "handle", "mcp")
 

@@ -19,6 +19,7 @@ from agentleague.protocol.dialects import (
     NOTICES,
     OURS,
     QUESTIONS,
+    REGISTRATIONS,
     Dialect,
     Tried,
     order,
@@ -33,8 +34,9 @@ from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock
 from agentleague.transport.http_exchange import HttpAnswer
 
-SPOKEN = (*QUESTIONS, *NOTICES)  # what may be said in other words
-FORMS_MAX = 4  # of one call
+WITH_CONTENT = (*QUESTIONS, *REGISTRATIONS)  # what only its content answers
+SPOKEN = (*WITH_CONTENT, *NOTICES)  # what may be said in other words
+FORMS_MAX = 4  # of one call; a registration goes through all there are
 EMPTY_SECONDS = 1.0  # for what may be pushed after an answer without content, or less:
 EMPTY_PART = 0.2  # of the time that is left
 ADDRESSES_MAX = 4096
@@ -168,7 +170,9 @@ class Conversation:
 
     def _may_go_on(self) -> bool:
         tongue = self._tongue
-        if self._forms >= FORMS_MAX or tongue.pushes:
+        if isinstance(self._message, REGISTRATIONS):
+            return True  # Nobody asks a second time who was refused.
+        if self._forms >= FORMS_MAX or tongue.pushes or not isinstance(self._message, SPOKEN):
             return False
         if isinstance(self._message, QUESTIONS):
             return True
@@ -201,7 +205,7 @@ class Conversation:
     def _understood(self, answer: Answer) -> None:
         name, tongue = self._dialect.name, self._tongue
         tongue.dialect = name
-        if not isinstance(self._message, QUESTIONS):
+        if not isinstance(self._message, WITH_CONTENT):
             self._finish(answer)
             return
         tongue.worked[self._type], tongue.pushes = name, False

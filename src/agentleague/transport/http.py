@@ -119,7 +119,8 @@ class HttpTransport:
 
         self.calls += 1
         self.bytes_sent += len(body)
-        return self._client.post(url, body, until, answered)
+        client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
+        return client.post(url, body, until, answered)
 
     def _on_request(self, request: HttpRequest, respond: Respond) -> None:
         incoming = codec.read_request(
