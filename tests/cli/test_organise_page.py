@@ -11,9 +11,7 @@ PAGE = (ROOT / "docs" / "how-to" / "run-a-league.md").read_text(encoding="utf-8"
 COMMANDS = re.findall(r"^    league (.+)$", PAGE, re.MULTILINE)
 _, *LATER = PAGE.split("\n## ")
 SERVING = ("manager", "referee", "player")
-ALONE = [
-    command for command in COMMANDS if command.startswith("manager") and "cup.toml" not in command
-]
+ALONE = [command for command in COMMANDS if command.startswith("manager cup.toml --")]
 SLOW = """
 import pathlib, time
 
