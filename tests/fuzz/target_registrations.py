@@ -9,6 +9,7 @@ import json
 from zlib import crc32
 
 from agentleague.league.events import (
+    DialectLearnt,
     PlayerRegistered,
     PlayerReturned,
     RefereeRegistered,
@@ -28,7 +29,7 @@ LINES_MAX = 40
 PATHS = ("/mcp", "/register")
 OF_REGISTERING = (
     *(PlayerRegistered, PlayerReturned, RefereeRegistered),
-    *(TokenConfirmed, TokenMisused, TokenRenewed, Told),
+    *(DialectLearnt, TokenConfirmed, TokenMisused, TokenRenewed, Told),
 )
 COMMANDS = [
     json.dumps(
