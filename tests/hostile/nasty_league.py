@@ -7,7 +7,7 @@ from typing import NamedTuple
 from agentleague.services.processes import Place, open_player
 from agentleague.services.settings import PlayerSettings
 from commands import BIN, environment, free_port, league
-from contracts.foreign_player import ForeignPlayer
+from contracts.foreign_player import ACKS, ForeignPlayer
 from contracts.tap import Wire, post
 from hostile.nasty_names import NASTY, NO_TEXT
 
@@ -28,20 +28,20 @@ class Heard(NamedTuple):
 
 
 class RudePlayer(ForeignPlayer):
-    """Joins under nasty names, and answers each call for a move with a nasty error."""
+    """Joins under nasty names, and answers any call for a move with a nasty error."""
 
     def __init__(self, nasty):
         super().__init__(nasty)
         self._nasty = nasty
 
     async def _answer(self, request, writer):
-        asked = request["params"]
-        if asked["message_type"] != "CHOOSE_PARITY_CALL":
+        asked = request.get("params", {})
+        if asked.get("message_type") in (*ACKS, "GAME_INVITATION"):
             asked["player_id"] = self._nasty[:64]
             await super()._answer(request, writer)
             return
         error = {"code": -32000, "message": self._nasty, "data": {"error_name": self._nasty}}
-        body = json.dumps({"jsonrpc": "2.0", "error": error, "id": request["id"]}).encode()
+        body = json.dumps({"jsonrpc": "2.0", "error": error, "id": request.get("id")}).encode()
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
 
 
