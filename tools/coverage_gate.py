@@ -1,4 +1,4 @@
-"""Fail unless rings 0-3 are covered completely, in branches; show the rest without judging it."""
+"""Fail unless rings 0-3 are covered completely, in branches."""
 
 import subprocess
 import sys
@@ -8,10 +8,9 @@ RINGS_0_TO_3 = ("errors.py", *(f"{name}/*" for name in PACKAGES))
 
 
 def main() -> int:
-    """Print both reports; the gate's exit code."""
+    """Print what is missing; the gate's exit code."""
     coverage = [sys.executable, "-m", "coverage"]
     subprocess.run([*coverage, "combine", "--quiet"], check=False, stderr=subprocess.DEVNULL)
-    subprocess.run([*coverage, "report", "--format=total"], check=False, capture_output=True)
     include = ",".join(f"src/agentleague/{ring}" for ring in RINGS_0_TO_3)
     gate = subprocess.run(
         [*coverage, "report", "--show-missing", f"--include={include}", "--fail-under=100"],

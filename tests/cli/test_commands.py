@@ -344,7 +344,7 @@ def test_a_busy_port_leaves_nothing_behind(tmp_path):
     assert not (tmp_path / "cup").exists()
 
 
-@pytest.mark.parametrize("players", [4, 30])
+@pytest.mark.parametrize("players", [4, pytest.param(30, marks=pytest.mark.slow)])
 def test_ctrl_c_ends_a_demo_at_once_with_a_word_and_without_a_traceback(players, tmp_path):
     demo = started(BIN / "league", "demo", "--players", players * 10, cwd=tmp_path)
     first_line(demo)
