@@ -280,6 +280,9 @@ def _peek(body: bytes | Raw) -> _Inside:
 
 
 def _result(result: Raw) -> bytes | Raw:
+    raw = bytes(result)
+    if b"ontent" not in raw and b"isError" not in raw:  # No tool's answer.
+        return result
     try:
         tool = _tool_result.decode(result)
     except UNREADABLE:

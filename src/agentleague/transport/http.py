@@ -52,12 +52,13 @@ class HttpTransport:
         self._clock, self._manners = clock, manners
         self._taken = codec.taken_by(manners.receiver)
         self._decides = manners.receiver != "player"
+        self._is_limited = manners.receiver == "manager"
         self._sender = "league_manager" if manners.receiver == "manager" else manners.receiver
         paths = {"/mcp", "/"} | ({"/register"} if manners.receiver == "manager" else set())
         own = manners.receiver != "manager"
         self._server = HttpServer(
             self._on_request,
-            refusal=lambda error: self._refusal(Letter(), error),
+            refusal=lambda error: self.refusal(Letter(), error),
             paths=frozenset(paths),
             names=manners.names,
             limits=ServerLimits(body_bytes=OWN_BYTES) if own else ServerLimits(),
@@ -70,7 +71,7 @@ class HttpTransport:
         self._on_ask: OnAsk | None = None
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
-        self.watch: Callable[[Message], None] = lambda message: None  # is shown what comes in
+        self.watch: Callable[[Message], None] | None = None  # is shown what comes in
         self.refused: Callable[[str, LeagueError], None] = lambda source, error: None
 
     async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
@@ -126,48 +127,45 @@ class HttpTransport:
         incoming = codec.read_request(
             request.body, self._taken, thorough=self._decides, path=request.path
         )
-        letter, message, source = incoming.letter, incoming.message, request.source
+        letter, message, _, missing = incoming
+        reply = _Reply(self, letter, respond)
+        if message is None or self._is_limited:
+            self._weigh(request.source, incoming, reply)
+        else:
+            caller = Caller(
+                request.source, message.auth_token or None, letter.form, missing, letter.method
+            )
+            self._ask(message, caller, reply)
 
-        def reply(answer: Message | LeagueError) -> None:
-            if isinstance(answer, LeagueError):
-                body = self._refusal(letter, answer)
-                respond(answer.http_status if body else 202, body, _headers(answer))
-            else:
-                body = codec.write_answer(letter, answer)
-                respond(200 if body else 202, body, ())
-
-        def refuse(error: LeagueError) -> None:
-            self.refused(source, error)
-            reply(error)
-
+    def _weigh(self, source: str, incoming: codec.Incoming, reply: "_Reply") -> None:
+        """What is no message, or comes where strangers may ask only so much."""
+        letter, message, error, missing = incoming
         token = (message.auth_token or None) if message else None
         account = self._account(source, token, message)
         delay = self._delay(account, message)
         if delay is None:
             seconds = self._buckets.seconds_until_free(account, self._clock.now())
             wait = max(1, round(seconds))
-            error = RateLimited("too many requests; slow down", retry_after=wait)
+            full = RateLimited("too many requests; slow down", retry_after=wait)
             letter.body = b"{}"  # It may wait for seconds, and nobody reads it any more.
-            self._after(self._buckets.hold(account, self._clock.now()), lambda: refuse(error))
+            held = self._buckets.hold(account, self._clock.now())
+            self._after(held, lambda: reply.refuse(source, full))
         elif message is None:
-            refuse(incoming.error or InternalError("the request was not read"))
-        elif self._on_ask is None:
-            reply(StorageError("this agent is starting; try again in a second"))
+            reply.refuse(source, error or InternalError("the request was not read"))
         else:
-            caller = Caller(source, token, letter.form, incoming.missing, letter.method)
-            self._ask(message, caller, reply, delay)
+            caller = Caller(source, token, letter.form, missing, letter.method)
+            if delay:
+                self._after(delay, lambda: self._ask(message, caller, reply))
+            else:
+                self._ask(message, caller, reply)
 
-    def _ask(
-        self,
-        message: Message,
-        caller: Caller,
-        reply: Callable[[Message | LeagueError], None],
-        delay: float,
-    ) -> None:
-        on_ask = self._on_ask
-        assert on_ask
-        self.watch(message)
-        self._after(delay, lambda: on_ask(message, caller, reply))
+    def _ask(self, message: Message, caller: Caller, reply: "_Reply") -> None:
+        if self._on_ask is None:
+            reply(StorageError("this agent is starting; try again in a second"))
+            return
+        if self.watch:
+            self.watch(message)
+        self._on_ask(message, caller, reply)
 
     def _after(self, seconds: float, act: Callable[[], None]) -> None:
         if seconds:
@@ -184,7 +182,7 @@ class HttpTransport:
     def _account(self, source: str, token: str | None, message: Message | None) -> str:
         """As whose a request is counted; nobody's where it is not limited."""
         manners = self._manners
-        if manners.receiver != "manager":
+        if not self._is_limited:
             return ""
         if isinstance(message, REGISTRATIONS):  # Each may write a row, whoever it is.
             return source
@@ -199,9 +197,31 @@ class HttpTransport:
         patience = self._manners.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
         return self._buckets.take(account, self._clock.now(), patience)
 
-    def _refusal(self, letter: Letter, error: LeagueError) -> bytes:
+    def refusal(self, letter: Letter, error: LeagueError) -> bytes:
+        """An error in the form of its request."""
         now_text = write(self._manners.wall())
         return codec.write_refusal(letter, error, sender=self._sender, timestamp=now_text)
+
+
+class _Reply(Struct):
+    """Answers one request, in its form."""
+
+    transport: HttpTransport
+    letter: Letter
+    respond: Respond
+
+    def __call__(self, answer: Message | LeagueError) -> None:
+        if isinstance(answer, LeagueError):
+            body = self.transport.refusal(self.letter, answer)
+            self.respond(answer.http_status if body else 202, body, _headers(answer))
+        else:
+            body = codec.write_answer(self.letter, answer)
+            self.respond(200 if body else 202, body)
+
+    def refuse(self, source: str, error: LeagueError) -> None:
+        """Answer what is not even taken for a question."""
+        self.transport.refused(source, error)
+        self(error)
 
 
 class _Asked(Struct):

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
+from agentleague.transport.deadlines import Deadlines
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
 from agentleague.transport.http_exchange import Call, ClientLimits, Connection, Done, HttpAnswer
 
@@ -24,13 +25,24 @@ _TARGETS_MAX = 4096
 class Origin:
     """The connections to one scheme, host and port, and the calls that wait for one."""
 
-    def __init__(self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer) -> None:
-        self.loop = asyncio.get_running_loop()
+    def __init__(
+        self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, deadlines: Deadlines
+    ) -> None:
+        self.loop, self.deadlines = asyncio.get_running_loop(), deadlines
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.
         self._endpoint, self._limits, self._dialer = endpoint, limits, dialer
         self._sweeper: asyncio.TimerHandle | None = None
+
+    def take(self, call: Call) -> None:
+        """Sends it on the connection that came to rest last, or as soon as there is one."""
+        idle, seconds = self.idle, self._limits.idle_seconds
+        if idle and not self.waiting and call.started - idle[-1].idle_since < seconds:
+            idle.pop().send(call)
+        else:
+            self.waiting.append(call)
+            self.pump()
 
     def pump(self) -> None:
         """Sends what waits, first come first served, as far as there are connections."""
@@ -88,6 +100,7 @@ class HttpClient:
         self._limits, self._dialer = limits or ClientLimits(), Dialer(guard, resolve)
         self._targets: dict[str, tuple[bytes, Origin]] = {}  # By URL: the head of a request.
         self._origins: dict[tuple[str, str, int], Origin] = {}
+        self._deadlines: Deadlines | None = None
         self._stopped = False
 
     def post(
@@ -99,11 +112,9 @@ class HttpClient:
         except EndpointNotAllowed as refusal:
             answer = HttpAnswer(0, b"", None, NoConnection(str(refusal)), 0.0)
             return asyncio.get_running_loop().call_soon(done, answer).cancel
-        call = Call(origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done)
-        call.shared = shared
+        call = Call(origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done, shared)
         if until > call.started:
-            origin.waiting.append(call)
-            origin.pump()
+            origin.take(call)
         return call.cancel
 
     def _target(self, url: str) -> tuple[bytes, Origin]:
@@ -113,7 +124,9 @@ class HttpClient:
         if len(self._targets) >= _TARGETS_MAX:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
-        new = Origin(endpoint, self._limits, self._dialer)
+        if self._deadlines is None:
+            self._deadlines = Deadlines(asyncio.get_running_loop())
+        new = Origin(endpoint, self._limits, self._dialer, self._deadlines)
         origin = self._origins.setdefault(endpoint[:3], new)
         return self._targets.setdefault(url, (endpoint.post_head, origin))
 

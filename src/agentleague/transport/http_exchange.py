@@ -17,6 +17,7 @@ _RETRY_AFTER_MAX = 60.0
 _FRAMING = (b"content-length", b"transfer-encoding")
 _ONLY = {b"transfer-encoding": b"chunked", b"content-encoding": b"identity"}
 _PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+_PLAIN_BYTES = len(_PLAIN)
 Done = Callable[["HttpAnswer"], None]
 
 
@@ -45,35 +46,39 @@ class ClientLimits:
 class Call:
     """One request on its way: waiting at its origin, or sent on its connection."""
 
-    def __init__(self, origin: "Origin", request: bytes, until: float, done: Done) -> None:
-        self.request = request
-        self.shared = False
+    __slots__ = (
+        *("connection", "fresh", "over", "request", "shared", "started", "until"),
+        *("_done", "_origin"),
+    )
+
+    def __init__(
+        self, origin: "Origin", request: bytes, until: float, done: Done, shared: bool
+    ) -> None:
+        self.request, self.until, self.shared = request, until, shared
         self.fresh = False  # It met a stale connection; on a new one, alone, it meets no other.
         self.over = False
         self.connection: Connection | None = None
-        self._origin = origin
-        self._done = done
+        self._origin, self._done = origin, done
         self.started = origin.loop.time()
-        self._timer = origin.loop.call_at(until, self._due)
+        origin.deadlines.watch(self)
 
     def finish(self, status: int, body: bytes, wait: float | None, error: Any = None) -> None:
         self.over = True
-        self._timer.cancel()
-        self._done(HttpAnswer(status, body, wait, error, self._origin.loop.time() - self.started))
+        origin = self._origin
+        origin.deadlines.open.discard(self)
+        self._done(HttpAnswer(status, body, wait, error, origin.loop.time() - self.started))
 
     def cancel(self) -> None:
         if not self.over:
             self.over = True
-            self._timer.cancel()
+            self._origin.deadlines.open.discard(self)
             if self.connection is not None:
                 self.connection.retire()
             elif self in self._origin.waiting:
                 self._origin.waiting.remove(self)
 
-    def _due(self) -> None:  # What has arrived goes first, but uvloop looks at its timers first.
-        self._timer = self._origin.loop.call_later(0.001, self._expire)
-
-    def _expire(self) -> None:
+    def expire(self) -> None:
+        """Its time is up."""
         self.cancel()  # First, so that a retry cannot meet the same connection.
         self.finish(0, b"", None, NoAnswer("no answer in time"))
 
@@ -153,8 +158,11 @@ class Connection(asyncio.Protocol):
         if not self.calls:
             self.drop()
             return
-        if not self._begun and len(self.calls) == 1 and self._is_plain(data):
-            return
+        if not self._begun and len(self.calls) == 1 and data.startswith(_PLAIN):
+            body = self._plain_body(data)
+            if body is not None:
+                self._take_plain(body)
+                return
         self._wire_bytes_left -= len(data)
         try:
             self._parser.feed_data(data)
@@ -164,25 +172,27 @@ class Connection(asyncio.Protocol):
             self._problem = NoConnection("headers, chunk headers or trailers without end")
         self._settle()
 
-    def _is_plain(self, data: bytes) -> bool:
-        """One whole answer of the kind our own servers give: it needs no parser."""
-        if not data.startswith(_PLAIN):
-            return False
-        end = data.find(b"\r\n\r\n", len(_PLAIN), len(_PLAIN) + 10)
-        digits, body = data[len(_PLAIN) : end], data[end + 4 :]
-        if (
-            end < 0
-            or not digits.isdigit()
-            or int(digits) != len(body)
-            or len(body) > self._limits.body_bytes
-        ):
-            return False
-        if self._transport.get_write_buffer_size():
-            return False
+    def _plain_body(self, data: bytes) -> bytes | None:
+        """The body of one whole answer of the kind our own servers give: it needs no parser."""
+        end = data.find(b"\r\n\r\n", _PLAIN_BYTES, _PLAIN_BYTES + 10)
+        digits, length = data[_PLAIN_BYTES:end], len(data) - end - 4
+        is_whole = end > 0 and digits.isdigit() and int(digits) == length
+        if not is_whole or length > self._limits.body_bytes:
+            return None
+        return None if self._transport.get_write_buffer_size() else data[end + 4 :]
+
+    def _take_plain(self, body: bytes) -> None:
+        """What `_settle` does, where there is one answer and nothing wrong."""
+        call, origin = self.calls.popleft(), self._origin
         self._answered = True
-        self._finished.append((self.calls.popleft(), 200, body, None))
-        self._settle()
-        return True
+        if self.usable:
+            origin.rest(self)
+        if not call.over:
+            call.finish(200, body, None)
+        if not self.usable:
+            self.retire()
+        elif origin.waiting:
+            origin.pump()
 
     def eof_received(self) -> None:
         if self.calls and self._in_body and not self._framed:

@@ -161,19 +161,26 @@ class _Connection(asyncio.Protocol):
         self._server.forget(self)
 
     def data_received(self, data: bytes) -> None:
-        self._unread += data
         self._reading = True
-        while self._unread and not self._is_blocked():
-            piece, self._unread = self._unread[:_SLICE_BYTES], self._unread[_SLICE_BYTES:]
-            refused = self._reader.feed(piece)
-            for exchange in self._reader.complete:
-                self._hand_over(exchange)
-            self._reader.complete.clear()
-            if refused is not None:
-                self._fail(refused)
-            self._write()
+        if self._unread or len(data) > _SLICE_BYTES or self._is_blocked():
+            self._unread += data
+            while self._unread and not self._is_blocked():
+                piece, self._unread = self._unread[:_SLICE_BYTES], self._unread[_SLICE_BYTES:]
+                self._read(piece)
+        else:
+            self._read(data)
         self._reading = False
         self._settle()
+
+    def _read(self, piece: bytes) -> None:
+        complete = self._reader.complete
+        refused = self._reader.feed(piece)
+        for exchange in complete:
+            self._hand_over(exchange)
+        complete.clear()
+        if refused is not None:
+            self._fail(refused)
+        self._write()
 
     def eof_received(self) -> bool:
         self._eof = True
@@ -246,9 +253,9 @@ class _Connection(asyncio.Protocol):
 
     def _write(self) -> None:
         reader, waiting, ready, is_last = self._reader, self._waiting, [], False
+        is_final = reader.ended or (self._server.stopping and not reader.begun)
         while waiting and waiting[0].answer is not None:
             exchange = waiting.popleft()
-            is_final = reader.ended or (self._server.stopping and not reader.begun)
             is_last = is_final and not waiting
             ready.append(exchange.wire(is_last))
         if reader.continue_due and not waiting:
@@ -273,6 +280,15 @@ class _Connection(asyncio.Protocol):
     def _settle(self) -> None:
         """Decide whether to read on, and until when the peer must have done something."""
         reader = self._reader
+        is_held = self._waiting or self._paused or self._peer_is_slow or self._closing
+        if is_held or reader.begun or not reader.moved:
+            self._weigh()
+        else:  # As nearly always: all is read and answered.
+            self.deadline = self._server.loop.time() + self._limits.idle_seconds
+        reader.moved = False
+
+    def _weigh(self) -> None:
+        reader = self._reader
         if self._is_blocked():
             if not self._paused and not self._transport.is_closing():
                 self._paused = True
@@ -287,7 +303,6 @@ class _Connection(asyncio.Protocol):
             is_due = reader.begun or self._closing
             seconds = self._limits.request_seconds if is_due else self._limits.idle_seconds
             self.deadline = self._server.loop.time() + seconds
-        reader.moved = False
 
     def _read_on(self) -> None:
         if self._paused and not self._is_blocked() and not self._transport.is_closing():

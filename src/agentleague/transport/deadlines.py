@@ -1,0 +1,48 @@
+"""Ends what has run out of time: one timer for all, because nearly everything ends before."""
+
+import asyncio
+from math import inf
+from typing import Protocol
+
+GRACE_SECONDS = 0.001  # What has arrived goes first, but uvloop looks at its timers first.
+
+
+class Bounded(Protocol):
+    """Something that must be over by a certain time."""
+
+    until: float
+
+    def expire(self) -> None: ...
+
+
+class Deadlines:
+    """Add to `open` what is begun, by `watch`; discard from it what is over."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.open: set[Bounded] = set()
+        self._loop = loop
+        self._rings_at = inf
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, one: Bounded) -> None:
+        """Let it expire when its time has come, unless it is discarded before."""
+        self.open.add(one)
+        if one.until < self._rings_at:
+            if self._timer:
+                self._timer.cancel()
+            self._rings_at = one.until
+            self._timer = self._loop.call_at(one.until, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = self._loop.call_later(GRACE_SECONDS, self._sweep)
+
+    def _sweep(self) -> None:
+        now = self._loop.time()
+        self._rings_at, self._timer = inf, None
+        due = [one for one in self.open if one.until <= now]
+        for one in due:
+            if one in self.open:
+                one.expire()
+        first = min(self.open, key=lambda one: one.until, default=None)
+        if first is not None:
+            self.watch(first)
