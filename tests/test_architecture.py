@@ -27,7 +27,8 @@ PURE_ROLES = {
     "referee", "rounds", "settings", "tidings", "workload",
 }
 PURE_IMPORTS = {
-    "abc", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "enum",
+    "abc", "collections", "contextlib", "copy", "dataclasses", "datetime",
+    "operator", "difflib", "enum",
     "functools", "hashlib", "hmac", "ipaddress",
     "importlib", "itertools", "json", "msgspec", "random", "re", "string", "types", "typing",
     "unicodedata", "urllib",

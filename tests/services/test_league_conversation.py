@@ -7,7 +7,7 @@ from itertools import groupby
 import pytest
 
 from agentleague.player import strategies
-from agentleague.protocol.messages import WIRE_NAME
+from agentleague.protocol.messages import tag_of
 from agentleague.services.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from games.throwaway import THROWAWAY
@@ -187,4 +187,4 @@ def player_settings(manager, number, url):
 
 
 def watch(agent, said):
-    agent.transport.watch = lambda message: said.append(WIRE_NAME[type(message)])
+    agent.transport.watch = lambda message: said.append(tag_of(type(message)))

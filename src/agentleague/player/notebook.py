@@ -5,8 +5,10 @@ from random import Random
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from agentleague.games.even_odd import PARITIES
+from agentleague.protocol.glances import read_rows
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,
@@ -20,22 +22,24 @@ HISTORY_MAX = 1000
 
 
 class Shown(Sequence[Mapping[str, Any]]):
-    """Rows of the table as plain mappings, written out only when somebody looks."""
+    """Rows of the table as plain mappings, read and written out only when somebody looks."""
 
-    def __init__(self, rows: Sequence[StandingRow]) -> None:
+    def __init__(self, rows: list[StandingRow] | Raw) -> None:
         self._rows = rows
 
+    @property
+    def rows(self) -> list[StandingRow]:
+        """The rows as they were sent."""
+        self._rows = read_rows(self._rows)
+        return self._rows
+
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
-            return [msgspec.structs.asdict(row) for row in self._rows[number]]
-        return msgspec.structs.asdict(self._rows[number])
-
-    def name(self, player_id: str | None) -> str:
-        """What a player is called; nothing where the table does not have it."""
-        return next((row.display_name for row in self._rows if row.player_id == player_id), "")
+            return [msgspec.structs.asdict(row) for row in self.rows[number]]
+        return msgspec.structs.asdict(self.rows[number])
 
 
 class Notebook:
@@ -44,7 +48,9 @@ class Notebook:
     def __init__(self, seed: str) -> None:
         self.history: list[Mapping[str, Any]] = []
         self.past: Sequence[Mapping[str, Any]] = ()
-        self.standings = Shown(())
+        self.standings = Shown([])
+        self._names: dict[str, str] = {}  # as tables told them
+        self._has_new_names = False
         self._seed = seed
         self._over: set[tuple[str, str]] = set()  # leagues and matches, for ever: a few bytes each
 
@@ -68,7 +74,7 @@ class Notebook:
             position=position,
             seconds_left=seconds,
             rng=self._rng(call, player_id),
-            opponent_name=self.standings.name(call.context.opponent_id),
+            opponent_name=self.name(call.context.opponent_id),
             past=self.past,
         )
 
@@ -92,7 +98,7 @@ class Notebook:
                 "round_id": message.round_id,
                 "player_id": player_id,
                 "opponent_id": opponent_id,
-                "opponent_name": self.standings.name(opponent_id),
+                "opponent_name": self.name(opponent_id),
                 "result": msgspec.to_builtins(result),
                 "won": result.winner_player_id == player_id,
             }
@@ -103,13 +109,21 @@ class Notebook:
         return [
             match
             if match["opponent_name"]
-            else {**match, "opponent_name": self.standings.name(match["opponent_id"])}
+            else {**match, "opponent_name": self.name(match["opponent_id"])}
             for match in self.history
         ]
 
     def table(self, message: LeagueStandingsUpdate) -> None:
         """The table was shown."""
         self.standings = Shown(message.standings)
+        self._has_new_names = True
+
+    def name(self, player_id: str | None) -> str:
+        """What a player is called; nothing until a table has told it."""
+        if player_id not in self._names and self._has_new_names:
+            self._has_new_names = False
+            self._names |= {row.player_id: row.display_name for row in self.standings.rows}
+        return self._names.get(player_id or "", "")
 
     def _remember(self, match: Mapping[str, Any]) -> bool:
         place = (match["league_id"], match["match_id"])

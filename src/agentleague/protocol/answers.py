@@ -37,7 +37,7 @@ _REGISTRATIONS = ("LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")  # what others say for it
 
 
-class _Content(Struct):
+class _Content(Struct, gc=False):
     """The fields of an answer to our own call that can be its content; the rest is noted."""
 
     message_type: Any = UNSET

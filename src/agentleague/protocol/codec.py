@@ -1,6 +1,7 @@
 """Messages to bytes and back. Requests are judged strictly; answers have a module of their own."""
 
 import re
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,7 +14,7 @@ from agentleague.errors import (
     VersionMismatch,
     WrongType,
 )
-from agentleague.protocol import json_text, jsonrpc, registrations, timestamps
+from agentleague.protocol import json_text, jsonrpc, registrations, timestamps, usual
 from agentleague.protocol.faults import fault, told
 from agentleague.protocol.jsonrpc import Letter
 from agentleague.protocol.messages import (
@@ -42,6 +43,10 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "LEAGUE_QUERY": ("league_id",),
 }
 ENVELOPE = ("sender", "timestamp", "conversation_id")
+_EXPECTED = {
+    MESSAGES[name].cls: [(path, attrgetter(path)) for path in (*ENVELOPE, *paths)]
+    for name, paths in EXPECTED.items()
+}
 
 RECEIVERS: dict[str, frozenset[Participant]] = {
     "manager": frozenset({"manager"}),
@@ -72,11 +77,12 @@ def read_request(
     body: bytes, taken: frozenset[str], *, thorough: bool = True, path: str = "/mcp"
 ) -> Incoming:
     """Read a request in any form; a refusal still knows whom to answer and how."""
-    letter = Letter()
-    assumed = registrations.assumed(body) if path == "/register" else None
+    letter, message = usual.read(body, taken, thorough=thorough) or (Letter(), None)
     try:
-        jsonrpc.read_request(body, letter, thorough=thorough, assumed=assumed)
-        message = _read_message(letter, taken, flat=b'"message"' not in body)
+        if message is None:
+            assumed = registrations.assumed(body) if path == "/register" else None
+            jsonrpc.read_request(body, letter, thorough=thorough, assumed=assumed)
+            message = _read_message(letter, taken, flat=b'"message"' not in body)
         _check_envelope(message)
     except LeagueError as error:
         return Incoming(letter, None, error)
@@ -139,7 +145,8 @@ def _read_message(letter: Letter, taken: frozenset[str], *, flat: bool) -> Messa
 def _about(letter: Letter) -> dict[str, Any]:
     """What a refused message was about, so far as it can be read."""
     try:
-        return msgspec.structs.asdict(_refused.decode(letter.body))
+        text = jsonrpc.params_of(letter.whole) if letter.whole else letter.body
+        return msgspec.structs.asdict(_refused.decode(text))
     except jsonrpc.UNREADABLE:
         return {}
 
@@ -164,20 +171,13 @@ def _check_envelope(message: Message) -> None:
 
 
 def _missing(message: Message, body: bytes) -> tuple[str, ...]:
-    name = WIRE_NAME[type(message)]
-    expected = EXPECTED.get(name)
+    expected = _EXPECTED.get(type(message))
     if expected is None:
         return ()
     # These two are always there once decoded; seen anywhere in the text is near enough to sent.
     unsent = (each for each in ("protocol", "message_type") if b'"%b"' % each.encode() not in body)
-    loose = registrations.unsent(name, body)
-    return (*unsent, *loose, *(path for path in (*ENVELOPE, *expected) if not _at(message, path)))
-
-
-def _at(value: Any, path: str) -> Any:
-    for name in path.split("."):
-        value = getattr(value, name)
-    return value
+    loose = registrations.unsent(WIRE_NAME[type(message)], body)
+    return (*unsent, *loose, *(path for path, get in expected if not get(message)))
 
 
 class _Refused(Struct):

@@ -35,7 +35,7 @@ class Form(StrEnum):
     BARE = "bare"  # the message alone
 
 
-class Letter(Struct):
+class Letter(Struct, gc=False):
     """A request, unwrapped as far as it could be read."""
 
     form: Form = Form.JSONRPC
@@ -43,9 +43,10 @@ class Letter(Struct):
     method: str = ""
     message_type: str | None = None
     body: bytes | Raw = b"{}"
+    whole: bytes = b""  # the request that `body` is still to be taken from, if need be
 
 
-class _Request(Struct):
+class _Request(Struct, gc=False):
     jsonrpc: str
     method: str
     params: Raw = Raw(b"{}")
@@ -69,7 +70,7 @@ class _Inside(Struct):
     arguments: Raw = Raw(b"{}")
 
 
-class _Response(Struct):
+class _Response(Struct, gc=False):
     result: Raw | UnsetType = UNSET
     error: Any = UNSET
     params: Raw | UnsetType = UNSET
@@ -122,6 +123,11 @@ def read_request(
     if request.jsonrpc != "2.0":
         letter.id = None if request.id is UNSET else request.id
         raise InvalidRequest(f"jsonrpc is {request.jsonrpc[:20]!r}; it must be '2.0'")
+
+
+def params_of(request: bytes) -> Raw:
+    """The text of the message in a request that was read before."""
+    return _request.decode(request).params
 
 
 def look_inside(letter: Letter) -> None:

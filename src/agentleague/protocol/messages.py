@@ -22,12 +22,12 @@ JsonObject = dict[str, Any]
 
 
 @dataclass_transform(frozen_default=True)
-class Part(Struct, frozen=True):
+class Part(Struct, frozen=True, gc=False):
     """An object inside a message."""
 
 
 @dataclass_transform(frozen_default=True)
-class Message(Struct, frozen=True, kw_only=True, tag_field="message_type"):
+class Message(Struct, frozen=True, kw_only=True, gc=False, tag_field="message_type"):
     """The envelope: the fields that every message has."""
 
     protocol: Id = PROTOCOL
@@ -487,7 +487,7 @@ class ReportedResult(Part):
     details: ResultDetails = ResultDetails()
 
 
-class Exchange(Struct, frozen=True, array_like=True):
+class Exchange(Struct, frozen=True, array_like=True, gc=False):
     """One attempt to get something out of a player, as its referee saw it; times in ms."""
 
     at: Int
@@ -759,11 +759,12 @@ _ROWS = (
 )
 
 
-def _tag(cls: type[Message]) -> str:
+def tag_of(cls: type[Message]) -> str:
+    """The message_type that a class stands for."""
     return str(cls.__struct_config__.tag)
 
 
-MESSAGES: dict[str, Kind] = {_tag(kind.cls): kind for kind in _ROWS}
+MESSAGES: dict[str, Kind] = {tag_of(kind.cls): kind for kind in _ROWS}
 WIRE_NAME: dict[type[Message], str] = {kind.cls: name for name, kind in MESSAGES.items()}
 
 # method in lower case -> message type

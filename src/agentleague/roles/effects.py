@@ -11,11 +11,11 @@ from agentleague.protocol.messages import Message
 from agentleague.roles.stimuli import Key
 
 
-class Event(Struct, frozen=True, tag_field="kind"):
+class Event(Struct, frozen=True, gc=False, tag_field="kind"):
     """A decision that goes into the journal; each kind is a subclass."""
 
 
-class Address(Struct, frozen=True):
+class Address(Struct, frozen=True, gc=False):
     """Where an agent is called."""
 
     agent_id: str
@@ -23,7 +23,7 @@ class Address(Struct, frozen=True):
     dialect: str = ""  # how it wants to be spoken to; empty: as we like
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, gc=False):
     """Write an event into the journal; the role has applied it already."""
 
     event: Event
@@ -37,7 +37,7 @@ class Reply(Struct, frozen=True):
     receipt: int | None = None
 
 
-class Call(Struct, frozen=True):
+class Call(Struct, frozen=True, gc=False):
     """Send a message and hand back what is answered before `until`."""
 
     key: Key
@@ -47,13 +47,13 @@ class Call(Struct, frozen=True):
     receipt: int | None = None
 
 
-class Drop(Struct, frozen=True):
+class Drop(Struct, frozen=True, gc=False):
     """Stop waiting for a call."""
 
     key: Key
 
 
-class WakeAt(Struct, frozen=True):
+class WakeAt(Struct, frozen=True, gc=False):
     """Ring at `when`; a second timer of the same key replaces the first."""
 
     key: Key

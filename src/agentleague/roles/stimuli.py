@@ -11,7 +11,7 @@ from agentleague.protocol.messages import Message
 Key = Hashable  # a role's own name for a call, a timer or a thought
 
 
-class Caller(Struct, frozen=True):
+class Caller(Struct, frozen=True, gc=False):
     """Who asked, as far as the transport can tell."""
 
     source: str  # the address the request came from
@@ -27,7 +27,7 @@ class Started(Struct, frozen=True):
     wall_offset: float  # wall clock minus monotonic clock; only for printing
 
 
-class Asked(Struct, frozen=True):
+class Asked(Struct, frozen=True, gc=False):
     """A message came in; `reply` names the answer that is awaited."""
 
     message: Message
@@ -49,7 +49,7 @@ class Answered(Struct, frozen=True):
     is_last: bool = True
 
 
-class Woken(Struct, frozen=True):
+class Woken(Struct, frozen=True, gc=False):
     """A timer rang."""
 
     key: Key

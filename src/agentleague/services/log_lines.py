@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from msgspec import UNSET, Struct
 
 from agentleague.errors import LeagueError
-from agentleague.protocol.messages import WIRE_NAME, LockResponse, Message, RoundAnnouncement
+from agentleague.protocol.messages import LockResponse, Message, RoundAnnouncement, tag_of
 from agentleague.roles.effects import Call, Drop, Effect, End, Event, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Key, Started, Stimulus, Thought
 
@@ -186,7 +186,7 @@ def fields(entry: Entry) -> dict[str, Any]:
     line["agent"] = clean(entry.agent)
     message, decision = entry.message, entry.decision
     if message is not None:
-        line["message_type"] = WIRE_NAME[type(message)]
+        line["message_type"] = tag_of(type(message))
         line["conversation_id"] = clean(message.conversation_id)
         match_id = getattr(message, "match_id", None)
         line["match_id"] = clean(match_id) if isinstance(match_id, str) else None

@@ -8,7 +8,7 @@ from agentleague.protocol.messages import LeagueStandingsUpdate, Message
 from agentleague.roles.effects import Address, Call
 
 
-class Letter(Struct):
+class Letter(Struct, gc=False):
     """A message to one agent; `tag` says what to do when it was answered or given up."""
 
     message: Message

@@ -9,6 +9,7 @@ import msgspec
 from agentleague.errors import IllegalMove, InvalidTimestamp, RateLimited, TokenInvalid
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.notebook import Notebook
+from agentleague.protocol.glances import AnnouncementGlance, TableGlance
 from agentleague.protocol.messages import (
     ChooseParityCall,
     ChooseParityResponse,
@@ -259,7 +260,9 @@ class Player(Agent):
         GameOver: _game_over,
         GameError: _game_error,
         RoundAnnouncement: _announced,
+        AnnouncementGlance: _announced,
         LeagueStandingsUpdate: _standings,
+        TableGlance: _standings,
         RoundCompleted: _round_over,
         LeagueCompleted: _league_over,
     }

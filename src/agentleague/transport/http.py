@@ -147,7 +147,10 @@ class HttpTransport:
             seconds = self._buckets.seconds_until_free(account, self._clock.now())
             wait = max(1, round(seconds))
             full = RateLimited("too many requests; slow down", retry_after=wait)
-            letter.body = b"{}"  # It may wait for seconds, and nobody reads it any more.
+            letter.body, letter.whole = (
+                b"{}",
+                b"",
+            )  # It may wait for seconds, and nobody reads it any more.
             held = self._buckets.hold(account, self._clock.now())
             self._after(held, lambda: reply.refuse(source, full))
         elif message is None:

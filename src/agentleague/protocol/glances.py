@@ -1,0 +1,55 @@
+"""What a player reads of the two long messages: what it needs, and the rest only when it looks.
+
+Both are sent to every player in every round, and grow with the league.
+"""
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from agentleague.protocol.messages import (
+    Id,
+    LeagueStandingsUpdate,
+    Message,
+    Part,
+    RoundAnnouncement,
+    StandingRow,
+)
+
+_rows = msgspec.json.Decoder(list[StandingRow])
+
+
+class Pairing(Part):
+    """Who meets whom in one match, and what is promised of it."""
+
+    match_id: Id
+    player_A_id: Id = ""
+    player_B_id: Id = ""
+    draw_commitment: Id | UnsetType = UNSET
+
+
+class AnnouncementGlance(RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):
+    """The announcement of a round, as far as its players need it."""
+
+    matches: list[Pairing] = msgspec.field(default_factory=list)  # type: ignore[assignment]
+
+
+class TableGlance(LeagueStandingsUpdate, tag="LEAGUE_STANDINGS_UPDATE"):
+    """The table with its rows unread."""
+
+    standings: Raw = Raw(b"[]")  # type: ignore[assignment]
+
+
+GLANCES: dict[str, type[Message]] = {
+    "ROUND_ANNOUNCEMENT": AnnouncementGlance,
+    "LEAGUE_STANDINGS_UPDATE": TableGlance,
+}
+
+
+def read_rows(rows: Raw | list[StandingRow]) -> list[StandingRow]:
+    """The rows of a table; none where they are not what they should be."""
+    if not isinstance(rows, Raw):
+        return rows
+    try:
+        return _rows.decode(rows)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
