@@ -18,7 +18,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 def seed_of(secret: bytes, league_id: str, match_id: str) -> bytes:
     """The seed of one match; it leaves the manager only with the result."""
-    return hmac.digest(secret, f"seed-v1|{league_id}|{match_id}".encode(), "sha256")
+    return _hmac(secret, f"seed-v1|{league_id}|{match_id}")
 
 
 def commitment(seed: bytes, league_id: str, match_id: str) -> str:
@@ -37,5 +37,10 @@ def number(  # noqa: PLR0913 - six names that only make sense together.
     """The number drawn at the lock of that index, from low to high."""
     low, high = bounds
     text = f"draw-v1|{league_id}|{match_id}|{index}|{moves_digest(moves)}"
-    drawn = int.from_bytes(hmac.digest(seed, text.encode(), "sha256"), "big")
+    drawn = int.from_bytes(_hmac(seed, text), "big")
     return low + drawn % (high - low + 1)
+
+
+def _hmac(key: bytes, text: str) -> bytes:
+    # `hmac.digest` would let other threads run meanwhile, and then wait for its turn again.
+    return hmac.new(key, text.encode(), "sha256").digest()

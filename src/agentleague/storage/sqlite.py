@@ -17,7 +17,8 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
+from itertools import chain as chained
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Literal, NamedTuple
@@ -32,6 +33,7 @@ Done = Callable[[Sequence[Head] | StorageError], None]
 
 FILE_NAME = "journal.sqlite"
 BATCH_MAX = 512  # events in a transaction
+ROWS_AT_ONCE = 64  # in a statement; after each one the writer queues for the interpreter again
 WAITING_MAX = 10_000  # events not yet committed
 BUSY_SECONDS = 30.0  # how long another program (a backup, a shell) may hold the file
 SCHEMA_VERSION = 1
@@ -49,7 +51,7 @@ PRAGMA user_version = {SCHEMA_VERSION};
 COMMIT;
 """
 _COLUMNS = ", ".join(Row._fields)
-_INSERT = f"INSERT INTO rows ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ROW = "(?, ?, ?, ?, ?, ?, ?)"
 _SELECT = f"SELECT {_COLUMNS} FROM rows WHERE league_id = ? AND seq > ? ORDER BY seq"
 
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
@@ -231,10 +233,15 @@ class SqliteJournal:
     def _insert(self, connection: sqlite3.Connection, rows: list[Row]) -> bool:
         if self.pages_max:
             connection.execute(f"PRAGMA max_page_count = {self.pages_max}")
+        is_one = len(rows) <= ROWS_AT_ONCE  # A statement by itself is a transaction.
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(_INSERT, rows)
-            connection.execute("COMMIT")
+            if not is_one:
+                connection.execute("BEGIN IMMEDIATE")
+            for start in range(0, len(rows), ROWS_AT_ONCE):
+                piece = rows[start : start + ROWS_AT_ONCE]
+                connection.execute(_insertion(len(piece)), [*chained.from_iterable(piece)])
+            if not is_one:
+                connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode not in _FULL:
                 raise
@@ -262,6 +269,11 @@ class SqliteJournal:
             self._queue.clear()
             self.waiting = 0
         self._deliver(partial(_answer, answers))
+
+
+@lru_cache(maxsize=ROWS_AT_ONCE)
+def _insertion(count: int) -> str:
+    return f"INSERT INTO rows ({_COLUMNS}) VALUES {', '.join([_ROW] * count)}"
 
 
 def read_directory(directory: Path, league_id: str, after: int = 0) -> Iterator[Row]:
