@@ -44,7 +44,7 @@ class Contest(NamedTuple):
     def verdicts(self, player_id):
         """What the referee noted of a player's attempts, in order."""
         closed = [event for event in self.events if isinstance(event, MatchClosed)]
-        lines = [line for event in closed for line in event.transcript]
+        lines = [line for event in closed for line in event.exchanges]
         return [line.verdict for line in lines if line.player_id == player_id]
 
     def pairs(self):

@@ -1,5 +1,7 @@
 """Journals for the tests of records: true ones, and ones that lie with a valid chain."""
 
+import msgspec
+from msgspec import Raw
 from msgspec.structs import replace
 
 from agentleague.league.events import (
@@ -72,6 +74,6 @@ def told_match(moves=(), forfeits=(), transcript=(), **office):
     league = Office(**office).start()
     league.lock(moves, forfeits)
     exchanges = [Exchange(*row) for row in transcript]
-    league.record(MatchClosed("R1M1", 1, exchanges))
+    league.record(MatchClosed("R1M1", 1, Raw(msgspec.json.encode(exchanges))))
     league.record(RoundEnded(1))
     return league

@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec import Raw
 
 from agentleague.errors import LeagueError, MatchMismatch
 from agentleague.games import tic_tac_toe
@@ -224,7 +226,9 @@ def test_a_match_without_a_transcript_tells_its_moves():
 def test_what_the_transcript_has_no_room_for_is_counted():
     office = Office(2).start()
     office.lock(BOTH)
-    office.record(MatchClosed("R1M1", 1, [Exchange(*INVITED[0])], left_out=7))
+    office.record(
+        MatchClosed("R1M1", 1, Raw(msgspec.json.encode([Exchange(*INVITED[0])])), left_out=7)
+    )
 
     assert "  ... and 7 exchanges more, which were not kept." in words(office)
 

@@ -7,7 +7,8 @@ report changes nothing; a repeated one gets the first one's answer.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Raw
 
 from agentleague.errors import (
     DuplicateReport,
@@ -280,7 +281,7 @@ def _closing(file: MatchFile, report: MatchResultReport) -> MatchClosed:
     return MatchClosed(
         file.match_id,
         file.epoch,
-        kept,
+        Raw(msgspec.json.encode(kept)),
         max(left_out, 0),
         {
             player_id: (max(unanswered, 0), answered)

@@ -7,7 +7,7 @@ with the result that reveals it.
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from agentleague.errors import Damaged
 from agentleague.protocol.messages import Exchange, GameResult, Rules
@@ -150,11 +150,16 @@ class MatchClosed(Event, frozen=True, tag="match_closed"):
 
     match_id: str
     epoch: int
-    transcript: list[Exchange] = msgspec.field(default_factory=list)
+    transcript: Raw = Raw(b"[]")  # of exchanges: who looks reads them, a restart does not
     left_out: int = 0  # exchanges that the transcript has no room for
     # player -> attempts without an answer at the end, and whether it answered one before them
     silences: dict[str, tuple[int, bool]] = msgspec.field(default_factory=dict)
     told: str = "referee"  # or "manager", or "unverified" for a referee that does not lock
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Every attempt to get something out of a player."""
+        return _EXCHANGES.decode(self.transcript)
 
 
 class Disputed(Event, frozen=True, tag="disputed"):
@@ -247,6 +252,7 @@ KINDS: dict[str, type[Event]] = {
         LeagueEnded,
     )
 }
+_EXCHANGES = msgspec.json.Decoder(list[Exchange])
 _DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in KINDS.items()}
 
 

@@ -58,7 +58,7 @@ def match(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
     facts = _scheduled(league, file)
     if file.decided:
         facts |= _ended(file)
-    rows = file.closing.transcript if file.closing else []
+    rows = file.closing.exchanges if file.closing else []
     if file.closing:
         facts["told"], facts["transcript_left_out"] = file.closing.told, file.closing.left_out
         room = ROOM_BYTES - len(msgspec.json.encode(facts))

@@ -67,7 +67,7 @@ def metrics(league: League, params: Mapping[str, Any], asker: str | None) -> dic
 
 
 def _of_messages(files: Sequence[MatchFile]) -> Iterator[Measure]:
-    rows = [row for file in files if file.closing for row in file.closing.transcript]
+    rows = [row for file in files if file.closing for row in file.closing.exchanges]
     answers = [row for row in rows if row.verdict in GOOD or row.verdict in INVALID]
     moves = [row for row in answers if row.message in MOVE_CALLS]
     trips = _times(row for row in rows if row.message not in MOVE_CALLS)
@@ -138,7 +138,7 @@ def _retried(file: MatchFile) -> Iterator[bool]:
     assert file.closing
     questions: dict[tuple[str, str, int], list[Exchange]] = {}
     turns: dict[tuple[str, str], int] = {}
-    for row in file.closing.transcript:
+    for row in file.closing.exchanges:
         asked = (row.player_id, row.message)
         turns[asked] = turns.get(asked, 0) + (row.attempt == 1)
         questions.setdefault((*asked, turns[asked]), []).append(row)

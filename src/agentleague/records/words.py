@@ -16,7 +16,9 @@ HIDDEN = frozenset({"token_digest", "kind"})  # the kind is told beside
 
 def shown(event: Event) -> dict[str, Any]:
     """The fields of an event that are for everybody."""
-    fields = {k: v for k, v in msgspec.to_builtins(event).items() if k not in HIDDEN}
+    fields = {
+        k: v for k, v in msgspec.json.decode(msgspec.json.encode(event)).items() if k not in HIDDEN
+    }
     if "endpoint" in fields:
         fields["endpoint"] = public_url(fields["endpoint"])
     return fields

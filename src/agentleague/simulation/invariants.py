@@ -224,7 +224,7 @@ def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
 
 def _was_asked_to_move(league: League, match_id: str) -> bool:
     closing = league.matches[match_id].closing
-    return bool(closing and any(row.message != INVITATION for row in closing.transcript))
+    return bool(closing and any(row.message != INVITATION for row in closing.exchanges))
 
 
 def _standing(simulated: SimulatedLeague) -> str:
