@@ -10,7 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
-from agentleague.league.events import Disputed, LeagueEnded, LeagueOpened, MatchDecided, RoundEnded
+from agentleague.league.events import (
+    Disputed,
+    LeagueEnded,
+    LeagueOpened,
+    MatchDecided,
+    PlayerRemoved,
+    RoundEnded,
+)
 from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, read_directory
 from games.throwaway import THROWAWAY
 from league.office import LEAGUE_ID, Office
@@ -104,6 +111,33 @@ def test_forfeits_and_a_seed_are_said(tmp_path):
 
     assert "Forfeited, by the word of a referee: 1." in lines
     assert "A seed was given at the start: whoever knew it could foretell the draws." in lines
+
+
+@pytest.mark.parametrize(
+    ("decides", "said"),
+    [
+        (False, "0 of 1 match is decided, each once; 0 were recomputed"),
+        (True, "1 of 1 match is decided, each once; 1 was recomputed"),
+    ],
+)
+def test_of_a_single_match_it_is_said_in_good_english(tmp_path, decides, said):
+    office = Office(2).start()
+    if decides:
+        office.play("R1M1")
+
+    assert said in run("verify", written(tmp_path, office.events)).stdout
+
+
+def test_what_a_removed_player_forfeits_is_the_organisers_word_not_a_referees(tmp_path):
+    office = Office(2, cycles=2).start()
+    office.play("R1M1", forfeits=["P02"])
+    office.record(PlayerRemoved("P02", from_round=2), RoundEnded(1))
+    office.schedule(2).play("R2M1", forfeits=["P02"])
+
+    lines = run("verify", written(tmp_path, office.events)).stdout.splitlines()
+
+    assert "Forfeited, by the word of a referee: 1." in lines
+    assert "Forfeited, since the organiser had removed the player: 1." in lines
 
 
 def test_an_early_end_is_said(tmp_path):

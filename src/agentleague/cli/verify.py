@@ -121,26 +121,30 @@ def in_words(findings: "Findings") -> list[str]:
         match = f" ({wrong.match_id})" if wrong.match_id else ""
         return [printable(f"Row {wrong.row}{match}: {wrong.sentence}.", 2000)]
     lines = [_first_line(findings)]
+    is_one = 1 in (findings.matches_decided, findings.total_matches)
     lines.append(
         f"{findings.matches_decided} of {counted(findings.total_matches, 'match', 'matches')} "
-        f"{'is' if findings.matches_decided == 1 else 'are'} decided, each once; "
+        f"{'is' if is_one else 'are'} decided, each once; "
         f"{findings.recomputed} {'was' if findings.recomputed == 1 else 'were'} recomputed, move "
         "by move and draw by draw."
     )
-    if findings.forfeited:
-        lines.append(f"Forfeited, by the word of a referee: {findings.forfeited}.")
-    if findings.believed:
-        lines.append(f"Believed, since their referees do not lock: {_list(findings.believed)}.")
-    if findings.no_contests:
-        lines.append(f"Without a contest: {_list(findings.no_contests)}.")
-    if findings.disputed:
-        lines.append(f"Disputed by a referee: {_list(findings.disputed)}.")
-    if findings.ruled:
-        lines.append(f"Counted as the organiser ruled: {_list(findings.ruled)}.")
+    lines += [f"{words}: {_list(found)}." for words, found in _not_recomputed(findings) if found]
     if findings.seeded:
         lines.append("A seed was given at the start: whoever knew it could foretell the draws.")
     lines.append(f"The last row is {findings.head}; it serves as a receipt of all before it.")
     return lines
+
+
+def _not_recomputed(findings: "Findings") -> list[tuple[str, int | list[str]]]:
+    """What rests on somebody's word, and on whose: matches, or how many."""
+    return [
+        ("Forfeited, by the word of a referee", findings.forfeited),
+        ("Forfeited, since the organiser had removed the player", findings.forfeited_by_removal),
+        ("Believed, since their referees do not lock", findings.believed),
+        ("Without a contest", findings.no_contests),
+        ("Disputed by a referee", findings.disputed),
+        ("Counted as the organiser ruled", findings.ruled),
+    ]
 
 
 def _first_line(findings: "Findings") -> str:
@@ -154,6 +158,8 @@ def _first_line(findings: "Findings") -> str:
     return f"{played}: all is true. The champion is {findings.champion}."
 
 
-def _list(match_ids: list[str]) -> str:
+def _list(match_ids: int | list[str]) -> str:
+    if isinstance(match_ids, int):
+        return str(match_ids)
     shown = ", ".join(match_ids[:20])
     return shown if len(match_ids) <= 20 else f"{shown} and {len(match_ids) - 20} more"

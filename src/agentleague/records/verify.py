@@ -2,9 +2,7 @@
 
 Needed are the rows and the game, no secret: a result's row opens the seed that its draws follow
 from. What only a referee saw (that a player was silent, what a referee that does not lock reports)
-cannot be recomputed; it is counted and said.
-
-A check returns what is wrong as a sentence, or None.
+cannot be recomputed; it is counted and said. A check returns what is wrong as a sentence, or None.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -75,6 +73,7 @@ class Findings(Struct):
     total_matches: int = 0
     recomputed: int = 0  # matches judged again, move by move
     forfeited: int = 0  # matches that a player lost by failing, which is its referee's word
+    forfeited_by_removal: int = 0  # those of players that the organiser had taken out before
     believed: list[str] = []  # reported by a referee that does not lock
     no_contests: list[str] = []
     disputed: list[str] = []
@@ -126,12 +125,11 @@ class Inspector:
         self._schedule: Schedule | None = None
         self._players: dict[str, str] = {}
         self._referees: set[str] = set()
-        self._removed: set[str] = set()
+        self._removed: dict[str, int] = {}  # from which round on
         self._entered: list[str] = []  # in the order of the schedule
         self._matches: dict[str, Dossier] = {}
         self._playing: list[Dossier] = []  # the matches of the running round
-        self._round_id = 0
-        self._ended = False
+        self._round_id, self._ended = 0, False
         self._decisions: dict[str, MatchDecided] = {}
         self._rulings: dict[str, MatchRuled] = {}  # the last one of each match
 
@@ -216,7 +214,7 @@ class Inspector:
         if event.player_id not in self._players:
             return f"nobody is registered as {event.player_id}"
         if isinstance(event, PlayerRemoved):
-            self._removed.add(event.player_id)
+            self._removed[event.player_id] = event.from_round
         return None
 
     def _start(self, event: LeagueStarted) -> str | None:
@@ -226,7 +224,7 @@ class Inspector:
         strangers = [player_id for player_id in event.players if player_id not in self._players]
         if strangers:
             return f"{strangers[0]} starts and never registered"
-        missing = self._players.keys() - self._removed - set(event.players)
+        missing = self._players.keys() - self._removed.keys() - set(event.players)
         if missing:
             return f"{min(missing)} registered and does not start"
         try:
@@ -298,7 +296,10 @@ class Inspector:
         if not event.verified:
             found.believed.append(event.match_id)
         elif event.forfeits:
-            found.forfeited += 1
+            now = self._round_id
+            out = all(self._removed.get(player, now + 1) <= now for player, _ in event.forfeits)
+            found.forfeited_by_removal += out
+            found.forfeited += not out
         else:
             found.recomputed += 1
 
