@@ -29,7 +29,7 @@ MISTAKES = {  # name: what is typed; CUP is a league that was played, BUSY and F
     "seconds-no-number": "bench --seconds long",
     "players-without-the-option": "demo 12",
     "a-player-without-the-option": "demo ./broken.py",
-    "a-directory-without-the-option": "pause CUP",
+    "a-directory-without-the-option": "remove P01 CUP",
     "a-directory-named-twice": "standings CUP --dir CUP",
     "a-directory-of-other-things": "demo --dir ./full",
     "a-game-that-is-not": "demo --game chess",

@@ -5,7 +5,9 @@ import json
 import threading
 
 import pytest
+from click.testing import CliRunner
 
+from agentleague.cli.app import app
 from commands import BIN, SECONDS, first_line, free_port, league, started
 
 
@@ -334,3 +336,14 @@ def test_the_log_has_no_token_and_every_line_is_json(tmp_path):
     lines = [json.loads(line) for line in text.splitlines()]
     assert {"player_registered", "match_decided", "league_ended"} <= {x["event"] for x in lines}
     assert all(secret not in text for secret in ("tok_", "ses_", "adm_"))
+
+
+@pytest.mark.parametrize("command", ["start", "pause", "abort"])
+def test_a_directory_is_named_with_its_option_or_without(command):
+    for words in (["cup2"], ["--dir", "cup2"]):
+        done = CliRunner().invoke(app, [command, *words])
+
+        assert "there is no organiser's key in cup2" in done.stderr
+
+    both = CliRunner().invoke(app, [command, "cup2", "--dir", "cup3"])
+    assert "name one directory: either cup2 or --dir cup3" in both.stderr

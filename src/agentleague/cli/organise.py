@@ -2,26 +2,25 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
 from agentleague.cli.naming import id_of
-from agentleague.cli.reading import Archive
+from agentleague.cli.reading import Archive, one_directory
 from agentleague.cli.talk import say
 from agentleague.cli.whereabouts import address_of, dir_option, none_runs
 from agentleague.errors import LeagueError, NoConnection
 from agentleague.protocol.harmless import harmless
 
+DEFAULT = "league"
+WHERE = "The manager's directory: its address and the organiser's key are there."
+folder = click.Path(file_okay=False, path_type=Path)
 directory_option = click.option(
-    "--dir",
-    "directory",
-    default="league",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The manager's directory: its address and the organiser's key are there.",
+    "--dir", "directory", default=DEFAULT, show_default=True, type=folder, help=WHERE
 )
 yes_option = click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
 NEXT = {"start": "Watch it with: league status", "pause": "Go on with: league start"}
@@ -35,11 +34,26 @@ LOOK = {
 RULED = {"draw": "a draw", "no_contest": "no contest", "stand": "the result stands"}
 
 
+def directory_argument(command: Callable[..., None]) -> Callable[..., None]:
+    """DIR, with --dir before it or without; for commands that take nothing else."""
+
+    @wraps(command)
+    def with_place(*, place: Path | None, option: Path | None, **more: Any) -> None:
+        command(directory=one_directory(place, option) or Path(DEFAULT), **more)
+
+    help_text = f"{WHERE}  [default: {DEFAULT}]"
+    option = click.option("--dir", "option", metavar="DIR", type=folder, help=help_text)
+    argument = click.argument(
+        "place", metavar="[DIR]", required=False, type=click.Path(path_type=Path)
+    )
+    return argument(option(with_place))
+
+
 @click.command(
     help="\b\nExample:\n  league start --dir ./cup\n\n"
     "Start the league with those who are registered, or go on after a pause."
 )
-@directory_option
+@directory_argument
 def start(directory: Path) -> None:
     """Begin, or go on."""
     _command(directory, "start")
@@ -49,7 +63,7 @@ def start(directory: Path) -> None:
     help="\b\nExample:\n  league pause --dir ./cup\n\n"
     "Pause the league: matches in play end, nothing new begins, no clock runs."
 )
-@directory_option
+@directory_argument
 def pause(directory: Path) -> None:
     """Stop the clock."""
     _command(directory, "pause")
@@ -59,7 +73,7 @@ def pause(directory: Path) -> None:
     help="\b\nExample:\n  league abort --dir ./cup --yes\n\n"
     "End the league as it stands: matches in play do not count. This cannot be undone."
 )
-@directory_option
+@directory_argument
 @yes_option
 def abort(directory: Path, yes: bool) -> None:
     """End it, if it is meant."""
