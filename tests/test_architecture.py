@@ -23,7 +23,7 @@ PURE_ROLES = {
     "adding",
     "admissions", "agent", "assignments", "clerk", "contact", "enrolment", "keys", "leases",
     "log_lines", "manager", "misuse", "news", "office", "organiser", "outbox", "player",
-    "reachability", "renewals",
+    "reachability", "refusals", "renewals",
     "referee", "rounds", "settings", "tidings", "workload",
 }
 PURE_IMPORTS = {

@@ -26,6 +26,7 @@ class Admission(Struct, frozen=True):
     events: tuple[Event, ...] = ()
     agent_id: str = ""  # who is in; nobody where it was refused
     came_back: bool = False  # whether it was in before, and may act
+    refusal: RegistrationRefused | None = None  # why it is not in
 
 
 def terms_of(
@@ -57,7 +58,8 @@ def take_player(
         terms = replace(terms, source=caller.source)
         event, answer = admit_player(league, terms, message, caller.source, caller.token)
     except RegistrationRefused as error:
-        return Admission(LeagueRegisterResponse(**rejection(error, "LEAGUE_REGISTER_REQUEST")))
+        no = LeagueRegisterResponse(**rejection(error, "LEAGUE_REGISTER_REQUEST"))
+        return Admission(no, refusal=error)
     events = _with_use_of_token(league, caller, event)
     return Admission(answer, events, answer.player_id or "", came_back)
 
@@ -75,7 +77,8 @@ def take_referee(
         terms = replace(terms, source=caller.source)
         event, answer = admit_referee(league, terms, message, caller.token)
     except RegistrationRefused as error:
-        return Admission(RefereeRegisterResponse(**rejection(error, "REFEREE_REGISTER_REQUEST")))
+        no = RefereeRegisterResponse(**rejection(error, "REFEREE_REGISTER_REQUEST"))
+        return Admission(no, refusal=error)
     events = _with_use_of_token(league, caller, event)
     return Admission(answer, events, answer.referee_id or "", came_back)
 

@@ -59,6 +59,7 @@ from agentleague.services.misuse import Misuse
 from agentleague.services.office import Office
 from agentleague.services.organiser import Organiser
 from agentleague.services.reachability import Reachability
+from agentleague.services.refusals import Refusals
 from agentleague.services.renewals import Renewals
 from agentleague.services.rounds import Rounds
 from agentleague.services.settings import ManagerSettings, Secrets
@@ -83,7 +84,7 @@ class Manager:
         self.league = League()
         self._settings = settings
         self.reachability = Reachability(self.league)
-        self._renewals = Renewals()
+        self._renewals, self._refusals = Renewals(), Refusals()
         self._terms = terms_of(settings, secrets, check_endpoint)
         self._clerk = clerk = Clerk(self.league, settings.reply_seconds)
         self._court = court = Court(self.league, game, secrets.draw_secret)
@@ -166,6 +167,7 @@ class Manager:
         except LeagueError as error:
             if isinstance(error, TokenInvalid):
                 self._misuse.refused(stimulus)
+            self._refused(stimulus, error.code, str(error))
             self._clerk.out.append(Reply(stimulus.reply, error))
 
     def _answered(self, stimulus: Answered) -> None:
@@ -183,6 +185,9 @@ class Manager:
             other_id, letter = clerk.outbox.dropped.pop()
             self._settled(other_id, letter.tag, stimulus.error)
         self._rounds.end_if_told()
+
+    def _refused(self, asked: Asked, code: str, why: str) -> None:
+        self._say(self._refusals.sentence(asked, code, why, self._clerk.now))
 
     def _say(self, sentence: str) -> None:
         if sentence:
@@ -254,6 +259,8 @@ class Manager:
         if any(isinstance(event, NEWCOMERS) for event in admission.events):
             self._learn({agent_id: guess(asked.caller.form, asked.caller.method)})
         self._clerk.reply(asked, admission.answer)
+        if admission.refusal:
+            self._refused(asked, admission.refusal.code, str(admission.refusal))
         if admission.events:
             self.news.append(news.joined(self.league, agent_id, self._settings))
             self._say(self.reachability.registered(agent_id, asked.caller.source))
