@@ -1,9 +1,11 @@
 """`league add-player` and `league add-referee`, against a manager that runs."""
 
 import json
+import re
 import sys
 
 from cli.test_organise import a_manager
+from cli.test_standings import printed
 from commands import BIN, SECONDS, first_line, league, started
 from foreign.league import ZOO
 
@@ -36,9 +38,20 @@ def test_players_that_never_register_are_brought_in_and_play(tmp_path):
 
 def test_a_referee_that_never_registers_is_brought_in(tmp_path):
     cup = tmp_path / "cup"
-    a_manager(cup)
+    manager, _ = a_manager(cup)
 
     said = league("add-referee", "Theirs", "http://127.0.0.1:9/mcp", "--dir", cup).stdout
 
     assert said == "Theirs is REF01, and is called at http://127.0.0.1:9/mcp.\n"
     assert league("add-referee", "Theirs", "--dir", cup, check=False).returncode == 2
+
+    while "REF01 is not reachable" not in manager.stderr.readline():
+        pass
+    told = [printed("agents", cup), printed("status", cup)]
+    manager.kill()
+    manager.wait(SECONDS)
+    unknown = json.loads(printed("agents", cup, "--json"))
+
+    assert "REGISTERED, not reachable" in told[0]
+    assert re.search(r"Not reachable +REF01", told[1])
+    assert "reachable" not in unknown[0]

@@ -1,10 +1,12 @@
 """`league agents`: who takes part, and what they do now."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from agentleague.cli.reading import all_rows, read, reading_options
+from agentleague.cli.contact import mark_reachable
+from agentleague.cli.reading import Source, all_rows, read, reading_options
 from agentleague.cli.table import Column, print_json, print_rows
 from agentleague.cli.talk import counted
 
@@ -38,9 +40,13 @@ def command(
 ) -> None:
     """Print the agents."""
     params = {"kind": kind} if kind else {}
-    rows = read(
-        directory, manager_url, lambda source: all_rows(source, "GET_AGENTS", "agents", **params)
-    )
+
+    async def ask(source: Source) -> list[dict[str, Any]]:
+        rows = await all_rows(source, "GET_AGENTS", "agents", **params)
+        await mark_reachable(rows, directory)
+        return rows
+
+    rows = read(directory, manager_url, ask)
     if as_json:
         print_json(rows)
         return

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from agentleague.cli.contact import mark_reachable
 from agentleague.cli.reading import Source, all_rows, read, reading_options
 from agentleague.cli.table import Column, print_facts, print_json, print_rows
 from agentleague.cli.talk import counted, say
@@ -52,7 +53,7 @@ def command(
         status = await source.ask("GET_STATUS")
         status.pop("you", None)
         if status.get("status") != Phase.COMPLETED:
-            status |= await _now(source)
+            status |= await _now(source, directory)
         return status, await source.ask("GET_METRICS") if with_metrics else {}
 
     status, metrics = read(directory, manager_url, ask)
@@ -66,10 +67,11 @@ def command(
         say(_of_directory(directory, status))
 
 
-async def _now(source: Source) -> dict[str, list[str]]:
+async def _now(source: Source, directory: Path | None = None) -> dict[str, list[str]]:
     """The matches in play, and the agents that cannot be reached; nothing if it is not told."""
     try:
         agents = await all_rows(source, "GET_AGENTS", "agents")
+        await mark_reachable(agents, directory)
         at_work = [row for row in agents if row["kind"] == "referee" and row["open_matches"]]
         in_play: list[str] = []
         for row in at_work:
