@@ -503,3 +503,21 @@ def test_a_league_may_refuse_referees_that_do_not_lock(locks):
 def test_the_terms_show_no_secret():
     assert "secret" not in repr(TERMS)
     assert "quokka" not in repr(on_terms(join_code="quokka-7"))
+
+
+@rule("R-LEAGUE-16")
+@pytest.mark.parametrize("unique_names", ["suffix", "reject", "off"])
+def test_who_chose_a_name_that_ends_like_a_given_one_is_not_taken_for_another(unique_names):
+    office, terms = Office(0), msgspec.structs.replace(TERMS, unique_names=unique_names)
+
+    def comes(name):
+        request = LeagueRegisterRequest(PlayerMeta(name, URL))
+        event, answer = admit_player(office.league, terms, request, "127.0.0.1")
+        office.record(event)
+        return answer
+
+    first = comes("Ann (P01-2)")
+
+    assert first.display_name_effective == "Ann (P01-2) (P01)"
+    assert comes("Ann").player_id == "P02"
+    assert comes("Ann (P01-2)").player_id == "P01"

@@ -30,7 +30,7 @@ from agentleague.league.events import (
     TokenRenewed,
 )
 from agentleague.league.league import League, Phase
-from agentleague.league.roster import Member, clean_name, member_of
+from agentleague.league.roster import Member, clean_name, is_marked, member_of
 from agentleague.protocol import tokens
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import (
@@ -249,11 +249,11 @@ def _referee_answer(
 
 def _name(league: League, terms: Terms, wanted: str, player_id: str) -> str:
     """Under which name a new player is shown."""
-    if terms.unique_names == "suffix":
-        return league.roster.effective_name(wanted, player_id)
     name = clean_name(wanted) or player_id
     if terms.unique_names == "reject" and league.roster.is_taken(name):
         raise DuplicateName(f"a player is called {name!r} already; register under another name")
+    if terms.unique_names == "suffix" or is_marked(name, player_id):
+        return league.roster.effective_name(wanted, player_id)
     return name
 
 

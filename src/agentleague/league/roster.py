@@ -179,7 +179,7 @@ class Roster:
         """The name as it is shown: cleaned, at most 50 characters, and unlike any other's."""
         name = free = clean_name(wanted) or player_id
         tries = 0
-        while self.is_taken(free):
+        while self.is_taken(free) or (not tries and is_marked(name, player_id)):
             tries += 1
             suffix = f" ({player_id}-{tries})" if tries > 1 else f" ({player_id})"
             free = name[: NAME_MAX - len(suffix)].rstrip() + suffix
@@ -201,11 +201,17 @@ def clean_name(wanted: str) -> str:
     return shown[:NAME_MAX].strip()
 
 
+def is_marked(name: str, player_id: str) -> bool:
+    """Whether a name ends as those do that were wanted twice; whoever chose it wanted no other."""
+    _, mark, rest = name.rpartition(f" ({player_id}")
+    return bool(mark and _REST_OF_SUFFIX.fullmatch(rest))
+
+
 def _is_suffixed(shown: str, wanted: str, player_id: str) -> bool:
     """Whether a name is the wanted one, cut short where it had to be, with the player's id."""
-    kept, mark, rest = shown.rpartition(f" ({player_id}")
-    if not (mark and _REST_OF_SUFFIX.fullmatch(rest)):
+    if not is_marked(shown, player_id):
         return False
+    kept = shown.rpartition(f" ({player_id}")[0]
     is_cut = len(shown) >= NAME_MAX - 1 and wanted.startswith(kept)
     return kept == wanted or is_cut
 
