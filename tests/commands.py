@@ -4,12 +4,16 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from random import SystemRandom
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 SECONDS = 60
 RUNNING: list[subprocess.Popen] = []  # started by the running test
+PORTS = range(26_000, 32_000)  # The system gives them to nobody by itself, no test names them.
+GIVEN: set[int] = set()  # ports that were given out
 
 
 def league(*arguments, cwd=None, check=True):
@@ -46,9 +50,14 @@ def environment():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A free port that nobody else takes, neither before its owner starts nor while it is dead."""
+    while True:
+        port = SystemRandom().choice(PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if port not in GIVEN:
+                GIVEN.add(port)
+                return port
 
 
 def first_line(process):

@@ -2,33 +2,18 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
-from random import SystemRandom
 from threading import Event
 
 from agentleague.league.events import MatchClosed, MatchDecided
 from agentleague.records.reading import event_of, read_rows
-from commands import RUNNING, environment, league
+from commands import RUNNING, environment, free_port, league
 
 FAILING = Path(__file__).with_name("failing.py")
 SECONDS = 60  # for anything that must happen
-PORTS: set[int] = set()  # that were given out
-
-
-def steady_port():
-    """A free port that the system gives to nobody by itself while its owner is dead."""
-    while True:
-        port = SystemRandom().randrange(20_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            if port not in PORTS:
-                PORTS.add(port)
-                return port
 
 
 def until(condition, what):
@@ -66,7 +51,7 @@ class Cup:
     ):
         self.home, self.disk = home, disk or Disk(home)
         self.marker = home / "struck"
-        self.port = steady_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.referees = [f"referee-{number}" for number in range(1, referees + 1)]
         self.players = [f"player-{number}" for number in range(1, players + 1)]
@@ -83,7 +68,7 @@ class Cup:
         return ("manager", *where, "--players", players, "--exit")
 
     def _agent(self, name):
-        own = ("--name", name, "--port", steady_port(), "--state", self.home / "state")
+        own = ("--name", name, "--port", free_port(), "--state", self.home / "state")
         return (name.partition("-")[0], "--manager", self.url, *own)
 
     def open(self):

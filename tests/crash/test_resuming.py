@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from commands import BIN, SECONDS, first_line, league, started
-from crash.cup import Cup, steady_port, until
+from commands import BIN, SECONDS, first_line, free_port, league, started
+from crash.cup import Cup, until
 
 GO_ON = re.compile(r"nothing is lost\. Go on with: (.+)")
 
@@ -16,7 +16,7 @@ GO_ON = re.compile(r"nothing is lost\. Go on with: (.+)")
 def stopped(tmp_path):
     """The directory of a league that was stopped, and the options it was begun with."""
     cup = tmp_path / "cup"
-    options = ("--players", 2, "--port", steady_port(), "--dir", cup)
+    options = ("--players", 2, "--port", free_port(), "--dir", cup)
     manager = started(BIN / "league", "manager", *options)
     first_line(manager)
     manager.send_signal(signal.SIGINT)
@@ -48,7 +48,7 @@ def test_ctrl_c_prints_the_command_that_resumes_and_as_printed_it_does(tmp_path)
 
 
 def test_the_real_command_is_printed_as_it_was_typed(tmp_path):
-    options = ("--players", "2", "--port", str(steady_port()), "--dir", str(tmp_path / "a cup"))
+    options = ("--players", "2", "--port", str(free_port()), "--dir", str(tmp_path / "a cup"))
     manager = started(BIN / "league", "manager", *options)
     league_and_place = first_line(manager)
 
@@ -78,7 +78,7 @@ def test_a_second_manager_of_the_same_directory_is_refused(stopped):
     first = started(BIN / "league", "manager", *options)
     first_line(first)
 
-    said = refused("--players", 2, "--port", steady_port(), "--dir", cup)
+    said = refused("--players", 2, "--port", free_port(), "--dir", cup)
 
     assert f"another manager (pid {first.pid}) writes to {cup}; stop it first" in said
     assert first.poll() is None
@@ -101,7 +101,7 @@ def test_without_its_secrets_a_league_is_not_resumed(name, damage, stopped):
 def test_secrets_that_cannot_be_written_are_not_taken_for_a_busy_port(tmp_path):
     (tmp_path / "admin.token").mkdir()
 
-    said = refused("--players", 2, "--port", steady_port(), "--dir", tmp_path)
+    said = refused("--players", 2, "--port", free_port(), "--dir", tmp_path)
 
     assert f"cannot keep the league's secrets in {tmp_path}" in said
     assert "--port" not in said
