@@ -2,6 +2,7 @@
 
 import copy
 import json
+from functools import cache
 
 import msgspec
 import pytest
@@ -15,8 +16,13 @@ from protocol.wire import EXAMPLES, MESSAGE_EXAMPLES, message_of
 from rules import rule
 
 
+@cache
+def validator_of(name):
+    return Draft202012Validator(message_schema(name))
+
+
 def problems(name, message):
-    validator = Draft202012Validator(message_schema(name))
+    validator = validator_of(name)
     return sorted((error.validator, list(error.path)) for error in validator.iter_errors(message))
 
 
