@@ -210,3 +210,27 @@ def test_a_long_value_is_not_shown_whole():
         read(players="9" * 10_000)
 
     assert len(str(caught.value)) < 200
+
+
+def test_all_that_is_wrong_is_told_at_once_each_in_a_line(cup):
+    file = cup('playrs = 4\nretries = "two"\ncycles = 2\nmove_seconds = -1\n')
+
+    with pytest.raises(SettingError) as caught:
+        read(file=file, environment={"LEAGUE_PLAYRS": "1"}, join_retries="x")
+
+    assert [line[:24] for line in str(caught.value).splitlines()] == [
+        "cup.toml, line 1: there ",
+        "cup.toml, line 2: retrie",
+        "cup.toml, line 4: move_s",
+        "the variable LEAGUE_PLAY",
+        "--join-retries must be a",
+    ]
+
+
+def test_a_file_of_other_things_is_not_told_line_by_line(cup):
+    file = cup("".join(f"column{n} = {n}\n" for n in range(1000)))
+
+    with pytest.raises(SettingError, match=r"and 980 more$") as caught:
+        read(file=file)
+
+    assert len(str(caught.value).splitlines()) == 21

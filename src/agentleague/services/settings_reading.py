@@ -23,6 +23,7 @@ ROLES = (ManagerSettings, RefereeSettings, PlayerSettings)
 FILE_BYTES_MAX = 1_000_000
 OTHERS_BEGIN = ("LEAGUE_LLM_", "LEAGUE_TEST_")  # variables that are no settings of a role
 SHOWN_MAX = 60
+FAULTS_MAX = 20  # that are told at once
 NEAR = 0.8  # A variable as near as that to one of ours is taken for a slip.
 
 
@@ -57,7 +58,7 @@ def read_settings(
     `options` holds texts as they were typed, by the setting's name; None is not given.
 
     Raises:
-        SettingError: one is unknown, or cannot be what it is.
+        SettingError: some are unknown, or cannot be what they are; each in a line.
     """
     rows = {row.name: row for row in describe(cls)}
     values: dict[str, Any] = {}
@@ -67,13 +68,19 @@ def read_settings(
         _from_environment(rows, environment),
         _from_options(rows, options),
     )
+    faults: list[str] = []
     for source in sources:
         for name, place, value in source:
+            if isinstance(value, SettingError):
+                faults.append(str(value))
             values[name], places[name] = value, place
+    if faults:
+        more = [f"and {len(faults) - FAULTS_MAX} more"] if len(faults) > FAULTS_MAX else []
+        raise SettingError("\n".join(faults[:FAULTS_MAX] + more))
     return Given(values, places)
 
 
-Found = Iterable[tuple[str, str, Any]]  # name, place, value
+Found = Iterable[tuple[str, str, Any]]  # name, place, and the value or what is wrong with it
 
 
 def _from_file(rows: Mapping[str, Setting], file: Path) -> Found:
@@ -84,9 +91,11 @@ def _from_file(rows: Mapping[str, Setting], file: Path) -> Found:
         raise SettingError(f"{file} is not TOML: {error}{_slip(text, str(error))}") from None
     for key, value in table.items():
         where = f"{file}, line {_line(text, key)}:"
-        if key not in rows:
-            raise SettingError(f"{where} there is no setting {_shown(key)}{_hint(key, rows)}")
-        yield key, f"{where} {key}", _judged(rows[key], f"{where} {key}", value, strict=True)
+        if key in rows:
+            yield key, f"{where} {key}", _judged(rows[key], f"{where} {key}", value, strict=True)
+        else:
+            hint = _hint(key, rows)
+            yield key, where, SettingError(f"{where} there is no setting {_shown(key)}{hint}")
 
 
 def _text(file: Path) -> str:
@@ -138,8 +147,9 @@ def _line(text: str, key: str) -> int:
 def _from_environment(rows: Mapping[str, Setting], environment: Mapping[str, str]) -> Found:
     known = {variable: row for row in rows.values() for variable in row.variables}
     for variable in sorted(environment):
-        if variable.startswith(PREFIX) and variable not in known:
-            _check_variable(variable)
+        slip = _slip_in(variable) if variable not in known else None
+        if slip:
+            yield variable, variable, slip
     for row in rows.values():
         for variable in row.variables:
             text = environment.get(variable, "")
@@ -148,19 +158,18 @@ def _from_environment(rows: Mapping[str, Setting], environment: Mapping[str, str
                 break
 
 
-def _check_variable(variable: str) -> None:
+def _slip_in(variable: str) -> SettingError | None:
     """A variable that only another role knows is ignored, a slip is not."""
-    if variable.startswith(OTHERS_BEGIN):
-        return
+    if not variable.startswith(PREFIX) or variable.startswith(OTHERS_BEGIN):
+        return None
     all_known = {name for role in ROLES for row in describe(role) for name in row.variables}
-    if variable in all_known:
-        return
     names = [name.removeprefix(PREFIX) for name in sorted(all_known)]
     near = get_close_matches(variable.removeprefix(PREFIX), names, n=1, cutoff=NEAR)
-    if near:
-        raise SettingError(
-            f"the variable {variable} is no setting; did you mean {PREFIX}{near[0]}? Else unset it"
-        )
+    if variable in all_known or not near:
+        return None
+    return SettingError(
+        f"the variable {variable} is no setting; did you mean {PREFIX}{near[0]}? Else unset it"
+    )
 
 
 def _from_options(rows: Mapping[str, Setting], options: Mapping[str, Any]) -> Found:
@@ -171,7 +180,7 @@ def _from_options(rows: Mapping[str, Setting], options: Mapping[str, Any]) -> Fo
 
 
 def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> Any:
-    """The value in its own type. Raises: SettingError."""
+    """The value in its own type, or what is wrong with it."""
     value, kind = given, type_info(row.annotation)
     if isinstance(kind, StrType) and not isinstance(given, str):
         instead = ": put it in quotes"
@@ -186,16 +195,15 @@ def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> An
         try:
             value = json.loads(given)
         except ValueError:
-            raise SettingError(
+            return SettingError(
                 f'{where} must be a JSON object like {{"name": 1}}, not {_shown(given)}'
-            ) from None
+            )
     try:
         value = msgspec.convert(value, row.annotation, strict=strict)
     except msgspec.ValidationError:
-        raise wrong from None
-    if value is None or (isinstance(value, float) and not isfinite(value)):
-        raise wrong
-    return value
+        return wrong
+    is_endless = isinstance(value, float) and not isfinite(value)
+    return wrong if value is None or is_endless else value
 
 
 def _fits(given: Any, row: Setting) -> bool:
