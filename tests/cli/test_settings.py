@@ -150,6 +150,7 @@ def test_a_league_that_goes_on_keeps_the_rules_it_was_begun_with(tmp_path):
 
     assert done.returncode == 1
     assert "was begun with move_seconds = 7.0, and now it is 8.0" in done.stderr
+    assert "remove it with: rm -r cup and then type the same again" in done.stderr
 
 
 def test_a_league_begun_with_a_join_code_does_not_go_on_without_it(tmp_path, monkeypatch):

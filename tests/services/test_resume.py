@@ -9,7 +9,9 @@ from agentleague.roles.stimuli import Started
 from agentleague.services.manager import Manager
 from agentleague.services.resuming import same_league
 from agentleague.services.settings import ManagerSettings
+from league.office import Office
 from memory_league import BEGAN, SECRETS, MemoryLeague
+from records.journals import rows_of
 from rules import rule
 from services.test_assignments import assert_complete, events_of
 
@@ -101,7 +103,7 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
     rows = list(league.journal.read("league_test"))
     same = ManagerSettings(league_id="another", players=2)
 
-    assert same_league(same, "league_test", iter(rows)).league_id == "league_test"
+    assert same_league(same, "league_test", iter(rows), "cup").league_id == "league_test"
     for name, value in [
         ("move_seconds", 1.0),
         ("cycles", 2),
@@ -114,7 +116,21 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
         other = ManagerSettings(league_id="another", players=2, **{name: value})
         named = "points" if name == "win_points" else name
         with pytest.raises(StorageError, match=f"was begun with {named} = "):
-            same_league(other, "league_test", iter(rows))
+            same_league(other, "league_test", iter(rows), "cup")
+
+
+@pytest.mark.parametrize(
+    ("players", "advice"),
+    [
+        (0, r"no player has registered yet: remove it with: rm -r 'a cup' and then type the same"),
+        (1, r"begin another league with: --dir ANOTHER$"),
+    ],
+)
+def test_whoever_wants_other_rules_is_told_whether_the_league_can_be_thrown_away(players, advice):
+    rows = rows_of(Office(players).events)
+
+    with pytest.raises(StorageError, match=advice):
+        same_league(ManagerSettings(move_seconds=1.0), "league_test", iter(rows), "a cup")
 
 
 def test_a_journal_that_does_not_begin_with_rules_is_not_resumed():
@@ -122,7 +138,7 @@ def test_a_journal_that_does_not_begin_with_rules_is_not_resumed():
     rows = list(league.journal.read("league_test"))
 
     with pytest.raises(StorageError, match="begins with 'referee_registered'"):
-        same_league(league.settings, "league_test", iter(rows[1:]))
+        same_league(league.settings, "league_test", iter(rows[1:]), "cup")
 
 
 def test_a_finished_league_stays_silent_and_ends_at_once():

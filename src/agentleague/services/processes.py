@@ -246,7 +246,8 @@ async def open_manager(
                 f"{directory}, or play another with: --dir ANOTHER"
             )
         if there:
-            settings = same_league(settings, there[0], read_directory(directory, there[0]))
+            rows = read_directory(directory, there[0])
+            settings = same_league(settings, there[0], rows, str(directory))
         journal.claim(settings.league_id)
         journal.publish(place.here(transport.port), command)
         secrets = read_secrets(directory) if there else write_secrets(directory, seed)

@@ -1,5 +1,6 @@
 """A league that is resumed keeps its rules: the command must ask for what was journalled."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ from agentleague.roles.ports import Row
 from agentleague.services.settings import ManagerSettings
 
 
-def same_league(settings: ManagerSettings, league_id: str, rows: Iterator[Row]) -> ManagerSettings:
+def same_league(
+    settings: ManagerSettings, league_id: str, rows: Iterator[Row], directory: str
+) -> ManagerSettings:
     """The settings with the id of the league that is there.
 
     Raises:
@@ -39,6 +42,16 @@ def same_league(settings: ManagerSettings, league_id: str, rows: Iterator[Row]) 
         if begun[name] != value:
             raise StorageError(
                 f"{league_id} was begun with {name} = {begun[name]!r}, and now it is {value!r}; "
-                "start it with the same rules, or begin another league with: --dir ANOTHER"
+                f"start it with the same rules, or {_instead(rows, directory)}"
             )
     return replace(settings, league_id=league_id)
+
+
+def _instead(rows: Iterator[Row], directory: str) -> str:
+    """How to play by the other rules; a league in which nobody is yet may be thrown away."""
+    if any(row.kind == "player_registered" for row in rows):
+        return "begin another league with: --dir ANOTHER"
+    return (
+        "let it begin anew, since no player has registered yet: remove it with: rm -r "
+        f"{shlex.quote(directory)} and then type the same again"
+    )
