@@ -6,7 +6,9 @@ import subprocess
 import venv
 
 import pytest
+from click.testing import CliRunner
 
+from agentleague.cli.app import app
 from commands import BIN, SECONDS, environment, league
 
 HIGHER = '''
@@ -281,3 +283,30 @@ def test_help_begins_with_an_example(command):
 
     assert usage.startswith(f"Usage: league {command}")
     assert first.strip().startswith("Example")
+
+
+def test_a_game_is_told_its_options(tmp_path):
+    options = ("--game", "rock_paper_scissors", "--game-options", '{"best_of": 1}', "--seed", "1")
+
+    played = json.loads(league("play", "random", "fixed", *options, "--json").stdout)
+    league("demo", "--players", 2, *options, "--dir", tmp_path / "cup")
+    told = league("match", "R1M1", "--dir", tmp_path / "cup").stdout
+
+    assert " won 1 to 0 after " in played["matches"][0]["result"]["reason"]
+    assert " won 1 to 0 after " in told
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        ('{"best": 5}', "--game-options cannot be: rock_paper_scissors has no option 'best'"),
+        ("best_of=5", '--game-options must be a JSON object like {"name": 1}, not'),
+    ],
+)
+@pytest.mark.parametrize("words", ["play random fixed", "demo"])
+def test_an_option_that_a_game_does_not_have_is_misuse(words, typed, problem):
+    arguments = [*words.split(), "--game", "rock_paper_scissors", "--game-options", typed]
+    done = CliRunner().invoke(app, arguments)
+
+    assert done.exit_code == 2
+    assert problem in done.stderr

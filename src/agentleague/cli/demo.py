@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from agentleague.cli.game_choice import chosen_options, game_choice
 from agentleague.cli.guests import guests
 from agentleague.cli.progress import Progress
 from agentleague.cli.room import check_room
@@ -32,6 +33,7 @@ Examples:
   league demo --players 100 --json > table.json
   league demo --game tic_tac_toe
   league demo --game ./my_game.py
+  league demo --game rock_paper_scissors --game-options '{"best_of": 5}'
   league demo --player ./mine.py --player http://127.0.0.1:8101/mcp --player random
 """
 WHAT = """
@@ -46,12 +48,7 @@ LOSERS_MAX = 3  # of whom it is said how to find out why
 
 
 @click.command(help=EXAMPLES + WHAT)
-@click.option(
-    "--game",
-    default="even_odd",
-    show_default=True,
-    help="The game to play: a name that `league games` lists, or a file that ends with .py.",
-)
+@game_choice
 @click.option(
     "--players",
     type=click.IntRange(2, 500),
@@ -81,6 +78,7 @@ LOSERS_MAX = 3  # of whom it is said how to find out why
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     game: str,
+    game_options: str | None,
     players: int | None,
     brought: tuple[str, ...],
     referees: int,
@@ -93,11 +91,14 @@ def command(
         check_room(directory)
     raise_descriptor_limit()
     how_many = _how_many(players, brought)
+    found = find_game(game)
+    options = chosen_options(found, game_options)
     invited = guests(brought, game, seed, in_full=is_debugging())
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
-        league_id=new_league_id(find_game(game).name, year, seed),
+        league_id=new_league_id(found.name, year, seed),
         game_type=game,
+        game_options=options,
         players=how_many,
         referees=referees,
         seeded=seed is not None,

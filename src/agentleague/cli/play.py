@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from agentleague.cli.game_choice import chosen_options, game_choice
 from agentleague.cli.guests import guests
 from agentleague.cli.progress import Progress
 from agentleague.cli.table import Column, plain, print_json, print_rows, shown
@@ -54,12 +55,7 @@ OTHER_SECONDS = (1.0, 5.0)  # for all but moves: as long as for a move, within t
 @click.command(help=EXAMPLES + WHAT)
 @click.argument("a")
 @click.argument("b")
-@click.option(
-    "--game",
-    default="even_odd",
-    show_default=True,
-    help="The game to play: a name that `league games` lists, or a file that ends with .py.",
-)
+@game_choice
 @click.option(
     "--matches",
     default=1,
@@ -82,6 +78,7 @@ def command(
     a: str,
     b: str,
     game: str,
+    game_options: str | None,
     matches: int,
     seed: str | None,
     move_seconds: float,
@@ -91,10 +88,13 @@ def command(
     """Play, tell, exit."""
     least, most = OTHER_SECONDS
     other_seconds = max(least, min(move_seconds, most))
+    found = find_game(game)
+    options = chosen_options(found, game_options)
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
-        league_id=new_league_id(find_game(game).name, year, seed),
+        league_id=new_league_id(found.name, year, seed),
         game_type=game,
+        game_options=options,
         players=2,
         cycles=matches,
         move_seconds=move_seconds,
