@@ -43,7 +43,7 @@ class Caller:
     async def __aexit__(self, *_):
         await self.client.stop()
 
-    def start(self, url, body=b"{}", *, seconds=5.0, shared=False):
+    def start(self, url, body=b"{}", *, seconds=60.0, shared=False):
         """Posts; the future has `cancel_call`, and an answer once `done` was called."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
