@@ -375,7 +375,7 @@ def test_a_reader_that_has_read_enough_is_no_error():
 def test_the_table_keeps_every_number_in_any_terminal(columns, tmp_path):
     demo_ = league("demo", "--dir", tmp_path)
     assert "Points" in demo_.stdout
-    command = f"COLUMNS={columns} '{BIN / 'league'}' standings --dir '{tmp_path}'"
+    command = f"COLUMNS={columns} '{BIN / 'league'}' standings --quiet --dir '{tmp_path}'"
     shown = subprocess.run(
         ["script", "-qec", command, "/dev/null"], capture_output=True, text=True, timeout=SECONDS
     ).stdout
