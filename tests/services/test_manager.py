@@ -243,6 +243,14 @@ def test_the_table_is_sent_at_most_once_a_second_while_a_round_runs_and_once_at_
     assert len(tables) == 9 * 10 + 10
 
 
+def test_tables_leave_time_for_matches_however_often_they_are_wanted():
+    league = MemoryLeague(players=10, referees=1, standings_seconds=0.0).fill().play()
+
+    tables = [m for to, m in league.messages if isinstance(m, LeagueStandingsUpdate)]
+    # As above: no time passes, and ten tables take a fiftieth of a second.
+    assert len(tables) == 9 * 10 + 10
+
+
 def test_a_referee_never_has_more_matches_than_it_can_take():
     league = MemoryLeague(players=12, referees=1)
     host = league.add_referee(max_concurrent_matches=2)

@@ -26,7 +26,7 @@ class Outbox:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._queues: dict[str, list[Letter]] = {}
+        self._queues: dict[str, list[Letter]] = {}  # of those who are still to be told something
         self._lagging: set[str] = set()
         self.dropped: list[tuple[str, Letter]] = []
 
@@ -50,6 +50,8 @@ class Outbox:
         """The letter in flight is done with: its tag, and the next call."""
         queue = self._queues[to.agent_id]
         done = queue.pop(0)
+        if not queue:
+            del self._queues[to.agent_id]
         if ran_out:
             self._lagging.add(to.agent_id)
             self._thin(to.agent_id, queue, in_flight=0)
@@ -59,7 +61,7 @@ class Outbox:
 
     def is_empty(self) -> bool:
         """Whether everybody was told everything, or given up."""
-        return not any(self._queues.values())
+        return not self._queues
 
     def _call(self, to: Address, letter: Letter, now: float) -> Call:
         return Call(("tell", to.agent_id), to, letter.message, now + self._seconds, letter.receipt)

@@ -25,6 +25,7 @@ from agentleague.services.office import Office
 from agentleague.services.tidings import Tidings
 
 REMOVED = "was removed by the organiser"
+TABLES_A_SECOND = 500  # while a round runs; more would leave no time for its matches
 
 
 class Rounds:
@@ -98,7 +99,7 @@ class Rounds:
         """Start as soon as all are there that the settings ask for."""
         roster, settings = self._league.roster, self._settings
         wanted = max(settings.players or 0, 2)
-        is_full = settings.players is not None and len(self._taking_part()) >= wanted
+        is_full = settings.players is not None and self._players_count() >= wanted
         if self._league.phase is not Phase.REGISTERING or not (is_full or self._is_due):
             return
         if len(roster.referees) >= (1 if self._is_due else settings.referees):
@@ -114,7 +115,7 @@ class Rounds:
 
     def missing(self) -> str:
         """Who is needed before a league can start, in words; nothing if all are there."""
-        players, referees = len(self._taking_part()), len(self._league.roster.referees)
+        players, referees = self._players_count(), len(self._league.roster.referees)
         if players < 2:
             return f"a league needs two players, and {players or 'none'} is registered"
         return "" if referees else "a league needs a referee, and none is registered"
@@ -251,7 +252,8 @@ class Rounds:
         """Show it soon, but not too often."""
         if not self._table_timer and self._league.open_matches:
             self._table_timer = True
-            due = self._table_at + self._settings.standings_seconds
+            pace = self._players_count() / TABLES_A_SECOND
+            due = self._table_at + max(self._settings.standings_seconds, pace)
             self._clerk.wake("table", max(due, self._clerk.now))
 
     def table_due(self) -> None:
@@ -344,6 +346,11 @@ class Rounds:
         for agent_id in everybody:
             said = message(agent_id)
             self._clerk.tell(agent_id, said, tag, receipt=receipt)
+
+    def _players_count(self) -> int:
+        """How many take part, without looking at each of them."""
+        roster = self._league.roster
+        return len(roster.players) - len(roster.removed)
 
     def _taking_part(self) -> list[str]:
         """The players, without those whom the organiser took out."""
