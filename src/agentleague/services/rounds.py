@@ -46,6 +46,7 @@ class Rounds:
         self._begun = 0  # the last round whose matches were handed out
         self._is_waiting = False  # for the end of a pause, before the next round
         self._is_over = False
+        self.rounds_max: int | None = None  # where a measurement ends the league as it stands
 
     # From nothing, or from a journal
 
@@ -235,6 +236,8 @@ class Rounds:
             self._clerk.record(LeagueEnded(league.table.rows()[0].player_id))
             self._clerk.news.append(news.over(league))
             self._tell_the_end()
+        elif self.rounds_max is not None and league.round_id >= self.rounds_max:
+            self.abort()
         elif league.paused:
             self._is_waiting = True
         else:
