@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := src tests tools
 
-.PHONY: help demo test check test-all fuzz bench picture reference docs snapshots requirements clean
+.PHONY: help demo test check test-all fuzz bench performance figures picture reference docs snapshots requirements clean
 
 help:  ## List what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -31,6 +31,13 @@ fuzz: .venv/dev  ## Try hostile inputs for an hour; or SECONDS=60 ARGS="--target
 
 bench: .venv/run  ## Measure matches per second beside a bare HTTP echo.
 	$(BIN)/league bench $(ARGS)
+
+performance: .venv/run  ## Measure all that docs/performance.md shows, for about 15 minutes; or ARGS="bench small".
+	$(BIN)/python tools/performance.py docs/performance.json $(ARGS)
+	$(BIN)/python tools/performance_page.py docs/performance.json
+
+figures: .venv/run  ## Write docs/performance.md and its charts anew from the figures.
+	$(BIN)/python tools/performance_page.py docs/performance.json
 
 picture: .venv/run  ## Draw docs/demo.svg from a real run.
 	$(BIN)/python tools/picture.py docs/demo.svg

@@ -143,7 +143,7 @@ def endurance(grown_mb, slower):
         )
         for second in range(101)
     ]
-    return Endurance(glances, 100, 825.0)
+    return Endurance(glances, 100, 825.0, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ class Endurance:
     glances: Sequence[Glance]
     matches: int
     journal_bytes_per_match: float
+    replay_seconds: float  # to read its journal, as a restart does
 
     def part(self, number: int) -> Sequence[Glance]:
         """The glances of one of the ten parts."""
@@ -79,7 +80,12 @@ def endure(plan: Plan, seconds: float) -> Endurance:
         plan.players, plan.referees, matches, plan.player_processes, partial(look_on, seconds)
     )
     outcome = play_field(long)
-    return Endurance(outcome.watched, outcome.matches, outcome.journal_bytes / outcome.matches)
+    return Endurance(
+        outcome.watched,
+        outcome.matches,
+        outcome.journal_bytes / outcome.matches,
+        outcome.replay_seconds,
+    )
 
 
 async def look_on(seconds: float, field: Field) -> Sequence[Glance]:

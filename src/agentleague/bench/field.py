@@ -1,6 +1,7 @@
 """One league to be measured: manager, referees and players each in processes of their own."""
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import shutil
@@ -14,10 +15,13 @@ from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
+from time import perf_counter
 from typing import Any
 
 from agentleague.bench.match_times import open_timed, times_in
 from agentleague.errors import LeagueError
+from agentleague.league.events import read_event
+from agentleague.league.league import League
 from agentleague.services.demo import (
     HOSTS,
     Cast,
@@ -35,7 +39,7 @@ from agentleague.storage.sqlite import FILE_NAME, read_directory
 
 LEAGUE = "league_bench"
 CYCLES_MAX = 1_000
-FINISH_SECONDS = 60.0  # for agents to hear of the end of a large league
+FINISH_SECONDS = 60.0  # for all agents of a large league to be told something
 Watch = Callable[["Field"], Any]  # looks at a league from the inside, while it runs
 
 
@@ -74,6 +78,7 @@ class Outcome:
     journal_rows: int
     tallies: Sequence[Tally]
     watched: Any = None
+    replay_seconds: float = 0.0  # to read the journal, as a restart does
 
     @property
     def messages(self) -> int:
@@ -156,7 +161,11 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
     loop = asyncio.get_running_loop()
     began = loop.time()
     settings = ManagerSettings(
-        league_id=LEAGUE, players=plan.players, referees=plan.referees, cycles=plan.cycles
+        league_id=LEAGUE,
+        players=plan.players,
+        referees=plan.referees,
+        cycles=plan.cycles,
+        reply_seconds=FINISH_SECONDS,  # On a slow machine it takes long, and is measured.
     )
     home = Home(folder, "bench", resumes=False)
     manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
@@ -173,7 +182,7 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
         watched, tally = await _watch(plan, manager, field)
         tallies = [tally]
         for crew in crews:
-            tallies.append(await asyncio.wait_for(crew.finish(), FINISH_SECONDS))
+            tallies.append(await asyncio.wait_for(crew.finish(), 2 * FINISH_SECONDS))
     finally:
         for crew in crews:
             await crew.stop()
@@ -222,12 +231,21 @@ async def _watch(plan: Plan, manager: Running, field: Field) -> tuple[Any, Tally
 
 
 def _with_journal(outcome: Outcome, folder: Path) -> Outcome:
-    began: dict[str, datetime] = {}
-    rounds = []
+    """Read the journal as a manager does that starts again, and take the time."""
+    rounds, scheduled, league = [], "", League()
+    gc.disable()
+    began = perf_counter()
     for row in read_directory(folder, LEAGUE):
+        league.apply(read_event(row.kind, row.version, row.body))
         if row.kind == "round_scheduled":
-            began["round"] = datetime.fromisoformat(row.at)
+            scheduled = row.at
         elif row.kind == "round_ended":
-            rounds.append((datetime.fromisoformat(row.at) - began["round"]).total_seconds())
+            rounds.append(_seconds(scheduled, row.at))
+    replay_seconds = perf_counter() - began
+    gc.enable()
     size = (folder / FILE_NAME).stat().st_size
-    return replace(outcome, round_seconds=rounds, journal_bytes=size)
+    return replace(outcome, round_seconds=rounds, journal_bytes=size, replay_seconds=replay_seconds)
+
+
+def _seconds(first: str, last: str) -> float:
+    return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()

@@ -4,10 +4,10 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agentleague.bench.field import Outcome, Plan, play_field
+from agentleague.bench.field import Outcome, play_field
+from agentleague.bench.measure import plan_for
 
 SIZES = (10, 100, 1_000, 10_000)
-MATCHES = 5_000  # in each league; one round of 10,000 players
 PLAYER_PROCESSES = 4
 RATIO_MAX = 1.3  # CPU of a match, 1,000 players against 10
 
@@ -37,14 +37,15 @@ class Step:
 def climb(
     largest: int,
     referees: int,
+    seconds: float,
     on_begin: Callable[[int], None],
     on_step: Callable[[Step], None],
 ) -> list[Step]:
-    """Measure each size up to the largest."""
+    """Measure each size up to the largest, with leagues that are short beside the time."""
     steps = []
     for players in sizes(largest):
         on_begin(players)
-        outcome = play_field(Plan(players, referees, MATCHES, PLAYER_PROCESSES))
+        outcome = play_field(plan_for(players, referees, seconds, PLAYER_PROCESSES))
         steps.append(_step(players, outcome))
         on_step(steps[-1])
     return steps

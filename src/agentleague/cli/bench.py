@@ -53,7 +53,7 @@ two players in the league, and under load, with all.
     show_default=True,
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="About how long to measure; --scale takes as long as it takes.",
+    help="About how long to measure; --scale takes longer.",
 )
 @click.option(
     "--scale", "kind", flag_value="scale", help="Compare leagues of 10, 100, 1,000, 10,000 players."
@@ -71,7 +71,7 @@ def command(
     """Measure, print."""
     raise_descriptor_limit()
     if kind == "scale":
-        _scale(players or 10_000, referees, as_json)
+        _scale(players or 10_000, referees, seconds, as_json)
     elif kind == "endurance":
         _endure(players or 100, referees, seconds, as_json)
     else:
@@ -87,9 +87,9 @@ def _measure(players: int, referees: int, seconds: float, as_json: bool) -> None
         print_rows(words.bench_rows(bench), words.BENCH, words.bench_title(bench, machine))
 
 
-def _scale(largest: int, referees: int, as_json: bool) -> None:
+def _scale(largest: int, referees: int, seconds: float, as_json: bool) -> None:
     machine = this_machine()
-    steps = climb(largest, referees, _say_size, _say_step)
+    steps = climb(largest, referees, seconds, _say_size, _say_step)
     if as_json:
         print_json({"steps": words.plain_steps(steps), "machine": machine._asdict()})
         return

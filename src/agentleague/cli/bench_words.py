@@ -156,7 +156,10 @@ def endurance_verdicts(run: Endurance) -> Iterator[str]:
         f"CPU of a match: {first:,.0f} us in the second tenth, {last:,.0f} us in the last "
         f"({run.slowing:+.1%}), {word} (at most {SLOWING:.0%} more)."
     )
-    yield f"journal: {run.journal_bytes_per_match:,.0f} bytes a match."
+    yield (
+        f"journal: {run.journal_bytes_per_match:,.0f} bytes a match; "
+        f"a restart reads it in {run.replay_seconds:.1f} s."
+    )
 
 
 def plain_endurance(run: Endurance, players: int) -> dict[str, Any]:
@@ -171,6 +174,7 @@ def plain_endurance(run: Endurance, players: int) -> dict[str, Any]:
         "cpu_us_per_match": [round(run.cpu_us_per_match(number), 1) for number in range(PARTS)],
         "is_steady": run.is_steady,
         "journal_bytes_per_match": round(run.journal_bytes_per_match, 1),
+        "replay_seconds": round(run.replay_seconds, 3),
         "glances": [_rounded(asdict(glance)) for glance in run.glances[::step]],
     }
 
