@@ -25,7 +25,8 @@ from agentleague.services.office import Office
 from agentleague.services.tidings import Tidings
 
 REMOVED = "was removed by the organiser"
-TABLES_A_SECOND = 500  # while a round runs; more would leave no time for its matches
+MANY = 500  # players; in a larger league a table to all of them takes time from the matches
+NEWS_PART = 4  # of its players: a quarter as many results make a new table worth it
 
 
 class Rounds:
@@ -42,6 +43,7 @@ class Rounds:
         self._untold: dict[tuple[str, int], set[str]] = {}  # what, of which round -> to whom still
         self._announced_at = self._began = 0.0
         self._table_at = float("-inf")  # when the table was last sent
+        self._table_results = 0  # how many results it had
         self._table_timer = False
         self._begun = 0  # the last round whose matches were handed out
         self._is_waiting = False  # for the end of a pause, before the next round
@@ -253,11 +255,14 @@ class Rounds:
 
     def table_changed(self) -> None:
         """Show it soon, but not too often."""
-        if not self._table_timer and self._league.open_matches:
+        if not self._table_timer and self._league.open_matches and self._is_news():
             self._table_timer = True
-            pace = self._players_count() / TABLES_A_SECOND
-            due = self._table_at + max(self._settings.standings_seconds, pace)
+            due = self._table_at + self._settings.standings_seconds
             self._clerk.wake("table", max(due, self._clerk.now))
+
+    def _is_news(self) -> bool:
+        players, results = self._players_count(), self._league.decided_total
+        return players <= MANY or results - self._table_results >= players / NEWS_PART
 
     def table_due(self) -> None:
         """It is time to show it."""
@@ -267,7 +272,7 @@ class Rounds:
 
     def tell_table(self) -> None:
         """Show everybody the table."""
-        self._table_at = self._clerk.now
+        self._table_at, self._table_results = self._clerk.now, self._league.decided_total
         rows = self._bulletins.table_rows()
         for player_id in self._taking_part():
             message = self._bulletins.standings(self._clerk.now_text, rows, player_id)
