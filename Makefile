@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # As many at once as there are cores, but never so many that real processes wait for one another.
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help demo test check test-all fuzz bench picture reference docs snapshots requirements clean
+.PHONY: help demo test check test-all fuzz bench performance figures picture reference docs snapshots requirements clean
 
 help:  ## List what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -34,6 +34,13 @@ fuzz: .venv/dev  ## Try hostile inputs for an hour; or SECONDS=60 ARGS="--target
 
 bench: .venv/run  ## Measure matches per second beside a bare HTTP echo.
 	$(BIN)/league bench $(ARGS)
+
+performance: .venv/run  ## Measure all that docs/performance.md shows, for about 15 minutes; or ARGS="bench small".
+	$(BIN)/python tools/performance.py docs/performance.json $(ARGS)
+	$(BIN)/python tools/performance_page.py docs/performance.json
+
+figures: .venv/run  ## Write docs/performance.md and its charts anew from the figures.
+	$(BIN)/python tools/performance_page.py docs/performance.json
 
 picture: .venv/run  ## Draw docs/demo.svg from a real run.
 	$(BIN)/python tools/picture.py docs/demo.svg

@@ -1,9 +1,11 @@
 """The pages hang together: every link leads somewhere, every page has its place, none is stale."""
 
+import json
 import re
 
 import pytest
 
+import performance_page
 import reference
 from commands import ROOT
 
@@ -14,7 +16,7 @@ SHELVES = {
     "Reference": "reference",
     "Explanation": "explanation",
 }
-ALONE = ("index.md", "protocol.md", "security.md")
+ALONE = ("index.md", "performance.md", "protocol.md", "security.md")
 PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [*PAGES, *sorted(ROOT.glob("*.md"))]
 GENERATED = reference.pages()
@@ -68,7 +70,7 @@ def test_every_page_is_in_the_contents_once_and_under_its_own_heading():
 
     assert sorted([*listed, "index"]) == sorted(there)
     for heading, shelf in SHELVES.items():
-        own = (f"{shelf}/", "protocol", "security")
+        own = (f"{shelf}/", "performance", "protocol", "security")
         assert all(entry.startswith(own) for entry in TREES[heading].split())
 
 
@@ -83,6 +85,16 @@ def test_every_generated_page_is_current(name):
     on_disk = (DOCS / "reference" / name).read_text(encoding="utf-8")
 
     assert on_disk == GENERATED[name], f"docs/reference/{name} is stale: run `make reference`"
+
+
+FIGURES = performance_page.pages(json.loads((DOCS / "performance.json").read_text("utf-8")))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_page_of_measurements_and_its_charts_are_made_from_the_figures(name):
+    on_disk = (DOCS / name).read_text(encoding="utf-8")
+
+    assert on_disk == FIGURES[name], f"docs/{name} is stale: run `make figures`"
 
 
 def test_no_page_names_a_page_that_was_moved():

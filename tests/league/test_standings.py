@@ -85,6 +85,14 @@ def test_a_row_says_everything_about_its_player():
     )
 
 
+def test_a_record_is_known_without_a_ranking():
+    standings = table("P01", "P02")
+
+    play(standings, "P01>P02", "P02=P01", "P01>P02!")
+
+    assert standings.record("P02") == (0, 2, 1, 1)  # wins, losses, draws, points
+
+
 def test_before_the_first_match_all_stand_by_their_id():
     assert order(table("P03", "P01", "P02")) == ["P01", "P02", "P03"]
 

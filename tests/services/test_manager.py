@@ -31,6 +31,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Address, Call, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started
+from agentleague.services import rounds
 from agentleague.services.manager import Manager
 from agentleague.services.settings import ManagerSettings
 from memory_league import BEGAN, SECRETS, MemoryLeague
@@ -241,6 +242,30 @@ def test_the_table_is_sent_at_most_once_a_second_while_a_round_runs_and_once_at_
     assert len(rounds) == 9 * 11
     # No virtual time passes, so only the very first result is followed by a table of its own.
     assert len(tables) == 9 * 10 + 10
+
+
+def results_at_each_table(monkeypatch, many):
+    """In a league of ten whose referee is at one match at a time: five results a round."""
+    shown, tell = [], rounds.Rounds.tell_table
+
+    def told(course):
+        shown.append(course._league.decided_total)
+        tell(course)
+
+    monkeypatch.setattr(rounds, "MANY", many)
+    monkeypatch.setattr(rounds.Rounds, "tell_table", told)
+    league = MemoryLeague(players=10, referees=1, standings_seconds=0.0)
+    league.add_referee(max_concurrent_matches=1)
+    for _ in range(10):
+        league.add_player()
+    league.run_until(lambda: league.league.rounds_ended == 2)
+    return shown
+
+
+def test_in_a_large_league_a_table_waits_for_a_quarter_as_many_results(monkeypatch):
+    # Else after each result, and once more at the end of a round.
+    assert results_at_each_table(monkeypatch, many=10) == [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10]
+    assert results_at_each_table(monkeypatch, many=9) == [3, 5, 8, 10]
 
 
 def test_a_referee_never_has_more_matches_than_it_can_take():

@@ -6,6 +6,7 @@ from agentleague.protocol.messages import (
     RoundCompleted,
 )
 from agentleague.roles.effects import Address
+from agentleague.services import outbox as module
 from agentleague.services.outbox import Letter, Outbox
 from agentleague.services.workload import Workload
 
@@ -41,6 +42,33 @@ def test_agents_do_not_wait_for_one_another():
     outbox.send(ANN, completed(1), 0.0)
 
     assert len(outbox.send(BOB, completed(1), 0.0)) == 1
+
+
+def test_where_there_is_no_room_letters_wait_their_turn(monkeypatch):
+    monkeypatch.setattr(module, "IN_FLIGHT_MAX", 1)
+    outbox, carl = Outbox(10.0), Address("P03", "http://carl/mcp")
+    outbox.send(ANN, completed(1), 0.0)
+    assert outbox.send(BOB, table(1), 0.0) == []
+    assert outbox.send(carl, completed(1), 0.0) == []
+    assert outbox.send(ANN, completed(2), 0.0) == []
+
+    assert outbox.send(BOB, table(2), 0.0) == []  # It replaces one that was never sent.
+    moved = Address("P03", "http://elsewhere/mcp")
+    assert outbox.send(moved, completed(2), 0.0) == []
+    told = []
+    to, now = ANN, 0.0
+    while not outbox.is_empty():
+        now += 1.0
+        _, calls = outbox.answered(to, now, ran_out=False)
+        told += [(call.to.url, call.message.round_id, call.until) for call in calls]
+        to = calls[0].to if calls else to
+
+    assert told == [
+        ("http://bob/mcp", 2, 11.0),
+        ("http://elsewhere/mcp", 1, 12.0),
+        ("http://ann/mcp", 2, 13.0),
+        ("http://elsewhere/mcp", 2, 14.0),
+    ]
 
 
 def test_a_newer_table_replaces_one_that_waits_but_not_one_in_flight():

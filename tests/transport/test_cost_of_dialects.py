@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import sys
+import weakref
 
 from agentleague.protocol import answers, codec
 from agentleague.protocol.messages import GameInvitation
@@ -113,3 +114,41 @@ def test_one_of_ours_is_asked_with_no_more_memory_than_without_dialects():
     with_layer, without = asyncio.run(main())
 
     assert with_layer <= without + CALLS / 100  # Lists grow when they will.
+
+
+class Held:
+    """A call of a client that is given out and kept by nobody but those who wait for it."""
+
+    def __init__(self, done):
+        self.done = done
+
+    def cancel(self):
+        """Nobody cancels it here."""
+
+
+class Lender:
+    """A client whose calls belong to whoever asked."""
+
+    def post(self, url, body, until, done, *, shared=False):
+        self.held = Held(done)
+        return self.held.cancel
+
+
+def test_an_answered_call_is_freed_at_once_with_all_that_it_sent():
+    async def main():
+        transport, heard = stubbed(HttpTransport), []
+        transport._client = Lender()
+        transport.call(ANN, INVITATION, 10.0, heard.append)
+        held = weakref.ref(transport._client.held)
+        transport._client.held.done(JOINED)
+        del transport._client.held
+        return held() is None, heard
+
+    gc.disable()  # Who looks for rings of references would hide that there is one.
+    try:
+        is_freed, heard = asyncio.run(main())
+    finally:
+        gc.enable()
+
+    assert heard[0].message.accept
+    assert is_freed

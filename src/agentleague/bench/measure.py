@@ -1,16 +1,25 @@
 """Leagues and naked exchanges in turn, so that both meet the same machine."""
 
-import shutil
 import statistics
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from agentleague.bench.bare import Load, exchange
-from agentleague.services.demo import Played, play
-from agentleague.services.processes import run
-from agentleague.services.settings import ManagerSettings
+from agentleague.bench.field import Outcome, Plan, play_field
+from agentleague.bench.match_times import within
+
+MATCHES_A_LEAGUE = 5_000
+ALONE = 500  # matches between two players who have the machine for themselves
+MATCHES_A_SECOND = 250  # so many are planned a second: about four leagues in the time
+
+
+class Figure(NamedTuple):
+    """A median over the samples, with the least and the most."""
+
+    median: float
+    least: float
+    most: float
 
 
 @dataclass(frozen=True)
@@ -21,68 +30,85 @@ class Sample:
     matches_per_second: float
     messages_per_match: float
     bare_matches_per_second: float
-    cpu_us_per_match: dict[str, float]
+    match_ms_p50: float
+    match_ms_p99: float
+    journal_bytes_per_match: float
+    cpu_us_per_match: Mapping[str, float]
+    peak_mb: Mapping[str, float]
+
+    @property
+    def messages_per_second(self) -> float:
+        """Requests, by all agents together."""
+        return self.matches_per_second * self.messages_per_match
+
+    @property
+    def ratio(self) -> float:
+        """League to naked pair."""
+        return self.matches_per_second / self.bare_matches_per_second
 
 
 @dataclass(frozen=True)
 class Bench:
-    """All samples, and their medians."""
+    """All samples, and what is said of them."""
 
-    players: int
-    referees: int
+    plan: Plan
+    alone: Sequence[float]  # seconds of matches that had the machine for themselves, sorted
     samples: list[Sample]
 
-    def median(self, name: str) -> float:
-        """The median of one figure over the samples."""
-        return float(statistics.median(getattr(sample, name) for sample in self.samples))
+    def figure(self, name: str) -> Figure:
+        """One figure over the samples."""
+        return _figure([getattr(sample, name) for sample in self.samples])
 
-    @property
-    def ratio(self) -> float:
-        """The median of the ratios: league to naked pair, each within one sample."""
-        return statistics.median(
-            sample.matches_per_second / sample.bare_matches_per_second for sample in self.samples
-        )
+    def by_role(self, name: str) -> dict[str, Figure]:
+        """One figure of each role over the samples."""
+        tables = [getattr(sample, name) for sample in self.samples]
+        return {role: _figure([table[role] for table in tables]) for role in tables[0]}
+
+
+def plan_for(players: int, referees: int, seconds: float, player_processes: int) -> Plan:
+    """Leagues that are short beside the time there is, however many take part."""
+    matches = int(min(seconds * MATCHES_A_SECOND, MATCHES_A_LEAGUE))
+    return Plan(players, referees, max(matches, players // 2), player_processes)
 
 
 def measure(
-    players: int,
-    referees: int,
+    plan: Plan,
     seconds: float,
     now: Callable[[], float],
     on_sample: Callable[[Sample], None],
 ) -> Bench:
     """Measure for about so many seconds, at least once."""
-    bench, began = Bench(players, referees, []), now()
+    began = now()
+    alone = Plan(2, 1, int(max(10, min(seconds * 25, ALONE))), 1)
+    bench = Bench(plan, play_field(alone).match_seconds, [])
     while not bench.samples or now() - began < seconds:
-        sample = _sample(players, referees)
+        sample = _sample(plan)
         bench.samples.append(sample)
         on_sample(sample)
     return bench
 
 
-def _sample(players: int, referees: int) -> Sample:
-    folder = Path(tempfile.mkdtemp(prefix="league-bench-"))
-    settings = ManagerSettings(league_id="league_bench", players=players, referees=referees)
-    try:
-        played = run(play(settings, folder, "bench", lambda league: None, processes=True))
-    finally:
-        shutil.rmtree(folder)
-    matches = played.league.decided_total
-    per_match = played.messages / matches
-    answered = sum(tally.bytes_answered for tally in played.tallies)
-    sent = sum(tally.bytes_sent for tally in played.tallies)
-    load = Load(played.messages, sent // played.messages, answered // played.messages)
+def _sample(plan: Plan) -> Sample:
+    played = play_field(plan)
+    per_match = played.messages / played.matches
     return Sample(
-        matches,
-        matches / played.seconds,
+        played.matches,
+        played.matches / played.seconds,
         per_match,
-        exchange(load) / per_match,
-        _cpu(played, matches),
+        exchange(_same_load(played)) / per_match,
+        within(played.match_seconds, 50) * 1e3,
+        within(played.match_seconds, 99) * 1e3,
+        played.journal_bytes / played.matches,
+        {role: cpu * 1e6 for role, cpu in played.per_match("cpu_seconds").items()},
+        {role: peak / 1e6 for role, peak in played.peak_bytes().items()},
     )
 
 
-def _cpu(played: Played, matches: int) -> dict[str, float]:
-    totals: dict[str, float] = {}
-    for tally in played.tallies:
-        totals[tally.role] = totals.get(tally.role, 0.0) + tally.cpu_seconds
-    return {role: round(seconds / matches * 1e6, 1) for role, seconds in totals.items()}
+def _same_load(played: Outcome) -> Load:
+    sent = sum(tally.bytes_sent for tally in played.tallies)
+    answered = sum(tally.bytes_answered for tally in played.tallies)
+    return Load(played.messages, sent // played.messages, answered // played.messages)
+
+
+def _figure(values: Sequence[float]) -> Figure:
+    return Figure(statistics.median(values), min(values), max(values))

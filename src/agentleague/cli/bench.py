@@ -1,11 +1,16 @@
-"""`league bench`: matches per second, beside a naked HTTP pair in the same run."""
+"""`league bench`: matches per second beside a naked HTTP pair, large leagues, long ones."""
 
 import time
 
 import click
 
-from agentleague.bench.measure import Bench, Sample, measure
-from agentleague.cli.table import print_json
+from agentleague.bench.endurance import Endurance, endure
+from agentleague.bench.field import processes_for
+from agentleague.bench.machine import cores, this_machine
+from agentleague.bench.measure import Sample, measure, plan_for
+from agentleague.bench.scale import Step, climb
+from agentleague.cli import bench_words as words
+from agentleague.cli.table import print_json, print_rows
 from agentleague.cli.talk import counted, say
 from agentleague.services.demo import raise_descriptor_limit
 
@@ -13,16 +18,27 @@ EXAMPLES = """\b
 Examples:
   league bench
   league bench --players 100 --seconds 60 --json
+  league bench --scale
+  league bench --endurance --seconds 600
+"""
+HELP = """
+Measure how many matches a second this machine plays.
+
+Whole leagues are played over HTTP, durably, each player on its own port, the manager, the referees
+and the players in processes of their own. After each league two naked processes exchange as many
+requests of the same sizes over HTTP, and do nothing else: the ratio says how much of what the
+machine can do is left for the league. Printed are medians, with the least and the most.
+
+A match is timed by its referee, from the first invitation to the answer to its report: alone, with
+two players in the league, and under load, with all.
 """
 
 
-@click.command(help=EXAMPLES + "\nMeasure how many matches a second this machine plays.")
+@click.command(help=EXAMPLES + HELP)
 @click.option(
     "--players",
-    default=100,
-    show_default=True,
-    type=click.IntRange(2, 500),
-    help="How many players, from 2 to 500.",
+    type=click.IntRange(2, 10_000),
+    help="How many players, from 2 to 10,000; 100 unless given, with --scale up to 10,000.",
 )
 @click.option(
     "--referees",
@@ -37,20 +53,74 @@ Examples:
     show_default=True,
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="About how long to measure.",
+    help="About how long to measure; --scale takes longer.",
+)
+@click.option(
+    "--scale", "kind", flag_value="scale", help="Compare leagues of 10, 100, 1,000, 10,000 players."
+)
+@click.option(
+    "--endurance",
+    "kind",
+    flag_value="endurance",
+    help="Play one long league: exit with 1 if memory grows or matches slow down. Linux only.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(players: int, referees: int, seconds: float, as_json: bool) -> None:
+def command(
+    players: int | None, referees: int, seconds: float, kind: str | None, as_json: bool
+) -> None:
     """Measure, print."""
     raise_descriptor_limit()
-    bench = measure(players, referees, seconds, time.perf_counter, _say)
-    if as_json:
-        print_json(_summary(bench))
+    if kind == "scale":
+        _scale(players or 10_000, referees, seconds, as_json)
+    elif kind == "endurance":
+        _endure(players or 100, referees, seconds, as_json)
     else:
-        _tell(bench)
+        _measure(players or 100, referees, seconds, as_json)
 
 
-def _say(sample: Sample) -> None:
+def _measure(players: int, referees: int, seconds: float, as_json: bool) -> None:
+    machine, plan = this_machine(), plan_for(players, referees, seconds, processes_for(cores()))
+    bench = measure(plan, seconds, time.perf_counter, _say_sample)
+    if as_json:
+        print_json({**words.summary(bench), "machine": machine._asdict()})
+    else:
+        print_rows(words.bench_rows(bench), words.BENCH, words.bench_title(bench, machine))
+
+
+def _scale(largest: int, referees: int, seconds: float, as_json: bool) -> None:
+    machine = this_machine()
+    steps = climb(largest, referees, seconds, _say_size, _say_step)
+    if as_json:
+        print_json({"steps": words.plain_steps(steps), "machine": machine._asdict()})
+        return
+    print_rows(words.step_rows(steps), words.SCALE, words.scale_title(machine))
+    for sentence in words.scale_verdicts(steps):
+        print(sentence)
+
+
+def _endure(players: int, referees: int, seconds: float, as_json: bool) -> None:
+    machine, plan = this_machine(), plan_for(players, referees, seconds, processes_for(cores()))
+    say(f"One league of {counted(players, 'player')} for {seconds:,.0f} seconds.")
+    run = endure(plan, seconds)
+    if as_json:
+        print_json({**words.plain_endurance(run, players), "machine": machine._asdict()})
+    else:
+        for sentence in words.endurance_verdicts(run):
+            print(sentence)
+    _fail_unless_steady(run)
+
+
+def _fail_unless_steady(run: Endurance) -> None:
+    faults = []
+    if not run.is_flat:
+        faults.append("memory grows")
+    if not run.is_steady:
+        faults.append("matches slow down")
+    if faults:
+        raise click.ClickException(f"the long run failed: {' and '.join(faults)}")
+
+
+def _say_sample(sample: Sample) -> None:
     say(
         f"{counted(sample.matches, 'match', 'matches')}: "
         f"{sample.matches_per_second:,.0f} matches/s; "
@@ -58,34 +128,12 @@ def _say(sample: Sample) -> None:
     )
 
 
-def _tell(bench: Bench) -> None:
-    rate, bare = bench.median("matches_per_second"), bench.median("bare_matches_per_second")
-    per_match = bench.median("messages_per_match")
-    cpu = ", ".join(f"{role} {value:,.0f}" for role, value in _cpu(bench).items())
-    print(
-        f"{counted(bench.players, 'player')}, {counted(bench.referees, 'referee')}, "
-        f"{counted(len(bench.samples), 'league')}, medians:\n"
-        f"  {rate:,.0f} matches/s ({rate * per_match:,.0f} messages/s), durable\n"
-        f"  {bare:,.0f} matches/s for a naked HTTP pair doing as many exchanges of those sizes\n"
-        f"  ratio {bench.ratio:.2f}; {per_match:.1f} messages a match; CPU us a match: {cpu}"
+def _say_size(players: int) -> None:
+    say(f"{counted(players, 'player')} …")
+
+
+def _say_step(step: Step) -> None:
+    say(
+        f"{counted(step.players, 'player')}: {step.matches_per_second:,.0f} matches/s, "
+        f"{step.cpu_us:,.0f} us CPU a match, a round in {step.round_seconds:.2f} s"
     )
-
-
-def _cpu(bench: Bench) -> dict[str, float]:
-    return bench.samples[-1].cpu_us_per_match
-
-
-def _summary(bench: Bench) -> dict[str, object]:
-    rate = bench.median("matches_per_second")
-    return {
-        "players": bench.players,
-        "referees": bench.referees,
-        "matches": sum(sample.matches for sample in bench.samples),
-        "leagues": len(bench.samples),
-        "matches_per_second": round(rate, 1),
-        "messages_per_second": round(rate * bench.median("messages_per_match"), 1),
-        "messages_per_match": round(bench.median("messages_per_match"), 2),
-        "bare_matches_per_second": round(bench.median("bare_matches_per_second"), 1),
-        "ratio_to_bare_transport": round(bench.ratio, 3),
-        "cpu_us_per_match": _cpu(bench),
-    }

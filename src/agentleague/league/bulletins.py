@@ -186,13 +186,13 @@ class Bulletins:
 
     def _seated(self, file: MatchFile, player_id: str, channel: bytes) -> Seated:
         league = self._league
-        member, row = league.roster.players[player_id], league.table.row(player_id)
+        member = league.roster.players[player_id]
         names = (league.rules.league_id, file.match_id, player_id, file.epoch)
         return Seated(
             player_id,
             member.endpoint,
             member.display_name,
-            PlayerRecord(row.wins, row.losses, row.draws, row.points),
+            PlayerRecord(*league.table.record(player_id)),
             match_token(channel, "ref>player", *names),
             match_token(channel, "player>ref", *names),
             league.roster.digests_of(player_id),

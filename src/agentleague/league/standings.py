@@ -155,6 +155,15 @@ class Table:
         rows = self.rows()
         return rows[self._ranks[player_id] - 1]
 
+    def record(self, player_id: str) -> tuple[int, int, int, int]:
+        """One player's wins, losses, draws and points; to know them nobody has to be ranked.
+
+        Raises:
+            KeyError: nobody of that id is in the table.
+        """
+        record = self._records[player_id]
+        return record.wins, record.losses, record.draws, record.points
+
     def why(self, player_id: str) -> str:
         """In words why a player stands where it stands, between the ranks above and below.
 

@@ -22,6 +22,7 @@ from agentleague.player import registry as strategies
 from agentleague.services.clock import cpu_seconds
 from agentleague.services.game_files import find_game
 from agentleague.services.manager import Manager
+from agentleague.services.memory_use import peak_bytes
 from agentleague.services.processes import (
     Home,
     Place,
@@ -59,13 +60,17 @@ Opener = Callable[[Cast, int], Coroutine[Any, Any, Running]]  # of one agent, by
 
 
 class Tally(NamedTuple):
-    """What agents did: requests sent, bytes of them and of their answers, processor time."""
+    """What agents did: requests sent, bytes of them and of their answers, processor time, memory.
+
+    The memory is what their process ever held at once.
+    """
 
     role: str
     calls: int
     bytes_sent: int
     bytes_answered: int
     cpu_seconds: float
+    peak_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,23 +103,22 @@ class Crew(Protocol):
 Guest = Callable[[str], Crew]  # one player that somebody brings; told where the manager is
 
 
-async def play(  # noqa: PLR0913 - one league, and the two ways in which demos differ.
+async def play(
     settings: ManagerSettings,
     directory: Path,
     seed: str | None,
     on_progress: Callable[[League], None],
     *,
     guests: Sequence[Guest] = (),
-    processes: bool | None = None,
 ) -> Played:
     """Play a league to its end. `settings` say how many players and referees.
 
     Their `game_type` may also be the file of a game; the league goes by the game's own name.
     `guests` play first, in their order; built-in players fill up. Agents get processes of their own
-    if there are many, or as `processes` says.
+    if there are many.
     """
     assert settings.players
-    remote = settings.players > ONE_PROCESS_MAX if processes is None else processes
+    remote = settings.players > ONE_PROCESS_MAX
     game = find_game(settings.game_type)
     manager = await open_manager(
         replace(settings, game_type=game.name),
@@ -188,6 +192,7 @@ class Stopwatch:
             sum(transport.bytes_sent for transport in transports),
             sum(transport.bytes_answered for transport in transports),
             cpu_seconds() - self._began,
+            peak_bytes(),
         )
 
 
@@ -195,7 +200,7 @@ class LocalCrew:
     """Agents in this process."""
 
     def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
-        self._cast, self._open = cast, open_agent or _open
+        self._cast, self._open = cast, open_agent or open_built_in
         self._stopwatch = Stopwatch(cast.role)
         self._agents: list[Running] = []
 
@@ -227,10 +232,15 @@ class RemoteCrew:
         self._process: BaseProcess = context.Process(
             target=_crew_process, args=(cast, open_agent, theirs), daemon=True
         )
-        with _deaf_to_interrupts():  # A new process is deaf to what its parent is deaf to.
+        with deaf_to_interrupts():  # A new process is deaf to what its parent is deaf to.
             self._process.start()
         theirs.close()
         self._is_done = False
+
+    @property
+    def pid(self) -> int | None:
+        """The process."""
+        return self._process.pid
 
     async def start(self) -> None:
         """Let it register its agents."""
@@ -263,7 +273,7 @@ class RemoteCrew:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def deaf_to_interrupts() -> Iterator[None]:
     """Ctrl-C reaches every process of a terminal; only the first should act on it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -286,20 +296,21 @@ def _crew_process(cast: Cast, open_agent: Opener | None, pipe: Connection) -> No
 
 async def _crew(crew: LocalCrew, pipe: Connection) -> None:
     await asyncio.to_thread(pipe.recv)
-    Thread(target=_end_with_the_league, args=(pipe,), daemon=True).start()
+    Thread(target=end_with_the_league, args=(pipe,), daemon=True).start()
     await crew.start()
     pipe.send("registered")
     pipe.send(await crew.finish())
     await crew.stop()
 
 
-def _end_with_the_league(pipe: Connection) -> None:
-    """Nothing more is said to a crew: when there is something to hear, its league is gone."""
+def end_with_the_league(pipe: Connection) -> None:
+    """Nothing more is said to such a process: when it can hear something, its league is gone."""
     pipe.poll(None)
     os._exit(1)
 
 
-async def _open(cast: Cast, number: int) -> Running:
+async def open_built_in(cast: Cast, number: int) -> Running:
+    """A referee, or a player of one of the built-in strategies."""
     game = find_game(cast.game)
     if cast.role == "referee":
         referee_name = f"Referee {_name(number)}"

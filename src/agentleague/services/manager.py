@@ -115,6 +115,10 @@ class Manager:
         """How many decisions it has taken in."""
         return self.league.seq
 
+    def stop_after(self, round_id: int) -> None:
+        """End the league as it stands when this round is over: a large one has thousands."""
+        self._rounds.rounds_max = round_id
+
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide; every event among the effects is applied already."""
         self._clerk.now, self._clerk.out = now, []

@@ -25,6 +25,8 @@ from agentleague.services.office import Office
 from agentleague.services.tidings import Tidings
 
 REMOVED = "was removed by the organiser"
+MANY = 500  # players; in a larger league a table to all of them takes time from the matches
+NEWS_PART = 4  # of its players: a quarter as many results make a new table worth it
 
 
 class Rounds:
@@ -41,10 +43,12 @@ class Rounds:
         self._untold: dict[tuple[str, int], set[str]] = {}  # what, of which round -> to whom still
         self._announced_at = self._began = 0.0
         self._table_at = float("-inf")  # when the table was last sent
+        self._table_results = 0  # how many results it had
         self._table_timer = False
         self._begun = 0  # the last round whose matches were handed out
         self._is_waiting = False  # for the end of a pause, before the next round
         self._is_over = False
+        self.rounds_max: int | None = None  # where a measurement ends the league as it stands
 
     # From nothing, or from a journal
 
@@ -98,7 +102,7 @@ class Rounds:
         """Start as soon as all are there that the settings ask for."""
         roster, settings = self._league.roster, self._settings
         wanted = max(settings.players or 0, 2)
-        is_full = settings.players is not None and len(self._taking_part()) >= wanted
+        is_full = settings.players is not None and self._players_count() >= wanted
         if self._league.phase is not Phase.REGISTERING or not (is_full or self._is_due):
             return
         if len(roster.referees) >= (1 if self._is_due else settings.referees):
@@ -114,7 +118,7 @@ class Rounds:
 
     def missing(self) -> str:
         """Who is needed before a league can start, in words; nothing if all are there."""
-        players, referees = len(self._taking_part()), len(self._league.roster.referees)
+        players, referees = self._players_count(), len(self._league.roster.referees)
         if players < 2:
             return f"a league needs two players, and {players or 'none'} is registered"
         return "" if referees else "a league needs a referee, and none is registered"
@@ -234,6 +238,8 @@ class Rounds:
             self._clerk.record(LeagueEnded(league.table.rows()[0].player_id))
             self._clerk.news.append(news.over(league))
             self._tell_the_end()
+        elif self.rounds_max is not None and league.round_id >= self.rounds_max:
+            self.abort()
         elif league.paused:
             self._is_waiting = True
         else:
@@ -249,10 +255,14 @@ class Rounds:
 
     def table_changed(self) -> None:
         """Show it soon, but not too often."""
-        if not self._table_timer and self._league.open_matches:
+        if not self._table_timer and self._league.open_matches and self._is_news():
             self._table_timer = True
             due = self._table_at + self._settings.standings_seconds
             self._clerk.wake("table", max(due, self._clerk.now))
+
+    def _is_news(self) -> bool:
+        players, results = self._players_count(), self._league.decided_total
+        return players <= MANY or results - self._table_results >= players / NEWS_PART
 
     def table_due(self) -> None:
         """It is time to show it."""
@@ -262,7 +272,7 @@ class Rounds:
 
     def tell_table(self) -> None:
         """Show everybody the table."""
-        self._table_at = self._clerk.now
+        self._table_at, self._table_results = self._clerk.now, self._league.decided_total
         rows = self._bulletins.table_rows()
         for player_id in self._taking_part():
             message = self._bulletins.standings(self._clerk.now_text, rows, player_id)
@@ -344,6 +354,11 @@ class Rounds:
         for agent_id in everybody:
             said = message(agent_id)
             self._clerk.tell(agent_id, said, tag, receipt=receipt)
+
+    def _players_count(self) -> int:
+        """How many take part, without looking at each of them."""
+        roster = self._league.roster
+        return len(roster.players) - len(roster.removed)
 
     def _taking_part(self) -> list[str]:
         """The players, without those whom the organiser took out."""

@@ -227,6 +227,10 @@ class _Reply(Struct):
         self(error)
 
 
+def _nothing() -> None:
+    pass
+
+
 class _Asked(Struct):
     """A call in our own form; only if that is not understood are others tried."""
 
@@ -235,10 +239,11 @@ class _Asked(Struct):
     message: Message
     until: float
     done: Callable[[Answer], None]
-    stop: Cancel = lambda: None
+    stop: Cancel = _nothing
 
     def answered(self, got: HttpAnswer) -> None:
-        """It came back."""
+        """It came back. Nothing leads back to the call, so that both are freed at once."""
+        self.stop = _nothing
         self.transport.bytes_answered += len(got.body)
         answer = read(self.message, got)
         if answer.error is None or not is_misunderstood(self.message, answer.error):

@@ -1,0 +1,251 @@
+"""One league to be measured: manager, referees and players each in processes of their own."""
+
+import asyncio
+import gc
+import multiprocessing
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from itertools import pairwise
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Thread
+from time import perf_counter
+from typing import Any
+
+from agentleague.bench.match_times import open_timed, times_in
+from agentleague.errors import LeagueError
+from agentleague.league.events import read_event
+from agentleague.league.league import League
+from agentleague.services.demo import (
+    HOSTS,
+    Cast,
+    RemoteCrew,
+    Stopwatch,
+    Tally,
+    deaf_to_interrupts,
+    end_with_the_league,
+    raise_descriptor_limit,
+)
+from agentleague.services.manager import Manager
+from agentleague.services.processes import Home, Place, Running, open_manager, run
+from agentleague.services.settings import ManagerSettings
+from agentleague.storage.sqlite import FILE_NAME, read_directory
+
+LEAGUE = "league_bench"
+CYCLES_MAX = 1_000
+FINISH_SECONDS = 60.0  # for all agents of a large league to be told something
+Watch = Callable[["Field"], Any]  # looks at a league from the inside, while it runs
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many take part, in how many processes, and when the league is over."""
+
+    players: int
+    referees: int
+    matches: int  # about so many are played
+    player_processes: int
+    watch: Watch | None = None
+
+    @property
+    def cycles(self) -> int:
+        """How often everybody meets everybody, where that makes too few matches."""
+        once = self.players * (self.players - 1) // 2
+        return max(1, min(round(self.matches / once), CYCLES_MAX))
+
+    @property
+    def rounds(self) -> int:
+        """After how many rounds the league is ended, where all would be too many."""
+        return max(1, self.matches // (self.players // 2))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was measured of one league."""
+
+    matches: int
+    seconds: float  # from the first announcement to the last LEAGUE_COMPLETED
+    startup_seconds: float  # until all are registered
+    round_seconds: Sequence[float]
+    match_seconds: Sequence[float]  # the shortest first
+    journal_bytes: int
+    journal_rows: int
+    tallies: Sequence[Tally]
+    watched: Any = None
+    replay_seconds: float = 0.0  # to read the journal, as a restart does
+
+    @property
+    def messages(self) -> int:
+        """Requests that were sent, by all agents together."""
+        return sum(tally.calls for tally in self.tallies)
+
+    def per_match(self, field: str) -> dict[str, float]:
+        """A figure of the tallies, by role, divided by the matches."""
+        totals: dict[str, float] = {}
+        for tally in self.tallies:
+            totals[tally.role] = totals.get(tally.role, 0.0) + getattr(tally, field)
+        return {role: total / self.matches for role, total in totals.items()}
+
+    def peak_bytes(self) -> dict[str, int]:
+        """The most that one process held, by role."""
+        peaks: dict[str, int] = {}
+        for tally in self.tallies:
+            peaks[tally.role] = max(peaks.get(tally.role, 0), tally.peak_bytes)
+        return peaks
+
+
+@dataclass(frozen=True)
+class Field:
+    """A league that runs, as its manager's process sees it."""
+
+    manager: Manager
+    pids: Mapping[str, Sequence[int]]  # by role
+
+
+def processes_for(cores: int) -> int:
+    """In how many processes players are hosted; manager and referees have one each."""
+    return max(2, cores - 2)
+
+
+def play_field(plan: Plan) -> Outcome:
+    """Play a league in new processes, so that nothing of an earlier one is measured."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    with _folder() as folder:
+        process = context.Process(target=_field_process, args=(plan, folder, theirs))
+        with deaf_to_interrupts():
+            process.start()
+        theirs.close()
+        try:
+            told = ours.recv()
+        except EOFError:
+            raise LeagueError(
+                "the manager's process died; what it said last stands above"
+            ) from None
+        finally:
+            process.terminate()
+            process.join()
+        if isinstance(told, Exception):
+            raise told
+        assert isinstance(told, Outcome)
+        return _with_journal(told, folder)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="league-bench-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _field_process(plan: Plan, folder: Path, pipe: Connection) -> None:
+    raise_descriptor_limit()
+    Thread(target=end_with_the_league, args=(pipe,), daemon=True).start()
+    try:
+        pipe.send(run(_play(plan, folder)))
+    except LeagueError as error:
+        pipe.send(LeagueError(str(error)))
+    except Exception as error:
+        pipe.send(LeagueError(f"{type(error).__name__}: {error}"))
+
+
+async def _play(plan: Plan, folder: Path) -> Outcome:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    settings = ManagerSettings(
+        league_id=LEAGUE,
+        players=plan.players,
+        referees=plan.referees,
+        cycles=plan.cycles,
+        reply_seconds=FINISH_SECONDS,  # On a slow machine it takes long, and is measured.
+    )
+    home = Home(folder, "bench", resumes=False)
+    manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
+    role = manager.host.role
+    assert isinstance(role, Manager)
+    role.stop_after(plan.rounds)
+    referees, players = _crews(plan, folder, manager.url)
+    crews = [referees, *players]
+    try:
+        await referees.start()
+        await asyncio.gather(*(crew.start() for crew in players))
+        startup_seconds = loop.time() - began
+        field = Field(role, _pids(referees, players))
+        watched, tally = await _watch(plan, manager, field)
+        tallies = [tally]
+        for crew in crews:
+            tallies.append(await asyncio.wait_for(crew.finish(), 2 * FINISH_SECONDS))
+    finally:
+        for crew in crews:
+            await crew.stop()
+        await manager.stop()
+    return Outcome(
+        role.league.decided_total,
+        role.seconds,
+        startup_seconds,
+        (),
+        times_in(folder),
+        0,
+        role.league.seq,
+        tallies,
+        watched,
+    )
+
+
+def _crews(plan: Plan, folder: Path, url: str) -> tuple[RemoteCrew, list[RemoteCrew]]:
+    make = partial(Cast, manager_url=url, game="even_odd", seed="bench", is_private=True)
+    opener = partial(open_timed, folder)
+    groups = min(plan.player_processes, plan.players)
+    bounds = [plan.players * number // groups for number in range(groups + 1)]
+    players = [
+        RemoteCrew(make("player", first, end - first), opener) for first, end in pairwise(bounds)
+    ]
+    return RemoteCrew(make("referee", 0, plan.referees), opener), players
+
+
+def _pids(referees: RemoteCrew, players: Sequence[RemoteCrew]) -> Mapping[str, Sequence[int]]:
+    return {
+        "manager": [os.getpid()],
+        "referee": [referees.pid or 0],
+        "player": [crew.pid or 0 for crew in players],
+    }
+
+
+async def _watch(plan: Plan, manager: Running, field: Field) -> tuple[Any, Tally]:
+    """Wait for the end; `watch` may look on, and say when it comes."""
+    stopwatch = Stopwatch("manager")
+    looking = asyncio.ensure_future(plan.watch(field)) if plan.watch else None
+    waits: list[asyncio.Future[Any]] = [manager.ended, manager.failed]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    if manager.failed.done():
+        raise manager.failed.result()
+    return await looking if looking else None, stopwatch.tally([manager])
+
+
+def _with_journal(outcome: Outcome, folder: Path) -> Outcome:
+    """Read the journal as a manager does that starts again, and take the time."""
+    rounds, scheduled, league = [], "", League()
+    gc.disable()
+    began = perf_counter()
+    for row in read_directory(folder, LEAGUE):
+        league.apply(read_event(row.kind, row.version, row.body))
+        if row.kind == "round_scheduled":
+            scheduled = row.at
+        elif row.kind == "round_ended":
+            rounds.append(_seconds(scheduled, row.at))
+    replay_seconds = perf_counter() - began
+    gc.enable()
+    size = (folder / FILE_NAME).stat().st_size
+    return replace(outcome, round_seconds=rounds, journal_bytes=size, replay_seconds=replay_seconds)
+
+
+def _seconds(first: str, last: str) -> float:
+    return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()

@@ -1,0 +1,29 @@
+"""`league bench --scale` and `--endurance` as they are typed; slow, for they play real leagues."""
+
+import json
+
+import pytest
+
+from commands import league
+
+
+@pytest.mark.slow
+def test_scale_compares_leagues_up_to_the_largest():
+    done = league("bench", "--scale", "--players", "20", "--seconds", "0", "--json")
+
+    small, large = json.loads(done.stdout)["steps"]
+    assert (small["players"], large["players"]) == (10, 20)
+    assert (large["rounds"], large["matches"]) == (1, 10)
+    assert large["cpu_us"] == pytest.approx(sum(large["cpu_us_per_match"].values()), rel=0.01)
+    assert min(large["peak_mb"].values()) > 10
+
+
+@pytest.mark.slow
+def test_a_long_run_says_what_it_found_and_exits_accordingly():
+    done = league("bench", "--endurance", "--players", "4", "--seconds", "5", "--json", check=False)
+
+    found = json.loads(done.stdout)
+    assert found["matches"] > 0
+    assert len(found["glances"]) >= 10
+    assert set(found["grown_mb"]) == {"manager", "referee", "player"}
+    assert done.returncode == (0 if found["is_flat"] and found["is_steady"] else 1)

@@ -1,0 +1,111 @@
+"""Measure what docs/performance.md shows: `python tools/performance.py docs/performance.json`.
+
+Only the parts that are named are measured anew, or all: `bench`, `scale`, `endurance`, `small`.
+"""
+
+import argparse
+import json
+import re
+import resource
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PARTS = ("bench", "scale", "endurance", "small")
+PYTHON = sys.executable
+REPEATS = 5
+
+
+def main() -> None:
+    """Measure, and keep what is not measured now."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all unless given")
+    parser.add_argument("--seconds", default="60", help="of the bench")
+    parser.add_argument("--long-seconds", default="600", help="of the long run")
+    parser.add_argument("--largest", default="10000", help="players of the largest league")
+    given = parser.parse_args()
+    if not set(given.parts) <= set(PARTS):
+        parser.error(f"the parts are {', '.join(PARTS)}")
+    commands = {
+        "bench": ["--seconds", given.seconds],
+        "scale": ["--scale", "--players", given.largest],
+        "endurance": ["--endurance", "--seconds", given.long_seconds],
+    }
+    for part in given.parts or PARTS:
+        print(f"{part} …", file=sys.stderr, flush=True)
+        found = bench(*commands[part]) if part in commands else small()
+        known = json.loads(given.file.read_text()) if given.file.exists() else {}
+        text = json.dumps({**known, part: found}, indent=1, sort_keys=True)
+        given.file.write_text(text + "\n", encoding="utf-8")
+
+
+def bench(*options: str) -> Any:
+    """What `league bench` finds; a long run that fails is found all the same."""
+    command = [PYTHON, "-m", "agentleague", "bench", *options, "--json"]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout)
+
+
+def small() -> dict[str, Any]:
+    """A demo, an import, and what is installed."""
+    demos = [_demo() for _ in range(REPEATS)]
+    imports = [_timed("from agentleague import Player") - _timed("pass") for _ in range(REPEATS)]
+    return {
+        "demo_seconds": round(min(wall for wall, _ in demos), 3),
+        "demo_league_seconds": round(min(league for _, league in demos), 3),
+        "import_ms": round(min(imports) * 1e3, 1),
+        "import_mb": round(_player_memory(), 1),
+        "install_mb": round(sum(map(_size, _needed("agentleague"))) / 1e6, 1),
+    }
+
+
+def _demo() -> tuple[float, float]:
+    began = time.perf_counter()
+    command = [PYTHON, "-m", "agentleague", "demo", "--json", "--quiet"]
+    said = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    return time.perf_counter() - began, json.loads(said)["seconds"]
+
+
+def _timed(program: str) -> float:
+    """Processor time, which other work on the machine makes longer only a little."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([PYTHON, "-c", program], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _player_memory() -> float:
+    program = (
+        "from agentleague import Player; from agentleague.services.memory_use import peak_bytes; "
+        "print(peak_bytes())"
+    )
+    return int(subprocess.run([PYTHON, "-c", program], stdout=subprocess.PIPE).stdout) / 1e6
+
+
+def _needed(name: str) -> set[str]:
+    """A distribution and all that it needs, without extras."""
+    found, waiting = set(), [name]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            for wanted in metadata.requires(name) or ():
+                if "extra ==" not in wanted:
+                    waiting.append(re.match(r"[\w.-]+", wanted).group())
+    return found
+
+
+def _size(name: str) -> int:
+    """Bytes of a distribution's files; of one installed in place, of its sources."""
+    if name == "agentleague":
+        files = (Path(__file__).parents[1] / "src").rglob("*.py")
+        return sum(path.stat().st_size for path in files)
+    places = (Path(file.locate()) for file in metadata.files(name) or ())
+    return sum(place.stat().st_size for place in places if place.is_file())
+
+
+if __name__ == "__main__":
+    main()

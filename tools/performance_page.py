@@ -1,0 +1,334 @@
+"""Write docs/performance.md and its charts from docs/performance.json: what was measured."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import fill
+from typing import Any, NamedTuple
+
+from charts import bars, lines
+from page_parts import page, table
+
+MADE = "<!-- Made from performance.json by `make figures`; do not edit. -->"
+ROLES = {"manager": "manager", "referee": "referees", "player": "players"}
+COLUMNS = 100
+Found = dict[str, Any]
+
+
+class Goal(NamedTuple):
+    """Something to reach: what, how much, by which command, and what was found."""
+
+    what: str
+    wanted: str
+    command: str
+    found: Callable[[Found], float]
+    shown: str  # a format
+    is_reached: Callable[[float], bool]
+
+
+GOALS = (
+    Goal(
+        "durable matches a second, 100 players with a port each",
+        "1,200 or more",
+        "league bench",
+        lambda found: found["bench"]["matches_per_second"],
+        "{:,.0f}",
+        lambda value: value >= 1_200,
+    ),
+    Goal(
+        "the same as a part of what a naked HTTP pair does",
+        "0.35 or more",
+        "league bench",
+        lambda found: found["bench"]["ratio_to_bare_transport"],
+        "{:.2f}",
+        lambda value: value >= 0.35,
+    ),
+    Goal(
+        "the same with players hosted on shared connections",
+        "aim 3,000",
+        "league bench",  # There is no such layout: every player has an end point of its own.
+        lambda found: found["bench"]["hosted_matches_per_second"],
+        "{:,.0f}",
+        lambda value: value >= 3_000,
+    ),
+    Goal(
+        "one match alone, half of them within",
+        "under 3 ms",
+        "league bench",
+        lambda found: found["bench"]["match_alone_ms_p50"],
+        "{:.1f} ms",
+        lambda value: value < 3,
+    ),
+    Goal(
+        "CPU a match, 1,000 players against 10",
+        "at most 1.3 times",
+        "league bench --scale",
+        lambda found: _step(found, 1_000)["cpu_us"] / _step(found, 10)["cpu_us"],
+        "{:.2f} times",
+        lambda value: value <= 1.3,
+    ),
+    Goal(
+        "10,000 players, a round of 5,000 matches",
+        "under 15 s",
+        "league bench --scale",
+        lambda found: _step(found, 10_000)["round_seconds"],
+        "{:.1f} s",
+        lambda value: value < 15,
+    ),
+    Goal(
+        "memory of their manager",
+        "under 400 MB",
+        "league bench --scale",
+        lambda found: _step(found, 10_000)["peak_mb"]["manager"],
+        "{:,.0f} MB",
+        lambda value: value < 400,
+    ),
+    Goal(
+        "`league demo` with 4 players",
+        "under 2 s",
+        "league demo",
+        lambda found: found["small"]["demo_seconds"],
+        "{:.2f} s",
+        lambda value: value < 2,
+    ),
+    Goal(
+        "of which the league",
+        "under 0.2 s",
+        "league demo --json",
+        lambda found: found["small"]["demo_league_seconds"],
+        "{:.2f} s",
+        lambda value: value < 0.2,
+    ),
+    Goal(
+        "`import agentleague` for a player",
+        "under 150 ms",
+        "python tools/performance.py",
+        lambda found: found["small"]["import_ms"],
+        "{:.0f} ms",
+        lambda value: value < 150,
+    ),
+    Goal(
+        "memory of its process",
+        "under 30 MB",
+        "python tools/performance.py",
+        lambda found: found["small"]["import_mb"],
+        "{:.0f} MB",
+        lambda value: value < 30,
+    ),
+    Goal(
+        "restart with 100,000 results",
+        "under 3 s",
+        "league bench --endurance",
+        lambda found: _endurance(found)["replay_seconds"] / _endurance(found)["matches"] * 1e5,
+        "{:.1f} s",
+        lambda value: value < 3,
+    ),
+    Goal(
+        "installed with dependencies",
+        "under 40 MB",
+        "python tools/performance.py",
+        lambda found: found["small"]["install_mb"],
+        "{:.1f} MB",
+        lambda value: value < 40,
+    ),
+)
+
+
+def pages(found: Found) -> dict[str, str]:
+    """The page and its charts, by file name."""
+    return {
+        "performance.md": page(
+            "# How fast it is",
+            MADE,
+            _where(found["bench"]["machine"]),
+            table(
+                ("what", "goal", "measured", "reached", "with"),
+                [_goal_row(goal, found) for goal in GOALS],
+            ),
+            _HOW_TO_MEASURE,
+            "## A league of 100 players",
+            _bench_text(found["bench"]),
+            "## From 10 players to 10,000",
+            _scale_text(found["scale"]["steps"]),
+            "## A long run",
+            _endurance_text(found["endurance"]),
+            _WHAT_KEEPS_IT_SO,
+        ),
+        "performance-cpu.svg": _cpu_chart(found["scale"]["steps"]),
+        "performance-size.svg": _size_chart(found["scale"]["steps"]),
+        "performance-memory.svg": _memory_chart(found["endurance"]),
+    }
+
+
+_HOW_TO_MEASURE = """
+To measure on your own machine: `make performance` measures all of this for about fifteen minutes
+and writes this page anew; `league bench` alone takes twenty seconds.
+"""
+
+_HOW_IT_IS_MEASURED = """
+The manager, the referees and the players have processes of their own, each player its own port, and
+every result is on disk before anybody hears of it. Between the leagues two naked processes exchange
+as many requests of the same sizes and do nothing else. A match is timed by its referee, from the
+first invitation to the answer to its report.
+"""
+
+_WHAT_SIZES_ARE = """
+Players in four processes. Each league is ended after about 5,000 matches, since one of 10,000
+players has fifty million. The last two columns are what the manager sends: a table fills at most
+10 KB, whoever it is for.
+"""
+
+_WHAT_KEEPS_IT_SO = """## What keeps it so
+
+No test looks at a clock. `tests/bench` counts what one match costs (requests, bytes, rows and
+commits of the journal, calls of functions) against a table of ceilings, in leagues of 10, 100 and
+1,000 players, and that no request has a task of its own.
+"""
+
+
+def _where(machine: Found) -> str:
+    load = machine["load"]
+    busy = f" When it began, {load:g} processes wanted to run." if load is not None else ""
+    return fill(
+        f"Measured on a machine with {machine['cores']} cores ({machine['system']}, "
+        f"{machine['python']}), all processes on it, over loopback.{busy} Other work on the "
+        "machine makes every figure worse but for the counts and, in part, the ratios.",
+        COLUMNS,
+    )
+
+
+def _goal_row(goal: Goal, found: Found) -> tuple[str, ...]:
+    try:
+        value = goal.found(found)
+    except KeyError:
+        return goal.what, goal.wanted, "not measured", "", f"`{goal.command}`"
+    reached = "yes" if goal.is_reached(value) else "no"
+    return goal.what, goal.wanted, goal.shown.format(value), reached, f"`{goal.command}`"
+
+
+def _bench_text(bench: Found) -> str:
+    def row(what: str, name: str, shown: str) -> tuple[str, ...]:
+        least, most = bench["spread"].get(name, ("", ""))
+        spread = f"{shown.format(least)} to {shown.format(most)}" if least != "" else ""
+        return what, shown.format(bench[name]), spread
+
+    rows = [
+        row("matches/s, durable", "matches_per_second", "{:,.0f}"),
+        row("messages/s", "messages_per_second", "{:,.0f}"),
+        row("messages a match", "messages_per_match", "{:.1f}"),
+        row("matches/s of a naked HTTP pair", "bare_matches_per_second", "{:,.0f}"),
+        row("ratio", "ratio_to_bare_transport", "{:.2f}"),
+        row("one match alone, ms, half within", "match_alone_ms_p50", "{:.2f}"),
+        row("one match alone, ms, 99 % within", "match_alone_ms_p99", "{:.2f}"),
+        row("a match under load, ms, half within", "match_ms_p50", "{:.1f}"),
+        row("a match under load, ms, 99 % within", "match_ms_p99", "{:.1f}"),
+        row("bytes of the journal a match", "journal_bytes_per_match", "{:,.0f}"),
+    ]
+    for role, name in ROLES.items():
+        cpu, peak = bench["cpu_us_per_match"][role], bench["peak_mb"][role]
+        rows.append((f"CPU us a match, {name}", f"{cpu:,.0f}", ""))
+        rows.append((f"peak memory of a process, MB, {name}", f"{peak:,.0f}", ""))
+    return page(
+        _HOW_IT_IS_MEASURED,
+        table((f"median of {bench['leagues']} leagues", "", "least to most"), rows),
+    )
+
+
+def _scale_text(steps: list[Found]) -> str:
+    titles = (
+        "players",
+        "start s",
+        "rounds",
+        "round s",
+        "matches/s",
+        "CPU us a match",
+        "manager MB",
+        "bytes a message",
+        "sent MB a round",
+    )
+    rows = [
+        (
+            f"{step['players']:,}",
+            f"{step['startup_seconds']:.1f}",
+            f"{step['rounds']:,}",
+            f"{step['round_seconds']:.3f}",
+            f"{step['matches_per_second']:,.0f}",
+            f"{step['cpu_us']:,.0f}",
+            f"{step['peak_mb']['manager']:,.0f}",
+            f"{step['broadcast_bytes']:,.0f}",
+            f"{step['round_broadcast_mb']:,.2f}",
+        )
+        for step in steps
+    ]
+    return page(
+        _WHAT_SIZES_ARE,
+        table(titles, rows),
+        "![CPU of a match by size of the league](performance-cpu.svg)",
+        "![Memory, start and round by size of the league](performance-size.svg)",
+    )
+
+
+def _endurance_text(run: Found) -> str:
+    memory = "is flat" if run["is_flat"] else "grows"
+    speed = "cost no more in the end" if run["is_steady"] else "slow down"
+    grown = ", ".join(f"{ROLES[role]} {mb:+.1f} MB" for role, mb in run["grown_mb"].items())
+    first, last = run["cpu_us_per_match"][1], run["cpu_us_per_match"][-1]
+    text = fill(
+        f"One league of {run['players']} players for {run['seconds']:,.0f} s, "
+        f"{run['matches']:,} matches. Memory {memory} (from the second tenth of the time to the "
+        f"last: {grown}); matches {speed} ({first:,.0f} us of CPU in the second tenth, "
+        f"{last:,.0f} in the last). The journal has "
+        f"{run['journal_bytes_per_match']:,.0f} bytes a match; a restart reads it in "
+        f"{run['replay_seconds']:.1f} s.",
+        COLUMNS,
+    )
+    return page(text, "![Memory over time](performance-memory.svg)")
+
+
+def _cpu_chart(steps: list[Found]) -> str:
+    parts = {
+        name: [step["cpu_us_per_match"][role] for step in steps] for role, name in ROLES.items()
+    }
+    labels = [f"{step['players']:,} players" for step in steps]
+    return bars("CPU of a match", "microseconds", labels, parts)
+
+
+def _size_chart(steps: list[Found]) -> str:
+    def over(value: Callable[[Found], float]) -> list[tuple[float, float]]:
+        return [(step["players"], max(value(step), 0.001)) for step in steps]
+
+    series = {
+        "manager, MB": over(lambda step: step["peak_mb"]["manager"]),
+        "start, s": over(lambda step: step["startup_seconds"]),
+        "round, s": over(lambda step: step["round_seconds"]),
+    }
+    title = "Memory, start and round by size of the league"
+    return lines(title, "logarithmic", series, "players", logarithmic=True)
+
+
+def _memory_chart(run: Found) -> str:
+    series = {
+        name: [(glance["seconds"], glance["resident_mb"][role]) for glance in run["glances"]]
+        for role, name in ROLES.items()
+    }
+    return lines("Memory of a long league", "MB, all processes of a kind", series, "seconds")
+
+
+def _step(found: Found, players: int) -> Found:
+    return next((step for step in found["scale"]["steps"] if step["players"] == players), Found())
+
+
+def _endurance(found: Found) -> Found:
+    run: Found = found["endurance"]
+    return run
+
+
+def main(file: Path) -> None:
+    """Write them beside the file."""
+    for name, text in pages(json.loads(file.read_text(encoding="utf-8"))).items():
+        (file.parent / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
