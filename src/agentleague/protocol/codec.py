@@ -28,7 +28,6 @@ from agentleague.protocol.messages import (
 
 encode = msgspec.json.Encoder().encode
 
-DECODERS = {name: msgspec.json.Decoder(kind.cls) for name, kind in MESSAGES.items()}
 _CALLED = {kind.cls: kind.method for kind in MESSAGES.values() if kind.method}
 _CANONICAL = {kind.method: name for name, kind in MESSAGES.items() if kind.method}
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
@@ -53,6 +52,17 @@ RECEIVERS: dict[str, frozenset[Participant]] = {
     "referee": frozenset({"referee", "everyone"}),
     "player": frozenset({"player", "players", "both players", "everyone"}),
 }
+
+
+class _Decoders(dict[str, "msgspec.json.Decoder[Message]"]):
+    """By message type, each made when it is first needed."""
+
+    def __missing__(self, name: str) -> "msgspec.json.Decoder[Message]":
+        decoder = self[name] = msgspec.json.Decoder(MESSAGES[name].cls)
+        return decoder
+
+
+DECODERS = _Decoders()
 
 
 class Incoming(NamedTuple):

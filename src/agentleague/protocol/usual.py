@@ -4,6 +4,8 @@ Its method stands at the front, so the decoder that knows the message reads the 
 Whatever looks otherwise, or does not fit, is left to the codec, which looks closer and explains.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
@@ -37,15 +39,22 @@ def _reader(name: str, method: str, cls: type[Message]) -> _Reader:
     return _Reader(name, method, msgspec.json.Decoder(request))
 
 
-_READERS = {
-    kind.method.encode(): _reader(name, kind.method, kind.cls)
-    for name, kind in MESSAGES.items()
-    if kind.method
-}
-_GLANCING = {
-    method: _reader(each.name, each.method, GLANCES[each.name]) if each.name in GLANCES else each
-    for method, each in _READERS.items()
-}
+class _Readers(dict[bytes, _Reader | None]):
+    """By method, each made when it is first needed; None for what is no method of ours."""
+
+    def __init__(self, glances: Mapping[str, type[Message]]) -> None:
+        self._classes = {**{name: kind.cls for name, kind in MESSAGES.items()}, **glances}
+
+    def __missing__(self, method: bytes) -> _Reader | None:
+        name = _NAMES.get(method)
+        if name is None:
+            return None
+        reader = self[method] = _reader(name, method.decode(), self._classes[name])
+        return reader
+
+
+_NAMES = {kind.method.encode(): name for name, kind in MESSAGES.items() if kind.method}
+_READERS, _GLANCING = _Readers({}), _Readers(GLANCES)
 
 
 def read(body: bytes, taken: frozenset[str], *, thorough: bool) -> tuple[Letter, Message] | None:
@@ -56,7 +65,7 @@ def read(body: bytes, taken: frozenset[str], *, thorough: bool) -> tuple[Letter,
     if not body.startswith(_OPENING):
         return None
     end = body.find(b'"', len(_OPENING), len(_OPENING) + _METHOD_MAX)
-    reader = (_READERS if thorough else _GLANCING).get(body[len(_OPENING) : end])
+    reader = (_READERS if thorough else _GLANCING)[body[len(_OPENING) : end]]
     if reader is None or reader.name not in taken or not body.startswith(_THEN, end + 1):
         return None
     try:
