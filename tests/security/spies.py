@@ -70,6 +70,7 @@ class Spy:
     def __init__(self, redirect_to=""):
         self.received, self.bodies = [], []
         self.on = {}  # message type -> called with the message, before it is answered
+        self.says = {}  # message type -> of the message, fields of the answer that differ
         self._redirect_to = redirect_to
         spy = self
 
@@ -84,7 +85,7 @@ class Spy:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/mcp"
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
 
     def close(self):
@@ -117,18 +118,18 @@ class Spy:
             handler.send_response(200)
             handler.send_header("Content-Type", "application/json")
             answer = json.dumps(
-                {"jsonrpc": "2.0", "id": request["id"], "result": _answer(said)}
+                {"jsonrpc": "2.0", "id": request["id"], "result": self._answer(said)}
             ).encode()
         handler.send_header("Content-Length", str(len(answer)))
         handler.end_headers()
         handler.wfile.write(answer)
 
-
-def _answer(said):
-    name, fields = ANSWERS.get(said["message_type"], ("", {}))
-    if not name:
-        return {"status": "OK"}
-    return message(name, "player:thief", match_id=said["match_id"], **fields)
+    def _answer(self, said):
+        name, fields = ANSWERS.get(said["message_type"], ("", {}))
+        if not name:
+            return {"status": "OK"}
+        own = self.says.get(said["message_type"], lambda said: {})
+        return message(name, "player:thief", match_id=said["match_id"], **{**fields, **own(said)})
 
 
 def _collect(value, found):

@@ -76,8 +76,8 @@ class Line:
 
 
 @asynccontextmanager
-async def manager(directory, hosts=("127.0.0.1",)):
-    settings = ManagerSettings(league_id="league_test", players=500)
+async def manager(directory, hosts=("127.0.0.1",), **more):
+    settings = ManagerSettings(league_id="league_test", players=500, **more)
     running = await open_manager(settings, Home(directory), Place(0, hosts=hosts))
     port = int(running.url.split(":")[2].split("/")[0])
     lines = []

@@ -1,0 +1,99 @@
+"""Guessing a token by how long a refusal takes: whatever is shown, the same work is done."""
+
+import json
+import sys
+from collections import Counter
+from contextlib import contextmanager
+
+import pytest
+
+from agentleague.services import organiser
+from agentleague.transport.http import HttpTransport
+from security.spies import message
+from security.test_inbound import manager, registration, run
+
+OURS = "agentleague"  # The collector of garbage calls others at any time.
+ASKED = HttpTransport._on_request.__code__
+
+
+@contextmanager
+def work():
+    """How often each function was called to answer a request, from its bytes to the answer's."""
+    calls, depth = Counter(), 0
+
+    def count(frame, what, function):
+        nonlocal depth
+        if what == "call":
+            depth += depth > 0 or frame.f_code is ASKED
+        code = frame.f_code
+        if depth and what in ("call", "c_call") and OURS in code.co_filename:
+            calls[code.co_filename, getattr(function, "__qualname__", code.co_qualname)] += 1
+        if what == "return":
+            depth -= depth > 0
+
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+
+
+def guesses(token):
+    """Nothing right, the form right, all but the last character right, and one too long."""
+    name = token[: token.rindex("_") + 1]
+    wrong = "0" if token[-1] != "0" else "1"
+    return ["tok_X_" + "0" * 64, name + "0" * 64, token[:-1] + wrong, token + wrong]
+
+
+SAID = {
+    "a private question": message("LEAGUE_QUERY", query_type="GET_PLAYER_STATS"),
+    "a report": message("MATCH_RESULT_REPORT", match_id="R1M1", result={"winner": "P01"}),
+    "a command": message("LEAGUE_COMMAND", command="abort", params={}),
+}
+
+
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID)
+def test_a_guess_that_is_nearly_right_costs_the_manager_what_any_other_does(said, tmp_path):
+    async def scenario():
+        async with manager(tmp_path) as connect:
+            line = await connect()
+            _, _, body = await line.ask(registration("Ann"))
+            shown = guesses(json.loads(body)["result"]["auth_token"])
+            shown += guesses((tmp_path / "admin.token").read_text().strip())
+            await line.ask({**said, "auth_token": shown[0]})  # What is learnt once is learnt.
+            seen = []
+            for token in shown:
+                with work() as calls:
+                    _, _, body = await line.ask({**said, "auth_token": token})
+                seen.append((calls, json.loads(body)))
+            return seen
+
+    (first, refused), *others = run(scenario())
+
+    assert sum(first.values()) > 50
+    assert refused["error"]["data"]["error_code"] in ("E005", "E012")
+    for calls, body in others:
+        assert calls == first
+        assert body["error"]["data"]["error_code"] == refused["error"]["data"]["error_code"]
+
+
+def test_the_organisers_token_is_compared_whole(tmp_path, monkeypatch):
+    """Not by `==`, which is done at the first character that differs."""
+    compared, compare = [], organiser.hmac.compare_digest
+
+    def noting(*texts):
+        compared.append(texts)
+        return compare(*texts)
+
+    async def scenario():
+        async with manager(tmp_path) as connect:
+            token = (tmp_path / "admin.token").read_text().strip()
+            monkeypatch.setattr(organiser.hmac, "compare_digest", noting)
+            line = await connect()
+            for shown in guesses(token):
+                await line.ask({**SAID["a command"], "auth_token": shown})
+            return [(shown.encode(), token.encode()) for shown in guesses(token)]
+
+    expected = run(scenario())
+
+    assert set(expected) <= set(compared)
