@@ -53,6 +53,18 @@ def doubt_of(office):
         (
             "P01",
             {},
+            {"choices": EVEN, "drawn_number": 4, "status": "TECHNICAL_LOSS"},
+            "everybody made a legal move, so nobody lost by default",
+        ),
+        (
+            None,
+            {},
+            {"choices": EVEN, "status": "TECHNICAL_LOSS"},
+            "everybody made a legal move, so nobody lost by default",
+        ),
+        (
+            "P01",
+            {},
             {"choices": {"P01": "odd", "P02": "odd"}, "drawn_number": 7},
             "by the rules nobody won, not P01",
         ),
@@ -73,7 +85,9 @@ def test_a_report_that_contradicts_itself_or_the_rules_counts_and_is_disputed(
     assert isinstance(decided, MatchDecided)
     assert isinstance(closed, MatchClosed)
     assert (decided.result.winner_player_id, decided.verified) == (winner, False)
-    assert decided.result.status == ("DRAW" if winner is None else "WIN")
+    by_default = details.get("status") == "TECHNICAL_LOSS"
+    ending = "DRAW" if winner is None else "WIN"
+    assert decided.result.status == ("TECHNICAL_LOSS" if by_default else ending)
     assert disputed == Disputed("R1M1", "REF01", f"reported what cannot be: {doubt}")
     assert isinstance(ruling.answer, MatchResultAck)
     assert list(office.league.disputed) == ["R1M1"]
@@ -95,6 +109,7 @@ def test_an_illegal_choice_in_a_report_is_disputed():
         (None, {"P01": 1, "P02": 1}, {"status": "DRAW"}),
         ("P01", {}, {"choices": {"P01": "odd", "P02": None}, "status": "TECHNICAL_LOSS"}),
         (None, {"P01": 0, "P02": 0}, {"status": "TECHNICAL_LOSS"}),
+        ("P01", {}, {"choices": {"P01": "odd", "P02": "red"}, "status": "TECHNICAL_LOSS"}),
         ("P01", {}, {"choices": {"P01": "odd"}, "drawn_number": 4}),  # a move is missing
     ],
 )

@@ -5,6 +5,7 @@ or the rules of the game; then the winner it names still counts, and the match i
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -77,26 +78,44 @@ def _doubt(case: Case, result: ReportedResult) -> str:
     ahead = [player_id for player_id, points in result.score.items() if points == most]
     if result.score and ahead != [winner] and (winner or len(ahead) < len(result.score)):
         return f"{_who(winner)} won, but the score does not say so"
-    return "" if details.status == "TECHNICAL_LOSS" else _against_the_rules(case, result)
+    if details.status == "TECHNICAL_LOSS":
+        return _against_a_forfeit(case, result)
+    return _against_the_rules(case, result)
+
+
+def _against_a_forfeit(case: Case, result: ReportedResult) -> str:
+    """Where one turn decides and the report has a legal move of everybody, nobody failed."""
+    number = result.details.drawn_number
+    bounds = case.game.chance(case.game.start(case.options))
+    if bounds and number is None:
+        number = bounds[0]  # Any will do: whether the game is over does not hang on it.
+    with suppress(Exception):  # An illegal move is what such a loss may be for.
+        if _played(case, _moves(case, result), number) is not None:
+            return "everybody made a legal move, so nobody lost by default"
+    return ""
 
 
 def _against_the_rules(case: Case, result: ReportedResult) -> str:
     """What the game says, where one turn of it decides and the report has all of that turn."""
-    chosen, number = result.details.choices, result.details.drawn_number
-    seats = dict(zip(case.players, case.game.seats, strict=True))
-    moves = {seats[p]: chosen[p] for p in case.players if chosen.get(p) is not None}
     try:
-        outcome = _played(case, moves, number)
+        outcome = _played(case, _moves(case, result), result.details.drawn_number)
     except IllegalMove as error:
         return str(error)
     except Exception:  # The game is a plug-in, and the moves are strangers'.
         return "the game stumbled over its choices"
     if outcome is None:
         return ""
-    won = {seat: player_id for player_id, seat in seats.items()}.get(outcome.winner or "")
+    won = dict(zip(case.game.seats, case.players, strict=True)).get(outcome.winner or "")
     return (
         "" if won == result.winner else f"by the rules {_who(won)} won, not {_who(result.winner)}"
     )
+
+
+def _moves(case: Case, result: ReportedResult) -> dict[str, Any]:
+    """What the report says that was chosen, by seat."""
+    chosen = result.details.choices
+    seats = zip(case.players, case.game.seats, strict=True)
+    return {seat: chosen[p] for p, seat in seats if chosen.get(p) is not None}
 
 
 def _who(player_id: str | None) -> str:
