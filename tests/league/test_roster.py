@@ -67,6 +67,8 @@ def test_referee_ids_count_from_ref01(number, referee_id):
         ("a\u00a0\u3000b", "a b"),  # other spaces
         ("", ""),
         (" \u200b ", ""),
+        ("\u3164\u2800\u115f\u1160\uffa0", ""),  # letters that nobody sees
+        ("a\u3164\u2800b\uffa0", "a b"),
         ("x" * 51, "x" * 50),
         ("x" * 49 + " yz", "x" * 49),  # cut, without the space at the end
     ],

@@ -14,10 +14,12 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenRenewed,
 )
+from agentleague.protocol.harmless import UNSEEN
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
 NAME_MAX = 50
 _REST_OF_SUFFIX = re.compile(r"(-\d+)?\)")
+_FILLERS = dict.fromkeys(map(ord, UNSEEN), " ")
 TOKENS_MAX = 4  # of one agent that count at a time
 
 _Issued = tuple[int, str]  # generation and digest of a token
@@ -191,10 +193,10 @@ class Roster:
 
 
 def clean_name(wanted: str) -> str:
-    """A name that is harmless to print: no control, format or private characters."""
+    """A name that is harmless to print: no control, format or private characters, no fillers."""
     kept = "".join(
         char
-        for char in wanted
+        for char in wanted.translate(_FILLERS)
         if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
     )
     shown = unicodedata.normalize("NFC", " ".join(kept.split()))
