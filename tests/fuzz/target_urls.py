@@ -3,7 +3,7 @@
 from ipaddress import ip_address
 
 from agentleague.errors import EndpointNotAllowed
-from agentleague.transport.guard import Guard, parse_url
+from agentleague.transport.guard import URL_LENGTH_MAX, Guard, parse_url
 from fuzz.sentences import check_sentence
 
 SEEDS = [
@@ -33,7 +33,9 @@ def one(data: bytes) -> None:
         assert head.count(b"\r\n") == 5
         assert head.count(b"\r\nHost: ") == 1
         assert 1 <= endpoint.port <= 65_535
-        assert parse_url(f"{endpoint.scheme}://{endpoint.authority}{endpoint.path}") == endpoint
+        again = f"{endpoint.scheme}://{endpoint.authority}{endpoint.path}"
+        if len(again) <= URL_LENGTH_MAX:  # A path of ours may have made it longer.
+            assert parse_url(again) == endpoint
         for guard in GUARDS:
             _check(guard, url, endpoint.address is not None)
 

@@ -79,6 +79,15 @@ def test_a_setting_with_an_endless_name_is_not_repeated_in_full(tmp_path):
     assert len(str(refused.value)) < 500
 
 
+@pytest.mark.parametrize("value", ["0x" + "9" * 3_600, "[0x" + "9" * 3_600 + "]"])
+def test_a_setting_that_is_an_endless_number_is_refused(value, tmp_path):
+    file = tmp_path / "cup.toml"
+    file.write_text(f"players = {value}")
+
+    with pytest.raises(SettingError, match="a number of thousands of digits"):
+        read_settings(ManagerSettings, file=file, environment={}, options={})
+
+
 @pytest.mark.parametrize("asked", [GameInvitation(), LeagueQuery("GET_STATUS")])
 def test_an_answer_of_an_endless_type_is_not_repeated_in_full(asked):
     body = json.dumps({"message_type": "x" * 9_000}).encode()

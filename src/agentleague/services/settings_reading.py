@@ -216,7 +216,10 @@ def _fits(given: Any, row: Setting) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    try:
+        text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    except ValueError:  # Python writes out no number of so many digits.
+        text = "a number of thousands of digits"
     return text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "…"
 
 
