@@ -97,6 +97,30 @@ def test_a_ruling_after_the_end_changes_the_champion_and_says_that_nobody_is_tol
     assert is_true(league)
 
 
+@rule("R-ORG-06")
+@pytest.mark.parametrize("heard", [0, 1])
+def test_while_the_end_is_being_told_nobody_rules_and_everybody_hears_of_one_champion(heard):
+    """Also if the manager dies then, and tells everybody again."""
+    league = MemoryLeague(2, 1).fill()
+    league.run_until(lambda: len(sent(league, LeagueCompleted)) >= heard and is_over(league))
+    second = league.league.table.rows()[1].player_id
+    ruling = {"match_id": "R1M1", "verdict": "win", "winner": second, "reason": "on video"}
+
+    answer = league.command("rule", **ruling)
+    league.restart_manager()
+    league.play()
+
+    assert len({said.champion.player_id for said in sent(league, LeagueCompleted)}) == 1
+    assert isinstance(answer, UnexpectedMessage)
+    assert "is being told" in str(answer)
+    assert f"{second} is first" in league.command("rule", **ruling).said
+    assert is_true(league)
+
+
+def is_over(league):
+    return league.league.phase == "LEAGUE_COMPLETED"
+
+
 @rule("R-ORG-07")
 def test_a_ruling_outlives_the_manager():
     league = after_one_match()
@@ -122,6 +146,7 @@ def test_to_let_a_result_stand_closes_its_dispute_and_changes_no_table():
     assert list(league.league.disputed) == ["R1M1"]
     assert events_of(league, Disputed)
     assert "R1M1 is disputed: REF01 reported what cannot be" in " ".join(league.manager.news)
+    league.wait(15.0)
 
     said = league.command("rule", match_id="R1M1", verdict="stand").said
 

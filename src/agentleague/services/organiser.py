@@ -121,6 +121,7 @@ class Organiser:
         league = self._clerk.league
         file = self._file_to_rule(params.get("match_id"))
         ruling = _ruling(file, params)
+        self._check_end_is_told()
         before = league.table.rows()
         self._clerk.record(ruling)
         said = f"{file.match_id}: {ruling_in_words(ruling)}."
@@ -133,6 +134,17 @@ class Organiser:
             f"{said} The table counts it, and {league.champion} is first. LEAGUE_COMPLETED was "
             "sent before that and is not sent again: tell the players yourself."
         )
+
+    def _check_end_is_told(self) -> None:
+        """A ruling meanwhile, and a restart: some would hear of another champion than the rest."""
+        league = self._clerk.league
+        is_told = ("league_end", league.round_id) in league.told
+        if league.phase is Phase.COMPLETED and not is_told:
+            seconds = self._clerk.reply_seconds
+            raise UnexpectedMessage(
+                "the league's end is being told to everybody just now; rule again in "
+                f"{seconds:g} seconds"
+            )
 
     def _file_to_rule(self, match_id: Any) -> MatchFile:
         """The match, if it has a result: before that there is nothing to rule on."""
