@@ -39,6 +39,14 @@ def lost_technically(rows):
     return sum(row["technical_losses"] for row in rows)
 
 
+def notify(url, method, params):
+    """What an agent answers whoever says this."""
+    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    request = urllib.request.Request(url, said, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=SECONDS) as came:
+        return json.loads(came.read())["result"]
+
+
 @pytest.fixture
 def listening(tmp_path):
     """The URL of a new agent in JavaScript that listens."""
@@ -310,11 +318,15 @@ def test_new_players_of_both_languages_register_play_a_league_and_end_with_it(tm
     for name, language in (("snake", "python"), ("script", "javascript")):
         league("new", "player", name, "--language", language, cwd=tmp_path)
     script = started("node", "script/script.js", "--port", 0, "--manager", url, cwd=tmp_path)
-    assert "script listens at" in first_line(script)
+    own = re.search(r"script listens at (\S+)", first_line(script))[1]
     assert f"No manager at {url} yet" in first_line(script)
     options = ("--players", 2, "--port", port, "--exit")
     manager = started(BIN / "league", "manager", *options, cwd=tmp_path)
     first_line(manager)
+    while "Registered as" not in first_line(script):
+        assert script.poll() is None
+    for forged in ({}, {"league_id": "another"}):  # Not from the manager: it plays on.
+        assert notify(own, "notify_league_completed", forged)["status"] == "ACKNOWLEDGED"
     snake = started(
         BIN / "league", "player", "snake/snake.py", "--manager", url, "--port", 0, cwd=tmp_path
     )

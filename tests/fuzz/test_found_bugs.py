@@ -88,6 +88,12 @@ def test_a_setting_that_is_an_endless_number_is_refused(value, tmp_path):
         read_settings(ManagerSettings, file=file, environment={}, options={})
 
 
+def test_options_of_a_game_that_are_nested_deeply_are_refused():
+    with pytest.raises(SettingError, match="must be a JSON object"):
+        environment = {"LEAGUE_GAME_OPTIONS": "[" * 3_000}
+        read_settings(ManagerSettings, environment=environment, options={})
+
+
 @pytest.mark.parametrize("asked", [GameInvitation(), LeagueQuery("GET_STATUS")])
 def test_an_answer_of_an_endless_type_is_not_repeated_in_full(asked):
     body = json.dumps({"message_type": "x" * 9_000}).encode()

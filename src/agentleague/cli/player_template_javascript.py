@@ -215,12 +215,44 @@ const server = createServer(async (request, response) => {
     const fault = { code: -32603, message: "the agent failed" };
     await send(response, 200, { jsonrpc: "2.0", id: asked?.id ?? null, error: fault });
   }
-  if (asked?.method === "notify_league_completed" && options.manager) {
+  if (asked?.method === "notify_league_completed" && (await isOver(asked.params?.league_id))) {
     console.error("The league is over.");
     server.close();
     server.closeAllConnections();
   }
 });
+
+let registered; // what the manager answered
+
+/** Anybody can say that the league is over: the manager is asked, if it is still there. */
+async function isOver(league_id) {
+  if (!registered || ![undefined, registered.league_id].includes(league_id)) return false;
+  const question = { message_type: "LEAGUE_QUERY", query_type: "GET_STATUS", league_id };
+  try {
+    const { result } = await ask("league_query", question);
+    return !result || result.status === "LEAGUE_COMPLETED";
+  } catch {
+    return true;
+  }
+}
+
+/** What the manager answers. */
+async function ask(method, body) {
+  const params = {
+    protocol: "league.v2",
+    sender: `player:${registered?.player_id ?? options.name}`,
+    timestamp: timestamp(),
+    conversation_id: `conv-${method}`,
+    ...body,
+  };
+  const response = await fetch(options.manager, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    signal: AbortSignal.timeout(10_000),
+  });
+  return response.json();
+}
 
 /** Register; ask again until the manager is there. */
 async function register(endpoint) {
@@ -232,23 +264,9 @@ async function register(endpoint) {
     contact_endpoint: endpoint,
     ...(options.joinCode ? { join_code: options.joinCode } : {}),
   };
-  const params = {
-    protocol: "league.v2",
-    message_type: "LEAGUE_REGISTER_REQUEST",
-    sender: `player:${options.name}`,
-    timestamp: timestamp(),
-    conversation_id: "conv-register",
-    player_meta,
-  };
-  const request = { jsonrpc: "2.0", id: 1, method: "register_player", params };
   for (;;) {
     try {
-      const response = await fetch(options.manager, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(request),
-      });
-      return await response.json();
+      return await ask("register_player", { message_type: "LEAGUE_REGISTER_REQUEST", player_meta });
     } catch (error) {
       console.error(`No manager at ${options.manager} yet (${error.cause?.code ?? error}).`);
       await sleep(1000);
@@ -317,6 +335,7 @@ if (options.manager) {
   if (result?.status !== "ACCEPTED") {
     stop(`The manager refused: ${result?.reason ?? error?.message}`);
   }
+  registered = result;
   console.error(`Registered as ${result.player_id}.`);
 }
 """

@@ -194,7 +194,7 @@ def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> An
     elif isinstance(given, str) and isinstance(kind, DictType) and not strict:
         try:
             value = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             return SettingError(
                 f'{where} must be a JSON object like {{"name": 1}}, not {_shown(given)}'
             )
