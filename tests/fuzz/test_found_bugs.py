@@ -89,8 +89,9 @@ def test_a_setting_that_is_an_endless_number_is_refused(value, tmp_path):
 
 
 def test_options_of_a_game_that_are_nested_deeply_are_refused():
+    environment = {"LEAGUE_GAME_OPTIONS": "[" * 3_000}
+
     with pytest.raises(SettingError, match="must be a JSON object"):
-        environment = {"LEAGUE_GAME_OPTIONS": "[" * 3_000}
         read_settings(ManagerSettings, environment=environment, options={})
 
 

@@ -13,6 +13,7 @@ from security.spies import message
 from security.test_inbound import manager, registration, run
 
 OURS = "agentleague"  # The collector of garbage calls others at any time.
+CLOCK = "timestamps"  # Each second is written once.
 ASKED = HttpTransport._on_request.__code__
 
 
@@ -26,7 +27,8 @@ def work():
         if what == "call":
             depth += depth > 0 or frame.f_code is ASKED
         code = frame.f_code
-        if depth and what in ("call", "c_call") and OURS in code.co_filename:
+        is_counted = OURS in code.co_filename and CLOCK not in code.co_filename
+        if depth and what in ("call", "c_call") and is_counted:
             calls[code.co_filename, getattr(function, "__qualname__", code.co_qualname)] += 1
         if what == "return":
             depth -= depth > 0

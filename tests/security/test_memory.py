@@ -1,5 +1,6 @@
 """Memory that grows: whatever strangers send a running manager, it soon holds no more of it."""
 
+import asyncio
 import gc
 import json
 import sys
@@ -8,11 +9,15 @@ from functools import partial
 import pytest
 
 from agentleague.services import processes
+from agentleague.transport import http
 from agentleague.transport.http import Manners
+from agentleague.transport.http_server import ServerLimits
 from agentleague.transport.rates import Rate
 from security.spies import message
-from security.test_inbound import manager, referee, registration, request, run
+from security.test_inbound import QUERY, manager, referee, registration, request, run
 
+SECONDS = 60.0
+HELD = 50  # fewer than one connection may wait for
 WARM, MANY = 400, 1_200  # of each kind of request
 GROWTH_MAX = MANY // 2  # blocks of memory: one kept for each of the many would be more
 
@@ -66,3 +71,27 @@ def test_whatever_strangers_send_a_manager_it_soon_holds_no_more_of_it(over, tmp
     before, after = run(scenario())
 
     assert after - before < GROWTH_MAX
+
+
+@pytest.mark.parametrize("of", ["a stranger", "a player"])
+def test_the_manager_holds_so_many_refusals_and_closes_whoever_adds_more(of, tmp_path, monkeypatch):
+    """Ten connections with as many requests as are read at once; a known agent is served."""
+    rate = Rate(per_second=0.01, burst=2.0, refusal_seconds=SECONDS)
+    monkeypatch.setattr(processes, "Manners", partial(Manners, rate=rate))
+    limits = partial(ServerLimits, held=HELD, request_seconds=0.4)
+    monkeypatch.setattr(http, "ServerLimits", limits)
+
+    async def scenario():
+        async with manager(tmp_path) as connect:
+            known = await connect()
+            _, _, body = await known.ask(referee())
+            said = {**QUERY, "auth_token": json.loads(body)["result"]["auth_token"]}
+            _, _, body = await known.ask(registration("Wild"))
+            token = json.loads(body)["result"]["auth_token"] if of == "a player" else ""
+            flood = [await connect() for _ in range(10)]
+            for line in flood:
+                line.writer.write(request({**QUERY, "auth_token": token}) * ServerLimits.pipelined)
+                assert (await known.ask(said))[0] == 200
+            return await asyncio.gather(*(line.is_over() for line in flood))
+
+    assert run(scenario()) == [True] * 10

@@ -485,7 +485,7 @@ class Wire(asyncio.Transport):
 
     def __init__(self, source: str) -> None:
         super().__init__({"peername": (source, 1)})
-        self.sent, self.writes, self.is_closed = b"", 0, False
+        self.sent, self.writes, self.is_closed, self.is_paused = b"", 0, False, False
 
     def write(self, data: Any) -> None:
         self.sent += data
@@ -496,6 +496,9 @@ class Wire(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return self.is_closed
+
+    def pause_reading(self) -> None:
+        self.is_paused = True
 
     def close(self) -> None:
         self.is_closed = True
@@ -540,6 +543,91 @@ def test_one_source_has_few_connections_and_loopback_many() -> None:
             assert not any(wire.is_closed for wire in (second, third, other))
             assert not any(wire.is_closed for wire, _ in near)
             server._connections.clear()
+
+    run(talk)
+
+
+def test_this_machine_is_one_peer_by_all_its_addresses_and_leaves_room_for_others() -> None:
+    async def talk() -> None:
+        limits = ServerLimits(connections=8, connections_of_loopback=100)
+        async with serving(limits=limits) as (server, _):
+
+            def connect(source: str) -> Wire:
+                wire, connection = Wire(source), _Connection(server)
+                connection.connection_made(wire)
+                connection.data_received(b"P")
+                return wire
+
+            near = [connect(f"127.0.0.{number}") for number in range(1, 6)] + [connect("::1")]
+            refused, far = connect("127.9.9.9"), [connect("192.0.2.7")]
+
+            assert not any(wire.sent for wire in (*near, *far))
+            assert refused.sent.startswith(b"HTTP/1.1 503 ")
+            for connection in tuple(server._connections):
+                connection.abort()
+            assert not server._of
+
+    run(talk)
+
+
+GARBAGE = b"\x00\r\n\r\n"
+NOWHERE = b"POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
+HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@pytest.mark.parametrize("asked", [NOWHERE, GARBAGE], ids=["refused", "refused for good"])
+def test_only_so_many_refusals_wait_and_whoever_adds_one_is_dropped(asked: bytes) -> None:
+    async def talk() -> None:
+        async with serving(limits=ServerLimits(held=3)) as (server, _):
+            server.toll = lambda source: 0.01
+            wires = []
+            for _ in range(5):
+                wires.append(Wire("192.0.2.7"))
+                connection = _Connection(server)
+                connection.connection_made(wires[-1])
+                connection.data_received(asked)
+
+            assert server._held == 3
+            assert [wire.is_paused for wire in wires] == [False] * 3 + [True] * 2
+            await asyncio.sleep(0.05)  # Timers ring in their order: theirs was before.
+            assert server._held == 0
+            assert [bool(wire.sent) for wire in wires] == [True] * 3 + [False] * 2
+            server._connections.clear()
+
+    run(talk)
+
+
+def test_who_is_dropped_is_served_nothing_more_and_closed_at_its_deadline() -> None:
+    async def talk() -> None:
+        served: list[HttpRequest] = []
+        limits = ServerLimits(held=1)
+        async with serving(lambda asked, _: served.append(asked), limits) as (server, _):
+            server.toll = lambda source: 60.0
+            wire, connection = Wire("192.0.2.7"), _Connection(server)
+            connection.connection_made(wire)
+
+            connection.data_received(NOWHERE * 3 + A * 3 + GARBAGE)
+
+            assert (wire.is_paused, wire.sent, server._held) == (True, b"", 1)
+            assert not served
+            assert connection.is_idle  # Whoever wants its place gets it.
+            assert not wire.is_closed
+            connection.expire()
+            assert wire.is_closed
+            server._connections.clear()
+
+    run(talk)
+
+
+def test_whether_a_server_is_well_is_never_answered_late() -> None:
+    async def talk() -> None:
+        async with serving(limits=ServerLimits(held=0)) as (server, connect):
+            server.toll = lambda source: 60.0
+            peer = await connect()
+
+            peer.send(HEALTH)
+
+            assert (await peer.answer())[0] == 200
 
     run(talk)
 

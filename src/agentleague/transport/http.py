@@ -1,6 +1,7 @@
 """Messages over HTTP: the server and client of this package, joined by the codec."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -152,7 +153,8 @@ class HttpTransport:
                 b"",
             )  # It may wait for seconds, and nobody reads it any more.
             held = self._buckets.hold(account, self._clock.now())
-            self._after(held, lambda: reply.refuse(source, full))
+            tell = partial(reply.refuse, source, full)
+            self._server.hold(held, tell, reply.respond.drop)
         elif message is None:
             reply.refuse(source, error or InternalError("the request was not read"))
         else:
@@ -178,9 +180,9 @@ class HttpTransport:
 
     def _toll(self, source: str) -> float:
         """What is no message counts too: over the rate it is answered, but slowly."""
-        now = self._clock.now()
-        is_within = self._buckets.take(source, now) is not None
-        return 0.0 if is_within else self._buckets.hold(source, now)
+        now, payer = self._clock.now(), _payer(source)
+        is_within = self._buckets.take(payer, now) is not None
+        return 0.0 if is_within else self._buckets.hold(payer, now)
 
     def _account(self, source: str, token: str | None, message: Message | None) -> str:
         """As whose a request is counted; nobody's where it is not limited."""
@@ -188,11 +190,11 @@ class HttpTransport:
         if not self._is_limited:
             return ""
         if isinstance(message, REGISTRATIONS):  # Each may write a row, whoever it is.
-            return source
+            return _payer(source)
         if manners.is_referee(token):  # Bounded by its assignments.
             return ""
         # Many players may share an address, and each of them may go wild.
-        return token if token and manners.is_known(token) else source
+        return token if token and manners.is_known(token) else _payer(source)
 
     def _delay(self, account: str, message: Message | None) -> float | None:
         if not account:
@@ -257,6 +259,11 @@ class _Asked(Struct):
     def cancel(self) -> None:
         """Nobody waits for it any more."""
         self.stop()
+
+
+def _payer(source: str) -> str:
+    """This machine has millions of addresses, and is one source by all of them."""
+    return "127.0.0.1" if source.removeprefix("::ffff:").startswith("127.") else source
 
 
 def _headers(error: LeagueError) -> Sequence[tuple[str, str]]:

@@ -2,12 +2,13 @@
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address
+from typing import Protocol
 
 import httptools
 
@@ -35,15 +36,25 @@ class ServerLimits:
     request_seconds: float = 5.0  # From the first byte of a request to its last.
     idle_seconds: float = 30.0  # Between requests, and while a peer does not read its answers.
     connections: int = 4_096  # Of all peers; never more than half the descriptor limit.
-    connections_per_source: int = 64  # Of one address; loopback is exempt.
+    connections_per_source: int = 64  # Of one address that is not this machine.
+    connections_of_loopback: int = 3_072  # Of this machine; at most three quarters of all.
     pipelined: int = 64  # Requests of a connection that wait for answers before reading pauses.
+    held: int = 2_048  # Refusals that wait to be told, of all peers; whoever adds one is dropped.
+
+
+class Peer(Protocol):
+    """The connection of an exchange."""
+
+    def flush(self) -> None: ...
+
+    def drop(self) -> None: ...
 
 
 class Exchange:
     """A request as it was read and, as soon as there is one, its answer; it is the `respond`."""
 
-    __slots__ = ("answer", "body", "flush", "is_head", "is_old", "path", "refused")
-    flush: Callable[[], None]
+    __slots__ = ("answer", "body", "is_head", "is_old", "path", "peer", "refused")
+    peer: "Peer"
 
     def __init__(self, path: str, body: bytes) -> None:
         self.path, self.body, self.is_head, self.is_old = path, body, False, False
@@ -53,7 +64,11 @@ class Exchange:
     def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
         assert self.answer is None, "a request is answered once"
         self.answer = (status, body, extra_headers)
-        self.flush()
+        self.peer.flush()
+
+    def drop(self) -> None:
+        """Be done with the peer: it gets no answer to this, and to nothing else."""
+        self.peer.drop()
 
     def wire(self, is_last: bool) -> bytes:
         assert self.answer is not None

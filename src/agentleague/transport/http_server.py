@@ -9,9 +9,10 @@ import asyncio
 import errno
 import logging
 import socket
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from math import inf
 from typing import NamedTuple, Protocol, cast
 
@@ -22,6 +23,7 @@ from agentleague.transport.http_requests import ServerLimits as ServerLimits
 
 log = logging.getLogger(__name__)
 _BACKLOG, _START_ATTEMPTS = 1_024, 16
+_NEAR = "this machine"
 _NO_SUCH_HOST = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 _SLICE_BYTES = 16_384  # Read at once: a whole message of 10 KB, head and all.
 
@@ -35,9 +37,11 @@ class HttpRequest(NamedTuple):
 
 
 class Respond(Protocol):
-    """Answers one request, exactly once, now or later."""
+    """Answers one request, exactly once, now or later; or drops its peer instead."""
 
     def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None: ...
+
+    def drop(self) -> None: ...
 
 
 class HttpServer:
@@ -58,7 +62,11 @@ class HttpServer:
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
         self._connections_max = min(limits.connections, _descriptors() // 2)
+        most = self._connections_max - self._connections_max // 4
+        self._near_max = min(limits.connections_of_loopback, most)
         self._connections: set[_Connection] = set()
+        self._of: Counter[str] = Counter()  # How many connections whom.
+        self._held = 0
         self._listeners: list[asyncio.Server] = []
         self._sweep_seconds = min(0.25, limits.request_seconds / 4, limits.idle_seconds / 4)
         self._sweep_timer: asyncio.TimerHandle | None = None
@@ -104,20 +112,40 @@ class HttpServer:
 
     def admit(self, connection: "_Connection") -> bool:
         """Count a new connection; over a limit, close the longest idle one for it or say no."""
-        source = connection.source
-        own = () if is_loopback(source) else [c for c in self._connections if c.source == source]
-        fits = _make_room(own, self.limits.connections_per_source)
+        whose, fits = connection.whose, True
+        limit = self._near_max if whose == _NEAR else self.limits.connections_per_source
+        if self._of[whose] >= limit:
+            fits = _make_room([c for c in self._connections if c.whose == whose], limit)
         fits = fits and _make_room(self._connections, self._connections_max)
         self._connections.add(connection)
+        self._of[whose] += 1
         if self._sweep_timer is None:
             self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
         return fits
 
     def forget(self, connection: "_Connection") -> None:
         """Count a connection no longer; it may be forgotten already."""
-        self._connections.discard(connection)
+        if connection in self._connections:
+            self._connections.discard(connection)
+            self._of[connection.whose] -= 1
+            if not self._of[connection.whose]:
+                del self._of[connection.whose]
         if self._drained and not self._connections and not self._drained.done():
             self._drained.set_result(None)
+
+    def hold(self, seconds: float, tell: Callable[[], None], drop: Callable[[], None]) -> None:
+        """Tell a refusal later; where too many wait already, drop whoever it is for."""
+        if not seconds:
+            tell()
+        elif self._held >= self.limits.held:
+            drop()
+        else:
+            self._held += 1
+            self.loop.call_later(seconds, self._tell, tell)
+
+    def _tell(self, tell: Callable[[], None]) -> None:
+        self._held -= 1
+        tell()
 
     def _sweep(self) -> None:
         now = self.loop.time()
@@ -133,7 +161,7 @@ class _Connection(asyncio.Protocol):
     """The exchanges of one peer, and a deadline for what the peer must do next."""
 
     def __init__(self, server: HttpServer) -> None:
-        self.source = ""
+        self.source = self.whose = ""  # Its address; all of this machine are one peer.
         self.deadline = 0.0  # 0 while it must be set anew, infinite while the peer owes us nothing.
         self._server, self._limits = server, server.limits
         self._reader = Reader(server.rules)
@@ -148,6 +176,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self.source = (transport.get_extra_info("peername") or ("",))[0]
+        self.whose = _NEAR if is_loopback(self.source) else self.source
         if not self._server.admit(self):
             busy = errors.RateLimited("This server has too many connections.", retry_after=1)
             self._fail(Refused(503, busy, [("Retry-After", "1")]))
@@ -178,8 +207,8 @@ class _Connection(asyncio.Protocol):
         for exchange in complete:
             self._hand_over(exchange)
         complete.clear()
-        if refused is not None:
-            self._fail(refused)
+        if refused is not None and not self._peer_is_slow:
+            self._fail(refused, self._server.toll(self.source))
         self._write()
 
     def eof_received(self) -> bool:
@@ -212,6 +241,14 @@ class _Connection(asyncio.Protocol):
         self._server.forget(self)
         self._transport.abort()
 
+    def drop(self) -> None:
+        """Forget it, read no more, close later: who is closed at once comes back at once."""
+        self._reader.end()
+        self._reader.complete.clear()  # Whoever hands them over has none left.
+        self._waiting.clear()
+        self._unread, self._peer_is_slow = b"", True
+        self.deadline = self._server.loop.time() + self._limits.request_seconds
+
     def close(self) -> None:
         """Close when what is written has gone out."""
         self._reader.end()
@@ -225,14 +262,12 @@ class _Connection(asyncio.Protocol):
             self._settle()
 
     def _hand_over(self, exchange: Exchange) -> None:
-        exchange.flush = self.flush
+        exchange.peer = self
         self._waiting.append(exchange)
         if exchange.refused is not None:
-            exchange.answer = self._answer(exchange.refused)
-        if exchange.answer is not None:
-            if seconds := self._server.toll(self.source):
-                answer, exchange.answer = exchange.answer, None
-                self._server.loop.call_later(seconds, exchange, *answer)
+            self._refuse(exchange, exchange.refused, self._server.toll(self.source))
+            return
+        if exchange.answer is not None:  # Whether we are well is never answered late.
             return
         try:
             request = HttpRequest(exchange.path, exchange.body, self.source)
@@ -242,14 +277,17 @@ class _Connection(asyncio.Protocol):
             if exchange.answer is None:
                 exchange(500, self._server.refusal(errors.InternalError("Our own fault.")))
 
-    def _fail(self, refused: "Refused") -> None:
+    def _fail(self, refused: "Refused", seconds: float = 0.0) -> None:
         self._reader.end()
         exchange = Exchange("", b"")
-        exchange.answer = self._answer(refused)
+        exchange.peer = self
         self._waiting.append(exchange)
+        self._refuse(exchange, refused, seconds)
 
-    def _answer(self, refused: "Refused") -> tuple[int, bytes, Headers]:
-        return refused.status, self._server.refusal(refused.error), refused.headers
+    def _refuse(self, exchange: Exchange, refused: "Refused", seconds: float) -> None:
+        body = self._server.refusal(refused.error)
+        tell = partial(exchange, refused.status, body, refused.headers)
+        self._server.hold(seconds, tell, self.drop)
 
     def _write(self) -> None:
         reader, waiting, ready, is_last = self._reader, self._waiting, [], False
