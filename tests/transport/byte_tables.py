@@ -76,6 +76,20 @@ ROWS = [
         True,
     ),
     Row(
+        "padding of a body that is all there",
+        POST + CHUNKED + b"1;" + b"x" * 11_000 + b"\r\na\r\n0\r\n\r\n",
+        [(413, LARGE)],
+        False,
+        True,
+    ),
+    Row(
+        "a little padding",
+        (POST + CHUNKED + b"1;" + b"x" * 4_000 + b"\r\na\r\n0\r\n\r\n") * 3,
+        [(200, "a")] * 3,
+        True,
+        True,
+    ),
+    Row(
         "endless trailers",
         POST + CHUNKED + b"0\r\n" + b"X: y\r\n" * 5_000,
         [(413, LARGE)],
@@ -141,6 +155,13 @@ ROWS = [
     Row("endless headers", POST + b"X: y\r\n" * 4_000, [(431, LARGE)], False, True),
     Row("an endless request line", b"POST /" + b"a" * 20_000, [(431, LARGE)], False, True),
     Row("endless empty lines", b"\r\n" * 20_000, [(431, LARGE)], False, True),
+    Row(
+        "spaces instead of a header that is all there",
+        A + POST + b"X:" + b" " * 4_000 + b"a\r\n\r\n",
+        [(200, "a"), (431, LARGE)],
+        False,
+        True,
+    ),
     Row(
         "a long head after good requests",
         A * 50 + POST + b"X: " + b"a" * 20_000,

@@ -18,6 +18,7 @@ Headers = Sequence[tuple[str, str]]
 
 log = logging.getLogger(__name__)
 _STATUSES = frozenset(int(status) for status in HTTPStatus)
+_PIECE_BYTES = 1_024  # Given to the parser at once; a request is hardly ever longer.
 _RAW_BODY_FACTOR = 8  # A chunk of one byte takes six; more than this is padding.
 _HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 _PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
@@ -166,7 +167,7 @@ class Reader:
         self._rules, self._limits = rules, rules.limits
         self._parser = httptools.HttpRequestParser(self)
         self.complete: list[Exchange] = []
-        self._raw_bytes = 0  # Since the last request ended, without the slice it ended in.
+        self._raw_bytes = 0  # Since the last request ended, without the piece it ended in.
         self._in_head = self._upgrades = False
         self._start = b""  # What is being fed, while it is the first request in it.
         self.begun = False  # The first byte of a request is here, the last is not.
@@ -182,17 +183,28 @@ class Reader:
             self._start = data = self._recall(data)
             if not data:
                 return None
-        self._raw_bytes += len(data)
+        refused = None
+        for start in range(0, len(data), _PIECE_BYTES):
+            refused = self._feed(data[start : start + _PIECE_BYTES])
+            if refused is not None or self.ended:
+                break
+        self._start = b""
+        return refused
+
+    def _feed(self, piece: bytes) -> Refused | None:
+        """Read what is small enough that padding is counted by the message, not by the slice."""
+        self._raw_bytes += len(piece)
         try:
-            self._parse(data)
+            self._parse(piece)
         except httptools.HttpParserError as error:
             return self._refusal_of(error)
-        self._start = b""
-        in_body = self.begun and not self._in_head
-        padded_bytes_max = self._limits.header_bytes + _RAW_BODY_FACTOR * self._limits.body_bytes
-        if self._raw_bytes > (padded_bytes_max if in_body else self._limits.header_bytes):
-            return self._rules.too_large() if in_body else _long_head()
-        return None
+        if self.begun and not self._in_head:
+            return self._rules.too_large() if self._is_padded() else None
+        return _long_head() if self._raw_bytes > self._limits.header_bytes else None
+
+    def _is_padded(self) -> bool:
+        limits = self._limits
+        return self._raw_bytes > limits.header_bytes + _RAW_BODY_FACTOR * limits.body_bytes
 
     def end(self) -> None:
         """Read no more requests."""
@@ -319,6 +331,8 @@ class Reader:
         if self._upgrades:
             self._upgrades = False  # The body is yet to come, see `_parse`.
             return
+        if self._is_padded():
+            raise self._rules.too_large()
         self.begun = self.continue_due = False
         self.moved, self.ended, self._raw_bytes = True, self._is_final, 0
         self._exchange.body = b"".join(self._pieces)
