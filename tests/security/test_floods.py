@@ -21,6 +21,7 @@ from security.test_inbound import QUERY, Line, run
 PLAYERS = 6
 ROUNDS, ASKED = 3, 1_000  # measurements with and without a flood in turn, and questions in each
 TIMES_MAX = 5.0
+SHARE_MAX = 0.5  # of a core, for the good agent and the flood together
 FLOOD = Path(__file__).with_name("flood.py")
 
 
@@ -31,8 +32,8 @@ def test_a_flood_from_one_core_slows_a_good_agent_little_and_loses_no_result(
 ):
     """The figures are printed: p99 of a good agent with and without the flood.
 
-    How often the flood is answered is bounded by the rate on every machine; times are judged only
-    on one that has nothing else to do.
+    How often the flood is answered, and how much of a core that costs, is bounded by the rate on
+    every machine; times are judged only on one that has nothing else to do.
     """
     if shutil.which("taskset") is None or len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs taskset and two cores")
@@ -45,12 +46,15 @@ def test_a_flood_from_one_core_slows_a_good_agent_little_and_loses_no_result(
     first_line(manager)
     first_line(started(BIN / "league", "referee", "--manager", url, "--port", 0))
     good, wild = enter("Good", url, state), enter("Wild", url, state)
-    quiet, loud, counts = [], [], []
+    quiet, loud, counts, spent = [], [], [], 0.0
     is_busy = os.getloadavg()[0] > len(os.sched_getaffinity(0)) / 2
     for _ in range(ROUNDS):
         quiet.append(p99(port, good))
+        before = cpu_seconds(manager.pid)
         with flooded(port, kind, wild, counts):
             loud.append(p99(port, good))
+        spent += cpu_seconds(manager.pid) - before
+    share = spent / sum(each[-1] for each in counts)
     with flooded(port, kind, wild, counts):
         for number in range(2, PLAYERS):
             enter(f"Player {number}", url, state)
@@ -62,11 +66,12 @@ def test_a_flood_from_one_core_slows_a_good_agent_little_and_loses_no_result(
             f"\n{kind}: p99 of a good agent {1000 * median(quiet):.1f} ms alone, "
             f"{1000 * median(loud):.1f} ms with the flood ({times:.1f} times); {sent} requests of "
             f"the flood in {seconds:.0f} s, {answered} answered, {closed} connections closed; the "
-            f"manager at most {most_memory(manager.pid)}"
+            f"manager at most {most_memory(manager.pid)}, {100 * share:.0f} % of a core"
         )
     assert [row["played"] for row in rows] == [PLAYERS - 1] * PLAYERS
     assert [row["technical_losses"] for row in rows] == [0] * PLAYERS
     assert answered <= len(counts) * 2 * rate.burst + 2 * rate.per_second * seconds + held
+    assert share <= SHARE_MAX
     assert is_busy or times <= TIMES_MAX
 
 
@@ -129,6 +134,12 @@ def until_complete(directory):
             return json.loads(league("standings", "--dir", directory, "--json").stdout)
         time.sleep(0.5)
     raise AssertionError(f"the league never ended: {status}")
+
+
+def cpu_seconds(pid):
+    """How long a process has worked, its waiting not counted."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def most_memory(pid):
