@@ -18,7 +18,7 @@ SHAPES = [
     "call=type,unknown=rpc,register=type,answer=one",
     "call=type,unknown=ok,answer=ack,moves=odd",
     "call=lower,unknown=inside,answer=null",
-    "call=lower,unknown=404,register=league",
+    "call=lower,unknown=404,register=alias",
     "call=message,unknown=500,register=message",
     "call=message,unknown=400,register=bare,moves=odd",
     "call=bare,unknown=ok,register=path",
@@ -37,7 +37,7 @@ SHAPES = [
 CALLS = ["tool", "choose", "type", "lower", "message", "bare", "mcp", "own"]
 UNKNOWN = ["rpc", "ok", "type", "inside", "400", "404", "405", "422", "500", "501"]
 ANSWERS = ["documented", "choice", "ack", "typed", "bare", "null", "one"]
-REGISTRATIONS = ["register_player", "type", "league", "message", "mcp", "bare", "path", "least"]
+REGISTRATIONS = ["tool", "type", "alias", "message", "mcp", "bare", "path", "least"]
 MORE = ["strict=fields", "strict=nulls", "strict=ids", "busy=yes", "path=no", "moves=odd"]
 
 
