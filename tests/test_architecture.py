@@ -22,8 +22,8 @@ RING = {name: number for number, names in enumerate(RINGS) for name in names}
 PURE_ROLES = {
     "adding",
     "admissions", "agent", "assignments", "clerk", "contact", "enrolment", "keys", "leases",
-    "log_lines", "manager", "misuse", "news", "office", "organiser", "outbox", "player",
-    "reachability", "renewals",
+    "log_lines", "manager", "misuse", "news", "office", "organiser", "outbox",
+    "outsiders", "player", "reachability", "renewals",
     "referee", "rounds", "settings", "tidings", "workload",
 }
 PURE_IMPORTS = {
