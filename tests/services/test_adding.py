@@ -104,8 +104,8 @@ def test_from_another_machine_or_of_another_match_it_needs_one(report):
     assert isinstance(answer, TokenMissing)
 
 
-def test_a_referee_that_registered_cannot_report_without_its_token():
-    manager = a_manager()
+def test_a_referee_that_registered_cannot_report_without_its_token_beyond_this_machine():
+    manager = a_manager(network="lan")
     add(manager, "add_player", **ANN)
     add(manager, "add_player", name="Bob", url="http://127.0.0.1:8102/mcp")
     ask(manager, RefereeRegisterRequest(RefereeMeta("Ref", REF["url"])))
