@@ -5,7 +5,7 @@ import sys
 
 from cli.test_organise import a_manager
 from commands import BIN, SECONDS, first_line, league, started
-from foreign.league import ZOO
+from foreign.league import UMPIRES, ZOO
 
 
 def test_players_that_never_register_are_brought_in_and_play(tmp_path):
@@ -34,11 +34,22 @@ def test_players_that_never_register_are_brought_in_and_play(tmp_path):
     }
 
 
-def test_a_referee_that_never_registers_is_brought_in(tmp_path):
+def test_a_referee_that_never_registers_is_brought_in_and_runs_matches(tmp_path):
     cup = tmp_path / "cup"
-    a_manager(cup)
+    manager, url = a_manager(cup, "--exit", "--players", "2")
+    python = (sys.executable, "-I", "-S")
+    zoo = started(*python, ZOO, "-", "moves=odd", "moves=even")
+    umpires = started(*python, UMPIRES, url, "{}", "start=assign,register=never,token=no")
+    urls = [process.stdout.readline().strip() for process in (umpires, zoo, zoo)]
 
-    said = league("add-referee", "Theirs", "http://127.0.0.1:9/mcp", "--dir", cup).stdout
+    forgotten = league("add-referee", "Theirs", "--dir", cup, check=False)
+    said = league("add-referee", "Theirs", urls[0], "--dir", cup).stdout
+    for name, at in zip(("Ann", "Bob"), urls[1:], strict=True):
+        league("add-player", name, at, "--dir", cup)
+    manager.communicate(timeout=SECONDS)
 
-    assert said == "Theirs is REF01, and is called at http://127.0.0.1:9/mcp.\n"
-    assert league("add-referee", "Theirs", "--dir", cup, check=False).returncode == 2
+    agent = league("agent", "REF01", "--dir", cup).stdout
+    assert said == f"Theirs is REF01, and is called at {urls[0]}.\n"
+    assert manager.returncode == 0
+    assert "matches by assign_match" in agent
+    assert forgotten.returncode == 2
