@@ -10,6 +10,7 @@ documents have it. Each shape is a player with a port of its own.
     register  tool, type, alias, message, mcp, bare, path, least
     strict    fields (none unknown), nulls, ids (integers only)
     needs     names of fields without which it does not work, joined by +
+    context   the name under which it wants the context of a call for its move
     busy      refuses a second invitation until it hears of the end of its match
     limit     requests after which it wants to be left alone once
     path      it listens at /mcp and registers without that
@@ -91,9 +92,11 @@ def check(traits, message):
     if "nulls" in strict and ": null" in json.dumps(message):
         raise Broken(500)
     if name in ("GAME_INVITATION", "CHOOSE_PARITY_CALL"):
-        for field in filter(None, traits.get("needs", "").split("+")):
-            if not message.get(field):
-                raise Broken(400)
+        needs = [each for each in traits.get("needs", "").split("+") if each]
+        if name == "CHOOSE_PARITY_CALL" and "context" in traits:
+            needs.append(traits["context"])
+        if not all(message.get(field) for field in needs):
+            raise Broken(400)
         if "needs" in traits and not isinstance(message.get("round_id", 1), int):
             raise Broken(400)
 

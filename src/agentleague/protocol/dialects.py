@@ -3,7 +3,8 @@
 Our own form is the dialect `tool`. An agent that does not understand it is asked again in others,
 in an order that depends on what it said: whoever knows no such method may know another one, whoever
 does not like the fields may like fewer. Each dialect has a plain variant with the fields that the
-documents show and nothing else. To add a dialect, add it to the table.
+documents show and nothing else, and one with more: `context` under other names. To add a dialect,
+add it to the table.
 
 A dialect that `starts` is a referee's: it says, too, how a match is started with it (assigned.py).
 """
@@ -26,7 +27,7 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.protocol import assigned, jsonrpc
-from agentleague.protocol.documented import trimmed
+from agentleague.protocol.documented import EXTENDED, extended, trimmed
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -54,6 +55,8 @@ NOTICES = (
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at another's manager
 HANDLER = "handle_message"
 PLAIN = "+plain"
+MORE = "+more"
+BARE_ANSWERS = "~bare"  # behind the name of a dialect: it answers without JSON-RPC
 
 _encode = msgspec.json.Encoder().encode
 
@@ -68,6 +71,7 @@ class Dialect(Struct, frozen=True):
     is_lower: bool = False  # and in lower case
     names: Mapping[str, str] = {}  # message type -> method, where it is not ours
     is_plain: bool = False
+    has_more: bool = False  # what some want under other names, where there is any
     starts: str = ""  # the message type by which a match is started
     manner: str = ""  # of naming its players, where they are not named in all manners
 
@@ -87,6 +91,8 @@ class Dialect(Struct, frozen=True):
         body = _encode(message)
         if self.is_plain:
             body = trimmed(message_type, body)
+        elif self.has_more:
+            body = extended(message_type, body)
         return self._wrap(message_type, body, request_id, tools)
 
     def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:
@@ -113,11 +119,11 @@ class Dialect(Struct, frozen=True):
 
     def says_the_same(self, other: "Dialect", message_type: str) -> bool:
         """Whether both write this message alike."""
-        return (self.form, self.is_plain, self.method(message_type)) == (
-            other.form,
-            other.is_plain,
-            other.method(message_type),
-        )
+        return self._way_of(message_type) == other._way_of(message_type)
+
+    def _way_of(self, message_type: str) -> tuple[Form, bool, bool, str]:
+        has_more = self.has_more and message_type in EXTENDED
+        return self.form, self.is_plain, has_more, self.method(message_type)
 
 
 _TABLE = (
@@ -138,11 +144,25 @@ _TABLE = (
     Dialect("mcp", "MCP tools/call", Form.TOOL),
 )
 OURS = _TABLE[0]
-DIALECTS: dict[str, Dialect] = {each.name: each for each in _TABLE} | {
-    each.name + PLAIN: msgspec.structs.replace(
-        each, name=each.name + PLAIN, words=f"{each.words}, documented fields only", is_plain=True
+
+
+def _variant(base: Dialect, suffix: str, words: str) -> Dialect:
+    return msgspec.structs.replace(
+        base,
+        name=base.name + suffix,
+        words=f"{base.words}, {words}",
+        is_plain=suffix == PLAIN,
+        has_more=suffix == MORE,
     )
-    for each in _TABLE
+
+
+DIALECTS: dict[str, Dialect] = {
+    each.name: each
+    for each in (
+        *_TABLE,
+        *(_variant(base, PLAIN, "documented fields only") for base in _TABLE),
+        *(_variant(base, MORE, "context under other names too") for base in _TABLE),
+    )
 }
 
 
@@ -179,7 +199,8 @@ STARTING: dict[str, Dialect] = {
 
 
 def dialect_of(name: str) -> Dialect:
-    """The dialect of that name; one that nobody knows is ours."""
+    """The dialect of that name, however it answers; one that nobody knows is ours."""
+    name = name.removesuffix(BARE_ANSWERS)
     return DIALECTS.get(name) or STARTING.get(name) or OURS
 
 
@@ -187,8 +208,8 @@ def dialect_of(name: str) -> Dialect:
 UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY = "unknown method", "unfit", "broken", "empty"
 _FIRST: dict[str, tuple[str, ...]] = {
     UNKNOWN_METHOD: ("tool", "choose", "type", "message", "mcp", "lower", "bare"),
-    UNFIT: (PLAIN, "tool", "message", "bare", "type"),
-    BROKEN: ("tool", "message", "bare", "type", PLAIN),
+    UNFIT: (PLAIN, MORE, "tool", "message", "bare", "type"),
+    BROKEN: ("tool", "message", "bare", "type", PLAIN, MORE),
     EMPTY: ("tool", "choose", "type", "bare", "message", "lower", "mcp"),
 }
 _NEARNESS = (UNKNOWN_METHOD, EMPTY, BROKEN, UNFIT)
@@ -242,16 +263,18 @@ def trouble(message: Message, error: LeagueError | None) -> str | None:
 
 def base_of(name: str) -> str:
     """The dialect without what is said of fields and of how matches are started."""
-    return name.rpartition("/")[2].partition("+")[0]
+    return name.removesuffix(BARE_ANSWERS).rpartition("/")[2].partition("+")[0]
 
 
 def order(used: str, message_type: str, why: str) -> Iterator[Dialect]:
     """The other dialects, the likeliest first; none that says the same again."""
     said = [dialect_of(used)]
     base = base_of(said[0].name)
-    first = (base + PLAIN if name == PLAIN else name for name in _FIRST[why])
+    first = (base + name if name in (PLAIN, MORE) else name for name in _FIRST[why])
     for name in (*first, *DIALECTS):
         dialect = DIALECTS[name]
+        if dialect.has_more and message_type not in EXTENDED:
+            continue
         if not any(dialect.says_the_same(each, message_type) for each in said):
             said.append(dialect)
             yield dialect
@@ -293,7 +316,13 @@ def nearest(forms: Sequence[Tried]) -> Tried | None:
 
 def in_words(name: str) -> str:
     """What a dialect is called when people talk of it."""
-    return dialect_of(name).words
+    answers = ", bare answers" if name.endswith(BARE_ANSWERS) else ""
+    return dialect_of(name).words + answers
+
+
+def is_dialect(name: str) -> bool:
+    """Whether a player can be spoken to so."""
+    return name.removesuffix(BARE_ANSWERS) in DIALECTS
 
 
 def _refused(error: PeerRefused, *, is_question: bool) -> str | None:

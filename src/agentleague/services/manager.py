@@ -25,7 +25,7 @@ from agentleague.league.events import (
     RefereeRegistered,
 )
 from agentleague.league.league import League, Phase
-from agentleague.protocol.dialects import DIALECTS, OURS, guess
+from agentleague.protocol.dialects import OURS, guess, is_dialect
 from agentleague.protocol.messages import (
     LeagueCommand,
     LeagueCommandResponse,
@@ -340,7 +340,7 @@ class Manager:
         """How agents want to be spoken to; written down once, until it changes."""
         known = self.league.roster.dialects
         for agent_id, dialect in dialects.items():
-            if dialect in DIALECTS and known.get(agent_id, OURS.name) != dialect:
+            if is_dialect(dialect) and known.get(agent_id, OURS.name) != dialect:
                 self._clerk.record(DialectLearnt(agent_id, dialect))
 
     def _write(self, events: Sequence[Event]) -> None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from agentleague.errors import LeagueError, RateLimited
 from agentleague.protocol import answers, assigned, jsonrpc
 from agentleague.protocol.dialects import (
+    BARE_ANSWERS,
     EMPTY,
     NOTICES,
     OURS,
@@ -120,6 +121,7 @@ class Conversation:
         self._first: Answer | None = None  # what the first form brought
         self._tried: list[Tried] = []
         self._acknowledged = ""  # the last dialect that was answered with nothing
+        self._is_bare = False  # the last answer: without JSON-RPC
         self._was_refused = False  # in any form: then others are tried without waiting for a push
         self._is_open = True
         self._stop: Cancel = lambda: None
@@ -166,6 +168,7 @@ class Conversation:
             self._stop = post(tongue.url, self._message, body, self._until, self._answered)
 
     def _answered(self, got: HttpAnswer) -> None:
+        self._is_bare = b'"jsonrpc"' not in got.body and b'"result"' not in got.body
         self.heard(read(self._message, got))
 
     def _listed(self, got: HttpAnswer) -> None:
@@ -215,7 +218,8 @@ class Conversation:
             return
         tongue.worked[self._type], tongue.pushes = name, False
         tongue.tried = {each for each in tongue.tried if each[0] != self._type}
-        self._end(answer._replace(dialect=name))
+        is_bare = self._is_bare and self._dialect.form is not Form.BARE
+        self._end(answer._replace(dialect=name + BARE_ANSWERS if is_bare else name))
 
     def _finish(self, answer: Answer) -> None:
         """No form brought what was wanted: what counts is what the first one brought."""
