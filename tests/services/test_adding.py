@@ -8,6 +8,7 @@ from agentleague.errors import (
     LateRegistration,
     TokenMissing,
     UnexpectedMessage,
+    VersionMismatch,
     WrongType,
 )
 from agentleague.games import even_odd
@@ -113,6 +114,13 @@ def test_a_referee_that_registered_cannot_report_without_its_token_beyond_this_m
     answer, _ = ask(manager, REPORT)
 
     assert isinstance(answer, TokenMissing)
+
+
+@rule("R-REG-10")
+def test_a_league_that_takes_no_foreign_referees_takes_none_by_hand():
+    answer, _ = add(a_manager(foreign_referees="refuse"), "add_referee", **REF)
+
+    assert isinstance(answer, VersionMismatch)
 
 
 def test_nobody_is_brought_in_twice():

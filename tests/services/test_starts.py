@@ -56,6 +56,11 @@ class League:
     def tell(self, agent_id):
         return self.role.handle(Answered(("tell", agent_id), None, None, 0.1), self.now)
 
+    def settle(self):
+        """Everybody hears of the end of the round and of the next one."""
+        for agent_id in ("P01", "P02", "P01", "P02", "P01", "P02", "REF01"):
+            self.effects = [*self.effects, *self.tell(agent_id)]
+
     def answer(self, came, key=KEY, **more):
         is_error = isinstance(came, Exception)
         message, error = (None, came) if is_error else (came, None)
@@ -112,9 +117,7 @@ def test_the_way_that_was_understood_is_journalled_and_used_from_there_on():
     league.answer(CLEAR)
     learnt = league.events(DialectLearnt)
     league.report()
-    for player_id in ("P01", "P02", "P01", "P02", "P01", "P02", "REF01"):
-        effects = league.tell(player_id)
-        league.effects = [*league.effects, *effects]
+    league.settle()
 
     assert learnt == [DialectLearnt("REF01", "match_assignment/tool")]
     assert league.calls(("start", "R2M1")) == ["match_assignment/tool"]
@@ -177,6 +180,39 @@ def test_whoever_said_ok_to_every_way_is_left_to_its_lease():
 
     assert not league.events(MatchAssigned)
     assert league.role.league.matches["R1M1"].referee_id == "REF01"
+    (said,) = [each for each in league.role.news if "does not say" in each]
+    assert said.startswith("R1M1: REF01 does not say whether it plays: tried in 6 forms")
+
+
+@rule("R-START-02")
+def test_a_way_that_was_understood_before_is_given_much_longer():
+    league = League()
+    league.role.apply(DialectLearnt("REF01", "start_match/tool"))
+    longest = longest_match(league.role.league.rules.rules, 1)
+
+    league.answer(OK)
+    league.answer(OK, CONTROL)
+
+    waits = [each for each in league.effects if isinstance(each, WakeAt)]
+    assert waits == [WakeAt(KEY, BEGAN + 0.2 * longest)]
+
+
+@rule("R-START-02")
+def test_whoever_took_long_to_report_is_given_as_long_for_each_way():
+    league = League(cycles=2)
+    league.answer(OK)
+    league.answer(OK, CONTROL)
+    league.wake(1.0)
+    league.answer(OK)
+    league.now += 5.0
+
+    league.report()
+    league.settle()
+    league.answer(UNKNOWN, ("start", "R2M1"))
+    league.answer(OK, ("start", "R2M1"))
+
+    waits = [each.when - league.now for each in league.effects if isinstance(each, WakeAt)]
+    assert waits == [7.0]  # Six seconds, and one more.
 
 
 @rule("R-START-03")

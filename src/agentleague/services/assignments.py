@@ -160,10 +160,10 @@ class Assignments:
         self.starts.learn(match_id)
         self.starts.end(match_id)
         self._tidings.stop(match_id)
+        self._unfit.discard(referee_id)
         if not self._is_ours(referee_id):
             self.hand_out(referee_id)  # It looks for matches in letters only.
             return ack
-        self._unfit.discard(referee_id)
         more = self._workload.take_after(referee_id, match_id) if self._is_on else []
         self._lease(referee_id, more)
         return msgspec.structs.replace(ack, matches=self._described(more)) if more else ack

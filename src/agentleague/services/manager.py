@@ -174,8 +174,7 @@ class Manager:
         """One of our letters was answered, or given up."""
         assert isinstance(stimulus.key, tuple)
         if stimulus.key[0] in ("start", "control"):
-            if self.league.phase is Phase.RUNNING:
-                self._assignments.starts.answered(stimulus)
+            self._start_answered(stimulus)
             return
         agent_id: str = stimulus.key[1]
         ran_out = isinstance(stimulus.error, NoAnswer)
@@ -189,6 +188,14 @@ class Manager:
             other_id, letter = clerk.outbox.dropped.pop()
             self._settled(other_id, letter.tag, stimulus.error)
         self._rounds.end_if_told()
+
+    def _start_answered(self, stimulus: Answered) -> None:
+        """A referee of another make was told to run a match, and answered or did not."""
+        assert isinstance(stimulus.key, tuple)
+        referee_id = self.league.matches[stimulus.key[1]].referee_id
+        self._say(self.reachability.heard(referee_id, stimulus.error))
+        if self.league.phase is Phase.RUNNING:
+            self._assignments.starts.answered(stimulus)
 
     def _say(self, sentence: str) -> None:
         if sentence:

@@ -36,7 +36,8 @@ from agentleague.roles.stimuli import Answered
 from agentleague.services.clerk import Clerk
 
 AGAIN_SECONDS = 1.0  # before a referee that is busy, or not there, is told again
-REPORT_SECONDS = 1.0  # for a report, after an answer that says nothing
+REPORT_SECONDS = 1.0  # for a report, after an answer that says nothing, to begin with
+KNOWN_PART = 0.2  # of the time for the match, where the way was understood before
 WAYS_MAX = 40  # of one match
 _BUSY = re.compile(r"busy|already|in.?progress|capacity|too many|another match", re.IGNORECASE)
 
@@ -46,6 +47,7 @@ class Start(Struct):
 
     referee_id: str
     message: RoundAnnouncement
+    began: float
     until: float
     first: str  # the way that was tried first
     way: str  # and the one that is tried now
@@ -67,13 +69,16 @@ class Starts:
         self._clerk = clerk
         self._starts: dict[str, Start] = {}  # by match
         self._worthless: dict[tuple[str, str], str] = {}  # referee, way of nonsense -> its answer
+        self._patience: dict[str, float] = {}  # referee -> how long a match of it may have taken
 
     def begin(
         self, referee_id: str, match_id: str, message: RoundAnnouncement, until: float
     ) -> None:
         """Tell a referee to run a match; it has until then."""
         way = first_way(self._clerk.address(referee_id).dialect)
-        self._starts[match_id] = start = Start(referee_id, message, until, way, way)
+        self._starts[match_id] = start = Start(
+            referee_id, message, self._clerk.now, until, way, way
+        )
         self._call(match_id, start)
 
     def end(self, match_id: str) -> None:
@@ -82,9 +87,15 @@ class Starts:
             self._clerk.out += [Drop(("start", match_id)), Drop(("control", match_id))]
 
     def learn(self, match_id: str) -> None:
-        """The match was reported: the way that was tried last was understood."""
+        """The match was reported: the way that was tried last is taken to be the one.
+
+        If it was one before, the next match shows: the last is then tried first, and given time.
+        """
         start = self._starts.get(match_id)
         if start:
+            if start.said:
+                taken = self._clerk.now - start.began
+                self._patience[start.referee_id] = taken + REPORT_SECONDS
             self._learn(start)
 
     def answered(self, stimulus: Answered) -> None:
@@ -145,10 +156,18 @@ class Starts:
 
     def _judge(self, match_id: str, start: Start, worthless: str) -> None:
         if start.said == worthless:
-            wake = ("start", match_id)
-            self._clerk.wake(wake, self._clerk.now + REPORT_SECONDS)
+            self._clerk.wake(("start", match_id), self._clerk.now + self._seconds_for_report(start))
         else:
             self._learn(start)
+
+    def _seconds_for_report(self, start: Start) -> float:
+        seconds = self._patience.get(start.referee_id, REPORT_SECONDS)
+        if self._is_known(start):
+            seconds = max(seconds, (start.until - self._clerk.now) * KNOWN_PART)
+        return seconds
+
+    def _is_known(self, start: Start) -> bool:
+        return self._clerk.league.roster.dialects.get(start.referee_id) == start.way
 
     def _refused(self, match_id: str, start: Start, error: LeagueError) -> None:
         if isinstance(error, NoAnswer):
@@ -159,8 +178,7 @@ class Starts:
             after = error.context.get("retry_after") or AGAIN_SECONDS
             self._clerk.wake(("start", match_id), self._clerk.now + after)
             return
-        is_known = self._clerk.league.roster.dialects.get(start.referee_id) == start.way
-        if is_known and why in (None, BROKEN):  # It understood, and could not.
+        if self._is_known(start) and why in (None, BROKEN):  # It understood, and could not.
             self.failed(match_id, f"answered: {error}"[:500])
         else:
             self._go_on(match_id, start, tried(dialect_of(start.way), why or UNFIT, error))
@@ -172,14 +190,16 @@ class Starts:
         if way:
             start.way = way
             self._call(match_id, start)
-        elif not any(each.why == EMPTY for each in start.tried):
-            told = search_in_words(start.tried)
+            return
+        told = search_in_words(start.tried)
+        if any(each.why == EMPTY for each in start.tried):  # Its lease will show.
+            said = f"{match_id}: {start.referee_id} does not say whether it plays: {told}."
+            self._clerk.news.append(said[:500])
+        else:
             self.failed(match_id, f"knows no way of ours to start a match: {told}"[:500])
-        # Else it may be at it: its lease will show.
 
     def _learn(self, start: Start) -> None:
-        known = self._clerk.league.roster.dialects
-        if known.get(start.referee_id) != start.way:
+        if not self._is_known(start):
             self._clerk.record(DialectLearnt(start.referee_id, start.way))
 
 
