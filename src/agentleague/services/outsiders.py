@@ -7,7 +7,7 @@ a referee that does not lock, and the message comes from that referee's address.
 from collections.abc import Mapping
 from typing import Any
 
-from agentleague.league.admission import is_at
+from agentleague.protocol.hosts import is_at
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, Message
 from agentleague.roles.effects import Address, Call
 from agentleague.roles.stimuli import Asked

@@ -4,9 +4,9 @@ Documents 002 and 003 let referees report without a token. On one machine everyb
 address, so that is worth little: it counts only for matches that a referee of another make holds.
 """
 
-from agentleague.league.admission import is_at
 from agentleague.league.events import TokenShown
 from agentleague.league.roster import Member
+from agentleague.protocol.hosts import is_at
 from agentleague.roles.stimuli import Caller
 from agentleague.services.clerk import Clerk
 
