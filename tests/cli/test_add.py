@@ -34,7 +34,17 @@ def test_players_that_never_register_are_brought_in_and_play(tmp_path):
     }
 
 
-def test_a_referee_that_never_registers_is_brought_in_and_runs_matches(tmp_path):
+def test_a_referee_that_never_registers_is_brought_in(tmp_path):
+    cup = tmp_path / "cup"
+    a_manager(cup)
+
+    said = league("add-referee", "Theirs", "http://127.0.0.1:9/mcp", "--dir", cup).stdout
+
+    assert said == "Theirs is REF01, and is called at http://127.0.0.1:9/mcp.\n"
+    assert league("add-referee", "Theirs", "--dir", cup, check=False).returncode == 2
+
+
+def test_a_referee_that_was_brought_in_runs_matches(tmp_path):
     cup = tmp_path / "cup"
     manager, url = a_manager(cup, "--exit", "--players", "2")
     python = (sys.executable, "-I", "-S")
@@ -42,7 +52,6 @@ def test_a_referee_that_never_registers_is_brought_in_and_runs_matches(tmp_path)
     umpires = started(*python, UMPIRES, url, "{}", "start=assign,register=never,token=no")
     urls = [process.stdout.readline().strip() for process in (umpires, zoo, zoo)]
 
-    forgotten = league("add-referee", "Theirs", "--dir", cup, check=False)
     said = league("add-referee", "Theirs", urls[0], "--dir", cup).stdout
     for name, at in zip(("Ann", "Bob"), urls[1:], strict=True):
         league("add-player", name, at, "--dir", cup)
@@ -52,4 +61,3 @@ def test_a_referee_that_never_registers_is_brought_in_and_runs_matches(tmp_path)
     assert said == f"Theirs is REF01, and is called at {urls[0]}.\n"
     assert manager.returncode == 0
     assert "matches by assign_match" in agent
-    assert forgotten.returncode == 2
