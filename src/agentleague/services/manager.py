@@ -20,7 +20,6 @@ from agentleague.league.events import (
     DialectLearnt,
     Disputed,
     LeagueOpened,
-    MatchClosed,
     PlayerRegistered,
     RefereeRegistered,
 )
@@ -315,14 +314,14 @@ class Manager:
         if isinstance(answer, MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
         self._clerk.reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
-        self._end_round_if_closed(ruling)
+        self._rounds.close_if_done()
 
     def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
         """A referee of another make played a match before it answered; nobody waits for us."""
         ruling = self._judged(referee_id, message)
         if isinstance(ruling.answer, MatchResultAck):
             self._assignments.after_report(referee_id, ruling.answer)
-            self._end_round_if_closed(ruling)
+            self._rounds.close_if_done()
         else:
             self._assignments.starts.failed(message.match_id, f"answered: {ruling.answer}")
 
@@ -337,11 +336,6 @@ class Manager:
         if known and isinstance(ruling.answer, MatchResultAck) and message.dialects is not UNSET:
             self._learn({p: d for p, d in message.dialects.items() if p in known.players})
         return ruling
-
-    def _end_round_if_closed(self, ruling: Ruling) -> None:
-        closed = any(isinstance(event, MatchClosed) for event in ruling.events)
-        if closed and not self.league.open_matches and self.league.phase is Phase.RUNNING:
-            self._rounds.end_round()
 
     def _learn(self, dialects: Mapping[str, str]) -> None:
         """How agents want to be spoken to; written down once, until it changes."""
