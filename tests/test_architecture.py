@@ -22,9 +22,9 @@ RING = {name: number for number, names in enumerate(RINGS) for name in names}
 PURE_ROLES = {
     "adding",
     "admissions", "agent", "assignments", "clerk", "contact", "enrolment", "keys", "leases",
-    "log_lines", "manager", "misuse", "news", "office", "organiser", "outbox", "player",
-    "reachability", "refusals", "renewals",
-    "referee", "rounds", "settings", "tidings", "workload",
+    "log_lines", "manager", "misuse", "moves", "news", "office", "organiser", "outbox",
+    "outsiders", "player", "reachability", "refusals", "renewals", "reporters",
+    "referee", "rounds", "settings", "starts", "tidings", "workload",
 }
 PURE_IMPORTS = {
     "abc", "collections", "contextlib", "copy", "dataclasses", "datetime",

@@ -7,7 +7,7 @@ import sys
 from cli.test_organise import a_manager
 from cli.test_standings import printed
 from commands import BIN, SECONDS, first_line, league, started
-from foreign.league import ZOO
+from foreign.league import UMPIRES, ZOO
 
 
 def test_players_that_never_register_are_brought_in_and_play(tmp_path):
@@ -55,3 +55,22 @@ def test_a_referee_that_never_registers_is_brought_in(tmp_path):
     assert "REGISTERED, not reachable" in told[0]
     assert re.search(r"Not reachable +REF01", told[1])
     assert "reachable" not in unknown[0]
+
+
+def test_a_referee_that_was_brought_in_runs_matches(tmp_path):
+    cup = tmp_path / "cup"
+    manager, url = a_manager(cup, "--exit", "--players", "2")
+    python = (sys.executable, "-I", "-S")
+    zoo = started(*python, ZOO, "-", "moves=odd", "moves=even")
+    umpires = started(*python, UMPIRES, url, "{}", "start=assign,register=never,token=no")
+    urls = [process.stdout.readline().strip() for process in (umpires, zoo, zoo)]
+
+    said = league("add-referee", "Theirs", urls[0], "--dir", cup).stdout
+    for name, at in zip(("Ann", "Bob"), urls[1:], strict=True):
+        league("add-player", name, at, "--dir", cup)
+    manager.communicate(timeout=SECONDS)
+
+    agent = league("agent", "REF01", "--dir", cup).stdout
+    assert said == f"Theirs is REF01, and is called at {urls[0]}.\n"
+    assert manager.returncode == 0
+    assert "matches by assign_match" in agent

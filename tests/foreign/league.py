@@ -1,6 +1,7 @@
 """Plays a real league over loopback: manager, referee and one player here, the others elsewhere."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from agentleague.storage.sqlite import read_directory
 from hostile.contest import good_player, place, referee
 
 ZOO = Path(__file__).with_name("zoo.py")
+UMPIRES = Path(__file__).with_name("umpires.py")
 LEAGUE_ID = "league_foreign"
 SECONDS = 240  # within which a league must have ended, on however slow a machine
 
@@ -24,6 +26,7 @@ class Played(NamedTuple):
     league: object
     events: list
     findings: Findings
+    news: list
 
     def shapes(self):
         """Player id -> shape, of the players that are not ours."""
@@ -34,15 +37,22 @@ class Played(NamedTuple):
         return [event for event in self.events if isinstance(event, MatchDecided)]
 
 
-async def play(directory, shapes, *, good=1, **rules):
-    """A league of these shapes and our own players, to its end."""
+async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
+    """A league of these shapes and our own players, to its end, with these referees and ours."""
     settings = ManagerSettings(
-        league_id=LEAGUE_ID, players=good + len(shapes), **{"move_seconds": 10.0, **rules}
+        league_id=LEAGUE_ID,
+        players=good + len(shapes),
+        referees=len(referees) + ours,
+        **{"move_seconds": 10.0, **rules},
     )
-    agents, zoo = [], None
+    agents, zoo, umpires = [], None, None
     manager = await open_manager(settings, Home(directory), place())
     try:
-        agents.append(await open_referee(lambda url: referee(manager.url, url), place()))
+        if ours:
+            agents.append(await open_referee(lambda url: referee(manager.url, url), place()))
+        if referees:
+            known = json.dumps(names_of(shapes, good))
+            umpires = await open_zoo(manager.url, known, *referees, kind=UMPIRES)
         for number in range(good):
             agents.append(await good_player(manager.url, number))
         for agent in agents:
@@ -52,21 +62,28 @@ async def play(directory, shapes, *, good=1, **rules):
         await asyncio.wait(waits, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
         assert manager.ended.done(), "the league did not end"
     finally:
-        if zoo:
-            zoo.kill()
-            await zoo.wait()
+        for process in filter(None, (zoo, umpires)):
+            process.kill()
+            await process.wait()
         for agent in (*agents, manager):
             await agent.stop()
     rows = list(read_directory(directory, LEAGUE_ID))
     events = [read_event(row.kind, row.version, row.body) for row in rows]
-    return Played(manager.host.role.league, events, verify(rows, registry.load))
+    role = manager.host.role
+    return Played(role.league, events, verify(rows, registry.load), list(role.news))
 
 
-async def open_zoo(manager_url, *shapes):
-    """A process with these players, all registered."""
+def names_of(shapes, good):
+    """Player id -> name, in the order in which they will register."""
+    names = [*(f"Good {number + 1}" for number in range(good)), *shapes]
+    return {f"P{number:02}": name[:50] for number, name in enumerate(names, 1)}
+
+
+async def open_zoo(manager_url, *shapes, kind=ZOO):
+    """A process with these agents, all registered."""
     zoo = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-I", "-S", str(ZOO), manager_url, *shapes),
+        *("-I", "-S", str(kind), manager_url, *shapes),
         stdout=asyncio.subprocess.PIPE,
     )
     while (await zoo.stdout.readline()).strip() != b"ready":

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from agentleague.league.events import DialectLearnt
+from agentleague.protocol.dialects import base_of
 from foreign.league import play
 from rules import rule
 
@@ -16,9 +17,9 @@ SHAPES = [
     "call=choose,unknown=rpc,strict=ids",
     "call=choose,unknown=ok,answer=choice,moves=odd",
     "call=type,unknown=rpc,register=type,answer=one",
-    "call=type,unknown=ok,answer=ack,moves=odd",
+    "call=type,unknown=ok,answer=bare,moves=odd",
     "call=lower,unknown=inside,answer=null",
-    "call=lower,unknown=404,register=league",
+    "call=lower,unknown=404,register=alias",
     "call=message,unknown=500,register=message",
     "call=message,unknown=400,register=bare,moves=odd",
     "call=bare,unknown=ok,register=path",
@@ -30,14 +31,14 @@ SHAPES = [
     "needs=player_id+league_id+round_id+auth_token",
     "answer=push,unknown=ok,moves=odd",
     "answer=first,unknown=ok",
-    "answer=typed,busy=yes",
-    "answer=bare,limit=9",
+    "answer=typed,busy=yes,context=game_context",
+    "answer=ack,limit=9",
     "path=no,unknown=405",
 ]
 CALLS = ["tool", "choose", "type", "lower", "message", "bare", "mcp", "own"]
 UNKNOWN = ["rpc", "ok", "type", "inside", "400", "404", "405", "422", "500", "501"]
 ANSWERS = ["documented", "choice", "ack", "typed", "bare", "null", "one"]
-REGISTRATIONS = ["register_player", "type", "league", "message", "mcp", "bare", "path", "least"]
+REGISTRATIONS = ["tool", "type", "alias", "message", "mcp", "bare", "path", "least"]
 MORE = ["strict=fields", "strict=nulls", "strict=ids", "busy=yes", "path=no", "moves=odd"]
 
 
@@ -80,7 +81,7 @@ def assert_learnt(played):
     learnt = Counter(event.agent_id for event in events if isinstance(event, DialectLearnt))
     for player_id, shape in played.shapes().items():
         call = dict(trait.split("=") for trait in shape.split(",")).get("call", "tool")
-        spoken = known.get(player_id, "tool").removesuffix("+plain")
+        spoken = base_of(known.get(player_id, "tool"))
         assert (shape, spoken) == (shape, "mcp" if call == "own" else call)
         assert learnt[player_id] <= 2  # A guess, and what it was.
 
@@ -91,6 +92,7 @@ def test_a_league_of_every_shape_that_was_seen_ends_with_the_right_results(tmp_p
 
     assert_all_played(played, SHAPES)
     assert_learnt(played)
+    assert set(played.league.roster.dialects.values()) >= {"tool+more", "type~bare"}
 
 
 @pytest.mark.parametrize("seed", [1, 2])

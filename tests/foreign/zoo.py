@@ -7,20 +7,25 @@ documents have it. Each shape is a player with a port of its own.
               names of its own)
     unknown   what it says to the rest: rpc, ok, type, inside, or an HTTP status
     answer    documented, choice, ack, typed, bare, null, one (always id 1), push, first
-    register  register_player, type, league, message, mcp, bare, path, least
+    register  tool, type, alias, message, mcp, bare, path, least
     strict    fields (none unknown), nulls, ids (integers only)
     needs     names of fields without which it does not work, joined by +
+    context   the name under which it wants the context of a call for its move
     busy      refuses a second invitation until it hears of the end of its match
     limit     requests after which it wants to be left alone once
     path      it listens at /mcp and registers without that
     moves     even or odd
 """
 
-import http.server
 import json
 import sys
 import threading
-import urllib.request
+from pathlib import Path
+
+if __name__ == "__main__":  # It runs apart from everything else, and finds its neighbour by itself.
+    sys.path.append(str(Path(__file__).parents[1]))
+
+from foreign.http_agent import not_understood, post, register, serve, traits_of
 
 TOOLS = {
     "handle_game_invitation": "GAME_INVITATION",
@@ -39,7 +44,6 @@ DOCUMENTED = {
     "GAME_OVER": "match_id game_type game_result",
 }
 ENVELOPE = "protocol message_type sender timestamp conversation_id auth_token"
-DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Unknown(Exception):
@@ -88,9 +92,11 @@ def check(traits, message):
     if "nulls" in strict and ": null" in json.dumps(message):
         raise Broken(500)
     if name in ("GAME_INVITATION", "CHOOSE_PARITY_CALL"):
-        for field in filter(None, traits.get("needs", "").split("+")):
-            if not message.get(field):
-                raise Broken(400)
+        needs = [each for each in traits.get("needs", "").split("+") if each]
+        if name == "CHOOSE_PARITY_CALL" and "context" in traits:
+            needs.append(traits["context"])
+        if not all(message.get(field) for field in needs):
+            raise Broken(400)
         if "needs" in traits and not isinstance(message.get("round_id", 1), int):
             raise Broken(400)
 
@@ -99,14 +105,10 @@ class Player:
     """One shape at one port."""
 
     def __init__(self, shape):
-        pairs = [trait.partition("=") for trait in shape.split(",")]
-        self.traits = {name: value for name, _, value in pairs}
+        self.traits = traits_of(shape)
         self.name, self.match, self.asked = shape[:50], None, 0
         self.limit = int(self.traits.get("limit", 0))
-        handler = type("Handler", (Handler,), {"player": self})
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = serve(self)
 
     @property
     def url(self):
@@ -130,24 +132,10 @@ class Player:
             message = unwrap(call, body)
             check(self.traits, message)
         except Unknown:
-            return self.not_understood(body)
+            return not_understood(self.traits.get("unknown", "rpc"), body)
         except Broken as error:
             return error.args[0], {"detail": "unexpected"}
         return self.respond(body, message)
-
-    def not_understood(self, body):
-        how = self.traits.get("unknown", "rpc")
-        if how.isdigit():
-            return int(how), {"detail": "no"}
-        if how == "rpc":
-            error = {"code": -32601, "message": "Method not found"}
-            return 200, {"jsonrpc": "2.0", "error": error, "id": body.get("id")}
-        said = {
-            "ok": {"status": "ok"},
-            "type": {"status": "unknown_message_type"},
-            "inside": {"error": "Unknown method"},
-        }[how]
-        return 200, said if how == "ok" else {"jsonrpc": "2.0", "result": said, "id": 1}
 
     def respond(self, body, message):
         kind, how = message["message_type"], self.traits.get("answer", "documented")
@@ -199,52 +187,9 @@ class Player:
         return 200, answer
 
     def register(self, manager):
-        how = self.traits.get("register", "register_player")
         meta = {"display_name": self.name, "contact_endpoint": self.url}
         message = {"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": meta}
-        path = f"{manager.removesuffix('/mcp')}/register"
-        if how == "least":
-            return post(path, {"name": self.name, "endpoint": self.url})
-        if how == "path":
-            return post(path, message)
-        if how == "bare":
-            return post(manager, message)
-        method, params = {
-            "register_player": ("register_player", message),
-            "type": ("LEAGUE_REGISTER_REQUEST", message),
-            "league": ("league_register", {"player_meta": meta}),
-            "message": ("handle_message", {"message": message}),
-            "mcp": ("tools/call", {"name": "register_player", "arguments": message}),
-        }[how]
-        return post(manager, {"jsonrpc": "2.0", "method": method, "params": params, "id": 1})
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Passes requests to the player of its port."""
-
-    player = None
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        found = self.path == "/mcp"
-        status, answer = self.player.answer(json.loads(body)) if found else (404, {"detail": "?"})
-        text = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *arguments):
-        pass
-
-
-def post(url, value):
-    request = urllib.request.Request(url, json.dumps(value).encode())
-    request.add_header("Content-Type", "application/json")
-    with DIRECT.open(request, timeout=60) as answer:
-        return json.load(answer)
+        return register(manager, self.traits.get("register", "tool"), message)
 
 
 def main(manager, *shapes):

@@ -16,6 +16,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenMisused,
     TokenRenewed,
+    TokenShown,
     Told,
 )
 from agentleague.roles.effects import Event
@@ -29,7 +30,7 @@ LINES_MAX = 40
 PATHS = ("/mcp", "/register")
 OF_REGISTERING = (
     *(PlayerRegistered, PlayerReturned, RefereeRegistered),
-    *(DialectLearnt, TokenConfirmed, TokenMisused, TokenRenewed, Told),
+    *(DialectLearnt, TokenConfirmed, TokenMisused, TokenRenewed, TokenShown, Told),
 )
 COMMANDS = [
     json.dumps(

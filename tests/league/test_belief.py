@@ -184,6 +184,8 @@ def test_one_illegal_choice_is_enough_for_a_dispute():
         ("DRAW", None, "DRAW"),
         ("Tie", None, "DRAW"),
         ("none", None, "DRAW"),
+        ("player_b", "P02", "WIN"),
+        ("player_A", "P01", "WIN"),
         (None, None, "DRAW"),
     ],
 )

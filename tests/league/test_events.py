@@ -18,6 +18,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenMisused,
     TokenRenewed,
+    TokenShown,
     Told,
     read_event,
 )
@@ -47,6 +48,7 @@ def every_kind():
         LeagueContinued(),
         MatchRuled("R1M1", "win", "P02", "the other one cheated"),
         TokenMisused("P01", "MATCH_RESULT_REPORT", "match"),
+        TokenShown("REF01"),
         DialectLearnt("P01", "type"),
         Told("round_end", 1),
         *Office(3).play_to_the_end().events,

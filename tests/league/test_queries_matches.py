@@ -61,6 +61,7 @@ def test_a_match_that_runs_has_its_referee_epoch_and_commitment():
         "referee_id": "REF02",
         "referee_name": "Ref02",
         "referee_endpoint": "http://127.0.0.1:80/REF02/mcp",
+        "referee_locks": True,
         "referees": ["REF01", "REF02"],
         "epoch": 2,
         "draw_commitment": office.court.commitment("R1M1"),

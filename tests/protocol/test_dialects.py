@@ -20,8 +20,10 @@ from agentleague.protocol.dialects import (
     OURS,
     UNFIT,
     UNKNOWN_METHOD,
+    dialect_of,
     guess,
     in_words,
+    is_dialect,
     order,
     search_in_words,
     tried,
@@ -34,6 +36,7 @@ from agentleague.protocol.messages import (
     GameOver,
     GameResult,
     LeagueRegisterRequest,
+    MoveContext,
     PlayerMeta,
 )
 from agentleague.protocol.tools import Tool
@@ -233,3 +236,23 @@ def test_a_dialect_has_words_for_people():
     assert in_words("type") == "message type as method"
     assert in_words("bare+plain") == "bare messages, no JSON-RPC, documented fields only"
     assert in_words("") == in_words("tool") == "tool names of the documents"
+
+
+@rule("R-DIA-05")
+def test_whoever_wants_the_context_under_another_name_gets_it_so():
+    call = ChooseParityCall(match_id="R1M1", context=MoveContext(opponent_id="P02"))
+
+    asked = written("type+more", call)
+
+    assert asked["method"] == "CHOOSE_PARITY_CALL"
+    assert asked["params"]["game_context"] == asked["params"]["context"]
+    assert written("type+more", INVITATION) == written("type", INVITATION)
+    assert names("", "CHOOSE_PARITY_CALL", UNFIT)[:2] == ["tool+plain", "tool+more"]
+
+
+def test_that_answers_come_bare_is_said_and_changes_nothing_else():
+    assert in_words("type~bare") == "message type as method, bare answers"
+    assert dialect_of("type~bare") == DIALECTS["type"]
+    assert is_dialect("type~bare")
+    assert not is_dialect("start_match/tool")
+    assert names("type~bare", "GAME_INVITATION", UNFIT)[0] == "type+plain"

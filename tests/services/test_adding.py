@@ -8,6 +8,7 @@ from agentleague.errors import (
     LateRegistration,
     TokenMissing,
     UnexpectedMessage,
+    VersionMismatch,
     WrongType,
 )
 from agentleague.games import even_odd
@@ -104,8 +105,8 @@ def test_from_another_machine_or_of_another_match_it_needs_one(report):
     assert isinstance(answer, TokenMissing)
 
 
-def test_a_referee_that_registered_cannot_report_without_its_token():
-    manager = a_manager()
+def test_a_referee_that_registered_cannot_report_without_its_token_beyond_this_machine():
+    manager = a_manager(network="lan")
     add(manager, "add_player", **ANN)
     add(manager, "add_player", name="Bob", url="http://127.0.0.1:8102/mcp")
     ask(manager, RefereeRegisterRequest(RefereeMeta("Ref", REF["url"])))
@@ -113,6 +114,13 @@ def test_a_referee_that_registered_cannot_report_without_its_token():
     answer, _ = ask(manager, REPORT)
 
     assert isinstance(answer, TokenMissing)
+
+
+@rule("R-REG-10")
+def test_a_league_that_takes_no_foreign_referees_takes_none_by_hand():
+    answer, _ = add(a_manager(foreign_referees="refuse"), "add_referee", **REF)
+
+    assert isinstance(answer, VersionMismatch)
 
 
 def test_nobody_is_brought_in_twice():

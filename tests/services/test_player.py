@@ -6,7 +6,7 @@ from collections import deque
 import msgspec
 import pytest
 
-from agentleague.errors import NoConnection, RateLimited, TokenInvalid
+from agentleague.errors import NoAnswer, NoConnection, RateLimited, TokenInvalid
 from agentleague.player import strategies
 from agentleague.protocol.messages import (
     Champion,
@@ -241,6 +241,16 @@ def referees(message, **changes):
 MATCHES = ["R1M1", "R2M1"]
 
 
+def denied(role, message):
+    """What is answered when the manager knows of no reason why the token is wrong."""
+    (call,) = ask(role, message)
+    assert (call.message.query_type, call.message.query_params["match_id"]) == (
+        "GET_MATCH",
+        message.match_id,
+    )
+    return role.handle(Answered(call.key, None, NoAnswer("no answer"), 0.1), BEGAN)
+
+
 @rule("R-PLAYER-03")
 @pytest.mark.parametrize(
     "message", [GameInvitation(**GAME), CALL, GameOver(game_result=GameResult("DRAW"), **GAME)]
@@ -250,8 +260,8 @@ def test_in_a_league_of_ours_it_answers_nobody_but_the_referee_of_the_match(mess
     role = a_player(registered=False)
     role.handle(Answered("register", accepted, None, 0.1), BEGAN)
 
-    (refused,) = ask(role, message)
-    (other_match,) = ask(role, msgspec.structs.replace(referees(message), match_id="R2M1"))
+    (refused,) = denied(role, message)
+    (other_match,) = denied(role, msgspec.structs.replace(referees(message), match_id="R2M1"))
     answered = ask(role, referees(message))
 
     assert isinstance(refused.answer, TokenInvalid)
@@ -267,8 +277,9 @@ def test_wrong_tokens_are_said_aloud_once_a_match_and_not_for_ever():
     role.handle(Answered("register", accepted, None, 0.1), BEGAN)
 
     for number in range(30):
-        for _ in range(2):
-            ask(role, GameInvitation(**{**GAME, "match_id": f"R{number}M1"}))
+        message = GameInvitation(**{**GAME, "match_id": f"R{number}M1"})
+        denied(role, message)
+        ask(role, message)
 
     assert len([sentence for sentence in role.news if "token" in sentence]) == 20
 

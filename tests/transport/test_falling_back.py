@@ -435,6 +435,16 @@ def test_the_tools_of_an_mcp_agent_are_asked_for_before_the_first_call():
     assert ann.asked == ["tools/list plain", "tools/call", "tools/call"]
 
 
+@rule("R-DIA-08")
+def test_an_answer_without_json_rpc_is_told_with_the_dialect():
+    ann = Ann(lambda request, ann: {"accept": True})
+
+    assert ann.call(INVITATION, dialect="type").dialect == "type~bare"
+    assert ann.call(INVITATION, dialect="type~bare").dialect == "type~bare"
+    assert ann.call(INVITATION, dialect="bare").dialect == "bare"  # It could not be otherwise.
+    assert ann.asked[:2] == ["GAME_INVITATION", "GAME_INVITATION"]
+
+
 @pytest.mark.parametrize("listing", ["no JSON", {"result": None}, [], NO_METHOD])
 def test_an_agent_that_lists_no_tools_is_asked_by_our_names(listing):
     def answers(request, ann):

@@ -7,7 +7,6 @@ further token. Any other token counts as none.
 import hmac
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -32,7 +31,7 @@ from agentleague.league.events import (
 from agentleague.league.league import League, Phase
 from agentleague.league.roster import Member, clean_name, is_marked, member_of
 from agentleague.protocol import tokens
-from agentleague.protocol.hosts import is_loopback
+from agentleague.protocol.hosts import is_at
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
@@ -148,12 +147,6 @@ def admit_referee(
         meta.locks is True,
     )
     return event, _referee_answer(league, terms, member_of(event), meta.display_name, fresh)
-
-
-def is_at(endpoint: str, source: str) -> bool:
-    """Whether a request from this address may come from that end point's machine."""
-    host = urlsplit(endpoint).hostname
-    return host == source or (host == "localhost" and is_loopback(source))
 
 
 def rejection(error: RegistrationRefused, message_type: str) -> dict[str, Any]:

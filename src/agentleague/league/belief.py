@@ -16,6 +16,7 @@ from agentleague.league.judge import Case
 from agentleague.protocol.messages import GameResult, MatchResultReport, ReportedResult, Status
 
 _NOBODY = frozenset({"", "draw", "tie", "none", "null", "nobody"})  # in the place of a winner
+_SEATS = {"player_a": 0, "player_b": 1, "player1": 0, "player2": 1, "player_1": 0, "player_2": 1}
 
 
 def believed(case: Case, report: MatchResultReport) -> tuple[GameResult, str]:
@@ -42,14 +43,18 @@ def believed(case: Case, report: MatchResultReport) -> tuple[GameResult, str]:
 
 
 def spelt_out(report: MatchResultReport, names: Mapping[str, str]) -> MatchResultReport:
-    """The report with its winner by id, or null: some say it by name, or that it was a draw.
+    """The report with its winner by id, or null: some name the player, the seat, or a draw.
 
-    `names` are those of the two players, by id; a name that both have is nobody's.
+    `names` are those of the two players, by id in the order of their seats; a name that both have
+    is nobody's.
     """
     winner = report.result.winner
     if winner is None or winner in names:
         return report
     called = [player_id for player_id, name in names.items() if name == winner]
+    seat = _SEATS.get(winner.casefold())
+    if not called and seat is not None:
+        called = [list(names)[seat]]
     if winner.casefold() in _NOBODY:
         found: str | None = None
     elif len(called) == 1:

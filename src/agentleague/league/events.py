@@ -197,6 +197,12 @@ class DialectLearnt(Event, frozen=True, tag="dialect_learnt"):
     dialect: str
 
 
+class TokenShown(Event, frozen=True, tag="token_shown"):
+    """A referee that does not lock showed its token: without it nothing counts as its own now."""
+
+    agent_id: str
+
+
 class RoundEnded(Event, frozen=True, tag="round_ended"):
     """All matches of a round are closed."""
 
@@ -245,6 +251,7 @@ KINDS: dict[str, type[Event]] = {
         MatchRuled,
         TokenMisused,
         DialectLearnt,
+        TokenShown,
         RoundEnded,
         Told,
         LeaguePaused,

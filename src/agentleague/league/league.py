@@ -31,6 +31,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenMisused,
     TokenRenewed,
+    TokenShown,
     Told,
 )
 from agentleague.league.judge import UNREACHABLE
@@ -213,6 +214,9 @@ class League:
     def _learnt(self, event: DialectLearnt) -> None:
         self.roster.dialects[event.agent_id] = event.dialect
 
+    def _shown(self, event: TokenShown) -> None:
+        self.roster.showing.add(event.agent_id)
+
     def _round_ended(self, event: RoundEnded) -> None:
         self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
 
@@ -265,6 +269,7 @@ class League:
         MatchRuled: _ruled,
         TokenMisused: _misused,
         DialectLearnt: _learnt,
+        TokenShown: _shown,
         RoundEnded: _round_ended,
         Told: _told,
         LeaguePaused: _paused,

@@ -101,6 +101,7 @@ def _scheduled(league: League, file: MatchFile) -> dict[str, Any]:
         "referee_id": file.referee_id,
         "referee_name": referee.display_name,
         "referee_endpoint": referee.endpoint,
+        "referee_locks": referee.locks,
         "referees": file.referees,
         "epoch": file.epoch,
         "draw_commitment": file.commitment,

@@ -63,6 +63,7 @@ class Roster:
         self.removed: dict[str, int] = {}  # players the organiser took out, from which round on
         self.asking: dict[str, int] = {}  # player that came back without its token -> which it got
         self.dialects: dict[str, str] = {}  # agent -> how it is spoken to, where that is known
+        self.showing: set[str] = set()  # referees that do not lock and have shown their token
         self._by_digest: dict[str, str] = {}
         self._tokens: dict[str, list[_Issued]] = {}  # renewed agent -> those that count, in order
         self._unused: dict[str, TokenConfirmed] = {}  # digest -> what its first use confirms

@@ -14,7 +14,7 @@ from agentleague.errors import (
     VersionMismatch,
     WrongType,
 )
-from agentleague.protocol import json_text, jsonrpc, registrations, timestamps, usual
+from agentleague.protocol import json_text, jsonrpc, registrations, reports, timestamps, usual
 from agentleague.protocol.faults import fault, told
 from agentleague.protocol.jsonrpc import Letter
 from agentleague.protocol.messages import (
@@ -168,6 +168,8 @@ def _spelt_out(letter: Letter, name: str) -> bytes:
         fields.setdefault("query_type", Raw(b'"GET_STANDINGS"'))
     if name in registrations.METAS:
         fields = registrations.spelt_out(fields, name)
+    if name == "MATCH_RESULT_REPORT":
+        return encode({**reports.spelt_out(msgspec.json.decode(letter.body)), "message_type": name})
     return encode({**fields, "message_type": name})
 
 

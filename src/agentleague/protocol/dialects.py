@@ -3,10 +3,14 @@
 Our own form is the dialect `tool`. An agent that does not understand it is asked again in others,
 in an order that depends on what it said: whoever knows no such method may know another one, whoever
 does not like the fields may like fewer. Each dialect has a plain variant with the fields that the
-documents show and nothing else. To add a dialect, add it to the table.
+documents show and nothing else, and one with more: `context` under other names. To add a dialect,
+add it to the table.
+
+A dialect that `starts` is a referee's: it says, too, how a match is started with it (assigned.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -22,8 +26,8 @@ from agentleague.errors import (
     UnreadableJson,
     WrongType,
 )
-from agentleague.protocol import jsonrpc
-from agentleague.protocol.documented import trimmed
+from agentleague.protocol import assigned, jsonrpc
+from agentleague.protocol.documented import EXTENDED, extended, trimmed
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -51,6 +55,8 @@ NOTICES = (
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at another's manager
 HANDLER = "handle_message"
 PLAIN = "+plain"
+MORE = "+more"
+BARE_ANSWERS = "~bare"  # behind the name of a dialect: it answers without JSON-RPC
 
 _encode = msgspec.json.Encoder().encode
 
@@ -65,6 +71,9 @@ class Dialect(Struct, frozen=True):
     is_lower: bool = False  # and in lower case
     names: Mapping[str, str] = {}  # message type -> method, where it is not ours
     is_plain: bool = False
+    has_more: bool = False  # what some want under other names, where there is any
+    starts: str = ""  # the message type by which a match is started
+    manner: str = ""  # of naming its players, where they are not named in all manners
 
     def method(self, message_type: str) -> str:
         """What it is called by."""
@@ -76,9 +85,17 @@ class Dialect(Struct, frozen=True):
 
     def write(self, message: Message, request_id: int, tools: Tools | None = None) -> bytes:
         """A request."""
-        message_type, body = WIRE_NAME[type(message)], _encode(message)
+        message_type = WIRE_NAME[type(message)]
+        if self.starts and self.starts != message_type and assigned.is_assignment(message):
+            return self._write_start(message, request_id, tools)
+        body = _encode(message)
         if self.is_plain:
             body = trimmed(message_type, body)
+        elif self.has_more:
+            body = extended(message_type, body)
+        return self._wrap(message_type, body, request_id, tools)
+
+    def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:
         method = self.method(message_type)
         if self.form is Form.BARE:
             return body
@@ -89,13 +106,24 @@ class Dialect(Struct, frozen=True):
             method, body = "tools/call", _arguments(tool, body)
         return jsonrpc.write_request(method, body, request_id)
 
+    def _write_start(self, message: Any, request_id: int, tools: Tools | None) -> bytes:
+        """One match in the words of a message that the documents do not have."""
+        fields = assigned.started(message, self.starts, self.manner)
+        tool = (tools or {}).get(self.starts)
+        if self.form is Form.TOOL and tool and tool.takes:  # It says what it wants.
+            whole = assigned.started(message, self.starts)
+            fields = {name: whole[name] for name in tool.takes if name in whole} or whole
+        elif self.manner and (self.is_type or self.form is not Form.JSONRPC):
+            fields = assigned.enveloped(message, self.starts, fields)
+        return self._wrap(self.starts, assigned.written(fields), request_id, tools)
+
     def says_the_same(self, other: "Dialect", message_type: str) -> bool:
         """Whether both write this message alike."""
-        return (self.form, self.is_plain, self.method(message_type)) == (
-            other.form,
-            other.is_plain,
-            other.method(message_type),
-        )
+        return self._way_of(message_type) == other._way_of(message_type)
+
+    def _way_of(self, message_type: str) -> tuple[Form, bool, bool, str]:
+        has_more = self.has_more and message_type in EXTENDED
+        return self.form, self.is_plain, has_more, self.method(message_type)
 
 
 _TABLE = (
@@ -116,19 +144,72 @@ _TABLE = (
     Dialect("mcp", "MCP tools/call", Form.TOOL),
 )
 OURS = _TABLE[0]
-DIALECTS: dict[str, Dialect] = {each.name: each for each in _TABLE} | {
-    each.name + PLAIN: msgspec.structs.replace(
-        each, name=each.name + PLAIN, words=f"{each.words}, documented fields only", is_plain=True
+
+
+def _variant(base: Dialect, suffix: str, words: str) -> Dialect:
+    return msgspec.structs.replace(
+        base,
+        name=base.name + suffix,
+        words=f"{base.words}, {words}",
+        is_plain=suffix == PLAIN,
+        has_more=suffix == MORE,
     )
-    for each in _TABLE
+
+
+DIALECTS: dict[str, Dialect] = {
+    each.name: each
+    for each in (
+        *_TABLE,
+        *(_variant(base, PLAIN, "documented fields only") for base in _TABLE),
+        *(_variant(base, MORE, "context under other names too") for base in _TABLE),
+    )
 }
+
+
+def _starting(base: Dialect, way: str, manner: str) -> Dialect:
+    """How a referee is spoken to that is started in this way, and else understands `base`."""
+    tool = assigned.TOOLS[way]
+    words = "ROUND_ANNOUNCEMENT for each match" if way == assigned.ANNOUNCED else tool
+    told = "" if base is OURS else f", {base.words}"
+    named = f", {assigned.in_words(manner)}" if manner else ""
+    return msgspec.structs.replace(
+        base,
+        name=start_name(way, base.name, manner),
+        words=f"matches by {words}{told}{named}",
+        names={} if way in MESSAGES else {way: tool},
+        is_plain=bool(manner),
+        starts=way,
+        manner=manner,
+    )
+
+
+def start_name(way: str, base: str = "tool", manner: str = "") -> str:
+    """What the dialect of such a referee is called in the journal."""
+    return f"{assigned.TOOLS[way]}/{base}" + (f"+{manner}" if manner else "")
+
+
+STARTING: dict[str, Dialect] = {
+    each.name: each
+    for base in _TABLE
+    if not base.names
+    for way in assigned.TOOLS
+    for manner in ("", *assigned.manners_of(way))
+    for each in [_starting(base, way, manner)]
+}
+
+
+def dialect_of(name: str) -> Dialect:
+    """The dialect of that name, however it answers; one that nobody knows is ours."""
+    name = name.removesuffix(BARE_ANSWERS)
+    return DIALECTS.get(name) or STARTING.get(name) or OURS
+
 
 # What came back -> what to try first; the others follow in the order of the table.
 UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY = "unknown method", "unfit", "broken", "empty"
 _FIRST: dict[str, tuple[str, ...]] = {
     UNKNOWN_METHOD: ("tool", "choose", "type", "message", "mcp", "lower", "bare"),
-    UNFIT: (PLAIN, "tool", "message", "bare", "type"),
-    BROKEN: ("tool", "message", "bare", "type", PLAIN),
+    UNFIT: (PLAIN, MORE, "tool", "message", "bare", "type"),
+    BROKEN: ("tool", "message", "bare", "type", PLAIN, MORE),
     EMPTY: ("tool", "choose", "type", "bare", "message", "lower", "mcp"),
 }
 _NEARNESS = (UNKNOWN_METHOD, EMPTY, BROKEN, UNFIT)
@@ -180,13 +261,20 @@ def trouble(message: Message, error: LeagueError | None) -> str | None:
     return EMPTY if isinstance(error, MissingField) else None
 
 
+def base_of(name: str) -> str:
+    """The dialect without what is said of fields and of how matches are started."""
+    return name.removesuffix(BARE_ANSWERS).rpartition("/")[2].partition("+")[0]
+
+
 def order(used: str, message_type: str, why: str) -> Iterator[Dialect]:
     """The other dialects, the likeliest first; none that says the same again."""
-    said = [DIALECTS.get(used, OURS)]
-    base = said[0].name.removesuffix(PLAIN)
-    first = (base + PLAIN if name == PLAIN else name for name in _FIRST[why])
+    said = [dialect_of(used)]
+    base = base_of(said[0].name)
+    first = (base + name if name in (PLAIN, MORE) else name for name in _FIRST[why])
     for name in (*first, *DIALECTS):
         dialect = DIALECTS[name]
+        if dialect.has_more and message_type not in EXTENDED:
+            continue
         if not any(dialect.says_the_same(each, message_type) for each in said):
             said.append(dialect)
             yield dialect
@@ -198,6 +286,11 @@ class Tried(Struct, frozen=True):
     name: str
     why: str
     came: str
+
+    @property
+    def means(self) -> str:
+        """What it seems to make of this form, which is not the worst."""
+        return _MEANS[self.why]
 
 
 def tried(dialect: Dialect, why: str, error: LeagueError) -> Tried:
@@ -211,14 +304,25 @@ def tried(dialect: Dialect, why: str, error: LeagueError) -> Tried:
 def search_in_words(forms: Sequence[Tried]) -> str:
     """What was tried and what came back, and which form was nearest to being understood."""
     listed = ", ".join(f"{each.name} ({each.came})" for each in forms)
+    best = nearest(forms)
+    return f"tried {listed}" + (f"; nearest: {best.name}, {best.means}" if best else "")
+
+
+def nearest(forms: Sequence[Tried]) -> Tried | None:
+    """The form that was nearest to being understood; none where all were equally far."""
     best = max(forms, key=lambda each: _NEARNESS.index(each.why))
-    is_alone = any(each.why != best.why for each in forms)
-    return f"tried {listed}" + (f"; nearest: {best.name}, {_MEANS[best.why]}" if is_alone else "")
+    return best if any(each.why != best.why for each in forms) else None
 
 
 def in_words(name: str) -> str:
     """What a dialect is called when people talk of it."""
-    return DIALECTS.get(name, OURS).words
+    answers = ", bare answers" if name.endswith(BARE_ANSWERS) else ""
+    return dialect_of(name).words + answers
+
+
+def is_dialect(name: str) -> bool:
+    """Whether a player can be spoken to so."""
+    return name.removesuffix(BARE_ANSWERS) in DIALECTS
 
 
 def _refused(error: PeerRefused, *, is_question: bool) -> str | None:

@@ -1,6 +1,7 @@
-"""A message cut down to the fields that document 001 shows, without nulls.
+"""A message cut down to the fields that document 001 shows, without nulls; or with more of them.
 
-Some agents refuse a message with a field or a null that their author never saw.
+Some agents refuse a message with a field or a null that their author never saw, others want the
+`context` of a call for a move under another name.
 """
 
 from typing import Any
@@ -43,6 +44,9 @@ FIELDS = {
     " retry_count max_retries consequence",
 }
 
+EXTENDED = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # the messages that have a context
+_CONTEXT = ("game_context", "match_context", "game_state", "state", "move_context", "info")
+
 _Tree = dict[str, Any]
 
 
@@ -50,6 +54,14 @@ def trimmed(message_type: str, body: bytes) -> bytes:
     """The same message with the documented fields alone; one of ours loses only its nulls."""
     fields = msgspec.json.decode(body)
     return msgspec.json.encode(_kept(fields, _TREES.get(message_type, {})))
+
+
+def extended(message_type: str, body: bytes) -> bytes:
+    """The same message with its context under other names too, where it has one."""
+    if message_type not in EXTENDED:
+        return body
+    fields = msgspec.json.decode(body)
+    return msgspec.json.encode(fields | dict.fromkeys(_CONTEXT, fields["context"]))
 
 
 def _kept(value: Any, tree: _Tree) -> Any:

@@ -1,6 +1,7 @@
 """What a host in a URL, or the source of a request, says of the machine it means."""
 
 from ipaddress import IPv6Address, ip_address
+from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
@@ -11,3 +12,9 @@ def is_loopback(host: str) -> bool:
         return host.lower().rstrip(".") == "localhost"
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return (mapped or address).is_loopback
+
+
+def is_at(endpoint: str, source: str) -> bool:
+    """Whether a request from this address may come from that end point's machine."""
+    host = urlsplit(endpoint).hostname
+    return host == source or (host == "localhost" and is_loopback(source))

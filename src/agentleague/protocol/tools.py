@@ -10,6 +10,8 @@ from agentleague.protocol.messages import METHODS
 LISTING = b'{"jsonrpc":"2.0","method":"tools/list","params":{},"id":%d}'
 NESTED_IN = "message"  # the one parameter of a tool that takes every message whole
 
+STARTING = "START_MATCH"  # in no document: everybody names its parameters otherwise
+
 # Message type -> words in the name of a tool that takes it, the most telling first.
 _WORDS: dict[str, tuple[str, ...]] = {
     "GAME_INVITATION": ("invit", "join"),
@@ -21,6 +23,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "ROUND_COMPLETED": ("round_complete", "round_end"),
     "LEAGUE_COMPLETED": ("league_complete", "league_end"),
     "ROUND_ANNOUNCEMENT": ("announce", "round"),
+    STARTING: ("start", "assign", "run", "conduct", "referee", "play"),
     "LEAGUE_REGISTER_REQUEST": ("register",),
     "REFEREE_REGISTER_REQUEST": ("register",),
 }
@@ -28,10 +31,11 @@ _FOR_ALL = ("message", "handle", "mcp")
 
 
 class Tool(Struct, frozen=True):
-    """A tool, and whether it wants the message as one parameter."""
+    """A tool, whether it wants the message as one parameter, and what it takes."""
 
     name: str
     is_nested: bool = False
+    takes: tuple[str, ...] = ()  # by which names, where nobody but its author knows them
 
 
 Tools = Mapping[str, Tool]  # message type -> the tool that takes it
@@ -42,13 +46,14 @@ def find_tools(listing: Any) -> Tools | None:
     rows = listing.get("tools") if isinstance(listing, dict) else None
     if not isinstance(rows, list):
         return None
-    tools = [
-        Tool(row["name"], _is_nested(row.get("inputSchema")))
-        for row in rows
-        if isinstance(row, dict) and isinstance(row.get("name"), str)
-    ]
-    found = {kind: _likest(kind, tools) for kind in _WORDS}
-    return {kind: tool for kind, tool in found.items() if tool}
+    named = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
+    tools = [Tool(row["name"], _parameters(row) == (NESTED_IN,)) for row in named]
+    found = {kind: tool for kind in _WORDS if (tool := _likest(kind, tools))}
+    if STARTING in found:
+        tool = found[STARTING]
+        takes = next(_parameters(row) for row in named if row["name"] == tool.name)
+        found[STARTING] = Tool(tool.name, tool.is_nested, takes)
+    return found
 
 
 def _likest(message_type: str, tools: Sequence[Tool]) -> Tool | None:
@@ -63,6 +68,7 @@ def _likest(message_type: str, tools: Sequence[Tool]) -> Tool | None:
     return None
 
 
-def _is_nested(schema: Any) -> bool:
+def _parameters(row: Mapping[str, Any]) -> tuple[str, ...]:
+    schema = row.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    return isinstance(properties, dict) and list(properties) == [NESTED_IN]
+    return tuple(properties) if isinstance(properties, dict) else ()

@@ -33,6 +33,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenMisused,
     TokenRenewed,
+    TokenShown,
 )
 from agentleague.league.league import League
 from agentleague.league.schedule import Schedule
@@ -204,7 +205,7 @@ class Inspector:
         return None
 
     def _of_an_agent(
-        self, event: TokenRenewed | TokenConfirmed | TokenMisused | DialectLearnt
+        self, event: TokenRenewed | TokenConfirmed | TokenMisused | DialectLearnt | TokenShown
     ) -> str | None:
         if event.agent_id not in self._players and event.agent_id not in self._referees:
             return f"nobody is registered as {event.agent_id}"
@@ -372,6 +373,7 @@ class Inspector:
         TokenConfirmed: _of_an_agent,
         TokenMisused: _of_an_agent,
         DialectLearnt: _of_an_agent,
+        TokenShown: _of_an_agent,
         LeagueStarted: _start,
         RoundScheduled: _round,
         MatchAssigned: _assigned,

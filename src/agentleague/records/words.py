@@ -80,6 +80,7 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     events.Disputed: lambda e: f"{e.match_id} is disputed: {dispute_in_words(e)}",
     events.MatchRuled: lambda e: f"{e.match_id}: {ruling_in_words(e)}",
     events.TokenMisused: lambda e: f"{e.agent_id}: {misuse_in_words(e)}",
+    events.TokenShown: lambda e: f"{e.agent_id} showed its token",
     events.DialectLearnt: lambda e: f"{e.agent_id} is spoken to in {in_words(e.dialect)}",
     events.RoundEnded: lambda e: f"Round {e.round_id} is over",
     events.Told: lambda e: f"Everybody was told: {e.what} of round {e.round_id}",

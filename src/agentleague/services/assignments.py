@@ -13,18 +13,18 @@ from agentleague.errors import LeagueError
 from agentleague.games.game import turns_max
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import MatchFile, Phase
-from agentleague.protocol.messages import MatchResultAck, RoundMatch, Rules
-from agentleague.services.leases import Leases
+from agentleague.protocol.messages import MatchResultAck, RoundMatch
+from agentleague.services.leases import Leases, longest_match
+from agentleague.services.moves import Moves
 from agentleague.services.office import Office
+from agentleague.services.starts import Starts
 from agentleague.services.tidings import Tidings
 from agentleague.services.workload import Workload
 
 MATCHES_A_LETTER = 20
 EPOCHS_MAX = 4
-WEIGHT_MAX = 64  # matches at once, as far as they count when matches are spread
 AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
 SILENT_PART = 0.6  # of a lease: one of ours speaks every third of it
-MOVED_SECONDS = 2.0  # for the players of a match to hear of its new referee
 
 
 class Assignments:
@@ -36,12 +36,14 @@ class Assignments:
         self._league = self._clerk.league
         self._workload = Workload(lambda match_id: match_id in self._league.open_matches)
         self._leases = Leases()
+        self.starts = Starts(self._clerk)  # of referees that do not lock
+        self.starts.heard, self.starts.failed = self._answers, self._not_started
+        self.moves = Moves(self._clerk, self._bulletins, self._moved)
         self._heard: dict[str, float] = {}  # referee -> when it last said a word
         self._gone: set[str] = set()  # referees that let a lease run out, until they are heard
         self._unfit: set[str] = set()  # referees that held a match too long, until they report one
         self._alone_since: float | None = None  # since when no match found a referee
         self._orphans: dict[str, float] = {}  # matches that no referee is there for, since when
-        self._moving: dict[str, set[str]] = {}  # match -> players to hear of its new referee
         self._is_looking = False
         self._longest: float | None = None  # seconds a match can take
 
@@ -110,7 +112,7 @@ class Assignments:
             planned = {each: 0 for each in planned if each not in self._unfit}
         chosen = []
         for _ in range(matches):
-            least = min(planned, key=lambda each: planned[each] / _weight(workload, each))
+            least = min(planned, key=lambda each: planned[each] / workload.weight(each))
             planned[least] += 1
             chosen.append(least)
         return chosen
@@ -144,8 +146,7 @@ class Assignments:
         """As many of its matches as the referee can take."""
         if not self._is_on:
             return
-        # A referee that does not lock is of another make: one match a letter, as small as it gets.
-        at_most = MATCHES_A_LETTER if self._league.roster.referees[referee_id].locks else 1
+        at_most = MATCHES_A_LETTER if self._is_ours(referee_id) else 1
         while matches := self._workload.take(referee_id, at_most):
             self._send(referee_id, matches)
 
@@ -156,11 +157,13 @@ class Assignments:
         for each in {referee_id, self._league.matches[match_id].referee_id}:
             self._workload.done(each, match_id)
         self._leases.end(match_id)
+        self.starts.learn(match_id)
+        self.starts.end(match_id)
         self._tidings.stop(match_id)
-        if not self._league.roster.referees[referee_id].locks:
+        self._unfit.discard(referee_id)
+        if not self._is_ours(referee_id):
             self.hand_out(referee_id)  # It looks for matches in letters only.
             return ack
-        self._unfit.discard(referee_id)
         more = self._workload.take_after(referee_id, match_id) if self._is_on else []
         self._lease(referee_id, more)
         return msgspec.structs.replace(ack, matches=self._described(more)) if more else ack
@@ -168,7 +171,8 @@ class Assignments:
     def refresh(self, player_id: str) -> None:
         """A player has a new end point or token: the referee of its open match must know."""
         for file in self._league.files_of.get(player_id, ()):
-            if self._leases.held([file.match_id]) and not file.decided:
+            is_ours = self._is_ours(file.referee_id)  # Any other would begin the match anew.
+            if is_ours and self._leases.held([file.match_id]) and not file.decided:
                 self._send(file.referee_id, [file.match_id])
 
     def letter_answered(
@@ -176,11 +180,14 @@ class Assignments:
     ) -> None:
         """An assignment was taken, or is to be sent again."""
         if error is None:
-            self._alone_since = None
-            self.heard(referee_id)
+            self._answers(referee_id)
             return
         self._workload.give_back(referee_id, matches)
         self._clerk.wake(("assign", referee_id), self._clerk.now + AGAIN_SECONDS)
+
+    def _answers(self, referee_id: str) -> None:
+        self._alone_since = None
+        self.heard(referee_id)
 
     # Matches are taken away
 
@@ -206,6 +213,7 @@ class Assignments:
             return
         self._workload.done(file.referee_id, match_id)
         self._leases.end(match_id)
+        self.starts.end(match_id)
         if file.epoch >= EPOCHS_MAX:
             self._give_up(file, f"{EPOCHS_MAX} referees could not bring it to an end")
             return
@@ -220,7 +228,7 @@ class Assignments:
         if file.decided:
             self._moved(match_id)
         else:
-            self._tell_of_the_move(file)
+            self.moves.tell(file)
 
     def alone(self) -> None:
         """No referee came for as long as the league waits for one."""
@@ -246,29 +254,20 @@ class Assignments:
             self._clerk.wake("alone", self._clerk.now + self._settings.referee_wait_seconds)
         self._look_again()
 
-    def heard_of_move(self, player_id: str, match_id: str) -> None:
-        """A player knows of the new referee, or was given up."""
-        unheard = self._moving.get(match_id)
-        if unheard is not None:
-            unheard.discard(player_id)
-            if not unheard:
-                self._moved(match_id)
-
-    def stop_waiting(self, match_id: str) -> None:
-        """The players had time enough to hear of the new referee."""
-        if match_id in self._moving:
-            self._moved(match_id)
-
     # Small things
 
     def _send(self, referee_id: str, matches: Sequence[str]) -> None:
         described, session = self._described(matches), self._keys.session(referee_id)
         message = self._bulletins.assignment(self._clerk.now_text, described, session)
-        self._clerk.tell(referee_id, message, ("matches", *matches), keep=True)
         self._lease(referee_id, matches)
+        if self._is_ours(referee_id):
+            self._clerk.tell(referee_id, message, ("matches", *matches), keep=True)
+        else:
+            assert self._longest
+            self.starts.begin(referee_id, matches[0], message, self._clerk.now + self._longest)
 
     def _lease(self, referee_id: str, matches: Sequence[str]) -> None:
-        is_ours = self._league.roster.referees[referee_id].locks
+        is_ours = self._is_ours(referee_id)
         if self._longest is None:
             rules = self._league.rules.rules
             self._longest = longest_match(rules, turns_max(self._court.game, rules.game_options))
@@ -295,11 +294,23 @@ class Assignments:
             self._unfit.add(referee_id)
             self.reassign(match_id, f"{referee_id} did not bring it to an end")
 
+    def _not_started(self, match_id: str, why: str) -> None:
+        """A referee does not take a match: it goes to another."""
+        file = self._league.matches[match_id]
+        self._unfit.add(file.referee_id)
+        if self._next_referee(file) is None:  # Else it is said when the other one gets it.
+            self._clerk.news.append(f"{match_id}: {file.referee_id} {why}.")
+        self.reassign(match_id, f"{file.referee_id} {why}"[:500])
+
     def _is_silent(self, referee_id: str) -> bool:
         """Whether it missed a word that it owed."""
-        is_ours = self._league.roster.referees[referee_id].locks
+        is_ours = self._is_ours(referee_id)
         patience = self._settings.lease_seconds if is_ours else self._longest or 0.0
         return self._clerk.now - self._heard[referee_id] >= patience * SILENT_PART
+
+    def _is_ours(self, referee_id: str) -> bool:
+        """Whether it locks; one that does not is of another make."""
+        return self._league.roster.referees[referee_id].locks
 
     @property
     def _is_on(self) -> bool:
@@ -356,16 +367,7 @@ class Assignments:
             self._clerk.news.append(f"{file.match_id} is no contest: {why}.")
         self._tidings.tell(file.match_id)
 
-    def _tell_of_the_move(self, file: MatchFile) -> None:
-        players = [each for each in file.players if each not in self._league.roster.removed]
-        self._moving[file.match_id] = set(players)
-        message = self._bulletins.moved(self._clerk.now_text, file)
-        for player_id in players:
-            self._clerk.tell(player_id, message, ("moved", file.match_id))
-        self._clerk.wake(("moved", file.match_id), self._clerk.now + MOVED_SECONDS)
-
     def _moved(self, match_id: str) -> None:
-        self._moving.pop(match_id, None)
         referee_id = self._league.matches[match_id].referee_id
         self._workload.plan(referee_id, match_id)
         self.hand_out(referee_id)
@@ -377,21 +379,3 @@ class Assignments:
     def _is_at(self, referee_id: str, match_id: str) -> bool:
         file = self._league.matches.get(match_id)
         return file is not None and file.referee_id == referee_id
-
-
-def _weight(workload: Workload, referee_id: str) -> int:
-    """What a referee says it can take, within reason: nobody gets nearly all by saying so."""
-    return min(workload.capacity(referee_id), WEIGHT_MAX)
-
-
-def longest_match(rules: Rules, turns: int) -> float:
-    """How long a match can take when everybody uses all the time there is."""
-    joining = _question(rules, rules.join_seconds, rules.join_retries)
-    moving = _question(rules, rules.move_seconds, rules.retries)
-    locking = rules.reply_seconds
-    return joining + turns * (moving + locking) + rules.game_over_seconds + rules.reply_seconds
-
-
-def _question(rules: Rules, seconds: float, retries: int) -> float:
-    delays = sum(rules.retry_delay_seconds * rules.retry_backoff**n for n in range(retries))
-    return float(seconds * (retries + 1) + delays)

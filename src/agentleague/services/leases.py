@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from agentleague.protocol.messages import Rules
+
 LATE_SECONDS = 0.25  # a look that comes so much too late was held up, as everything else was
 
 
@@ -72,3 +74,16 @@ class Leases:
     def held(self, matches: Iterable[str]) -> list[str]:
         """Those of the matches that are handed out."""
         return [match_id for match_id in matches if match_id in self._leases]
+
+
+def longest_match(rules: Rules, turns: int) -> float:
+    """How long a match can take when everybody uses all the time there is."""
+    joining = _question(rules, rules.join_seconds, rules.join_retries)
+    moving = _question(rules, rules.move_seconds, rules.retries)
+    locking = rules.reply_seconds
+    return joining + turns * (moving + locking) + rules.game_over_seconds + rules.reply_seconds
+
+
+def _question(rules: Rules, seconds: float, retries: int) -> float:
+    delays = sum(rules.retry_delay_seconds * rules.retry_backoff**n for n in range(retries))
+    return float(seconds * (retries + 1) + delays)

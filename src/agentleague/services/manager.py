@@ -14,19 +14,17 @@ from msgspec import UNSET
 from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
-from agentleague.league.admission import is_at
 from agentleague.league.bulletins import Bulletins
-from agentleague.league.court import Court
+from agentleague.league.court import Court, Ruling
 from agentleague.league.events import (
     DialectLearnt,
     Disputed,
     LeagueOpened,
-    MatchClosed,
     PlayerRegistered,
     RefereeRegistered,
 )
 from agentleague.league.league import League, Phase
-from agentleague.protocol.dialects import DIALECTS, OURS, guess
+from agentleague.protocol.dialects import OURS, guess, is_dialect
 from agentleague.protocol.messages import (
     LeagueCommand,
     LeagueCommandResponse,
@@ -61,6 +59,7 @@ from agentleague.services.organiser import Organiser
 from agentleague.services.reachability import Reachability
 from agentleague.services.refusals import Refusals
 from agentleague.services.renewals import Renewals
+from agentleague.services.reporters import Reporters
 from agentleague.services.rounds import Rounds
 from agentleague.services.settings import ManagerSettings, Secrets
 from agentleague.services.tidings import Tidings
@@ -90,11 +89,13 @@ class Manager:
         self._court = court = Court(self.league, game, secrets.draw_secret)
         keys = Keys(self.league, secrets.token_secret)
         self._misuse = Misuse(clerk, keys)
+        self._reporters = Reporters(clerk, takes_tokenless=settings.takes_tokenless)
         office = Office(clerk, court, Bulletins(self.league), keys, settings)
         self._tidings = Tidings(office)
         self._assignments = Assignments(office, self._tidings)
         self._rounds = Rounds(office, self._assignments, self._tidings)
         self._tidings.on_all_closed = self._rounds.end_round
+        self._assignments.starts.reported = self._reported_by_answer
         adding = {"add_player": self._add_player, "add_referee": self._add_referee}
         self._organiser = Organiser(
             clerk, self._rounds, self._assignments, secrets.admin_token, adding
@@ -177,6 +178,9 @@ class Manager:
     def _answered(self, stimulus: Answered) -> None:
         """One of our letters was answered, or given up."""
         assert isinstance(stimulus.key, tuple)
+        if stimulus.key[0] in ("start", "control"):
+            self._start_answered(stimulus)
+            return
         agent_id: str = stimulus.key[1]
         ran_out = isinstance(stimulus.error, NoAnswer)
         self._say(self.reachability.heard(agent_id, stimulus.error))
@@ -193,6 +197,14 @@ class Manager:
     def _refused(self, asked: Asked, code: str, why: str) -> None:
         self._say(self._refusals.sentence(asked, code, why, self._clerk.now))
 
+    def _start_answered(self, stimulus: Answered) -> None:
+        """A referee of another make was told to run a match, and answered or did not."""
+        assert isinstance(stimulus.key, tuple)
+        referee_id = self.league.matches[stimulus.key[1]].referee_id
+        self._say(self.reachability.heard(referee_id, stimulus.error))
+        if self.league.phase is Phase.RUNNING:
+            self._assignments.starts.answered(stimulus)
+
     def _say(self, sentence: str) -> None:
         if sentence:
             self.news.append(sentence)
@@ -207,7 +219,7 @@ class Manager:
         elif what == "announcement":
             self._rounds.heard(agent_id, about[0])
         elif what == "moved":
-            self._assignments.heard_of_move(agent_id, about[0])
+            self._assignments.moves.heard(agent_id, about[0])
         elif what == "over":
             self._tidings.told(agent_id, about[0])
         else:
@@ -221,7 +233,8 @@ class Manager:
             what, about = key
             parts: dict[str, Callable[[Any], None]] = {
                 "assign": self._assignments.hand_out,
-                "moved": self._assignments.stop_waiting,
+                "start": self._assignments.starts.woken,
+                "moved": self._assignments.moves.stop_waiting,
                 "heard": self._rounds.stop_waiting,
             }
             parts[what](about)
@@ -249,6 +262,8 @@ class Manager:
     def _register_referee(self, asked: Asked, message: RefereeRegisterRequest) -> None:
         admission = take_referee(self.league, self._terms, message, asked.caller)
         self._admit(asked, admission)
+        if admission.came_back:
+            self._reporters.shown(admission.agent_id)
         if admission.agent_id:
             self._assignments.join(admission.agent_id)
         self._rounds.start_if_complete()
@@ -303,17 +318,25 @@ class Manager:
         if file and file.decided and ruling.events:
             self._rounds.table_changed()
 
-    def _reporter(self, asked: Asked, match_id: str) -> str:
-        """Who reports: whose token is shown, or who was added and holds the match, if none is."""
-        file, roster, caller = self.league.matches.get(match_id), self.league.roster, asked.caller
-        if file and not caller.token:
-            holder = roster.referees[file.referee_id]
-            if holder.added and is_at(holder.endpoint, caller.source):
-                return holder.agent_id
-        return roster.referee_of(caller.token)
-
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
-        referee_id = self._reporter(asked, message.match_id)
+        referee_id = self._reporters.of(asked.caller, message.match_id)
+        ruling = self._judged(referee_id, message)
+        file, answer = self.league.matches.get(message.match_id), ruling.answer
+        if isinstance(answer, MatchResultAck):
+            answer = self._assignments.after_report(referee_id, answer)
+        self._clerk.reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
+        self._rounds.close_if_done()
+
+    def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
+        """A referee of another make played a match before it answered; nobody waits for us."""
+        ruling = self._judged(referee_id, message)
+        if isinstance(ruling.answer, MatchResultAck):
+            self._assignments.after_report(referee_id, ruling.answer)
+            self._rounds.close_if_done()
+        else:
+            self._assignments.starts.failed(message.match_id, f"answered: {ruling.answer}")
+
+    def _judged(self, referee_id: str, message: MatchResultReport) -> Ruling:
         known = self.league.matches.get(message.match_id)
         if self.league.aborted and not (known and known.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
@@ -321,22 +344,15 @@ class Manager:
         self._write(ruling.events)
         if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
-        file = self.league.matches.get(message.match_id)
-        answer = ruling.answer
-        if isinstance(answer, MatchResultAck):
-            if file and message.dialects is not UNSET:
-                self._learn({p: d for p, d in message.dialects.items() if p in file.players})
-            answer = self._assignments.after_report(referee_id, answer)
-        self._clerk.reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
-        closed = any(isinstance(event, MatchClosed) for event in ruling.events)
-        if closed and not self.league.open_matches and self.league.phase is Phase.RUNNING:
-            self._rounds.end_round()
+        if known and isinstance(ruling.answer, MatchResultAck) and message.dialects is not UNSET:
+            self._learn({p: d for p, d in message.dialects.items() if p in known.players})
+        return ruling
 
     def _learn(self, dialects: Mapping[str, str]) -> None:
         """How agents want to be spoken to; written down once, until it changes."""
         known = self.league.roster.dialects
         for agent_id, dialect in dialects.items():
-            if dialect in DIALECTS and known.get(agent_id, OURS.name) != dialect:
+            if is_dialect(dialect) and known.get(agent_id, OURS.name) != dialect:
                 self._clerk.record(DialectLearnt(agent_id, dialect))
 
     def _write(self, events: Sequence[Event]) -> None:
@@ -353,6 +369,7 @@ class Manager:
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
         reachable, token = self.reachability.known, asked.caller.token
+        self._reporters.shown(self.league.roster.owner(token))
         self._clerk.reply(asked, queries.respond(self.league, message, token, reachable))
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:

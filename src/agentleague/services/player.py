@@ -17,7 +17,6 @@ from agentleague.protocol.messages import (
     GameErrorAck,
     GameInvitation,
     GameJoinAck,
-    GameMessage,
     GameMoveCall,
     GameMoveResponse,
     GameOver,
@@ -37,10 +36,11 @@ from agentleague.protocol.messages import (
     StandingsUpdateAck,
 )
 from agentleague.protocol.tokens import channel_key, match_token
-from agentleague.roles.effects import Call, Effect, End, Think
+from agentleague.roles.effects import Call, Effect, End, Reply, Think
 from agentleague.roles.stimuli import Answered, Asked, Started, Thought, Woken
 from agentleague.services import contact
 from agentleague.services.agent import Agent, Handler
+from agentleague.services.outsiders import Outsiders
 from agentleague.services.settings import PlayerSettings
 
 UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not say
@@ -78,6 +78,7 @@ class Player(Agent):
         self._channel = b""
         self._pair, self._tokens_of = ("", ""), ("", "", "", 0)
         self._last_words: LeagueCompleted | None = None
+        self._outsiders = Outsiders(self._enrolment.manager, settings.reply_seconds)
 
     def registration(self, now: float) -> Message:
         """Under its name, for the games it knows."""
@@ -98,6 +99,8 @@ class Player(Agent):
     def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
         if stimulus.key == IS_OVER:
             return self._confirmed(stimulus.message)
+        if isinstance(stimulus.key, tuple):
+            return self._explained(stimulus, now)
         if stimulus.key == contact.KEY:
             return self.told_whether_reachable(stimulus, now)
         effects = self.registered(stimulus, now)
@@ -112,7 +115,7 @@ class Player(Agent):
         return self.register(now)
 
     def _invited(self, asked: Asked, message: GameInvitation, now: float) -> list[Effect]:
-        self._check_referee(message)
+        self._check_referee(asked)
         arrival = self._calendar.write(now)
         answer = GameJoinAck(message.match_id, self._me(message), arrival, accept=True)
         return [self.reply(asked, answer, now, auth_token=self._tokens(message)[1])]
@@ -120,7 +123,7 @@ class Player(Agent):
     def _to_move(
         self, asked: Asked, message: ChooseParityCall | GameMoveCall, now: float
     ) -> list[Effect]:
-        self._check_referee(message)
+        self._check_referee(asked)
         if len(self._thinking) >= THOUGHTS_MAX:
             raise RateLimited("this player thinks about enough moves already")
         self._thinking[asked.reply] = asked
@@ -143,18 +146,19 @@ class Player(Agent):
         return [self.reply(asked, answer, now, auth_token=self._tokens(message)[1])]
 
     def _game_over(self, asked: Asked, message: GameOver, now: float) -> list[Effect]:
-        self._check_referee(message)
+        self._check_referee(asked)
         me = self._me(message)
         if self.notebook.over(message, me):
             self.news.append(_told(message, me))
             self._hear("result", lambda: self.notebook.history[-1])
-        for doubt in self._check.doubts(message, me):
+        is_sealed = not self._outsiders.let_in(asked)
+        for doubt in self._check.doubts(message, me) if is_sealed else ():
             self.news.append(f"{message.match_id}: THE DRAW IS WRONG: {doubt}.")
         answer = GameOverAck(player_id=me, match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
     def _game_error(self, asked: Asked, message: GameError, now: float) -> list[Effect]:
-        self._check_referee(message)
+        self._check_referee(asked)
         self.news.append(f"{message.match_id}: {_fault(message)}{message.error_message}")
         answer = GameErrorAck(player_id=self._me(message), match_id=message.match_id)
         return [self.reply(asked, answer, now)]
@@ -215,15 +219,39 @@ class Player(Agent):
         if self.heard is not None:
             self.heard.append(Heard(name, what()))
 
-    def _check_referee(self, message: GameMessage) -> None:
-        """In a league of ours nobody but the referee of a match knows its token."""
-        if not self._enrolment.match_tokens or message.auth_token == self._tokens(message)[0]:
-            return
-        match_id = message.match_id
+    def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
+        """What comes without the token of its match is refused, unless the manager explains it."""
+        effects = self.asked(stimulus, now)
+        if _is_unsigned(effects):
+            asking = self._outsiders.ask(stimulus, self._calendar.write(now), now)
+            return self._refused(stimulus, effects) if asking is None else [*asking]
+        return effects
+
+    def _explained(self, stimulus: Answered, now: float) -> list[Effect]:
+        """The manager has said whose match it is: what waited for that is judged again."""
+        assert isinstance(stimulus.key, tuple)
+        match_id, out = stimulus.key[1], list[Effect]()
+        for asked in self._outsiders.answered(match_id, stimulus.message, self.agent_id, now):
+            effects = self.asked(asked, now)
+            out += self._refused(asked, effects) if _is_unsigned(effects) else effects
+        return out
+
+    def _refused(self, asked: Asked, effects: list[Effect]) -> list[Effect]:
+        match_id = getattr(asked.message, "match_id", "")
         if match_id not in self._strangers and len(self._strangers) < STRANGERS_SAID:
             self._strangers.add(match_id)
             self.news.append(f"{match_id}: refused a message without the token of its referee.")
-        raise TokenInvalid("auth_token is not the match token of this match")
+        return effects
+
+    def _check_referee(self, asked: Asked) -> None:
+        """In a league of ours nobody but the referee of a match knows its token."""
+        message: Any = asked.message
+        if not self._enrolment.match_tokens:
+            return
+        if message.auth_token == self._tokens(message)[0]:
+            self._outsiders.signed(message.match_id)
+        elif not self._outsiders.let_in(asked):
+            raise TokenInvalid("auth_token is not the match token of this match")
 
     def _seconds_left(self, message: ChooseParityCall | GameMoveCall, now: float) -> float:
         try:
@@ -248,7 +276,7 @@ class Player(Agent):
 
     STIMULI: ClassVar[dict[type, Handler]] = {
         Started: Agent.started,
-        Asked: Agent.asked,
+        Asked: _asked,
         Answered: _answered,
         Woken: _woken,
         Thought: _thought,
@@ -266,6 +294,11 @@ class Player(Agent):
         RoundCompleted: _round_over,
         LeagueCompleted: _league_over,
     }
+
+
+def _is_unsigned(effects: list[Effect]) -> bool:
+    first = effects[0] if effects else None
+    return isinstance(first, Reply) and isinstance(first.answer, TokenInvalid)
 
 
 def _points(number: int) -> str:

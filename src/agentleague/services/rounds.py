@@ -190,7 +190,7 @@ class Rounds:
         self._forfeit_matches_of_removed()
         if round_id == self._league.round_id and self._league.phase is Phase.RUNNING:
             self._assignments.begin_round()
-            self._close_round_if_done()
+            self.close_if_done()
 
     @property
     def has_begun(self) -> bool:
@@ -211,7 +211,8 @@ class Rounds:
     def _is_out(self, player_id: str, round_id: int) -> bool:
         return self._league.roster.removed.get(player_id, round_id + 1) <= round_id
 
-    def _close_round_if_done(self) -> None:
+    def close_if_done(self) -> None:
+        """End the round if all its matches are closed."""
         league = self._league
         is_running = league.phase is Phase.RUNNING and league.rounds_ended < league.round_id
         if is_running and not league.open_matches:

@@ -86,6 +86,8 @@ class ManagerSettings:
     """What becomes of a message that lacks a documented field."""
     foreign_referees: Literal["mark", "refuse"] = "mark"
     """Whether referees that do not lock are taken and their matches marked, or refused."""
+    tokenless_referees: bool | None = None
+    """Whether those may report without a token; only with `network` at `local`, unless given."""
     unsigned_pushes: bool = True
     """Whether an answer pushed without a token counts, from the address of the end point."""
     port: Port = 8000
@@ -102,6 +104,13 @@ class ManagerSettings:
     """A directory where the files of `league export` are kept current while the league runs."""
     seeded: bool = field(default=False, metadata={"derived": True})
     """Whether draws follow from a seed that was given, so that they can be foretold."""
+
+    @property
+    def takes_tokenless(self) -> bool:
+        """Whether a referee that does not lock, and never showed a token, may report so."""
+        if self.tokenless_referees is None:
+            return self.network == "local"
+        return self.tokenless_referees
 
     @property
     def rules(self) -> Rules:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+WEIGHT_MAX = 64  # matches at once, as far as they count when matches are spread
+
 
 class Workload:
     """The matches of a round by referee; none has more at once than it can take.
@@ -32,9 +34,9 @@ class Workload:
         matches = len(self._waiting[referee_id]) + len(self._running[referee_id])
         return matches / self._capacity[referee_id]
 
-    def capacity(self, referee_id: str) -> int:
-        """How many matches it takes at once."""
-        return self._capacity[referee_id]
+    def weight(self, referee_id: str) -> int:
+        """What it says it can take at once, within reason: nobody gets nearly all by saying so."""
+        return min(self._capacity[referee_id], WEIGHT_MAX)
 
     def begin_round(self) -> None:
         """What was handed out in the round before is of no interest any more."""

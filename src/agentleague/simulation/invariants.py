@@ -22,7 +22,7 @@ from agentleague.games.game import turns_max
 from agentleague.league.events import Disputed, MatchDecided, read_event
 from agentleague.league.league import League, Phase
 from agentleague.roles.effects import Event
-from agentleague.services.assignments import longest_match
+from agentleague.services.leases import longest_match
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
 
 EPOCHS_MAX = 4

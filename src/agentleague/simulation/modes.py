@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from agentleague.games.game import turns_max
 from agentleague.protocol.messages import Rules
-from agentleague.services.assignments import longest_match
+from agentleague.services.leases import longest_match
 from agentleague.services.settings import ManagerSettings
 from agentleague.simulation import exhaustive, scenarios
 from agentleague.simulation.faults import Faults

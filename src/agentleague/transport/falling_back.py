@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.errors import LeagueError, RateLimited
-from agentleague.protocol import answers, jsonrpc
+from agentleague.protocol import answers, assigned, jsonrpc
 from agentleague.protocol.dialects import (
-    DIALECTS,
+    BARE_ANSWERS,
     EMPTY,
     NOTICES,
     OURS,
@@ -22,13 +22,15 @@ from agentleague.protocol.dialects import (
     REGISTRATIONS,
     Dialect,
     Tried,
+    dialect_of,
     order,
     search_in_words,
     tried,
     trouble,
 )
 from agentleague.protocol.jsonrpc import Form
-from agentleague.protocol.messages import WIRE_NAME, Message
+from agentleague.protocol.messages import WIRE_NAME, Message, RoundAnnouncement
+from agentleague.protocol.started import read_started
 from agentleague.protocol.tools import LISTING, Tools, find_tools
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock
@@ -58,7 +60,7 @@ class Tongue(Struct):
 
     def first_for(self, message_type: str) -> Dialect:
         """The dialect to begin with."""
-        return DIALECTS.get(self.worked.get(message_type) or self.dialect or self.given, OURS)
+        return dialect_of(self.worked.get(message_type) or self.dialect or self.given)
 
 
 class Tongues:
@@ -73,25 +75,29 @@ class Tongues:
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> Cancel:
         """Ask in the dialect that is known."""
-        return Conversation(self, self._tongue(to), message, until, done).begin()
+        if dialect_of(to.dialect).starts and assigned.is_assignment(message):
+            return Start(self, to, message, until, done).begin()
+        return Conversation(self, self.tongue(to), message, until, done).begin()
 
     def go_on(
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> "Conversation":
         """A call in our own form was not understood; it goes on with what was `heard`."""
-        return Conversation(self, self._tongue(to), message, until, done)
+        return Conversation(self, self.tongue(to), message, until, done)
 
     def next_id(self) -> int:
         """The id of the next request."""
         self._requests += 1
         return self._requests
 
-    def _tongue(self, to: Address) -> Tongue:
+    def tongue(self, to: Address) -> Tongue:
+        """What is known of an address; not what was known when it was spoken to otherwise."""
         tongue = self.known.get(to.url)
         if tongue is None or to.dialect not in (tongue.given, tongue.dialect):
             if len(self.known) >= ADDRESSES_MAX:
                 self.known.clear()
-            tongue = self.known[to.url] = Tongue(to.dialect, to.url)
+            tools = tongue.tools if tongue else None
+            tongue = self.known[to.url] = Tongue(to.dialect, to.url, tools=tools)
         return tongue
 
 
@@ -115,6 +121,7 @@ class Conversation:
         self._first: Answer | None = None  # what the first form brought
         self._tried: list[Tried] = []
         self._acknowledged = ""  # the last dialect that was answered with nothing
+        self._is_bare = False  # the last answer: without JSON-RPC
         self._was_refused = False  # in any form: then others are tried without waiting for a push
         self._is_open = True
         self._stop: Cancel = lambda: None
@@ -161,6 +168,7 @@ class Conversation:
             self._stop = post(tongue.url, self._message, body, self._until, self._answered)
 
     def _answered(self, got: HttpAnswer) -> None:
+        self._is_bare = b'"jsonrpc"' not in got.body and b'"result"' not in got.body
         self.heard(read(self._message, got))
 
     def _listed(self, got: HttpAnswer) -> None:
@@ -210,7 +218,8 @@ class Conversation:
             return
         tongue.worked[self._type], tongue.pushes = name, False
         tongue.tried = {each for each in tongue.tried if each[0] != self._type}
-        self._end(answer._replace(dialect=name))
+        is_bare = self._is_bare and self._dialect.form is not Form.BARE
+        self._end(answer._replace(dialect=name + BARE_ANSWERS if is_bare else name))
 
     def _finish(self, answer: Answer) -> None:
         """No form brought what was wanted: what counts is what the first one brought."""
@@ -226,6 +235,51 @@ class Conversation:
         self._done(answer)
 
 
+class Start:
+    """A match is started at a referee of another make: in one form, and in no other by itself.
+
+    Which form comes next is for the manager to say, who sees whether the match is reported.
+    """
+
+    def __init__(
+        self,
+        tongues: Tongues,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+    ) -> None:
+        assert isinstance(message, RoundAnnouncement)
+        self._tongues, self._tongue, self._message = tongues, tongues.tongue(to), message
+        self._until, self._done, self._dialect = until, done, dialect_of(to.dialect)
+        self._is_open = True
+
+    def begin(self) -> Cancel:
+        """Ask, for its tools first where it has some."""
+        tongue, request_id = self._tongue, self._tongues.next_id()
+        if self._dialect.form is Form.TOOL and tongue.tools is None:
+            listing = LISTING % request_id
+            self._tongues.post(tongue.url, None, listing, self._until, self._listed)
+        else:
+            body = self._dialect.write(self._message, request_id, tongue.tools)
+            self._tongues.post(tongue.url, self._message, body, self._until, self._answered)
+        return self.cancel
+
+    def cancel(self) -> None:
+        """Nobody waits; but whoever is at a match is not cut off in the middle of it."""
+        self._is_open = False
+
+    def _listed(self, got: HttpAnswer) -> None:
+        self._tongue.tools = _tools(got.body)
+        if self._is_open:
+            self.begin()
+
+    def _answered(self, got: HttpAnswer) -> None:
+        if self._is_open:
+            answer = _read_start(self._message, got)
+            self._done(answer._replace(dialect=self._dialect.name))
+
+
 def is_misunderstood(message: Message, error: LeagueError) -> bool:
     """Whether the same thing in other words may do better."""
     return isinstance(message, SPOKEN) and trouble(message, error) is not None
@@ -238,10 +292,24 @@ def read(request: Message, got: HttpAnswer) -> Answer:
     try:
         message = answers.read_answer(request, got.status, got.body, got.retry_after)
     except LeagueError as error:
-        # It will be kept as a value: without the frames that it was raised in, and all they hold.
-        error.__traceback__ = error.__context__ = None
-        return Answer(None, error, got.seconds)
+        return _failed(error, got)
     return Answer(message, None, got.seconds)
+
+
+def _read_start(request: RoundAnnouncement, got: HttpAnswer) -> Answer:
+    if got.error:
+        return Answer(None, got.error, got.seconds)
+    try:
+        message = read_started(request, got.status, got.body, got.retry_after)
+    except LeagueError as error:
+        return _failed(error, got)
+    return Answer(message, None, got.seconds)
+
+
+def _failed(error: LeagueError, got: HttpAnswer) -> Answer:
+    # It will be kept as a value: without the frames that it was raised in, and all they hold.
+    error.__traceback__ = error.__context__ = None
+    return Answer(None, error, got.seconds)
 
 
 def _tools(body: bytes) -> Tools:

@@ -1,0 +1,141 @@
+"""A match's result as referees in the wild tell it, put into the form of MATCH_RESULT_REPORT.
+
+The winner may be called by several names and stand in several places; scores and choices may be
+missing or written otherwise. What is in its documented place counts first and is judged as it is;
+of the rest only what can be read is kept, for nothing but the winner is needed.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Fields = Mapping[str, Any]
+
+_INSIDE = ("result", "game_result", "match_result", "outcome", "data", "details", "message")
+_WINNER = ("winner", "winner_player_id", "winner_id", "winning_player", "winner_name")
+_SCORE = ("score", "scores", "points")
+_NUMBER = ("drawn_number", "number", "random_number", "drawn")
+_CHOICES = ("choices", "player_choices", "moves", "parity_choices")
+_CHOICE = ("choice", "parity_choice", "move")
+_STATUS = ("status", "outcome", "result", "result_type")
+_STATUSES = {
+    "WIN": "WIN",
+    "DRAW": "DRAW",
+    "TIE": "DRAW",
+    "TECHNICAL_LOSS": "TECHNICAL_LOSS",
+    "FORFEIT": "TECHNICAL_LOSS",
+}
+_OVER = ("COMPLETED", "FINISHED", "ENDED", "OVER", "DONE", "COMPLETE", "GAME_OVER", *_STATUSES)
+_DEPTH_MAX = 3
+NUMBER_MAX = 2**31 - 1
+
+
+def spelt_out(fields: Fields) -> dict[str, Any]:
+    """A report with its result in the documented place, if that is not there already.
+
+    Nothing is done to one that has `result.winner`, and nothing can be done to one in which no
+    winner is named anywhere.
+    """
+    given = fields.get("result")
+    if isinstance(given, dict) and "winner" in given:
+        return dict(fields)
+    found = find(fields)
+    return {**fields, "result": found} if found is not None else dict(fields)
+
+
+def find(fields: Fields) -> dict[str, Any] | None:
+    """The result in an answer or a report, in the documented form; None where there is none."""
+    places = list(_places(fields, _DEPTH_MAX))
+    status = next((said for place in places if (said := _status(place))), None)
+    named = [(place, name) for place in places for name in _WINNER if name in place]
+    if named:
+        winner = _winner(named[0][0][named[0][1]])
+    elif status == "DRAW":
+        winner = None
+    else:
+        return None
+    details = {
+        "status": status,
+        "drawn_number": _first(places, _NUMBER, _number),
+        "choices": _first(places, _CHOICES, _choices),
+    }
+    score = _first(places, _SCORE, _score)
+    kept = {name: value for name, value in details.items() if value is not None}
+    return {"winner": winner, "details": kept} | ({"score": score} if score else {})
+
+
+def is_over(fields: Fields) -> bool:
+    """Whether this tells of a match that is over, and not of one that has no winner yet."""
+    for place in _places(fields, _DEPTH_MAX):
+        said = (str(place[name]).upper() for name in _STATUS if isinstance(place.get(name), str))
+        if any(word in _OVER for word in said):
+            return True
+        if any(place.get(name) for name in (*_WINNER, *_NUMBER)):
+            return True
+    return False
+
+
+def _places(fields: Fields, depth: int) -> Iterator[Fields]:
+    """The object itself, and what in it may hold the result."""
+    yield fields
+    if depth:
+        for name in _INSIDE:
+            inner = fields.get(name)
+            if isinstance(inner, dict):
+                yield from _places(inner, depth - 1)
+
+
+def _first(places: list[Fields], names: tuple[str, ...], read: Any) -> Any:
+    for place in places:
+        for name in names:
+            value = read(place[name]) if name in place else None
+            if value is not None:
+                return value
+    return None
+
+
+def _winner(value: Any) -> Any:
+    """Who won; some give the whole player."""
+    if isinstance(value, dict):
+        return value.get("player_id", value.get("id", value.get("display_name")))
+    return value
+
+
+def _status(place: Fields) -> str | None:
+    for name in _STATUS:
+        said = place.get(name)
+        if isinstance(said, str) and said.upper() in _STATUSES:
+            return _STATUSES[said.upper()]
+    return None
+
+
+def _number(value: Any) -> int | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 <= value <= NUMBER_MAX else None
+
+
+def _choices(value: Any) -> dict[str, Any] | None:
+    """By player; some have a list of players with their choices."""
+    if isinstance(value, dict):
+        return {name: _choice(each) for name, each in value.items() if len(name) <= 64}
+    if not isinstance(value, list):
+        return None
+    rows = [row for row in value if isinstance(row, dict) and isinstance(row.get("player_id"), str)]
+    return {row["player_id"]: _choice(row) for row in rows} or None
+
+
+def _choice(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return next((value[name] for name in _CHOICE if name in value), None)
+
+
+def _score(value: Any) -> dict[str, int] | None:
+    if not isinstance(value, dict):
+        return None
+    whole = {name: int(each) for name, each in value.items() if _is_whole(each)}
+    return whole if len(whole) == len(value) else None
+
+
+def _is_whole(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= NUMBER_MAX and int(value) == value

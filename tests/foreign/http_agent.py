@@ -1,0 +1,89 @@
+"""An HTTP end of somebody else's agent, with the standard library alone."""
+
+import http.server
+import json
+import threading
+import urllib.request
+
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def traits_of(shape):
+    """A shape like `call=type,unknown=ok` as a dictionary."""
+    pairs = [trait.partition("=") for trait in shape.split(",")]
+    return {name: value for name, _, value in pairs}
+
+
+def serve(agent):
+    """A server on a port of its own whose requests `agent.answer(body)` answers."""
+    handler = type("Handler", (Handler,), {"agent": agent})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Passes requests to the agent of its port."""
+
+    agent = None
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        found = self.path == "/mcp"
+        status, answer = self.agent.answer(json.loads(body)) if found else (404, {"detail": "?"})
+        text = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def not_understood(how, body):
+    """Status and answer of one that does not understand, and says so in one of many ways."""
+    if how.isdigit():
+        return int(how), {"detail": "no"}
+    if how == "rpc":
+        error = {"code": -32601, "message": "Method not found"}
+        return 200, {"jsonrpc": "2.0", "error": error, "id": body.get("id")}
+    said = {
+        "ok": {"status": "ok"},
+        "type": {"status": "unknown_message_type"},
+        "inside": {"error": "Unknown method"},
+    }[how]
+    return 200, said if how == "ok" else {"jsonrpc": "2.0", "result": said, "id": 1}
+
+
+def post(url, value):
+    """What a request is answered with."""
+    request = urllib.request.Request(url, json.dumps(value).encode())
+    request.add_header("Content-Type", "application/json")
+    with DIRECT.open(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def register(manager, how, message):
+    """Register in one of the ways that were seen; what the manager answered."""
+    kind = "player" if "player_meta" in message else "referee"
+    meta = message[f"{kind}_meta"]
+    path = f"{manager.removesuffix('/mcp')}/register"
+    if how == "least":
+        return post(path, {"name": meta["display_name"], "endpoint": meta["contact_endpoint"]})
+    if how == "path":
+        return post(path, message)
+    if how == "bare":
+        return post(manager, message)
+    aliases = {"player": "league_register", "referee": "referee_register"}
+    method, params = {
+        "tool": (f"register_{kind}", message),
+        "type": (message["message_type"], message),
+        "alias": (aliases[kind], {f"{kind}_meta": meta}),
+        "message": ("handle_message", {"message": message}),
+        "mcp": ("tools/call", {"name": f"register_{kind}", "arguments": message}),
+    }[how]
+    return post(manager, {"jsonrpc": "2.0", "method": method, "params": params, "id": 1})

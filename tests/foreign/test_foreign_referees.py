@@ -1,0 +1,133 @@
+"""Referees of other makes run the matches of our league, each in its own way."""
+
+import asyncio
+from random import Random
+
+import pytest
+
+from agentleague.league.events import RoundScheduled
+from foreign.league import play
+from rules import rule
+
+# Every way of being started and of reporting that was seen, with the things that trip a caller.
+SHAPES = [
+    "start=start",
+    "start=assign,unknown=404,report=name",
+    "start=assignment,call=type,unknown=inside,register=type",
+    "start=run,names=1,answer=late,report=word",
+    "start=announce,unknown=rpc,token=no",
+    "start=start,call=type,unknown=404,answer=result,report=flat",
+    "start=announce,unknown=ok,answer=ok,report=points",
+    "start=start,call=message,unknown=500,register=message,report=zero",
+    "start=assignment,call=bare,unknown=400,register=bare,report=bare",
+    "call=mcp,names=a,register=mcp,busy=yes",
+    "call=own,names=url,unknown=404,answer=result",
+    "strict=fields,names=a,unknown=422,register=alias,token=no",
+    "start=run,answer=result,report=seat",
+    "start=announce,call=type,unknown=type,answer=ok",
+]
+SPOKEN = {
+    "start=start": "start_match/tool",
+    "start=announce,unknown=ok,answer=ok,report=points": "notify_round/tool",
+    "start=assignment,call=bare,unknown=400,register=bare,report=bare": "match_assignment/bare",
+    "strict=fields,names=a,unknown=422,register=alias,token=no": "start_match/tool+a",
+    "call=own,names=url,unknown=404,answer=result": "start_match/mcp",
+}
+HALF = len(SHAPES) // 2
+STARTS = ["start", "assign", "assignment", "run", "announce"]
+CALLS = ["tool", "type", "message", "bare", "mcp", "own"]
+UNKNOWN = ["rpc", "type", "inside", "400", "404", "405", "422", "500", "501"]
+ANSWERS = ["started", "ok", "result", "late"]
+REPORTS = ["documented", "name", "word", "flat", "zero", "bare", "points", "seat"]
+NAMES = ["A", "a", "1", "url"]
+
+
+def crossed(random):
+    """A shape that nobody thought of."""
+    traits = {
+        "start": random.choice(STARTS),
+        "call": random.choice(CALLS),
+        "unknown": random.choice(UNKNOWN),
+        "answer": random.choice(ANSWERS),
+        "report": random.choice(REPORTS),
+        "names": random.choice(NAMES),
+    }
+    return ",".join(f"{name}={value}" for name, value in traits.items())
+
+
+def played_with(directory, shapes, **rules):
+    """A league with as many matches a round as there are referees, so that each has one."""
+    odd = [f"moves=odd,number={n}" for n in range(len(shapes))]
+    return asyncio.run(play(directory, odd, good=len(shapes), referees=shapes, ours=False, **rules))
+
+
+def moves_of(played):
+    shapes = played.shapes()
+    return {each: "odd" if each in shapes else "even" for each in played.league.roster.players}
+
+
+def assert_right(played):
+    """Every match was played once, and its result follows from the moves of its players."""
+    moves, results = moves_of(played), {d.match_id: d.result for d in played.decided()}
+    for match_id, file in played.league.matches.items():
+        result, (one, other) = results[match_id], file.players
+        assert file.epoch == 1, (match_id, file.referee_id)
+        if moves[one] == moves[other]:
+            assert (result.status, result.winner_player_id) == ("DRAW", None), match_id
+        else:
+            assert (result.status, result.winner_player_id in file.players) == ("WIN", True)
+        if result.drawn_number is not None and result.winner_player_id:
+            parity = "odd" if result.drawn_number % 2 else "even"
+            assert moves[result.winner_player_id] == parity
+        assert not file.disputes, file.disputes
+    assert (played.findings.complete, played.findings.difference) == (True, None)
+    assert len(played.findings.believed) == len(results)
+
+
+def assert_all_had_some(played, shapes):
+    rounds = [event for event in played.events if isinstance(event, RoundScheduled)]
+    had = {match.referee_id for event in rounds for match in event.matches}
+    assert len(had) == len(shapes)
+    assert all(referee_id in played.league.roster.dialects for referee_id in had)
+
+
+@rule("R-START-01", "R-START-02", "R-START-03", "R-LEAGUE-12")
+@pytest.mark.parametrize("shapes", [SHAPES[:HALF], SHAPES[HALF:]])
+def test_referees_of_every_shape_that_was_seen_bring_a_league_to_its_end(tmp_path, shapes):
+    played = played_with(tmp_path, shapes)
+
+    assert_right(played)
+    assert_all_had_some(played, shapes)
+    spoken = played.league.roster.dialects
+    for referee in played.league.roster.referees.values():
+        known = SPOKEN.get(referee.display_name, spoken[referee.agent_id])
+        assert spoken[referee.agent_id] == known
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_referees_crossed_at_random_do_too(tmp_path, seed):
+    random = Random(seed)
+    shapes = [crossed(random) for _ in range(5)]
+
+    played = played_with(tmp_path, shapes)
+
+    assert_right(played)
+    assert_all_had_some(played, shapes)
+
+
+@rule("R-START-03", "R-LEASE-01")
+def test_what_breaks_the_rules_is_disputed_and_what_is_dropped_goes_to_another(tmp_path):
+    """The first drops a match; the second gives player A a match in which both are right."""
+    shapes = ["fails=1", "rule=A,answer=late"]
+    rules = {"join_seconds": 0.5, "move_seconds": 0.5, "reply_seconds": 0.5, "retries": 0}
+    rules |= {"join_retries": 0, "game_over_seconds": 0.5}
+
+    played = asyncio.run(play(tmp_path, [], good=4, referees=shapes, ours=False, **rules))
+
+    matches = played.league.matches
+    disputed = [file for file in matches.values() if file.disputes]
+    assert matches["R1M1"].referees == ["REF01", "REF02"]
+    assert {file.disputes[0].referee_id for file in disputed} == {"REF02"}
+    assert "by the rules nobody won" in disputed[0].disputes[0].why
+    assert all(file.closed for file in matches.values())
+    assert (played.findings.complete, played.findings.difference) == (True, None)

@@ -1,0 +1,118 @@
+"""Results as referees in the wild tell them."""
+
+import msgspec
+import pytest
+
+from agentleague.protocol import codec
+from agentleague.protocol.reports import find, is_over, spelt_out
+from rules import rule
+
+TAKEN = codec.taken_by("manager")
+
+
+def read(**fields):
+    message = {"message_type": "MATCH_RESULT_REPORT", "match_id": "R1M1", **fields}
+    request = {"jsonrpc": "2.0", "method": "report_match_result", "params": message, "id": 1}
+    return codec.read_request(msgspec.json.encode(request), TAKEN)
+
+
+def details(**fields):
+    return read(**fields).message.result.details
+
+
+@rule("R-START-05")
+@pytest.mark.parametrize(
+    ("fields", "winner"),
+    [
+        ({"result": {"winner": "P01"}}, "P01"),
+        ({"winner": "P01"}, "P01"),
+        ({"winner_id": "P01"}, "P01"),
+        ({"winner_player_id": "P01", "status": "WIN"}, "P01"),
+        ({"result": {"winner_player_id": "P01"}}, "P01"),
+        ({"result": {"winner_name": "Ann"}}, "Ann"),
+        ({"game_result": {"winner_player_id": None, "status": "DRAW"}}, None),
+        ({"result": {"status": "DRAW"}}, None),
+        ({"result": "TIE"}, None),
+        ({"outcome": "draw"}, None),
+        ({"result": {"winner": ""}}, ""),  # Who that is, the league says.
+        ({"winner": {"player_id": "P01", "display_name": "Ann"}}, "P01"),
+        ({"data": {"match_result": {"winner": "P01"}}}, "P01"),
+    ],
+)
+def test_the_winner_is_found_wherever_it_stands(fields, winner):
+    assert read(**fields).message.result.winner == winner
+
+
+@rule("R-START-05")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"result": {"score": {"P01": 3}}},
+        {"result": {"status": "WIN"}},  # By whom?
+        {"result": {"winner": 7}},
+        {"result": {"winner": "P01", "score": {"P01": "three"}}},  # In its place it is judged.
+        {"status": "COMPLETED"},
+    ],
+)
+def test_a_report_without_a_winner_is_refused_as_ever(fields):
+    incoming = read(**fields)
+
+    assert incoming.message is None
+    assert incoming.error.context["field"].startswith("result")
+
+
+@rule("R-START-05")
+@pytest.mark.parametrize(
+    ("fields", "choices", "number"),
+    [
+        ({"choices": {"P01": "even", "P02": "odd"}}, {"P01": "even", "P02": "odd"}, None),
+        ({"choices": {"P01": {"choice": "even"}, "P02": {}}}, {"P01": "even", "P02": None}, None),
+        ({"moves": [{"player_id": "P01", "parity_choice": "odd"}, 5]}, {"P01": "odd"}, None),
+        ({"moves": [5], "drawn_number": 8}, {}, 8),
+        ({"choices": "even", "number": 8}, {}, 8),
+        ({"number": True, "drawn": -1}, {}, None),
+    ],
+)
+def test_choices_and_number_are_taken_where_they_can_be_read(fields, choices, number):
+    found = details(winner="P01", **fields)
+
+    assert (found.choices, found.drawn_number) == (choices, number)
+
+
+@pytest.mark.parametrize(
+    ("score", "taken"),
+    [
+        ({"P01": 1, "P02": 0}, {"P01": 1, "P02": 0}),
+        ({"P01": 1.0, "P02": 0.0}, {"P01": 1, "P02": 0}),
+        ({"P01": 0.5, "P02": 0}, {}),
+        ({"P01": "win"}, {}),
+        ([1, 0], {}),
+    ],
+)
+def test_a_score_beside_its_place_is_taken_if_it_can_be_read(score, taken):
+    assert read(winner="P01", scores=score).message.result.score == taken
+
+
+def test_what_is_in_its_place_is_left_as_it_is():
+    report = {"result": {"winner": None}, "winner": "P01"}
+
+    assert spelt_out(report) == report
+
+
+@pytest.mark.parametrize(
+    ("fields", "over"),
+    [
+        ({"status": "completed"}, True),
+        ({"winner": "P01"}, True),
+        ({"result": {"drawn_number": 4}}, True),
+        ({"status": "running", "winner": None}, False),
+        ({"result": {"result": {"result": {"result": {"winner": "P01"}}}}}, False),  # Too deep.
+    ],
+)
+def test_a_match_that_runs_is_told_from_one_that_is_over(fields, over):
+    assert is_over(fields) is over
+
+
+def test_a_result_without_a_winner_is_none():
+    assert find({"status": "COMPLETED", "choices": {}}) is None
