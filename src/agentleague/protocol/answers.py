@@ -3,6 +3,7 @@
 The usual answer is decoded once. Only one in which nothing is found there is looked through again.
 """
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -28,13 +29,15 @@ from agentleague.protocol.messages import (
     GameError,
     GameJoinAck,
     GameMoveResponse,
+    LeagueQueryResponse,
+    MatchResultAck,
     Message,
 )
 
 _UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
-_REGISTRATIONS = ("LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")  # what others say for it
+_NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE)
 
 
 class _Content(Struct, gc=False):
@@ -72,13 +75,18 @@ def read_answer(
     if expected in _ACKNOWLEDGEMENTS:
         return _read_acknowledgement(request, status, body)
     try:
-        return _read_content(expected, _text_of(body))
+        found = _read_content(expected, _text_of(body))
+        if status >= 300 and isinstance(found, MatchResultAck) and not found.match_id:
+            raise _nothing(expected, "match_id")
+        return found
     except (MissingField, *_UNREADABLE) as error:
         if status == 503 and retry_after is not None:
             raise RateLimited("HTTP 503: busy", retry_after=retry_after) from None
         if status < 300 and isinstance(error, MissingField):
             raise
-        raise NoConnection(f"HTTP {status}, and {error}"[:500], status=status) from None
+        said = jsonrpc.without_tokens(body[:300].decode(errors="replace"))
+        problem = f"HTTP {status}, and {error}"[:500]
+        raise NoConnection(problem, status=status, said=said) from None
 
 
 def _text_of(body: bytes) -> bytes | Raw:
@@ -144,8 +152,7 @@ def _read_here(expected: str, text: bytes | Raw) -> Message:
     try:
         if read:
             return read(_content.decode(text))
-        is_registration = expected in _REGISTRATIONS
-        return (_read_registration if is_registration else _read_any)(expected, text)
+        return _BY_WORDS.get(expected, _read_any)(expected, text)
     except msgspec.ValidationError as error:
         raise complaint(expected, error) from None
 
@@ -204,6 +211,35 @@ def _read_registration(expected: str, text: bytes | Raw) -> Message:
     return DECODERS[expected].decode(encode(found))
 
 
+def _read_taken(expected: str, text: bytes | Raw) -> Message:
+    """The answer to a report: others than ours say little more than that they have it."""
+    try:
+        ack = _read_any(expected, text)
+    except msgspec.ValidationError:
+        _object.decode(text)
+        ack = MatchResultAck()
+    assert isinstance(ack, MatchResultAck)
+    if not ack.match_id:
+        refused = _error_inside(text)
+        if refused:
+            raise refused
+        if _NOT_TAKEN.search(ack.status):
+            raise _nothing(expected, "match_id")
+    return ack
+
+
+def _read_told(expected: str, text: bytes | Raw) -> Message:
+    """The answer to a query; in another shape than ours it is all there is to know."""
+    try:
+        answer = _read_any(expected, text)
+    except msgspec.ValidationError:
+        return LeagueQueryResponse(data=_object.decode(text))
+    assert isinstance(answer, LeagueQueryResponse)
+    if answer.data is None and answer.success:
+        return msgspec.structs.replace(answer, data=_object.decode(text))
+    return answer
+
+
 def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:
     """The peer's refusal, where it says in its answer that something is wrong."""
     try:
@@ -238,6 +274,12 @@ _BY_CONTENT: dict[str, _Reader] = {
     "GAME_JOIN_ACK": _read_join,
     "CHOOSE_PARITY_RESPONSE": _read_parity,
     "GAME_MOVE_RESPONSE": _read_move,
+}
+_BY_WORDS: dict[str, Callable[[str, bytes | Raw], Message]] = {
+    "LEAGUE_REGISTER_RESPONSE": _read_registration,
+    "REFEREE_REGISTER_RESPONSE": _read_registration,
+    "MATCH_RESULT_ACK": _read_taken,
+    "LEAGUE_QUERY_RESPONSE": _read_told,
 }
 # By what GAME_ERROR wanted: as what its answer is read, in this order.
 _CORRECTIONS: dict[str, tuple[_Reader, ...]] = {

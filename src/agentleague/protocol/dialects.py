@@ -7,6 +7,7 @@ documents show and nothing else. To add a dialect, add it to the table.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -36,11 +37,13 @@ from agentleague.protocol.messages import (
     LeagueCompleted,
     LeagueRegisterRequest,
     LeagueStandingsUpdate,
+    MatchResultReport,
     Message,
     RefereeRegisterRequest,
     RoundAnnouncement,
     RoundCompleted,
 )
+from agentleague.protocol.registrations import flattened
 from agentleague.protocol.tools import NESTED_IN, Tool, Tools
 
 QUESTIONS = (GameInvitation, ChooseParityCall, GameMoveCall)  # only their content tells
@@ -49,8 +52,10 @@ NOTICES = (
     *(GameOver, GameError),
 )
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at another's manager
+TO_A_MANAGER = (*REGISTRATIONS, MatchResultReport)
 HANDLER = "handle_message"
 PLAIN = "+plain"
+SAID_MAX = 200  # characters of an answer that are repeated
 
 _encode = msgspec.json.Encoder().encode
 
@@ -65,6 +70,12 @@ class Dialect(Struct, frozen=True):
     is_lower: bool = False  # and in lower case
     names: Mapping[str, str] = {}  # message type -> method, where it is not ours
     is_plain: bool = False
+    paths: Mapping[str, str] = {}  # message type -> where it goes instead of the agent's own path
+
+    def where(self, url: str, message_type: str) -> str:
+        """Where it is sent, to an agent with this URL."""
+        path = self.paths.get(message_type)
+        return urlsplit(url)._replace(path=path).geturl() if path else url
 
     def method(self, message_type: str) -> str:
         """What it is called by."""
@@ -79,6 +90,8 @@ class Dialect(Struct, frozen=True):
         message_type, body = WIRE_NAME[type(message)], _encode(message)
         if self.is_plain:
             body = trimmed(message_type, body)
+        elif message_type in self.paths:
+            body = flattened(message_type, body)
         method = self.method(message_type)
         if self.form is Form.BARE:
             return body
@@ -91,11 +104,11 @@ class Dialect(Struct, frozen=True):
 
     def says_the_same(self, other: "Dialect", message_type: str) -> bool:
         """Whether both write this message alike."""
-        return (self.form, self.is_plain, self.method(message_type)) == (
-            other.form,
-            other.is_plain,
-            other.method(message_type),
-        )
+        return self._traits(message_type) == other._traits(message_type)
+
+    def _traits(self, message_type: str) -> tuple[Form, bool, str, str | None]:
+        path = self.paths.get(message_type)
+        return self.form, self.is_plain, self.method(message_type), path
 
 
 _TABLE = (
@@ -114,6 +127,24 @@ _TABLE = (
     Dialect("bare", "bare messages, no JSON-RPC", Form.BARE),
     Dialect("lower", "message type in lower case as method", is_type=True, is_lower=True),
     Dialect("mcp", "MCP tools/call", Form.TOOL),
+    *(
+        Dialect(
+            name,
+            f"bare messages, registration at {player}",
+            Form.BARE,
+            paths={
+                "LEAGUE_REGISTER_REQUEST": player,
+                "REFEREE_REGISTER_REQUEST": referee,
+                **({"MATCH_RESULT_REPORT": report} if report else {}),
+            },
+        )
+        for name, player, referee, report in (
+            ("path", "/register", "/register", ""),  # All else goes where it always goes.
+            ("api", "/api/register", "/api/register", "/api/report"),
+            ("named", "/register_player", "/register_referee", "/report_match_result"),
+            ("role", "/register/player", "/register/referee", "/report"),
+        )
+    ),
 )
 OURS = _TABLE[0]
 DIALECTS: dict[str, Dialect] = {each.name: each for each in _TABLE} | {
@@ -130,6 +161,13 @@ _FIRST: dict[str, tuple[str, ...]] = {
     UNFIT: (PLAIN, "tool", "message", "bare", "type"),
     BROKEN: ("tool", "message", "bare", "type", PLAIN),
     EMPTY: ("tool", "choose", "type", "bare", "message", "lower", "mcp"),
+}
+_ADVICE = {
+    UNKNOWN_METHOD: "Is that a league manager, and is the path of its URL right? Its organiser "
+    "knows how agents register.",
+    EMPTY: "That gives this agent no id; its organiser knows how agents register.",
+    BROKEN: "Its organiser's log says at what it breaks.",
+    UNFIT: "It knows that form, and wants other fields; its organiser knows which.",
 }
 _NEARNESS = (UNKNOWN_METHOD, EMPTY, BROKEN, UNFIT)
 _MEANS = {
@@ -172,7 +210,7 @@ def trouble(message: Message, error: LeagueError | None) -> str | None:
     the same thing in other words.
     """
     if isinstance(error, PeerRefused):
-        return _refused(error, is_question=isinstance(message, (*QUESTIONS, *REGISTRATIONS)))
+        return _refused(error, is_question=isinstance(message, (*QUESTIONS, *TO_A_MANAGER)))
     if isinstance(error, NoConnection):
         return _STATUSES.get(error.context.get("status", 0))
     if isinstance(error, WrongType) and not isinstance(message, REGISTRATIONS):
@@ -198,27 +236,44 @@ class Tried(Struct, frozen=True):
     name: str
     why: str
     came: str
+    said: str = ""
 
 
 def tried(dialect: Dialect, why: str, error: LeagueError) -> Tried:
     """What came of one form."""
     number, status = error.context.get("number"), error.context.get("status")
+    came = f"HTTP {status}" if status else "nothing in it"
     if number is not None:
-        return Tried(dialect.name, why, f"error {str(number)[:12]}")
-    return Tried(dialect.name, why, f"HTTP {status}" if status else "nothing in it")
+        came = f"error {str(number)[:12]}"
+    said = str(error.context.get("said") or error)[:SAID_MAX]
+    return Tried(dialect.name, why, came, "".join(filter(str.isprintable, said)))
 
 
 def search_in_words(forms: Sequence[Tried]) -> str:
     """What was tried and what came back, and which form was nearest to being understood."""
     listed = ", ".join(f"{each.name} ({each.came})" for each in forms)
-    best = max(forms, key=lambda each: _NEARNESS.index(each.why))
+    best = _nearest(forms)
     is_alone = any(each.why != best.why for each in forms)
     return f"tried {listed}" + (f"; nearest: {best.name}, {_MEANS[best.why]}" if is_alone else "")
+
+
+def what_to_do(forms: Sequence[Tried]) -> str:
+    """What came back to which form, what the nearest was answered with, and who can help."""
+    by_answer: dict[str, list[str]] = {}
+    for each in forms:
+        by_answer.setdefault(each.came, []).append(each.name)
+    listed = "; ".join(f"{came} to {', '.join(names)}" for came, names in by_answer.items())
+    best = _nearest(forms)
+    return f"{listed}. Nearest was {best.name}, to which it said: {best.said}. {_ADVICE[best.why]}"
 
 
 def in_words(name: str) -> str:
     """What a dialect is called when people talk of it."""
     return DIALECTS.get(name, OURS).words
+
+
+def _nearest(forms: Sequence[Tried]) -> Tried:
+    return max(forms, key=lambda each: _NEARNESS.index(each.why))
 
 
 def _refused(error: PeerRefused, *, is_question: bool) -> str | None:

@@ -1,4 +1,4 @@
-"""A message cut down to the fields that document 001 shows, without nulls.
+"""A message cut down to the fields that document 001 shows, without nulls but for a winner's.
 
 Some agents refuse a message with a field or a null that their author never saw.
 """
@@ -23,6 +23,8 @@ FIELDS = {
     "REFEREE_REGISTER_REQUEST": _under(
         "referee_meta", "display_name version game_types contact_endpoint max_concurrent_matches"
     ),
+    "MATCH_RESULT_REPORT": "league_id round_id match_id game_type "
+    + _under("result", "winner score.* details.drawn_number details.choices.* details.status"),
     "ROUND_ANNOUNCEMENT": "league_id round_id "
     + _under("matches[]", "match_id game_type player_A_id player_B_id referee_endpoint"),
     "LEAGUE_STANDINGS_UPDATE": "league_id round_id "
@@ -43,6 +45,8 @@ FIELDS = {
     " retry_count max_retries consequence",
 }
 
+NULL = "winner"  # the one field that the documents show as null: nobody won
+
 _Tree = dict[str, Any]
 
 
@@ -62,7 +66,7 @@ def _kept(value: Any, tree: _Tree) -> Any:
     return {
         name: _kept(held, tree[name if name in tree else "*"])
         for name, held in value.items()
-        if held is not None and (name in tree or "*" in tree)
+        if (held is not None or name == NULL) and (name in tree or "*" in tree)
     }
 
 

@@ -74,7 +74,8 @@ class Agent(ABC):
         is_first = not self._enrolment.tries
         effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
         if not effects:
-            self.news.append(f"Registered as {self.agent_id} in {self._enrolment.league_id}.")
+            league_id = self._enrolment.league_id or "a league without an id"
+            self.news.append(f"Registered as {self.agent_id} in {league_id}.")
             if self.is_far:
                 effects = [*effects, *self._contact.begin(now)]
         elif is_first and self._enrolment.tries:

@@ -47,6 +47,7 @@ UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not 
 THOUGHTS_MAX = 64  # moves that are thought about at once
 STRANGERS_SAID = 20  # wrong tokens that are worth a sentence
 IS_OVER = "is it over?"
+GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
 
 
 class Heard(NamedTuple):
@@ -199,7 +200,7 @@ class Player(Agent):
         Whom no manager ever took in believes nobody but a manager.
         """
         has_answered = isinstance(answer, LeagueQueryResponse)
-        if has_answered and getattr(answer, "status", None) != "LEAGUE_COMPLETED":
+        if has_answered and self._goes_on(getattr(answer, "status", None)):
             return []
         if not has_answered and not self.agent_id:
             return []
@@ -210,6 +211,12 @@ class Player(Agent):
         self.news.append(f"The league is over.{rank}")
         self._hear("league_end", lambda: msgspec.to_builtins(self._last_words))
         return [End(self._last_words)]
+
+    def _goes_on(self, status: Any) -> bool:
+        """Whether the manager denies the end; one of another make has to say so in our words."""
+        if self.agent_id and not self._enrolment.match_tokens:
+            return status in GOING_ON
+        return bool(status != "LEAGUE_COMPLETED")
 
     def _hear(self, name: str, what: Callable[[], Any]) -> None:
         if self.heard is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
+from secrets import token_bytes, token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -285,7 +285,7 @@ async def open_referee(
     manners = Manners("referee", place.guard, wall, names=place.names)
     transport = HttpTransport(clock, manners)
     url = await place.open(transport)
-    role = Referee(make(url), load_game or registry.load)
+    role = Referee(make(url), load_game or registry.load, token_bytes(32))
     role.is_far = place.is_far
     return _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
 
