@@ -56,13 +56,24 @@ class Place:
     aliases: Sequence[str] = ()  # what this machine is called in its network
 
     async def open(self, transport: HttpTransport) -> str:
-        """Listen there, or on the next free port; the URL under which the agent is called."""
+        """Listen there, or on the next free port; the URL under which the agent is called.
+
+        Raises:
+            LeagueError: the port is busy, and the URL was given for this one.
+            OSError: neither can be opened.
+        """
         for port in range(self.port, self.port + PORTS_TRIED):
             try:
                 bound = await transport.start(port, self.hosts)
             except OSError as error:
                 if not self.moves_on or error.errno != errno.EADDRINUSE:
                     raise CannotListen(error.errno, error.strerror or str(error)) from error
+                if self.endpoint:  # At another port nobody would find it.
+                    raise LeagueError(
+                        f"port {port} is busy, and the agent would be called at {self.endpoint}: "
+                        "end what listens there, or choose another with --port, and the URL that "
+                        "leads to it with --endpoint"
+                    ) from None
                 continue
             return self.endpoint or _url(self.called_at or self.hosts[0], bound)
         raise OSError(f"no port from {self.port} on is free")
