@@ -33,6 +33,7 @@ class Form(StrEnum):
     NESTED = "nested"  # the same with the message in params.message
     TOOL = "tool"  # MCP tools/call: the message in params.arguments
     BARE = "bare"  # the message alone
+    HYBRID = "hybrid"  # the message beside jsonrpc, method and id; only guests read it
 
 
 class Letter(Struct, gc=False):

@@ -40,6 +40,13 @@ class Agent(ABC):
         return self._enrolment.agent_id
 
     @property
+    def is_guest(self) -> bool:
+        """Whether the manager that took it in is of another make: ours gives a session, or says
+        that each match has tokens of its own.
+        """
+        return bool(self.agent_id) and not (self._enrolment.session or self._enrolment.match_tokens)
+
+    @property
     def credential(self) -> tuple[str, str, str]:
         """What it needs to come back as itself: its id, its league and its token."""
         return self.agent_id, self._enrolment.league_id, self._enrolment.token

@@ -214,7 +214,7 @@ class Player(Agent):
 
     def _goes_on(self, status: Any) -> bool:
         """Whether the manager denies the end; one of another make has to say so in our words."""
-        if self.agent_id and not self._enrolment.match_tokens:
+        if self.is_guest:
             return status in GOING_ON
         return bool(status != "LEAGUE_COMPLETED")
 

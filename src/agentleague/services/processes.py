@@ -147,6 +147,8 @@ class Running:
         role: Any = self.host.role
         if not self.registered.done() and getattr(role, "agent_id", None):
             self._keep(role)
+            if role.is_guest:
+                self.transport.be_a_guest()
             self.registered.set_result(role.agent_id)
             if not self._say:
                 self.host.on_step = None
