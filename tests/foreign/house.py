@@ -70,6 +70,8 @@ class House:
         if self.busy:
             with self.busy:
                 pass
+        if path not in ("/mcp", *PATHS.get(self.trait("form"), ())):
+            return 404, {"detail": "Not Found"}
         message = self.unwrap(path, body)
         kind = (message or {}).get("message_type")
         if kind in ("LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"):
@@ -89,11 +91,9 @@ class House:
         """The message in a request, for one that understands only this."""
         form, method, params = self.trait("form", "tool"), body.get("method"), body.get("params")
         if form in PATHS:
-            known = path in PATHS[form] or (path == "/mcp" and "player_meta" not in str(body))
-            is_registration = path in PATHS[form] or "_meta" not in str(body)
-            return body if known and is_registration and "jsonrpc" not in body else None
-        if path != "/mcp":
-            return None
+            is_registration = "player_meta" in body or "referee_meta" in body
+            is_right = is_registration == (path != "/mcp") and "jsonrpc" not in body
+            return body if is_right else None
         if form == "bare":
             return None if "jsonrpc" in body else body
         if form == "message":

@@ -593,6 +593,8 @@ def registration(answer, referee=False):
         {"status": "REGISTERED", "player_id": "P07", "auth_token": "abc", "league_id": "cup"},
         {"status": "success", "agent_id": "P07", "token": "abc", "league_id": "cup"},
         {"status": "ok", "id": "P07", "token": "abc", "league_id": "cup"},
+        {"status": "ACCEPTED", "player_id": "P07", "token": "abc", "league_id": "cup"},
+        {"status": "ACCEPTED", "agent_id": "P07", "auth_token": "abc", "league_id": "cup"},
     ],
 )
 def test_a_registration_may_be_confirmed_in_other_words(said):
@@ -602,6 +604,10 @@ def test_a_registration_may_be_confirmed_in_other_words(said):
     assert answer.auth_token == "abc"
 
 
+def test_who_is_accepted_without_an_id_or_a_token_is_accepted():
+    assert registration({"status": "ACCEPTED"}).player_id is None
+
+
 def test_a_referee_may_be_taken_in_without_a_token():
     answer = registration({"status": "OK", "referee_id": "R1", "token": 7}, referee=True)
 
@@ -609,7 +615,8 @@ def test_a_referee_may_be_taken_in_without_a_token():
 
 
 @pytest.mark.parametrize(
-    "said", [{"status": "ok"}, {"status": "maybe", "player_id": "P07"}, {"status": "ok", "id": 7}]
+    "said",
+    [{"status": "ok"}, {"status": "maybe", "player_id": "P07"}, {"status": "ok", "id": 7}],
 )
 def test_a_registration_without_an_id_is_not_confirmed(said):
     with pytest.raises(MissingField):

@@ -244,6 +244,10 @@ def test_what_came_back_decides_what_is_tried_first():
     assert names("bare", "GAME_INVITATION", EMPTY)[:2] == ["tool", "type"]
 
 
+def test_what_is_not_taken_at_a_path_of_its_own_goes_where_all_else_goes():
+    assert names("role", "MATCH_RESULT_REPORT", UNKNOWN_METHOD)[:2] == ["bare", "tool"]
+
+
 def test_no_form_is_tried_twice_and_none_is_left_out():
     tried = names("", "LEAGUE_REGISTER_REQUEST", EMPTY)
 

@@ -24,6 +24,8 @@ from agentleague.protocol.messages import (
     GameInvitation,
     GameJoinAck,
     GameOver,
+    LeagueCompleted,
+    LeagueCompletedAck,
     LeagueQuery,
     LeagueQueryResponse,
     LockRequest,
@@ -307,6 +309,13 @@ def test_nobody_but_the_manager_starts_matches(manager, caller, is_taken):
 
     assert isinstance(visit.replies.get(asked), TokenInvalid) != is_taken
     assert bool(visit.take(GameInvitation)) == is_taken
+
+
+def test_nobody_but_the_manager_ends_the_league():
+    visit = Visit()
+
+    assert visit.refused(LeagueCompleted(), Caller("10.0.0.9")) is TokenInvalid
+    assert isinstance(visit.replies[visit.ask(LeagueCompleted())], LeagueCompletedAck)
 
 
 def test_what_cannot_be_run_is_refused_and_changes_nothing():

@@ -30,8 +30,10 @@ from agentleague.protocol.messages import (
     GameJoinAck,
     GameMoveResponse,
     LeagueQueryResponse,
+    LeagueRegisterResponse,
     MatchResultAck,
     Message,
+    RefereeRegisterResponse,
 )
 
 _UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
@@ -196,19 +198,31 @@ def _read_any(expected: str, text: bytes | Raw) -> Message:
 
 def _read_registration(expected: str, text: bytes | Raw) -> Message:
     """An answer to a registration, in the words of the documents or in others'."""
+    own = "player_id" if expected == "LEAGUE_REGISTER_RESPONSE" else "referee_id"
     try:
-        return _read_any(expected, text)
+        found = _read_any(expected, text)
     except msgspec.ValidationError:
         fields = _object.decode(text)
-        own = "player_id" if expected == "LEAGUE_REGISTER_RESPONSE" else "referee_id"
-        agent_id = next((fields[name] for name in (own, "agent_id", "id") if name in fields), None)
-        if str(fields.get("status")).upper() not in _REGISTERED or not isinstance(agent_id, str):
+        if str(fields.get("status")).upper() not in _REGISTERED or not _id_in(fields, own):
             raise
-    token = fields.get("auth_token", fields.get("token"))
-    more = {"auth_token": token} if isinstance(token, str) else {}
-    league = {"league_id": fields["league_id"]} if "league_id" in fields else {}
-    found = {"message_type": expected, "status": "ACCEPTED", own: agent_id, **more, **league}
-    return DECODERS[expected].decode(encode(found))
+        found = DECODERS[expected].decode(b'{"status":"ACCEPTED"}')
+    assert isinstance(found, LeagueRegisterResponse | RefereeRegisterResponse)
+    if found.status != "ACCEPTED" or (getattr(found, own) and found.auth_token):
+        return found
+    fields = _object.decode(text)
+    told = {
+        own: _id_in(fields, own),
+        "auth_token": fields.get("auth_token") or fields.get("token"),
+        "league_id": fields.get("league_id"),
+    }
+    kept = {name: value for name, value in told.items() if isinstance(value, str)}
+    return DECODERS[expected].decode(encode({**_object.decode(encode(found)), **kept}))
+
+
+def _id_in(fields: dict[str, Any], own: str) -> str | None:
+    """The id that an agent was given, by whatever name."""
+    ids = (fields.get(name) for name in (own, "agent_id", "id"))
+    return next((each for each in ids if isinstance(each, str)), None)
 
 
 def _read_taken(expected: str, text: bytes | Raw) -> Message:

@@ -223,7 +223,8 @@ def order(used: str, message_type: str, why: str) -> Iterator[Dialect]:
     said = [DIALECTS.get(used, OURS)]
     base = said[0].name.removesuffix(PLAIN)
     first = (base + PLAIN if name == PLAIN else name for name in _FIRST[why])
-    for name in (*first, *DIALECTS):
+    at_home = ("bare",) if message_type in said[0].paths else ()  # The same, where all else goes.
+    for name in (*at_home, *first, *DIALECTS):
         dialect = DIALECTS[name]
         if not any(dialect.says_the_same(each, message_type) for each in said):
             said.append(dialect)

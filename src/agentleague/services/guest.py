@@ -257,7 +257,7 @@ class Guest:
         return [Given(match, league_id, message.round_id or 1) for match in matches]
 
     def _check(self, caller: Caller, given: Sequence[Given]) -> None:
-        if not self._is_manager(caller):
+        if not self.is_manager(caller):
             raise TokenInvalid(f"only the manager at {self._manager.url} starts matches here")
         for each in given:
             if not all((each.match_id, *each.players)):
@@ -268,7 +268,7 @@ class Guest:
         if len(given) + len(self._queue) + len(self._unplaced) > WAITING_MAX:
             raise RateLimited("this referee has matches enough; give it some of them later")
 
-    def _is_manager(self, caller: Caller) -> bool:
+    def is_manager(self, caller: Caller) -> bool:
         """By the token it gave this referee, or by its address, where the URL has one."""
         if caller.token and tokens.same(caller.token, tokens.digest(self._desk.token)):
             return True

@@ -321,6 +321,8 @@ class Referee(Agent):
 
     def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
         own = self._enrolment.session
+        if self._guest and not self._guest.is_manager(asked.caller):
+            raise TokenInvalid("only the manager ends the league")
         if not self.agent_id or (own and message.session != own):
             raise TokenInvalid("session is not the one this referee was given when it registered")
         self._over = True
