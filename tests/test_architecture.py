@@ -21,8 +21,8 @@ RING = {name: number for number, names in enumerate(RINGS) for name in names}
 # fmt: off
 PURE_ROLES = {
     "adding",
-    "admissions", "agent", "assignments", "clerk", "contact", "enrolment", "guest", "keys",
-    "leases",
+    "admissions", "agent", "assignments", "clerk", "contact", "endpoints", "enrolment", "guest",
+    "keys", "leases",
     "log_lines", "manager", "misuse", "news", "office", "organiser", "outbox", "own_court",
     "player", "reachability", "refusals", "renewals",
     "referee", "rounds", "settings", "tidings", "workload",

@@ -23,6 +23,8 @@ from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameInvitation,
     GameJoinAck,
+    GameMoveCall,
+    GameMoveResponse,
     GameOver,
     LeagueCompleted,
     LeagueCompletedAck,
@@ -40,9 +42,11 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Call, Reply, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
 from agentleague.services import guest
+from agentleague.services.endpoints import QUERIES
 from agentleague.services.guest import AnswerBy
 from agentleague.services.referee import OWN_DRAWS, Referee
 from agentleague.services.settings import RefereeSettings
+from games.throwaway import THREE_DRAWS
 from rules import rule
 
 NOW = 100.0
@@ -170,6 +174,20 @@ def test_numbers_follow_from_the_referees_own_chance():
     assert len(set(drawn(b"a", 9))) > 1  # A match of the same name is drawn anew.
 
 
+def test_a_game_that_draws_again_and_again_is_played_to_its_end():
+    visit = Visit(load=lambda name: THREE_DRAWS)
+    visit.ask(START)
+    visit.answer(GameInvitation, GameJoinAck())
+
+    for _ in range(3):
+        visit.answer(GameMoveCall, GameMoveResponse(3))
+    visit.answer(GameOver)
+
+    (report,) = visit.take(MatchResultReport)
+    assert report.message.result.details.status == "DRAW"
+    assert 1 <= report.message.result.details.drawn_number <= 6
+
+
 @rule("R-GUEST-01")
 def test_whoever_starts_a_match_that_takes_long_is_told_that_it_runs():
     visit = Visit()
@@ -219,6 +237,7 @@ def test_a_round_that_is_announced_starts_the_matches_of_this_referee():
         {},
     ]
     rows = [replace(MATCH, match_id=f"M{n}", **each) for n, each in enumerate(whose)]
+    rows.append(RoundMatch("M5", player_A_id="P01"))  # A bye.
 
     asked = visit.ask(RoundAnnouncement(round_id=2, matches=rows))
 
@@ -269,7 +288,7 @@ def test_a_match_whose_players_nobody_knows_is_refused_with_what_to_send():
     visit = Visit()
     asked = visit.ask(StartMatch([RoundMatch("M1", "", "P01", "P02")]))
 
-    for _ in guest.QUERIES:
+    for _ in QUERIES:
         visit.answer(LeagueQuery, query_answer({}))
 
     assert isinstance(visit.replies[asked], MissingField)
@@ -283,7 +302,7 @@ def test_a_round_whose_players_nobody_knows_is_said_aloud():
     visit = Visit()
     visit.ask(RoundAnnouncement(round_id=1, matches=[RoundMatch("M1", "", "P01", "P02")]))
 
-    for _ in guest.QUERIES:
+    for _ in QUERIES:
         visit.answer(LeagueQuery, query_answer({}))
 
     assert any("nobody says where" in sentence for sentence in visit.news())
@@ -358,6 +377,16 @@ def test_results_are_not_remembered_for_ever(monkeypatch):
         visit.play()
 
     assert visit.order.count(MatchResultReport) == 3
+
+
+def test_a_report_may_be_answered_after_its_result_was_forgotten(monkeypatch):
+    monkeypatch.setattr(guest, "OVER_MAX", 0)
+    visit = Visit()
+    visit.ask(START)
+
+    visit.play()
+
+    assert visit.role.matches == {}
 
 
 def test_a_match_that_is_started_before_the_registration_is_answered_waits_for_that():

@@ -31,7 +31,6 @@ from agentleague.protocol import starts, tokens
 from agentleague.protocol.dialects import trouble
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import (
-    LeagueQuery,
     LockRequest,
     MatchResultAck,
     MatchResultReport,
@@ -44,12 +43,12 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Address, Call, Drop, Effect, Reply, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Caller
+from agentleague.services.endpoints import QUERIES, Endpoints, WhereIs
 from agentleague.services.own_court import OwnCourt
 
 HOLD_SECONDS = 3.0  # for the end of a match; many callers do not wait much longer than that
 WAITING_MAX = 1000  # matches that wait for a place, or for where their players are
 OVER_MAX = 1000  # results that are remembered
-QUERIES = ("GET_PLAYER_STATS", "GET_AGENT", "GET_PLAYERS")  # one may say where a player is
 OURS_ALONE = ("epoch", "transcript", "transcript_left_out", "silences", "dialects")  # of a report
 REFUSED = frozenset({"REJECTED", "REFUSED", "ERROR", "FAILED", "INVALID"})
 GAME_TYPE = "even_odd"  # where a manager does not say
@@ -59,13 +58,6 @@ class AnswerBy(Struct, frozen=True):
     """The timer of an answer that waits for the end of a match."""
 
     match_id: str
-
-
-class WhereIs(Struct, frozen=True):
-    """The key of a question to the manager."""
-
-    player_id: str
-    attempt: int
 
 
 class Terms(NamedTuple):
@@ -127,8 +119,7 @@ class Guest:
         self._manager, self._desk, self._terms, self._reply = manager, desk, terms, reply
         self.court = OwnCourt(terms.secret)
         self._channel = tokens.channel_key(terms.secret.hex())
-        self._where: dict[str, str] = {}  # player -> end point
-        self._asking: set[str] = set()  # players about whom the manager is asked
+        self._where = Endpoints(manager, desk, terms.league_id, terms.reply_seconds)
         self._unplaced: dict[str, Given] = {}  # until it is known where their players are
         self._queue: deque[Given] = deque()  # until there is a place for them
         self._open: dict[str, Given] = {}
@@ -162,6 +153,8 @@ class Guest:
     def announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> Done:
         """A round is announced: the matches that name this referee, or none, are its own.
 
+        What has no two players is a bye.
+
         Raises:
             TokenInvalid: it is not the manager who says so.
             MatchMismatch: others play a match of that name.
@@ -173,18 +166,16 @@ class Guest:
 
     def answered(self, key: WhereIs, stimulus: Answered, now: float) -> Done:
         """The manager has said where a player is, or has not."""
-        player_id = key.player_id
-        found = starts.where_is(player_id, msgspec.to_builtins(stimulus.message))
-        if found:
-            self._where[player_id] = found
-        elif key.attempt < len(QUERIES):
-            return Done([self._ask(player_id, key.attempt + 1, now)])
-        self._asking.discard(player_id)
-        waiting = [each for each in self._unplaced.values() if player_id in each.players]
-        if not found:
-            return Done([effect for each in waiting for effect in self._give_up(each, player_id)])
+        again = self._where.answered(key, stimulus.message, now)
+        if again:
+            return Done([again])
+        waiting = [each for each in self._unplaced.values() if key.player_id in each.players]
+        if not self._where.knows(key.player_id):
+            return Done(
+                [effect for each in waiting for effect in self._give_up(each, key.player_id)]
+            )
         for each in waiting:
-            if self._is_placed(each):
+            if self._where.knows(*each.players):
                 self._queue.append(self._unplaced.pop(each.match_id))
         return Done([], self._next())
 
@@ -213,8 +204,10 @@ class Guest:
 
     def report_failed(self, match: Match, stimulus: Answered) -> bool:
         """Whether the manager understands no report of ours; what it says against one is told."""
-        over = self._over[self._open[match.match_id].name]
+        over = self._over.get(self._open[match.match_id].name)
         error, ack = stimulus.error, stimulus.message
+        if over is None:  # So many matches have ended since then.
+            return False
         is_misunderstood = trouble(over.report, error) is not None
         is_told = over.is_told and is_misunderstood  # The answer to its start said it all.
         if isinstance(ack, MatchResultAck) and ack.status.upper() in REFUSED:
@@ -281,6 +274,8 @@ class Guest:
             return True  # A name: nobody here can tell whose address that is.
 
     def _is_own(self, match: RoundMatch) -> bool:
+        if not (match.player_A_id and match.player_B_id):
+            return False
         if match.referee_endpoint:
             return _same_place(match.referee_endpoint, self._desk.endpoint)
         return match.referee_id in (UNSET, "", self._desk.referee_id)
@@ -292,20 +287,14 @@ class Guest:
         for each in given:
             if each.match_id in queued or each.match_id in self._open:
                 continue
-            self._where |= _told_where(each.match)
-            if self._is_placed(each):
+            self._where.note(each.match)
+            if self._where.knows(*each.players):
                 self._unplaced.pop(each.match_id, None)
                 self._queue.append(each)
-                continue
-            self._unplaced[each.match_id] = each
-            for player_id in each.players:
-                if player_id not in self._where and player_id not in self._asking:
-                    self._asking.add(player_id)
-                    effects.append(self._ask(player_id, 1, now))
+            else:
+                self._unplaced[each.match_id] = each
+                effects += self._where.ask(each.players, now)
         return Done(effects, self._next())
-
-    def _is_placed(self, given: Given) -> bool:
-        return all(player_id in self._where for player_id in given.players)
 
     def _next(self) -> list[Given]:
         """Those that begin now."""
@@ -315,19 +304,6 @@ class Guest:
             self._open[given.match_id] = given
             begun.append(given)
         return begun
-
-    def _ask(self, player_id: str, attempt: int, now: float) -> Call:
-        query = LeagueQuery(
-            QUERIES[attempt - 1],
-            self._terms.league_id,
-            {"player_id": player_id, "agent_id": player_id},
-            sender=f"referee:{self._desk.referee_id}",
-            timestamp=self._desk.calendar.write(now),
-            conversation_id="conv-where-is",
-            auth_token=self._desk.token or UNSET,
-        )
-        until = now + self._terms.reply_seconds
-        return Call(WhereIs(player_id, attempt), self._manager, query, until)
 
     def _give_up(self, given: Given, player_id: str) -> list[Effect]:
         """Nobody says where a player is."""
@@ -367,11 +343,6 @@ class Guest:
             drawn_number=result.details.drawn_number,
             choices=result.details.choices,
         )
-
-
-def _told_where(match: RoundMatch) -> dict[str, str]:
-    told = {match.player_A_id: match.player_A_endpoint, match.player_B_id: match.player_B_endpoint}
-    return {player_id: url for player_id, url in told.items() if url}
 
 
 def _same_place(one: str, other: str) -> bool:

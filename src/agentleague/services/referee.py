@@ -45,8 +45,9 @@ from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Started, Woken
 from agentleague.services import contact
 from agentleague.services.agent import Agent, Handler
+from agentleague.services.endpoints import WhereIs
 from agentleague.services.enrolment import KEY
-from agentleague.services.guest import GAME_TYPE, AnswerBy, Done, Guest, Terms, WhereIs
+from agentleague.services.guest import GAME_TYPE, AnswerBy, Done, Guest, Terms
 from agentleague.services.settings import RefereeSettings
 
 STATUS = "status"
