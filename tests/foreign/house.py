@@ -193,7 +193,7 @@ class House:
     def tell(self, url, name, fields):
         """Send it in this make's form; what was answered, unwrapped."""
         call = self.trait("call", "flat")
-        message = {"message_type": name, "timestamp": "2025-01-15T10:30:00Z", **fields}
+        message = {"message_type": name, "timestamp": "20250115T103000Z", **fields}
         body = {
             "flat": {"method": name, "params": fields},
             "message": {"method": "handle_message", "params": {"message": message}},

@@ -9,6 +9,7 @@ from agentleague.errors import InvalidRequest, MissingField, UnknownMethod, Unre
 from agentleague.protocol import codec, mending
 from agentleague.protocol.jsonrpc import Form, Letter
 from agentleague.protocol.messages import (
+    WIRE_NAME,
     ChooseParityCall,
     ChooseParityResponse,
     GameInvitation,
@@ -20,7 +21,7 @@ from agentleague.protocol.messages import (
 )
 from rules import rule
 
-TAKEN = codec.taken_by("player")
+TAKEN, REFEREE = codec.taken_by("player"), codec.taken_by("referee")
 
 
 def rpc(method, params, **more):
@@ -111,10 +112,49 @@ def test_how_a_match_ended_is_found_wherever_it_stands(fields, status, winner):
     assert (message.game_result.status, message.game_result.winner_player_id) == (status, winner)
 
 
+@rule("R-GUEST-05")
+@pytest.mark.parametrize(
+    ("method", "message_type"),
+    [
+        ("invite_player", "GAME_INVITATION"),
+        ("makeMove", "CHOOSE_PARITY_CALL"),
+        ("get_parity_choice", "CHOOSE_PARITY_CALL"),
+        ("on_match_result_known", "GAME_OVER"),
+        ("RoundAnnounced", "ROUND_ANNOUNCEMENT"),
+    ],
+)
+def test_a_name_that_nobody_knows_is_taken_for_what_it_is_most_like(method, message_type):
+    for request in (
+        rpc(method, {"match_id": "M1"}),
+        rpc("tools/call", {"name": method, "arguments": {"match_id": "M1"}}),
+        {"message_type": method, "match_id": "M1"},
+    ):
+        assert WIRE_NAME[type(read(request).message)] == message_type
+
+
+def test_a_match_is_started_however_much_of_the_message_does_not_fit():
+    told = {"match_id": "M1", "player_a": "P01", "player_b": "P02", "timestamp": "soon"}
+
+    for method in ("start_match", "run_a_match"):
+        message = mending.read_request(json.dumps(rpc(method, told)).encode(), REFEREE).message
+        assert (message.matches[0].player_B_id, message.timestamp) == ("P02", "")
+    without = json.dumps(rpc("start_match", {"match_id": "M1"})).encode()
+    assert isinstance(mending.read_request(without, REFEREE).error, MissingField)
+
+
+def test_a_mended_announcement_names_its_players_too():
+    rows = [{"match_id": "M1", "player1": "P01", "player2": "P02"}]
+
+    (match,) = read(rpc("notify_round", {"matches": rows, "round_id": "R2"})).message.matches
+
+    assert (match.player_A_id, match.player_B_id) == ("P01", "P02")
+
+
 @pytest.mark.parametrize(
     ("request_", "error"),
     [
         (rpc("sing", {}), UnknownMethod),
+        (rpc("display_players", {}), UnknownMethod),
         (rpc("LOCK_REQUEST", {"match_id": 7}), UnknownMethod),
         (rpc("game_over", []), MissingField),
         (b"{", UnreadableJson),

@@ -39,6 +39,7 @@ from agentleague.protocol.messages import (
 _UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")  # what others say for it
+_QUERY_FIELDS = frozenset({"message_type", *LeagueQueryResponse.__struct_fields__})
 _NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE)
 
 
@@ -249,9 +250,9 @@ def _read_told(expected: str, text: bytes | Raw) -> Message:
     except msgspec.ValidationError:
         return LeagueQueryResponse(data=_object.decode(text))
     assert isinstance(answer, LeagueQueryResponse)
-    if answer.data is None and answer.success:
-        return msgspec.structs.replace(answer, data=_object.decode(text))
-    return answer
+    fields = _object.decode(text) if answer.data is None else {}
+    is_ours = not fields.keys() - _QUERY_FIELDS
+    return answer if is_ours else msgspec.structs.replace(answer, data=fields)
 
 
 def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:

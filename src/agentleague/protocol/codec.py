@@ -163,7 +163,8 @@ def _spelt_out(letter: Letter, name: str) -> bytes:
     if name == "LEAGUE_QUERY" and letter.method.lower() == "get_standings":
         fields.setdefault("query_type", Raw(b'"GET_STANDINGS"'))
     if name == starts.START:
-        return encode({**starts.spelt_out(fields), "message_type": name})
+        told = msgspec.json.decode(letter.body)
+        return encode({**starts.spelt_out(told), "message_type": name})
     if name in registrations.METAS:
         fields = registrations.spelt_out(fields, name)
     return encode({**fields, "message_type": name})

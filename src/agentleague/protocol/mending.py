@@ -10,13 +10,20 @@ from typing import Any
 
 import msgspec
 
-from agentleague.errors import InvalidTimestamp, LeagueError, MissingField, VersionMismatch
-from agentleague.protocol import codec, jsonrpc, timestamps
+from agentleague.errors import (
+    InvalidTimestamp,
+    LeagueError,
+    MissingField,
+    UnknownMethod,
+    VersionMismatch,
+)
+from agentleague.protocol import codec, jsonrpc, starts, timestamps
 from agentleague.protocol.codec import DECODERS, Incoming, encode
 from agentleague.protocol.jsonrpc import Form, Letter
 from agentleague.protocol.messages import METHODS, PROTOCOL, GameJoinAck, Message
+from agentleague.protocol.tools import kind_of
 
-MENDED = (MissingField, InvalidTimestamp, VersionMismatch)  # what a request may be refused for
+MENDED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
 MISFITS_MAX = 100  # in one message
 _RPC = frozenset({"jsonrpc", "method", "id", "params"})
 _STATUSES = ("WIN", "DRAW", "TECHNICAL_LOSS")
@@ -38,7 +45,8 @@ def read_request(
         letter.form, letter.body = Form.HYBRID, body
     elif not isinstance(incoming.error, MENDED):
         return incoming
-    name = METHODS.get((letter.message_type or letter.method).lower())
+    called = letter.message_type or letter.method
+    name = METHODS.get(called.lower()) or kind_of(called, taken)
     message = _mended(name, letter) if name in taken else None
     return Incoming(letter, message) if message else incoming
 
@@ -70,13 +78,23 @@ def _mended(name: str, letter: Letter) -> Message | None:
         fields = _object.decode(letter.body)
     except jsonrpc.UNREADABLE:
         return None
+    try:
+        fields = starts.spelt_out(fields) if name == starts.START else fields
+    except MissingField:
+        return None
     fields |= {"message_type": name, "protocol": PROTOCOL}
     fields["timestamp"] = _time(fields.get("timestamp"))
     if name == "GAME_OVER":
         fields["game_result"] = _result(fields)
+    return _fitted(name, fields)
+
+
+def _fitted(name: str, fields: _Fields) -> Message | None:
     for _ in range(MISFITS_MAX):
         try:
-            return DECODERS[name].decode(encode(fields))
+            message = DECODERS[name].decode(encode(fields))
+            is_given_out = isinstance(message, starts.GIVING_OUT)
+            return starts.with_players(message, encode(fields)) if is_given_out else message
         except msgspec.ValidationError as error:
             if not _mend(fields, str(error)):
                 return None

@@ -39,13 +39,12 @@ Fields = Mapping[str, Any]
 _object = msgspec.json.Decoder(dict[str, Any])
 
 
-def spelt_out(fields: Mapping[str, Raw]) -> dict[str, Any]:
+def spelt_out(told: Fields) -> dict[str, Any]:
     """The fields of a message that starts matches, with all of them under `matches`.
 
     Raises:
         MissingField: a match has no id, or not two players.
     """
-    told = {name: msgspec.json.decode(value) for name, value in fields.items()}
     found = [row_of(row) for row in _rows(told)]
     for row in found:
         for name in ("match_id", "player_A_id", "player_B_id"):

@@ -1,6 +1,7 @@
 """The tools of an MCP agent, found by `tools/list` and matched to our messages by likeness."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -21,9 +22,12 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "ROUND_COMPLETED": ("round_complete", "round_end"),
     "LEAGUE_COMPLETED": ("league_complete", "league_end"),
     "ROUND_ANNOUNCEMENT": ("announce", "round"),
+    "START_MATCH": ("start", "assign", "run"),
     "LEAGUE_REGISTER_REQUEST": ("register",),
     "REFEREE_REGISTER_REQUEST": ("register",),
 }
+SHORT = 4  # letters: `play` is no `player`
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of a name, in any way of joining words
 _FOR_ALL = ("message", "handle", "mcp")
 
 
@@ -49,6 +53,24 @@ def find_tools(listing: Any) -> Tools | None:
     ]
     found = {kind: _likest(kind, tools) for kind in _WORDS}
     return {kind: tool for kind, tool in found.items() if tool}
+
+
+def kind_of(called: str, taken: Collection[str]) -> str:
+    """The message that a name is most like, of those that are taken; nothing if of none."""
+    parts = [part.lower() for part in _PART.findall(called)]
+    whole = "_".join(parts)
+    for kind, words in _WORDS.items():
+        if kind in taken and any(_is_in(word, parts, whole) for word in words):
+            return kind
+    return ""
+
+
+def _is_in(word: str, parts: Sequence[str], whole: str) -> bool:
+    """Whether a name has the word: a short one as it is, a long one at least as a beginning."""
+    if "_" in word:
+        return word in whole
+    is_long = len(word) > SHORT
+    return any(part == word or (is_long and part.startswith(word)) for part in parts)
 
 
 def _likest(message_type: str, tools: Sequence[Tool]) -> Tool | None:
