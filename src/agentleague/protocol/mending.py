@@ -62,7 +62,10 @@ def write_answer(letter: Letter, message: Message) -> bytes:
 
 def _stands_beside(body: bytes) -> bool:
     """Whether the message stands beside `method`, where `params` should hold it."""
-    return bool(_object.decode(body).keys() - _RPC)
+    try:
+        return bool(_object.decode(body).keys() - _RPC)
+    except jsonrpc.UNREADABLE:  # In a field that nobody looked at.
+        return False
 
 
 def _synonyms(message: Message) -> _Fields:
