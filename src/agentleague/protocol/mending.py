@@ -41,7 +41,7 @@ def read_request(
     """The same as the codec's; what that refuses for a field is read without it."""
     incoming = codec.read_request(body, taken, thorough=thorough, path=path)
     letter = incoming.letter
-    if letter.method and bytes(letter.body) == b"{}" and _stands_beside(body):
+    if letter.method and bytes(codec.text_of(letter)) == b"{}" and _stands_beside(body):
         letter.form, letter.body = Form.HYBRID, body
     elif not isinstance(incoming.error, MENDED):
         return incoming
@@ -78,7 +78,7 @@ def _synonyms(message: Message) -> _Fields:
 def _mended(name: str, letter: Letter) -> Message | None:
     """The message without what does not fit; None where too little is left of it."""
     try:
-        fields = _object.decode(letter.body)
+        fields = _object.decode(codec.text_of(letter))
     except jsonrpc.UNREADABLE:
         return None
     try:
