@@ -248,7 +248,10 @@ def _read_told(expected: str, text: bytes | Raw) -> Message:
     try:
         answer = _read_any(expected, text)
     except msgspec.ValidationError:
-        return LeagueQueryResponse(data=_object.decode(text))
+        fields = _object.decode(text)
+        if not fields.keys() - {"message_type", "protocol", *ENVELOPE}:
+            raise
+        return LeagueQueryResponse(data=fields)
     assert isinstance(answer, LeagueQueryResponse)
     fields = _object.decode(text) if answer.data is None else {}
     is_ours = not fields.keys() - _QUERY_FIELDS
