@@ -21,9 +21,10 @@ RING = {name: number for number, names in enumerate(RINGS) for name in names}
 # fmt: off
 PURE_ROLES = {
     "adding",
-    "admissions", "agent", "assignments", "clerk", "contact", "enrolment", "keys", "leases",
+    "admissions", "agent", "assignments", "clerk", "contact", "endpoints", "enrolment", "guest",
+    "keys", "leases",
     "log_lines", "manager", "misuse", "moves", "news", "office", "organiser", "outbox",
-    "outsiders", "player", "reachability", "refusals", "renewals", "reporters",
+    "outsiders", "own_court", "player", "reachability", "refusals", "renewals", "reporters",
     "referee", "rounds", "settings", "starts", "tidings", "workload",
 }
 PURE_IMPORTS = {
@@ -34,7 +35,7 @@ PURE_IMPORTS = {
     "unicodedata", "urllib",
 }
 # fmt: on
-LINES_MAX = {"protocol/messages.py": 800}  # a table
+LINES_MAX = {"protocol/messages.py": 850}  # a table
 
 
 def modules():

@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
-from commands import free_port, league
+from commands import ROOT, SECONDS, free_port, league, started
 from pages import Desk, Page
 
 ADD_A_GAME = Page("docs", "how-to", "add-a-game.md")
+JOIN = Page("docs", "how-to", "join-another-league.md")
+HOUSE = ROOT / "tests" / "foreign" / "house.py"
 MOVE = Page("docs", "how-to", "move-a-league.md")
 RESUME = Page("docs", "how-to", "resume-after-a-crash.md")
 SEVERAL = Page("docs", "how-to", "several-machines.md")
@@ -123,6 +125,22 @@ def test_the_commands_for_several_machines_register_agents_with_the_join_code(tm
     assert f"the manager is at http://127.0.0.1:{desk.port}/mcp" in manager.heard
     assert "Registered as REF01" in referee.heard
     assert "Registered as P01" in player.heard
+
+
+def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):
+    desk = Desk(tmp_path)
+    house = started(sys.executable, HOUSE, "2", "form=type,unknown=404,names=letters")
+    desk.replaced["8000"] = house.stdout.readline().strip().split(":")[2].removesuffix("/mcp")
+
+    player, referee = JOIN.commands
+    guests = [desk.serve(referee), desk.serve(player), desk.serve(player.replace("Ann", "Bob"))]
+    (told,) = json.loads(house.communicate(timeout=SECONDS)[0]).values()
+
+    assert told["players"] == ["P01", "P02"]
+    assert len(told["results"]) == 1
+    assert "Registered as REF07" in guests[0].heard
+    for guest in guests:
+        assert "The league is over." in guest.communicate(timeout=SECONDS)[1]
 
 
 def test_a_league_is_verified_told_and_exported_as_the_page_says(tmp_path):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -33,6 +34,15 @@ def run(*command, cwd):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
 
 
 def lost_technically(rows):
@@ -204,6 +214,20 @@ def test_a_new_javascript_player_whose_endpoint_names_a_busy_port_says_so(tmp_pa
 
     assert "Try another --port" in first_line(second)
     assert second.wait(SECONDS) == 1
+
+
+@needs_node
+@pytest.mark.parametrize("address", ["127.0.0.1", "[::1]"])
+def test_a_new_javascript_player_listens_where_it_reaches_its_manager_from(tmp_path, address):
+    if address == "[::1]" and not has_ipv6():
+        pytest.skip("there is no IPv6 here")
+    new(tmp_path, "javascript")
+    manager = f"http://{address}:{free_port()}/mcp"  # Nobody is there, and nothing has to be.
+
+    agent = started("node", "mine/mine.js", "--port", 0, "--manager", manager, cwd=tmp_path)
+
+    assert first_line(agent).startswith(f"mine listens at http://{address}:")
+    assert first_line(agent).startswith(f"No manager at {manager} yet")
 
 
 @needs_node

@@ -11,6 +11,7 @@ METHODS = {
     "league": "league_register",
     "type": "LEAGUE_REGISTER_REQUEST",
     "lower": "league_register_request",
+    "nobody": "no such method",
 }
 
 
@@ -63,7 +64,7 @@ class ForeignManager:
         """Status and answer to a request."""
         self.asked.append(body.get("method", "bare"))
         message = self.read(body)
-        if message is None:
+        if message is None or "player_meta" not in message:
             error = {"code": -32601, "message": "Method not found"}
             no = {"status": "ok"} if self.unknown == "ok" else {"error": error, "id": 1}
             return 200 if self.unknown == "ok" else self.unknown, no
@@ -86,11 +87,12 @@ class ForeignManager:
     def play(self):
         """One match with the player that registered: what it answered."""
         game = {"match_id": "M1", "game_type": "even_odd", "sender": "referee:REF01"}
+        game |= {"round_id": "R1", "auth_token": None, "timestamp": "2025-01-15 10:30:00"}
         said = []
         for method, kind, more in (
             ("handle_game_invitation", "GAME_INVITATION", {"opponent_id": "P08"}),
             ("choose_parity", "CHOOSE_PARITY_CALL", {"player_id": "P07"}),
-            ("notify_match_result", "GAME_OVER", {"game_result": {"status": "DRAW"}}),
+            ("notify_match_result", "GAME_OVER", {"result": {"winner": "DRAW"}}),
         ):
             message = {"message_type": kind, **game, **more}
             answer = post(self.endpoint, request(self.call, method, message))

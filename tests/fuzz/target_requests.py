@@ -6,7 +6,7 @@ import re
 import msgspec
 
 from agentleague.errors import LeagueError
-from agentleague.protocol import codec
+from agentleague.protocol import codec, mending
 from fuzz.seeds import REQUESTS
 from protocol.wire import NOW
 
@@ -23,13 +23,23 @@ REFUSAL_BYTES_MAX = 65_536
 def one(data: bytes) -> None:
     """Each kind of agent, each path, thorough or not."""
     for receiver, taken in TAKEN.items():
+        is_thorough = receiver != "player"
         for path in ("/mcp", "/register") if receiver == "manager" else ("/mcp",):
-            incoming = codec.read_request(data, taken, thorough=receiver != "player", path=path)
-            assert (incoming.message is None) is (incoming.error is not None)
-            if incoming.message is None:
-                _check_refusal(data, incoming)
-            else:
-                _check_message(incoming)
+            _check(data, codec.read_request(data, taken, thorough=is_thorough, path=path))
+        if receiver != "manager":  # As a guest at somebody else's.
+            mended = mending.read_request(data, taken, thorough=is_thorough)
+            _check(data, mended)
+            if mended.message:
+                answer = mending.write_answer(mended.letter, mended.message)
+                assert answer == b"" or isinstance(msgspec.json.decode(answer), dict)
+
+
+def _check(data: bytes, incoming: codec.Incoming) -> None:
+    assert (incoming.message is None) is (incoming.error is not None)
+    if incoming.message is None:
+        _check_refusal(data, incoming)
+    else:
+        _check_message(incoming)
 
 
 def _check_refusal(data: bytes, incoming: codec.Incoming) -> None:

@@ -32,9 +32,12 @@ from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
     LockRequest,
     LockResponse,
+    MatchResultAck,
+    MatchResultReport,
     PlayerMeta,
     RefereeMeta,
     RefereeRegisterRequest,
+    ReportedResult,
     RoundAnnouncement,
     RoundCompleted,
 )
@@ -45,6 +48,7 @@ CALL = ChooseParityCall(match_id="R1M1")
 MOVE = GameMoveCall(match_id="R1M1")
 REGISTER = LeagueRegisterRequest(PlayerMeta("Quokka", "http://127.0.0.1:8177/mcp"))
 LOCK = LockRequest(match_id="R1M1", epoch=1, index=0, moves=[])
+REPORT = MatchResultReport("R1M1", ReportedResult("P01"))
 CHOICE = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
 DEEP = b"[" * 5000 + b"]" * 5000
 
@@ -229,6 +233,56 @@ def test_any_other_answer_is_decoded_into_its_class(request_, message):
     assert answered(request_, fields) == message  # bare
     odd = {**fields, "timestamp": 7, "sender": None, "protocol": [], "conversation_id": {}}
     assert answered(request_, rpc(odd)) == message
+
+
+@rule("R-GUEST-03")
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"status": "ok"},
+        {"message_type": "MATCH_RESULT_RESPONSE", "status": "success"},
+        {"status": ["done"], "round_id": "R1"},
+        {"received": True},
+        b"",
+    ],
+)
+def test_whatever_is_no_refusal_says_that_a_report_is_taken(body):
+    assert isinstance(answered(REPORT, body), MatchResultAck)
+
+
+@rule("R-GUEST-03")
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ({"error": "Unknown method"}, 200, PeerRefused),
+        ({"status": "error", "message": "no such match"}, 200, PeerRefused),
+        ({"status": "unknown_message_type"}, 200, MissingField),
+        ({"detail": "no"}, 422, NoConnection),
+        (b"ok", 200, NoConnection),
+    ],
+)
+def test_a_refused_report_is_none_that_was_taken(body, status, error):
+    with pytest.raises(error):
+        answered(REPORT, body, status)
+
+
+def test_an_answer_to_a_report_with_its_match_counts_whatever_the_status():
+    assert answered(REPORT, {"match_id": "R1M1"}, 409).match_id == "R1M1"
+
+
+@rule("R-GUEST-02")
+@pytest.mark.parametrize(
+    "told", [{"player": {"url": "http://ann/mcp"}}, {"players": [{"id": "P01"}], "status": 7}]
+)
+def test_an_answer_to_a_query_in_another_shape_is_all_there_is_to_know(told):
+    assert answered(LeagueQuery("GET_PLAYER_STATS"), rpc(told)).data == told
+
+
+def test_an_answer_without_a_usable_status_keeps_what_it_said():
+    with pytest.raises(NoConnection) as caught:
+        answered(REGISTER, {"detail": "no tok_abc here"}, 422)
+
+    assert caught.value.context["said"] == '{"detail": "no tok_… here"}'
 
 
 @rule("R-FORM-10")
@@ -539,6 +593,8 @@ def registration(answer, referee=False):
         {"status": "REGISTERED", "player_id": "P07", "auth_token": "abc", "league_id": "cup"},
         {"status": "success", "agent_id": "P07", "token": "abc", "league_id": "cup"},
         {"status": "ok", "id": "P07", "token": "abc", "league_id": "cup"},
+        {"status": "ACCEPTED", "player_id": "P07", "token": "abc", "league_id": "cup"},
+        {"status": "ACCEPTED", "agent_id": "P07", "auth_token": "abc", "league_id": "cup"},
     ],
 )
 def test_a_registration_may_be_confirmed_in_other_words(said):
@@ -548,6 +604,10 @@ def test_a_registration_may_be_confirmed_in_other_words(said):
     assert answer.auth_token == "abc"
 
 
+def test_who_is_accepted_without_an_id_or_a_token_is_accepted():
+    assert registration({"status": "ACCEPTED"}).player_id is None
+
+
 def test_a_referee_may_be_taken_in_without_a_token():
     answer = registration({"status": "OK", "referee_id": "R1", "token": 7}, referee=True)
 
@@ -555,7 +615,8 @@ def test_a_referee_may_be_taken_in_without_a_token():
 
 
 @pytest.mark.parametrize(
-    "said", [{"status": "ok"}, {"status": "maybe", "player_id": "P07"}, {"status": "ok", "id": 7}]
+    "said",
+    [{"status": "ok"}, {"status": "maybe", "player_id": "P07"}, {"status": "ok", "id": 7}],
 )
 def test_a_registration_without_an_id_is_not_confirmed(said):
     with pytest.raises(MissingField):

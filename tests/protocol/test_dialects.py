@@ -17,6 +17,7 @@ from agentleague.protocol.dialects import (
     BROKEN,
     DIALECTS,
     EMPTY,
+    MORE,
     OURS,
     UNFIT,
     UNKNOWN_METHOD,
@@ -28,6 +29,7 @@ from agentleague.protocol.dialects import (
     search_in_words,
     tried,
     trouble,
+    what_to_do,
 )
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -36,14 +38,17 @@ from agentleague.protocol.messages import (
     GameOver,
     GameResult,
     LeagueRegisterRequest,
+    MatchResultReport,
     MoveContext,
     PlayerMeta,
+    ReportedResult,
 )
 from agentleague.protocol.tools import Tool
 from rules import rule
 
 INVITATION = GameInvitation(match_id="R1M1", player_id="P02", epoch=2)
 CALL = ChooseParityCall(match_id="R1M1")
+REGISTRATION = LeagueRegisterRequest(PlayerMeta("Ann", "http://ann/mcp"))
 OVER = GameOver(GameResult("TECHNICAL_LOSS", "P01", choices={"P01": "even", "P02": None}))
 
 # Dialect -> how it writes an invitation and a call: the method, and where the message stands.
@@ -55,6 +60,10 @@ WRITTEN = {
     "message": ("handle_message", "handle_message", ("params", "message")),
     "mcp": ("tools/call", "tools/call", ("params", "arguments")),
     "bare": (None, None, ()),
+    "path": (None, None, ()),
+    "api": (None, None, ()),
+    "named": (None, None, ()),
+    "role": (None, None, ()),
 }
 
 
@@ -89,6 +98,35 @@ def test_each_dialect_writes_method_and_message_in_its_own_way(name):
         assert request.get("method") == method
         assert request.get("id", 7) == 7
         assert inside(request, path) == msgspec.to_builtins(message)
+
+
+@rule("R-DIA-10")
+def test_some_dialects_register_at_a_path_of_their_own_and_also_say_the_least_there_is():
+    request = written("path", REGISTRATION)
+    plain = written("path+plain", REGISTRATION)
+    report = MatchResultReport("R1M1", ReportedResult(None))
+
+    assert (request["name"], request["endpoint"]) == ("Ann", "http://ann/mcp")
+    assert request["player_meta"] == plain["player_meta"] | {"version": "", "game_types": []}
+    assert "name" not in plain
+    url = "http://there:8000/mcp"
+    assert DIALECTS["path"].where(url, "LEAGUE_REGISTER_REQUEST") == "http://there:8000/register"
+    assert DIALECTS["path"].where(url, "MATCH_RESULT_REPORT") == url
+    assert DIALECTS["api"].where(url, "MATCH_RESULT_REPORT") == "http://there:8000/api/report"
+    assert written("api", report)["match_id"] == "R1M1"
+
+
+def test_a_plain_report_says_that_nobody_won():
+    report = MatchResultReport("R1M1", ReportedResult(None, {"P01": 1}), epoch=1)
+
+    plain = written("type+plain", report)["params"]
+
+    assert plain["result"] == {
+        "winner": None,
+        "score": {"P01": 1},
+        "details": {"choices": {}},
+    }
+    assert "epoch" not in plain
 
 
 def test_our_own_dialect_writes_what_the_codec_writes():
@@ -187,7 +225,7 @@ def test_what_has_a_meaning_of_its_own_is_not(error):
 
 @rule("R-DIA-10")
 def test_a_registration_that_is_not_confirmed_was_not_understood():
-    registration = LeagueRegisterRequest(PlayerMeta("Ann", "http://ann/mcp"))
+    registration = REGISTRATION
 
     assert trouble(registration, WrongType("status")) == EMPTY
     assert trouble(registration, refused()) == EMPTY
@@ -210,10 +248,17 @@ def test_what_came_back_decides_what_is_tried_first():
     assert names("bare", "GAME_INVITATION", EMPTY)[:2] == ["tool", "type"]
 
 
-def test_no_form_is_tried_twice_and_none_is_left_out():
-    tried = names("", "CHOOSE_PARITY_CALL", EMPTY)
+def test_what_is_not_taken_at_a_path_of_its_own_goes_where_all_else_goes():
+    assert names("role", "MATCH_RESULT_REPORT", UNKNOWN_METHOD)[:2] == ["bare", "tool"]
 
-    assert sorted([*tried, "tool"]) == sorted(DIALECTS)
+
+def test_no_form_is_tried_twice_and_none_is_left_out():
+    tried = names("", "LEAGUE_REGISTER_REQUEST", EMPTY)
+
+    assert {*tried, "tool"} == {name for name in DIALECTS if not name.endswith(MORE)}
+    assert len(tried) == len(set(tried))
+    assert "choose+more" in names("", "CHOOSE_PARITY_CALL", EMPTY)  # It has a context.
+    assert "path" not in names("", "CHOOSE_PARITY_CALL", EMPTY)  # It is `bare` there.
     assert "choose" not in names("", "GAME_INVITATION", EMPTY)  # It is the same there.
 
 
@@ -230,6 +275,22 @@ def test_a_search_in_vain_is_told_with_the_form_that_was_nearest():
         "nearest: type, which it knows, with other fields"
     )
     assert search_in_words(forms[:1]) == "tried tool (error -32601)"
+
+
+@rule("R-GUEST-04")
+def test_a_registration_in_vain_is_told_by_what_came_back_and_with_what_would_help():
+    said = NoConnection("HTTP 422", status=422, said='{"detail": "\x1bno name"}')
+    forms = [
+        tried(DIALECTS["tool"], UNKNOWN_METHOD, refused(-32601)),
+        tried(DIALECTS["type"], UNKNOWN_METHOD, refused(-32601)),
+        tried(DIALECTS["bare"], UNFIT, said),
+    ]
+
+    assert what_to_do(forms) == (
+        "error -32601 to tool, type; HTTP 422 to bare. Nearest was bare, to which it said: "
+        '{"detail": "no name"}. It knows that form, and wants other fields; its organiser knows '
+        "which."
+    )
 
 
 def test_a_dialect_has_words_for_people():

@@ -50,6 +50,8 @@ OURS = {
     "LEAGUE_COMMAND",
     "LEAGUE_COMMAND_RESPONSE",
     "PUSH_ACK",
+    "START_MATCH",
+    "START_MATCH_RESPONSE",
 }
 
 # message type, method, further aliases, answer
@@ -85,13 +87,19 @@ ASKED = [
     ("LOCK_REQUEST", "lock_moves", [], "LOCK_RESPONSE"),
     ("REFEREE_STATUS", "referee_status", [], "REFEREE_STATUS_ACK"),
     ("MATCH_STATE_REQUEST", "get_match_state", [], "MATCH_STATE_RESPONSE"),
+    (
+        "START_MATCH",
+        "start_match",
+        ["assign_match", "run_match", "match_assignment"],
+        "START_MATCH_RESPONSE",
+    ),
     ("LEAGUE_COMMAND", "league_command", [], "LEAGUE_COMMAND_RESPONSE"),
 ]
 PUSHED = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"]
 
 
 @rule("R-MSG-01")
-def test_there_are_eighteen_messages_seven_acknowledgements_and_eleven_of_ours():
+def test_there_are_eighteen_messages_seven_acknowledgements_and_thirteen_of_ours():
     assert len(DOCUMENTS) == 18
     assert set(MESSAGES) == DOCUMENTS | ACKNOWLEDGEMENTS | OURS
     assert {name for name, kind in MESSAGES.items() if kind.ours} == OURS
@@ -161,6 +169,7 @@ def test_a_class_knows_its_wire_name_and_says_what_it_is_for(name):
                 "ROUND_COMPLETED",
                 "LEAGUE_COMPLETED",
                 "MATCH_STATE_REQUEST",
+                "START_MATCH",
                 *PUSHED,
             },
         ),

@@ -43,6 +43,21 @@ def refusal(code):
     return PeerRefused("the peer answered with error 12: no", number=12, code=code, data={})
 
 
+@rule("R-GUEST-04")
+@pytest.mark.parametrize("make", [a_player, a_referee])
+def test_an_agent_that_is_understood_in_no_form_ends_and_says_what_was_tried(make):
+    role = make()
+    asked(role)
+    error = NoConnection("HTTP 404", status=404, what_to_do="HTTP 404 to tool, bare. Ask.")
+
+    (end,) = answered(role, error=error)
+
+    assert isinstance(end, End)
+    assert end.summary.reason.endswith(
+        "/mcp understands no registration of ours: HTTP 404 to tool, bare. Ask."
+    )
+
+
 @rule("R-REG-13")
 @pytest.mark.parametrize("make", [a_player, a_referee])
 def test_an_agent_shows_the_token_of_its_last_run(make):

@@ -269,3 +269,14 @@ def test_a_place_is_called_at_its_first_host_unless_it_is_said_otherwise():
         "http://192.168.1.22:"
     )
     assert url_of(Place(0, hosts=("127.0.0.1",))).startswith("http://127.0.0.1:")
+
+
+def test_an_agent_whose_url_is_given_does_not_move_to_another_port():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        assert url_of(Place(port, hosts=("127.0.0.1",))) != f"http://127.0.0.1:{port}/mcp"
+        with pytest.raises(LeagueError, match=r"busy.*--port.*--endpoint"):
+            url_of(Place(port, hosts=("127.0.0.1",), endpoint="http://ann.example/mcp"))

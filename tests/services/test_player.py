@@ -5,6 +5,7 @@ from collections import deque
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from agentleague.errors import NoAnswer, NoConnection, RateLimited, TokenInvalid
 from agentleague.player import strategies
@@ -221,6 +222,19 @@ def test_the_end_of_the_league_is_its_end_once_the_manager_does_not_deny_it(mess
 
 
 @rule("R-PLAYER-04")
+def test_an_end_that_came_before_it_was_taken_in_is_asked_about_again():
+    role = a_player(registered=False)
+    _, call = ask(role, OVER)
+    gone = NoConnection("the manager has gone home")
+
+    unbelieved = role.handle(Answered(call.key, None, gone, 0.1), BEGAN)
+    (again,) = role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
+
+    assert unbelieved == []
+    assert role.handle(Answered(again.key, None, gone, 0.1), BEGAN) == [End(OVER)]
+
+
+@rule("R-PLAYER-04")
 def test_a_stranger_cannot_send_it_home():
     role = a_player()
     _, call = ask(role, OVER)
@@ -229,6 +243,20 @@ def test_a_stranger_cannot_send_it_home():
     assert role.handle(Answered(call.key, denied, None, 0.1), BEGAN) == []
     assert len(ask(role, LeagueCompleted(league_id="league_other"))) == 1
     assert isinstance(ask(role, CALL, 2)[0], Think)
+
+
+@rule("R-PLAYER-04")
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_manager_of_another_make_has_to_deny_the_end_in_our_words(is_ours):
+    role = a_player(registered=False)
+    accepted = msgspec.structs.replace(ACCEPTED, match_tokens=is_ours or UNSET)
+    role.handle(Answered("register", accepted, None, 0.1), BEGAN)
+    _, call = ask(role, OVER)
+    told = LeagueQueryResponse(status="ok")
+
+    effects = role.handle(Answered(call.key, told, None, 0.1), BEGAN)
+
+    assert effects == ([] if is_ours else [End(OVER)])
 
 
 def referees(message, **changes):

@@ -14,7 +14,9 @@ from agentleague.protocol.messages import (
     LeagueQuery,
     LeagueRegisterRequest,
     LeagueStandingsUpdate,
+    MatchResultReport,
     PlayerMeta,
+    ReportedResult,
 )
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
@@ -40,11 +42,12 @@ class Ann:
     def __init__(self, answers):
         self.clock = VirtualClock(100.0)
         self.tongues = Tongues(self.clock, self.post)
-        self.answers, self.asked, self.heard = answers, [], []
+        self.answers, self.asked, self.urls, self.heard = answers, [], [], []
 
     def post(self, url, message, body, until, done):
         request = json.loads(body)
         self.asked.append(form_of(request))
+        self.urls.append(url)
         answer = self.answers(request, self)
         if answer is None:
             return self.clock.call_at(until, lambda: done(failed(NoAnswer("late"))))
@@ -381,6 +384,52 @@ def test_a_registration_is_understood_by_its_content():
     assert ann.call(REGISTRATION).message.player_id == "P07"
     ann.call(LeagueQuery("GET_STATUS"))
     assert ann.asked[-1] == "league_query plain"
+
+
+@rule("R-DIA-10")
+def test_a_registration_is_tried_at_other_paths_too():
+    def answers(request, ann):
+        is_there = ann.urls[-1] == "http://ann/register"
+        return {"status": "ok", "id": "P07"} if is_there else (404, {"detail": "Not Found"})
+
+    ann = Ann(answers)
+
+    assert ann.call(REGISTRATION).dialect == "path"
+    ann.call(LeagueQuery("GET_STATUS"))
+    assert (ann.asked[-1], ann.urls[-1]) == ("bare", URL)
+
+
+@rule("R-DIA-10")
+def test_a_refusal_that_means_something_counts_more_than_those_that_mean_nothing():
+    late = {"error": {"code": 12, "message": "too late", "data": {"error_code": "E019"}}}
+    ann = Ann(only("LEAGUE_REGISTER_REQUEST plain", NO_METHOD, late))
+
+    error = ann.call(REGISTRATION).error
+
+    assert error.context["code"] == "E019"
+    assert "what_to_do" not in error.context
+
+
+@rule("R-GUEST-04")
+def test_a_registration_that_nobody_understands_says_what_would_help():
+    ann = Ann(only("bare", NO_METHOD, (422, {"detail": "no name"})))
+
+    error = ann.call(REGISTRATION).error
+
+    assert "422 to bare" in error.context["what_to_do"]
+    assert "no name" in error.context["what_to_do"]
+
+
+@rule("R-GUEST-03")
+def test_a_report_goes_through_all_forms_and_then_begins_with_the_one_that_was_understood():
+    report = MatchResultReport("R1M1", ReportedResult(None), epoch=1)
+    ann = Ann(only("match_result_report", NO_METHOD, OK))
+
+    assert ann.call(report).error is None
+    ann.asked.clear()
+
+    assert ann.call(report).error is None
+    assert ann.asked == ["match_result_report"]
 
 
 def test_what_is_no_registration_is_said_to_a_manager_in_one_form_only():

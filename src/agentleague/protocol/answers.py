@@ -3,6 +3,7 @@
 The usual answer is decoded once. Only one in which nothing is found there is looked through again.
 """
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -28,13 +29,18 @@ from agentleague.protocol.messages import (
     GameError,
     GameJoinAck,
     GameMoveResponse,
+    LeagueQueryResponse,
+    LeagueRegisterResponse,
+    MatchResultAck,
     Message,
+    RefereeRegisterResponse,
 )
 
 _UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
-_REGISTRATIONS = ("LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")  # what others say for it
+_QUERY_FIELDS = frozenset({"message_type", *LeagueQueryResponse.__struct_fields__})
+_NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE)
 
 
 class _Content(Struct, gc=False):
@@ -72,13 +78,18 @@ def read_answer(
     if expected in _ACKNOWLEDGEMENTS:
         return _read_acknowledgement(request, status, body)
     try:
-        return _read_content(expected, _text_of(body))
+        found = _read_content(expected, _text_of(body))
+        if status >= 300 and isinstance(found, MatchResultAck) and not found.match_id:
+            raise _nothing(expected, "match_id")
+        return found
     except (MissingField, *_UNREADABLE) as error:
         if status == 503 and retry_after is not None:
             raise RateLimited("HTTP 503: busy", retry_after=retry_after) from None
         if status < 300 and isinstance(error, MissingField):
             raise
-        raise NoConnection(f"HTTP {status}, and {error}"[:500], status=status) from None
+        said = jsonrpc.without_tokens(body[:300].decode(errors="replace"))
+        problem = f"HTTP {status}, and {error}"[:500]
+        raise NoConnection(problem, status=status, said=said) from None
 
 
 def _text_of(body: bytes) -> bytes | Raw:
@@ -144,8 +155,7 @@ def _read_here(expected: str, text: bytes | Raw) -> Message:
     try:
         if read:
             return read(_content.decode(text))
-        is_registration = expected in _REGISTRATIONS
-        return (_read_registration if is_registration else _read_any)(expected, text)
+        return _BY_WORDS.get(expected, _read_any)(expected, text)
     except msgspec.ValidationError as error:
         raise complaint(expected, error) from None
 
@@ -189,19 +199,63 @@ def _read_any(expected: str, text: bytes | Raw) -> Message:
 
 def _read_registration(expected: str, text: bytes | Raw) -> Message:
     """An answer to a registration, in the words of the documents or in others'."""
+    own = "player_id" if expected == "LEAGUE_REGISTER_RESPONSE" else "referee_id"
     try:
-        return _read_any(expected, text)
+        found = _read_any(expected, text)
     except msgspec.ValidationError:
         fields = _object.decode(text)
-        own = "player_id" if expected == "LEAGUE_REGISTER_RESPONSE" else "referee_id"
-        agent_id = next((fields[name] for name in (own, "agent_id", "id") if name in fields), None)
-        if str(fields.get("status")).upper() not in _REGISTERED or not isinstance(agent_id, str):
+        if str(fields.get("status")).upper() not in _REGISTERED or not _id_in(fields, own):
             raise
-    token = fields.get("auth_token", fields.get("token"))
-    more = {"auth_token": token} if isinstance(token, str) else {}
-    league = {"league_id": fields["league_id"]} if "league_id" in fields else {}
-    found = {"message_type": expected, "status": "ACCEPTED", own: agent_id, **more, **league}
-    return DECODERS[expected].decode(encode(found))
+        found = DECODERS[expected].decode(b'{"status":"ACCEPTED"}')
+    assert isinstance(found, LeagueRegisterResponse | RefereeRegisterResponse)
+    if found.status != "ACCEPTED" or (getattr(found, own) and found.auth_token):
+        return found
+    fields = _object.decode(text)
+    told = {
+        own: _id_in(fields, own),
+        "auth_token": fields.get("auth_token") or fields.get("token"),
+        "league_id": fields.get("league_id"),
+    }
+    kept = {name: value for name, value in told.items() if isinstance(value, str)}
+    return DECODERS[expected].decode(encode({**_object.decode(encode(found)), **kept}))
+
+
+def _id_in(fields: dict[str, Any], own: str) -> str | None:
+    """The id that an agent was given, by whatever name."""
+    ids = (fields.get(name) for name in (own, "agent_id", "id"))
+    return next((each for each in ids if isinstance(each, str)), None)
+
+
+def _read_taken(expected: str, text: bytes | Raw) -> Message:
+    """The answer to a report: others than ours say little more than that they have it."""
+    try:
+        ack = _read_any(expected, text)
+    except msgspec.ValidationError:
+        _object.decode(text)
+        ack = MatchResultAck()
+    assert isinstance(ack, MatchResultAck)
+    if not ack.match_id:
+        refused = _error_inside(text)
+        if refused:
+            raise refused
+        if _NOT_TAKEN.search(ack.status):
+            raise _nothing(expected, "match_id")
+    return ack
+
+
+def _read_told(expected: str, text: bytes | Raw) -> Message:
+    """The answer to a query; in another shape than ours it is all there is to know."""
+    try:
+        answer = _read_any(expected, text)
+    except msgspec.ValidationError:
+        fields = _object.decode(text)
+        if not fields.keys() - {"message_type", "protocol", *ENVELOPE}:
+            raise
+        return LeagueQueryResponse(data=fields)
+    assert isinstance(answer, LeagueQueryResponse)
+    fields = _object.decode(text) if answer.data is None else {}
+    is_ours = not fields.keys() - _QUERY_FIELDS
+    return answer if is_ours else msgspec.structs.replace(answer, data=fields)
 
 
 def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:
@@ -238,6 +292,12 @@ _BY_CONTENT: dict[str, _Reader] = {
     "GAME_JOIN_ACK": _read_join,
     "CHOOSE_PARITY_RESPONSE": _read_parity,
     "GAME_MOVE_RESPONSE": _read_move,
+}
+_BY_WORDS: dict[str, Callable[[str, bytes | Raw], Message]] = {
+    "LEAGUE_REGISTER_RESPONSE": _read_registration,
+    "REFEREE_REGISTER_RESPONSE": _read_registration,
+    "MATCH_RESULT_ACK": _read_taken,
+    "LEAGUE_QUERY_RESPONSE": _read_told,
 }
 # By what GAME_ERROR wanted: as what its answer is read, in this order.
 _CORRECTIONS: dict[str, tuple[_Reader, ...]] = {

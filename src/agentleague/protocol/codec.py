@@ -14,7 +14,15 @@ from agentleague.errors import (
     VersionMismatch,
     WrongType,
 )
-from agentleague.protocol import json_text, jsonrpc, registrations, reports, timestamps, usual
+from agentleague.protocol import (
+    json_text,
+    jsonrpc,
+    registrations,
+    reports,
+    starts,
+    timestamps,
+    usual,
+)
 from agentleague.protocol.faults import fault, told
 from agentleague.protocol.jsonrpc import Letter
 from agentleague.protocol.messages import (
@@ -93,12 +101,19 @@ def read_request(
             assumed = registrations.assumed(body) if path == "/register" else None
             jsonrpc.read_request(body, letter, thorough=thorough, assumed=assumed)
             message = _read_message(letter, taken, flat=b'"message"' not in body)
+        if isinstance(message, starts.GIVING_OUT):
+            message = starts.with_players(message, text_of(letter))
         _check_envelope(message)
     except LeagueError as error:
         return Incoming(letter, None, error)
     except jsonrpc.UNREADABLE as error:
         return Incoming(letter, None, json_text.explain(body, error))
     return Incoming(letter, message, None, _missing(message, body))
+
+
+def text_of(letter: Letter) -> bytes | Raw:
+    """The text of the message in a request."""
+    return jsonrpc.params_of(letter.whole) if letter.whole else letter.body
 
 
 def write_request(message: Message, request_id: int) -> bytes:
@@ -155,8 +170,7 @@ def _read_message(letter: Letter, taken: frozenset[str], *, flat: bool) -> Messa
 def _about(letter: Letter) -> dict[str, Any]:
     """What a refused message was about, so far as it can be read."""
     try:
-        text = jsonrpc.params_of(letter.whole) if letter.whole else letter.body
-        return msgspec.structs.asdict(_refused.decode(text))
+        return msgspec.structs.asdict(_refused.decode(text_of(letter)))
     except jsonrpc.UNREADABLE:
         return {}
 
@@ -166,6 +180,9 @@ def _spelt_out(letter: Letter, name: str) -> bytes:
     fields = msgspec.json.decode(letter.body, type=dict[str, Raw])
     if name == "LEAGUE_QUERY" and letter.method.lower() == "get_standings":
         fields.setdefault("query_type", Raw(b'"GET_STANDINGS"'))
+    if name == starts.START:
+        told = msgspec.json.decode(letter.body)
+        return encode({**starts.spelt_out(told), "message_type": name})
     if name in registrations.METAS:
         fields = registrations.spelt_out(fields, name)
     if name == "MATCH_RESULT_REPORT":

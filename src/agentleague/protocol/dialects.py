@@ -11,6 +11,7 @@ A dialect that `starts` is a referee's: it says, too, how a match is started wit
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -40,11 +41,13 @@ from agentleague.protocol.messages import (
     LeagueCompleted,
     LeagueRegisterRequest,
     LeagueStandingsUpdate,
+    MatchResultReport,
     Message,
     RefereeRegisterRequest,
     RoundAnnouncement,
     RoundCompleted,
 )
+from agentleague.protocol.registrations import flattened
 from agentleague.protocol.tools import NESTED_IN, Tool, Tools
 
 QUESTIONS = (GameInvitation, ChooseParityCall, GameMoveCall)  # only their content tells
@@ -53,10 +56,12 @@ NOTICES = (
     *(GameOver, GameError),
 )
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at another's manager
+TO_A_MANAGER = (*REGISTRATIONS, MatchResultReport)
 HANDLER = "handle_message"
 PLAIN = "+plain"
 MORE = "+more"
 BARE_ANSWERS = "~bare"  # behind the name of a dialect: it answers without JSON-RPC
+SAID_MAX = 200  # characters of an answer that are repeated
 
 _encode = msgspec.json.Encoder().encode
 
@@ -74,6 +79,12 @@ class Dialect(Struct, frozen=True):
     has_more: bool = False  # what some want under other names, where there is any
     starts: str = ""  # the message type by which a match is started
     manner: str = ""  # of naming its players, where they are not named in all manners
+    paths: Mapping[str, str] = {}  # message type -> where it goes instead of the agent's own path
+
+    def where(self, url: str, message_type: str) -> str:
+        """Where it is sent, to an agent with this URL."""
+        path = self.paths.get(message_type)
+        return urlsplit(url)._replace(path=path).geturl() if path else url
 
     def method(self, message_type: str) -> str:
         """What it is called by."""
@@ -93,6 +104,8 @@ class Dialect(Struct, frozen=True):
             body = trimmed(message_type, body)
         elif self.has_more:
             body = extended(message_type, body)
+        elif message_type in self.paths:
+            body = flattened(message_type, body)
         return self._wrap(message_type, body, request_id, tools)
 
     def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:
@@ -121,9 +134,10 @@ class Dialect(Struct, frozen=True):
         """Whether both write this message alike."""
         return self._way_of(message_type) == other._way_of(message_type)
 
-    def _way_of(self, message_type: str) -> tuple[Form, bool, bool, str]:
+    def _way_of(self, message_type: str) -> tuple[Form, bool, bool, str, str | None]:
         has_more = self.has_more and message_type in EXTENDED
-        return self.form, self.is_plain, has_more, self.method(message_type)
+        path = self.paths.get(message_type)
+        return self.form, self.is_plain, has_more, self.method(message_type), path
 
 
 _TABLE = (
@@ -142,6 +156,24 @@ _TABLE = (
     Dialect("bare", "bare messages, no JSON-RPC", Form.BARE),
     Dialect("lower", "message type in lower case as method", is_type=True, is_lower=True),
     Dialect("mcp", "MCP tools/call", Form.TOOL),
+    *(
+        Dialect(
+            name,
+            f"bare messages, registration at {player}",
+            Form.BARE,
+            paths={
+                "LEAGUE_REGISTER_REQUEST": player,
+                "REFEREE_REGISTER_REQUEST": referee,
+                **({"MATCH_RESULT_REPORT": report} if report else {}),
+            },
+        )
+        for name, player, referee, report in (
+            ("path", "/register", "/register", ""),  # All else goes where it always goes.
+            ("api", "/api/register", "/api/register", "/api/report"),
+            ("named", "/register_player", "/register_referee", "/report_match_result"),
+            ("role", "/register/player", "/register/referee", "/report"),
+        )
+    ),
 )
 OURS = _TABLE[0]
 
@@ -212,6 +244,13 @@ _FIRST: dict[str, tuple[str, ...]] = {
     BROKEN: ("tool", "message", "bare", "type", PLAIN, MORE),
     EMPTY: ("tool", "choose", "type", "bare", "message", "lower", "mcp"),
 }
+_ADVICE = {
+    UNKNOWN_METHOD: "Is that a league manager, and is the path of its URL right? Its organiser "
+    "knows how agents register.",
+    EMPTY: "That gives this agent no id; its organiser knows how agents register.",
+    BROKEN: "Its organiser's log says at what it breaks.",
+    UNFIT: "It knows that form, and wants other fields; its organiser knows which.",
+}
 _NEARNESS = (UNKNOWN_METHOD, EMPTY, BROKEN, UNFIT)
 _MEANS = {
     EMPTY: "which it takes and answers with nothing",
@@ -253,7 +292,7 @@ def trouble(message: Message, error: LeagueError | None) -> str | None:
     the same thing in other words.
     """
     if isinstance(error, PeerRefused):
-        return _refused(error, is_question=isinstance(message, (*QUESTIONS, *REGISTRATIONS)))
+        return _refused(error, is_question=isinstance(message, (*QUESTIONS, *TO_A_MANAGER)))
     if isinstance(error, NoConnection):
         return _STATUSES.get(error.context.get("status", 0))
     if isinstance(error, WrongType) and not isinstance(message, REGISTRATIONS):
@@ -271,7 +310,8 @@ def order(used: str, message_type: str, why: str) -> Iterator[Dialect]:
     said = [dialect_of(used)]
     base = base_of(said[0].name)
     first = (base + name if name in (PLAIN, MORE) else name for name in _FIRST[why])
-    for name in (*first, *DIALECTS):
+    at_home = ("bare",) if message_type in said[0].paths else ()  # The same, where all else goes.
+    for name in (*at_home, *first, *DIALECTS):
         dialect = DIALECTS[name]
         if dialect.has_more and message_type not in EXTENDED:
             continue
@@ -286,6 +326,7 @@ class Tried(Struct, frozen=True):
     name: str
     why: str
     came: str
+    said: str = ""
 
     @property
     def means(self) -> str:
@@ -296,9 +337,11 @@ class Tried(Struct, frozen=True):
 def tried(dialect: Dialect, why: str, error: LeagueError) -> Tried:
     """What came of one form."""
     number, status = error.context.get("number"), error.context.get("status")
+    came = f"HTTP {status}" if status else "nothing in it"
     if number is not None:
-        return Tried(dialect.name, why, f"error {str(number)[:12]}")
-    return Tried(dialect.name, why, f"HTTP {status}" if status else "nothing in it")
+        came = f"error {str(number)[:12]}"
+    said = str(error.context.get("said") or error)[:SAID_MAX]
+    return Tried(dialect.name, why, came, "".join(filter(str.isprintable, said)))
 
 
 def search_in_words(forms: Sequence[Tried]) -> str:
@@ -310,8 +353,18 @@ def search_in_words(forms: Sequence[Tried]) -> str:
 
 def nearest(forms: Sequence[Tried]) -> Tried | None:
     """The form that was nearest to being understood; none where all were equally far."""
-    best = max(forms, key=lambda each: _NEARNESS.index(each.why))
+    best = _nearest(forms)
     return best if any(each.why != best.why for each in forms) else None
+
+
+def what_to_do(forms: Sequence[Tried]) -> str:
+    """What came back to which form, what the nearest was answered with, and who can help."""
+    by_answer: dict[str, list[str]] = {}
+    for each in forms:
+        by_answer.setdefault(each.came, []).append(each.name)
+    listed = "; ".join(f"{came} to {', '.join(names)}" for came, names in by_answer.items())
+    best = _nearest(forms)
+    return f"{listed}. Nearest was {best.name}, to which it said: {best.said}. {_ADVICE[best.why]}"
 
 
 def in_words(name: str) -> str:
@@ -323,6 +376,10 @@ def in_words(name: str) -> str:
 def is_dialect(name: str) -> bool:
     """Whether a player can be spoken to so."""
     return name.removesuffix(BARE_ANSWERS) in DIALECTS
+
+
+def _nearest(forms: Sequence[Tried]) -> Tried:
+    return max(forms, key=lambda each: _NEARNESS.index(each.why))
 
 
 def _refused(error: PeerRefused, *, is_question: bool) -> str | None:

@@ -1,7 +1,7 @@
-"""A message cut down to the fields that document 001 shows, without nulls; or with more of them.
+"""A message with the fields that document 001 shows and no more, or with more than we have.
 
-Some agents refuse a message with a field or a null that their author never saw, others want the
-`context` of a call for a move under another name.
+Some agents refuse a message with a field or a null that their author never saw (only a winner may
+be null), others want the `context` of a call for a move under another name.
 """
 
 from typing import Any
@@ -24,6 +24,8 @@ FIELDS = {
     "REFEREE_REGISTER_REQUEST": _under(
         "referee_meta", "display_name version game_types contact_endpoint max_concurrent_matches"
     ),
+    "MATCH_RESULT_REPORT": "league_id round_id match_id game_type "
+    + _under("result", "winner score.* details.drawn_number details.choices.* details.status"),
     "ROUND_ANNOUNCEMENT": "league_id round_id "
     + _under("matches[]", "match_id game_type player_A_id player_B_id referee_endpoint"),
     "LEAGUE_STANDINGS_UPDATE": "league_id round_id "
@@ -46,6 +48,7 @@ FIELDS = {
 
 EXTENDED = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # the messages that have a context
 _CONTEXT = ("game_context", "match_context", "game_state", "state", "move_context", "info")
+NULL = "winner"  # the one field that the documents show as null: nobody won
 
 _Tree = dict[str, Any]
 
@@ -74,7 +77,7 @@ def _kept(value: Any, tree: _Tree) -> Any:
     return {
         name: _kept(held, tree[name if name in tree else "*"])
         for name, held in value.items()
-        if held is not None and (name in tree or "*" in tree)
+        if (held is not None or name == NULL) and (name in tree or "*" in tree)
     }
 
 

@@ -33,6 +33,7 @@ class Form(StrEnum):
     NESTED = "nested"  # the same with the message in params.message
     TOOL = "tool"  # MCP tools/call: the message in params.arguments
     BARE = "bare"  # the message alone
+    HYBRID = "hybrid"  # the message beside jsonrpc, method and id; only guests read it
 
 
 class Letter(Struct, gc=False):
@@ -308,11 +309,16 @@ def refusal(error: Any) -> PeerUnavailable:
     data = error.get("data")
     data = data if isinstance(data, dict) else {}
     number, code = error.get("code"), data.get("error_code")
-    said = _TOKEN.sub("tok_…", str(error.get("message", "")))[:200]
+    said = without_tokens(str(error.get("message", "")))[:200]
     sentence = f"the peer answered with error {str(number or code)[:64]}: {said}"
     if _is_rate_limit(number, code, said):
         return RateLimited(sentence, retry_after=_retry_after(data))
     return PeerRefused(sentence, number=number, code=code, data=data)
+
+
+def without_tokens(text: str) -> str:
+    """What a peer said, fit to be repeated."""
+    return _TOKEN.sub("tok_…", text)
 
 
 def _is_rate_limit(number: Any, code: Any, said: str) -> bool:

@@ -172,6 +172,7 @@ class RoundMatch(Part):
     player_B_id: Id = ""
     referee_endpoint: Url = ""
     draw_commitment: Id | UnsetType = UNSET
+    referee_id: Id | UnsetType = UNSET
     player_A_endpoint: Url | UnsetType = UNSET
     player_B_endpoint: Url | UnsetType = UNSET
     epoch: Int | UnsetType = UNSET
@@ -191,6 +192,14 @@ class RoundAnnouncement(Message, tag="ROUND_ANNOUNCEMENT"):
     truncated: bool | UnsetType = UNSET
     session: Id | UnsetType = UNSET
     rules: Rules | UnsetType = UNSET
+
+
+class StartMatch(Message, tag="START_MATCH"):
+    """A manager of another make gives a referee matches to run; ours."""
+
+    matches: list[RoundMatch]
+    league_id: Id = ""
+    round_id: Int = 1
 
 
 class RoundAnnouncementAck(Message, tag="ROUND_ANNOUNCEMENT_ACK"):
@@ -527,6 +536,22 @@ class MatchResultAck(Message, tag="MATCH_RESULT_ACK"):
     warnings: list[Text] | UnsetType = UNSET
 
 
+class StartMatchResponse(Message, tag="START_MATCH_RESPONSE"):
+    """A referee runs the match, or says at once how it ended, in all words there are; ours."""
+
+    status: Id = "ACCEPTED"
+    accepted: bool = True
+    success: bool = True
+    match_id: Id = ""
+    referee_id: Id = ""
+    result: ReportedResult | UnsetType = UNSET
+    winner: Id | UnsetType | None = UNSET
+    winner_player_id: Id | UnsetType | None = UNSET
+    score: dict[Id, Int] | UnsetType = UNSET
+    drawn_number: Int | UnsetType | None = UNSET
+    choices: dict[Id, Any] | UnsetType = UNSET
+
+
 class RefereeStatus(Message, tag="REFEREE_STATUS"):
     """A referee says which matches it is at; ours."""
 
@@ -725,6 +750,19 @@ _ROWS = (
     Kind(
         RefereeStatus, "referee", "manager", "referee_status", (), "REFEREE_STATUS_ACK", ours=True
     ),
+    Kind(
+        StartMatch,
+        "manager",
+        "referee",
+        "start_match",
+        (
+            *("assign_match", "run_match", "match_assignment", "match_assigned", "match_start"),
+            *("play_match", "begin_match", "start_game", "handle_match_assignment"),
+        ),
+        "START_MATCH_RESPONSE",
+        ours=True,
+    ),
+    Kind(StartMatchResponse, "referee", "manager", ours=True),
     Kind(RefereeStatusAck, "manager", "referee", ours=True),
     Kind(
         MatchStateRequest,

@@ -1,6 +1,7 @@
 """The tools of an MCP agent, found by `tools/list` and matched to our messages by likeness."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -27,6 +28,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "LEAGUE_REGISTER_REQUEST": ("register",),
     "REFEREE_REGISTER_REQUEST": ("register",),
 }
+SHORT = 4  # letters: `play` is no `player`
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of a name, in any way of joining words
 _FOR_ALL = ("message", "handle", "mcp")
 
 
@@ -54,6 +57,24 @@ def find_tools(listing: Any) -> Tools | None:
         takes = next(_parameters(row) for row in named if row["name"] == tool.name)
         found[STARTING] = Tool(tool.name, tool.is_nested, takes)
     return found
+
+
+def kind_of(called: str, taken: Collection[str]) -> str:
+    """The message that a name is most like, of those that are taken; nothing if of none."""
+    parts = [part.lower() for part in _PART.findall(called)]
+    whole = "_".join(parts)
+    for kind, words in _WORDS.items():
+        if kind in taken and any(_is_in(word, parts, whole) for word in words):
+            return kind
+    return ""
+
+
+def _is_in(word: str, parts: Sequence[str], whole: str) -> bool:
+    """Whether a name has the word: a short one as it is, a long one at least as a beginning."""
+    if "_" in word:
+        return word in whole
+    is_long = len(word) > SHORT
+    return any(part == word or (is_long and part.startswith(word)) for part in parts)
 
 
 def _likest(message_type: str, tools: Sequence[Tool]) -> Tool | None:

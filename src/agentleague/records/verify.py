@@ -152,10 +152,9 @@ class Inspector:
         """Whether the league's own table differs from the results counted by hand."""
         if self._schedule is None:
             return None
-        for shown, counted in zip(self._league.table.rows(), self._table(), strict=True):
-            if msgspec.structs.asdict(shown) != counted:
-                return f"the table has the row {shown}, but counted by hand it is {counted}"
-        return None
+        rows = zip(self._league.table.rows(), self._table(), strict=True)
+        wrong = next(((row, own) for row, own in rows if msgspec.structs.asdict(row) != own), None)
+        return wrong and f"the table has the row {wrong[0]}, but counted by hand it is {wrong[1]}"
 
     def _check(self, event: Event) -> str | None:
         if self._ended and isinstance(event, _DECIDING):

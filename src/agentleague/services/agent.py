@@ -40,6 +40,13 @@ class Agent(ABC):
         return self._enrolment.agent_id
 
     @property
+    def is_guest(self) -> bool:
+        """Whether the manager that took it in is of another make: ours gives a session, or says
+        that each match has tokens of its own.
+        """
+        return bool(self.agent_id) and not (self._enrolment.session or self._enrolment.match_tokens)
+
+    @property
     def credential(self) -> tuple[str, str, str]:
         """What it needs to come back as itself: its id, its league and its token."""
         return self.agent_id, self._enrolment.league_id, self._enrolment.token
@@ -74,7 +81,8 @@ class Agent(ABC):
         is_first = not self._enrolment.tries
         effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
         if not effects:
-            self.news.append(f"Registered as {self.agent_id} in {self._enrolment.league_id}.")
+            league_id = self._enrolment.league_id or "a league without an id"
+            self.news.append(f"Registered as {self.agent_id} in {league_id}.")
             if self.is_far:
                 effects = [*effects, *self._contact.begin(now)]
         elif is_first and self._enrolment.tries:

@@ -62,6 +62,8 @@ class Enrolment:
         """Taken in, refused for good, or nobody there yet."""
         if isinstance(message, LeagueRegisterResponse | RefereeRegisterResponse):
             return self._judged(message)
+        if error and "what_to_do" in error.context:
+            return [End(Refused(self._not_understood(error)))]
         if isinstance(error, PeerRefused) and not error.context["data"].get("retryable"):
             if self.remembered and error.context["code"] in BAD_TOKEN:
                 self.remembered = ""
@@ -69,6 +71,11 @@ class Enrolment:
             return [End(Refused(self._in_words(error)))]
         self.tries += 1
         return [WakeAt(KEY, now + self._settings.register_seconds)]
+
+    def _not_understood(self, error: LeagueError) -> str:
+        """What was tried, what came back, and what would help: no form of ours was understood."""
+        told = error.context["what_to_do"]
+        return f"{self.manager.url} understands no registration of ours: {told}"
 
     def _in_words(self, error: PeerRefused) -> str:
         """The refusal for whoever typed the command; what it says of fields is for programs."""

@@ -47,6 +47,7 @@ UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not 
 THOUGHTS_MAX = 64  # moves that are thought about at once
 STRANGERS_SAID = 20  # wrong tokens that are worth a sentence
 IS_OVER = "is it over?"
+GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
 
 
 class Heard(NamedTuple):
@@ -107,6 +108,8 @@ class Player(Agent):
         self._channel, self._tokens_of = channel_key(self._enrolment.token), ("", "", "", 0)
         if self.agent_id:
             self.notebook.recall(self.kept, self._enrolment.league_id, self.agent_id)
+        if self.agent_id and self._last_words:  # They came before the manager's answer did.
+            effects = [*effects, self._ask_whether_over(self._last_words, now)]
         return effects
 
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
@@ -187,6 +190,9 @@ class Player(Agent):
         if self._enrolment.league_id not in ("", message.league_id):
             return [reply]
         self._last_words = message
+        return [reply, self._ask_whether_over(message, now)]
+
+    def _ask_whether_over(self, message: LeagueCompleted, now: float) -> Call:
         query = LeagueQuery(
             "GET_STATUS",
             message.league_id,
@@ -194,8 +200,7 @@ class Player(Agent):
             timestamp=self._calendar.write(now),
             conversation_id=message.conversation_id,
         )
-        until = now + self._settings.reply_seconds
-        return [reply, Call(IS_OVER, self._enrolment.manager, query, until)]
+        return Call(IS_OVER, self._enrolment.manager, query, now + self._settings.reply_seconds)
 
     def _confirmed(self, answer: Message | None) -> list[Effect]:
         """The manager says that it is over, or is not there any more to say otherwise.
@@ -203,7 +208,7 @@ class Player(Agent):
         Whom no manager ever took in believes nobody but a manager.
         """
         has_answered = isinstance(answer, LeagueQueryResponse)
-        if has_answered and getattr(answer, "status", None) != "LEAGUE_COMPLETED":
+        if has_answered and self._goes_on(getattr(answer, "status", None)):
             return []
         if not has_answered and not self.agent_id:
             return []
@@ -214,6 +219,12 @@ class Player(Agent):
         self.news.append(f"The league is over.{rank}")
         self._hear("league_end", lambda: msgspec.to_builtins(self._last_words))
         return [End(self._last_words)]
+
+    def _goes_on(self, status: Any) -> bool:
+        """Whether the manager denies the end; one of another make has to say so in our words."""
+        if self.is_guest:
+            return status in GOING_ON
+        return bool(status != "LEAGUE_COMPLETED")
 
     def _hear(self, name: str, what: Callable[[], Any]) -> None:
         if self.heard is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
+from secrets import token_bytes, token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -56,13 +56,24 @@ class Place:
     aliases: Sequence[str] = ()  # what this machine is called in its network
 
     async def open(self, transport: HttpTransport) -> str:
-        """Listen there, or on the next free port; the URL under which the agent is called."""
+        """Listen there, or on the next free port; the URL under which the agent is called.
+
+        Raises:
+            LeagueError: the port is busy, and the URL was given for this one.
+            OSError: neither can be opened.
+        """
         for port in range(self.port, self.port + PORTS_TRIED):
             try:
                 bound = await transport.start(port, self.hosts)
             except OSError as error:
                 if not self.moves_on or error.errno != errno.EADDRINUSE:
                     raise CannotListen(error.errno, error.strerror or str(error)) from error
+                if self.endpoint:  # At another port nobody would find it.
+                    raise LeagueError(
+                        f"port {port} is busy, and the agent would be called at {self.endpoint}: "
+                        "end what listens there, or choose another with --port, and the URL that "
+                        "leads to it with --endpoint"
+                    ) from None
                 continue
             return self.endpoint or _url(self.called_at or self.hosts[0], bound)
         raise OSError(f"no port from {self.port} on is free")
@@ -136,6 +147,8 @@ class Running:
         role: Any = self.host.role
         if not self.registered.done() and getattr(role, "agent_id", None):
             self._keep(role)
+            if role.is_guest:
+                self.transport.be_a_guest()
             self.registered.set_result(role.agent_id)
             if not self._say:
                 self.host.on_step = None
@@ -285,7 +298,7 @@ async def open_referee(
     manners = Manners("referee", place.guard, wall, names=place.names)
     transport = HttpTransport(clock, manners)
     url = await place.open(transport)
-    role = Referee(make(url), load_game or registry.load)
+    role = Referee(make(url), load_game or registry.load, token_bytes(32))
     role.is_far = place.is_far
     return _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
 

@@ -20,6 +20,7 @@ from agentleague.protocol.dialects import (
     OURS,
     QUESTIONS,
     REGISTRATIONS,
+    TO_A_MANAGER,
     Dialect,
     Tried,
     dialect_of,
@@ -27,6 +28,7 @@ from agentleague.protocol.dialects import (
     search_in_words,
     tried,
     trouble,
+    what_to_do,
 )
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import WIRE_NAME, Message, RoundAnnouncement
@@ -36,9 +38,9 @@ from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock
 from agentleague.transport.http_exchange import HttpAnswer
 
-WITH_CONTENT = (*QUESTIONS, *REGISTRATIONS)  # what only its content answers
+WITH_CONTENT = (*QUESTIONS, *TO_A_MANAGER)  # what only its content answers
 SPOKEN = (*WITH_CONTENT, *NOTICES)  # what may be said in other words
-FORMS_MAX = 4  # of one call; a registration goes through all there are
+FORMS_MAX = 4  # of one call; a registration or report goes through all there are
 EMPTY_SECONDS = 1.0  # for what may be pushed after an answer without content, or less:
 EMPTY_PART = 0.2  # of the time that is left
 ADDRESSES_MAX = 4096
@@ -165,7 +167,8 @@ class Conversation:
             self._stop = post(tongue.url, None, listing, self._until, self._listed)
         else:
             body = dialect.write(self._message, request_id, tongue.tools)
-            self._stop = post(tongue.url, self._message, body, self._until, self._answered)
+            url = dialect.where(tongue.url, self._type)
+            self._stop = post(url, self._message, body, self._until, self._answered)
 
     def _answered(self, got: HttpAnswer) -> None:
         self._is_bare = b'"jsonrpc"' not in got.body and b'"result"' not in got.body
@@ -178,7 +181,7 @@ class Conversation:
 
     def _may_go_on(self) -> bool:
         tongue = self._tongue
-        if isinstance(self._message, REGISTRATIONS):
+        if isinstance(self._message, TO_A_MANAGER):
             return True  # Nobody asks a second time who was refused.
         if self._forms >= FORMS_MAX or tongue.pushes or not isinstance(self._message, SPOKEN):
             return False
@@ -225,10 +228,16 @@ class Conversation:
         """No form brought what was wanted: what counts is what the first one brought."""
         self._tongue.was_searched |= self._forms > 1
         is_told = answer.error is None or isinstance(answer.error, RateLimited)
-        last = answer if is_told else self._first or answer
+        is_refused = isinstance(self._message, TO_A_MANAGER) and not self._is_misunderstood(answer)
+        last = answer if is_told or is_refused else self._first or answer
         if last.error and len(self._tried) > 1:
             last.error.context["tried"] = search_in_words(self._tried)
+            if isinstance(self._message, REGISTRATIONS) and self._is_misunderstood(last):
+                last.error.context["what_to_do"] = what_to_do(self._tried)
         self._end(last)
+
+    def _is_misunderstood(self, answer: Answer) -> bool:
+        return trouble(self._message, answer.error) is not None
 
     def _end(self, answer: Answer) -> None:
         self._is_open = False

@@ -6,7 +6,7 @@ from functools import partial
 from msgspec import Struct
 
 from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
-from agentleague.protocol import codec
+from agentleague.protocol import codec, mending
 from agentleague.protocol.jsonrpc import Letter
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -70,6 +70,7 @@ class HttpTransport:
         self._buckets = Buckets(manners.rate)
         self.tongues = Tongues(clock, self._post)
         self._on_ask: OnAsk | None = None
+        self._read_request, self.write_answer = codec.read_request, codec.write_answer
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         self.watch: Callable[[Message], None] | None = None  # is shown what comes in
@@ -85,6 +86,10 @@ class HttpTransport:
         await self._server.stop()
         await self._client.stop()
         await self._to_manager.stop()
+
+    def be_a_guest(self) -> None:
+        """From now on, read and answer with more patience: the manager is of another make."""
+        self._read_request, self.write_answer = mending.read_request, mending.write_answer
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
@@ -125,7 +130,7 @@ class HttpTransport:
         return client.post(url, body, until, answered)
 
     def _on_request(self, request: HttpRequest, respond: Respond) -> None:
-        incoming = codec.read_request(
+        incoming = self._read_request(
             request.body, self._taken, thorough=self._decides, path=request.path
         )
         letter, message, _, missing = incoming
@@ -220,7 +225,7 @@ class _Reply(Struct):
             body = self.transport.refusal(self.letter, answer)
             self.respond(answer.http_status if body else 202, body, _headers(answer))
         else:
-            body = codec.write_answer(self.letter, answer)
+            body = self.transport.write_answer(self.letter, answer)
             self.respond(200 if body else 202, body)
 
     def refuse(self, source: str, error: LeagueError) -> None:

@@ -1,0 +1,173 @@
+"""Matches as managers of other makes give them out, read into one form."""
+
+import json
+
+import pytest
+from msgspec import UNSET
+
+from agentleague.errors import MissingField
+from agentleague.protocol import codec, starts
+from agentleague.protocol.messages import RoundAnnouncement, StartMatch
+from rules import rule
+
+TAKEN = codec.taken_by("referee")
+ANN, BOB = "http://ann/mcp", "http://bob/mcp"
+IDS = ("P01", "P02")
+
+
+def read(method, params):
+    body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1}).encode()
+    return codec.read_request(body, TAKEN)
+
+
+def only_match(method, params):
+    """The one match of a message, as (players, end points)."""
+    (match,) = read(method, params).message.matches
+    ids = (match.player_A_id, match.player_B_id)
+    return ids, (match.player_A_endpoint, match.player_B_endpoint)
+
+
+@rule("R-GUEST-01")
+@pytest.mark.parametrize(
+    "method",
+    [
+        *("start_match", "assign_match", "run_match", "START_MATCH", "MATCH_ASSIGNMENT"),
+        *("match_assignment", "play_match", "handle_match_assignment"),
+    ],
+)
+def test_a_match_is_started_by_many_names(method):
+    message = read(method, {"match_id": "R2M1", "player_a": "P01", "player_b": "P02"}).message
+
+    assert isinstance(message, StartMatch)
+    assert (message.round_id, message.matches[0].match_id) == (2, "R2M1")
+
+
+@rule("R-GUEST-01")
+@pytest.mark.parametrize(
+    "players",
+    [
+        {"player_A_id": "P01", "player_B_id": "P02", "player_A_endpoint": ANN, "player_B_url": BOB},
+        {"player_a": "P01", "player_b": "P02", "player_a_endpoint": ANN, "player_b_endpoint": BOB},
+        {"player1_id": "P01", "player2_id": "P02", "player1_url": ANN, "player2_url": BOB},
+        {"playerA": "P01", "playerB": "P02", "playerAEndpoint": ANN, "playerBEndpoint": BOB},
+        {"player_id_1": "P01", "player_id_2": "P02", "endpoint_1": ANN, "endpoint_2": BOB},
+        {"player_a": {"id": "P01", "url": ANN}, "player_b": {"player_id": "P02", "endpoint": BOB}},
+        {"players": [{"id": "P01", "endpoint": ANN}, {"id": "P02", "contact_endpoint": BOB}]},
+        {"players": ["P01", "P02"], "player_endpoints": {"P01": ANN, "P02": BOB}},
+        {"player_ids": ["P01", "P02"], "endpoints": [ANN, BOB]},
+        {"players": {"P01": ANN, "P02": BOB}},
+        {"players": {"P01": {"endpoint": ANN}, "P02": {"url": BOB}}},
+        {"players": {"A": {"id": "P01", "url": ANN}, "B": {"id": "P02", "url": BOB}}},
+    ],
+)
+def test_players_and_their_end_points_go_by_many_names(players):
+    assert only_match("start_match", {"match_id": "M1", **players}) == (IDS, (ANN, BOB))
+
+
+@pytest.mark.parametrize("name", ["match", "assignment", "payload"])
+def test_a_match_may_stand_one_level_down(name):
+    inner = {"id": "M1", "player_a": "P01", "player_b": "P02"}
+
+    assert only_match("start_match", {name: inner}) == (IDS, (UNSET, UNSET))
+
+
+def test_what_has_its_documented_name_counts_first():
+    told = {"player_a": "X", "player_A_id": "P01", "player_B_id": "P02", "player_b": "Y"}
+
+    assert only_match("start_match", {"match_id": "M1", **told})[0] == IDS
+
+
+def test_several_matches_may_come_at_once():
+    rows = [{"match_id": name, "player_a": "P01", "player_b": "P02"} for name in ("M1", "M2")]
+
+    message = read("start_match", {"matches": [*rows, "rubbish"]}).message
+
+    assert [match.match_id for match in message.matches] == ["M1", "M2"]
+    assert {match.player_B_id for match in message.matches} == {"P02"}
+
+
+@pytest.mark.parametrize(
+    ("told", "round_id"),
+    [
+        ({"round_id": 3}, 3),
+        ({"round": "Round 4"}, 4),
+        ({"round_number": True, "match_id": "R5M2"}, 5),
+        ({"match_id": "final", "round_id": None}, 1),
+    ],
+)
+def test_the_round_is_a_number_however_it_is_written(told, round_id):
+    players = {"player_a": "P01", "player_b": "P02"}
+
+    assert read("start_match", {"match_id": "M", **players, **told}).message.round_id == round_id
+
+
+@rule("R-GUEST-01")
+@pytest.mark.parametrize(
+    ("told", "field"),
+    [
+        ({"player_a": "P01", "player_b": "P02"}, "match_id"),
+        ({"match_id": "M1", "player_a": "P01"}, "player_B_id"),
+        ({"matches": [{"match_id": 7, "player_b": "P02", "player_a": "P01"}]}, "match_id"),
+    ],
+)
+def test_a_match_without_two_players_is_refused_by_the_field_that_is_missing(told, field):
+    error = read("start_match", told).error
+
+    assert isinstance(error, MissingField)
+    assert error.context["field"].endswith(field)
+
+
+def test_an_announcement_may_name_its_players_in_other_words():
+    told = {"match_id": "M1", "player1": "P01", "player2": "P02", "referee_id": "REF01"}
+
+    incoming = read("notify_round", {"round_id": 1, "matches": [told]})
+
+    assert isinstance(incoming.message, RoundAnnouncement)
+    (match,) = incoming.message.matches
+    assert (match.player_A_id, match.player_B_id, match.referee_id) == ("P01", "P02", "REF01")
+
+
+def test_an_announcement_that_cannot_be_read_so_stays_as_it_is():
+    told = {"match_id": "M1", "player_a": "P" * 65, "player_b": "P02"}
+
+    (match,) = read("notify_round", {"matches": [told]}).message.matches
+
+    assert (match.match_id, match.player_A_id) == ("M1", "")
+
+
+@rule("R-GUEST-02")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"data": {"player_stats": {"player_id": "P01", "endpoint": ANN}}},
+        {"player": {"name": "?", "url": ANN}},
+        {"players": [{"id": "P02", "endpoint": BOB}, {"id": "P01", "endpoint": ANN}]},
+        {"data": {"endpoints": {"P02": BOB, "P01": ANN}}},
+        {"data": {"P02": {"endpoint": BOB}, "P01": {"name": "Ann", "contact_endpoint": ANN}}},
+    ],
+)
+def test_where_a_player_is_is_found_wherever_it_is_said(told):
+    assert starts.where_is("P01", told) == ANN
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        [],
+        {},
+        {"player_id": "P02", "endpoint": BOB},
+        {"P01": "soon"},
+        {"P01": {"name": "Ann"}},
+    ],
+)
+def test_where_nobody_says_it_nothing_is_found(told):
+    assert starts.where_is("P01", told) == ""
+
+
+def test_nobody_is_looked_for_too_deep():
+    told = {"player_id": "P01", "endpoint": ANN}
+    for _ in range(20):
+        told = {"deeper": told}
+
+    assert starts.where_is("P01", told) == ""
