@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from agentleague.games.game import Game
-from agentleague.league.events import read_event
+from agentleague.league.events import TokenMisused, read_event
 from agentleague.protocol.messages import LeagueCommand, Message
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Row, Transport
@@ -215,6 +215,8 @@ class SimulatedLeague:
                 self.network.tongues[url_of(name)] = tongue
             if trait == THIEVISH:
                 self._let_steal(name)
+            if trait in (FALSE, FOREIGN):
+                self.witness.court.dishonest.add(name)
 
     def _let_steal(self, name: str) -> None:
         process, url = self.processes[name], url_of(name)
@@ -223,7 +225,14 @@ class SimulatedLeague:
             return str(process.role.credential[2]) if process.is_alive else ""
 
         manager, witness = Address(MANAGER, url_of(MANAGER)), self.witness
-        thief = Thief(self.network, manager, own_token, witness.violations.append)
+
+        def refused(message: str, scope: str) -> None:
+            witness.catch_up()
+            event = TokenMisused(self.player_id(name), message, scope)
+            if event not in witness.events:
+                witness.violations.append(f"{name} misused a token, which is not on disk: {event}")
+
+        thief = Thief(self.network, manager, own_token, witness.violations.append, refused)
 
         def on_asked(whom: str, message: Message) -> None:
             if whom == url:

@@ -24,6 +24,9 @@ Tongue = Callable[[Message, bytes], bytes | None]  # what an agent says instead;
 class Watcher:
     """Sees what passes through the network; here it looks away."""
 
+    def called(self, url: str, message: Message) -> None:
+        """Somebody is about to ask the agent at this address."""
+
     def sent(self) -> None:
         """Somebody has just sent a request or an answer."""
 
@@ -104,6 +107,7 @@ class _Exchange:
     def begin(self, url: str, until: float) -> Cancel:
         network = self._network
         network.calls += 1
+        network.watcher.called(url, self._message)
         body = codec.write_request(self._message, network.calls)
         self._stop_deadline = network.clock.call_at(until, self._late)
         if network.links.is_fine:

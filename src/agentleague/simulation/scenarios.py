@@ -66,7 +66,11 @@ def calm(seed: int) -> Scenario:
         agents=Agents(game=chance.choice(GAMES), traits=traits),
         dead=one if trait == "dead" else "",
         wrong_clocks=chance.random() < 0.5,
-        course=Course(away=[one] if loses else (), prompt=True),
+        course=Course(
+            away=[one] if loses else (),
+            silent=one if trait in ("dead", nature.MUTE) else "",
+            prompt=True,
+        ),
     )
 
 
