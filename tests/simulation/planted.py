@@ -332,7 +332,7 @@ HUNTS = {
     match_tokens_will_do: Hunt("chaos", "by a player was taken", 67),
     reports_are_sent_once: Hunt("chaos", "for no reason", 32),
     nothing_is_handed_out_after_a_restart: Hunt("chaos", "not over"),
-    the_end_is_told_once: Hunt("chaos", "never told that the league is over", 91),
+    the_end_is_told_once: Hunt("liveness", "never told that the league is over"),
     referees_make_numbers_up: Hunt("chaos", "is told"),
     a_lost_letter_blocks_the_queue: Hunt("chaos", "I7", 30),
     lies_are_forgotten: Hunt("chaos", "no dispute is on disk"),

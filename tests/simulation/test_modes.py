@@ -98,6 +98,9 @@ def test_the_seeds_of_chaos_have_every_kind_of_trouble():
         "failing disk",
         "slow disk",
         "pause",
+        "rule",
+        "remove",
+        "abort",
     }
     assert traits == {
         "slow",

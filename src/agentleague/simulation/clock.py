@@ -54,7 +54,7 @@ class Lifetime:
         self.is_over = False
         self.ahead = ahead
         self._clock = clock
-        self._awake_at = float("-inf")
+        self.awake_at = float("-inf")  # since when it runs, or when it will
 
     def now(self) -> float:
         """What its own clock shows."""
@@ -72,14 +72,14 @@ class Lifetime:
 
     def when_awake(self, what: Callable[[], object]) -> None:
         """Let something happen to the process: at once, or when it runs again."""
-        if self._clock.now() < self._awake_at:
-            self._clock.call_at(self._awake_at, lambda: self.when_awake(what))
+        if self._clock.now() < self.awake_at:
+            self._clock.call_at(self.awake_at, lambda: self.when_awake(what))
         elif not self.is_over:
             what()
 
     def stall(self, seconds: float) -> None:
         """The process does nothing for so long, as on a machine that sleeps."""
-        self._awake_at = self._clock.now() + seconds
+        self.awake_at = self._clock.now() + seconds
 
     def end(self) -> None:
         """The process is dead."""

@@ -25,6 +25,7 @@ from agentleague.roles.effects import Event
 from agentleague.services.assignments import longest_match
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
 from agentleague.simulation.recount import Recount
+from agentleague.simulation.recovery import Recovery
 
 EPOCHS_MAX = 4
 INVITATION = "GAME_INVITATION"
@@ -42,6 +43,7 @@ class Course(NamedTuple):
     brief: Collection[str] = ()  # players that were dead for a moment: they lose nothing by it
     referees_away: bool = False  # referees were dead at some time
     no_contests: bool = False  # there was a time without any referee
+    odd: Collection[str] = ()  # who is not as it should be from the first to the last
     silent: str = ""  # a player that never answered anybody
     aborted: bool = False  # the organiser may have ended it
     lossy: bool = False  # messages were lost: anybody may lose or not be told, and all the same end
@@ -83,6 +85,8 @@ def _checked(simulated: SimulatedLeague, course: Course) -> Iterator[str]:
         yield from _ended(simulated)
     if not course.lossy and not course.referees_away:
         yield from _kept(simulated, replayed)
+    if simulated.healed_at is not None:
+        yield from Recovery(simulated, simulated.healed_at, course.odd).found()
     if course.prompt:
         yield from _prompt(simulated, replayed)
     if course.silent:
@@ -136,7 +140,8 @@ def _technical(simulated: SimulatedLeague, league: League, course: Course) -> It
 def _told(simulated: SimulatedLeague, league: League, course: Course) -> Iterator[str]:
     witness = simulated.witness
     for name in simulated.processes:
-        if not name.startswith("player") or name in (*course.away, *course.brief):
+        is_away = name in (*course.away, *course.brief)
+        if not name.startswith("player") or is_away or not simulated.is_known(name):
             continue
         for file in league.files_of.get(simulated.player_id(name), ()):
             is_told = (url_of(name), file.match_id) in witness.told

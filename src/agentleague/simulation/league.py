@@ -68,6 +68,8 @@ class SimulatedLeague:
     ) -> None:
         self.events = 0
         self.bugs: list[str] = []
+        self.gone: set[str] = set()  # processes that died for good
+        self.healed_at: float | None = None  # since when nothing goes wrong any more
         self.clock = VirtualClock(BEGAN)
         self.disk = Disk(self.clock)
         self.witness = Witness(self.clock, self.disk, LEAGUE_ID)
@@ -189,8 +191,15 @@ class SimulatedLeague:
         self.witness.catch_up()
         return self.witness.league.round_id > 0
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all players have registered."""
+        names = [name for name in self.processes if name.startswith("player")]
+        return all(map(self.is_known, names))
+
     def is_known(self, name: str) -> bool:
         """Whether a player ever registered."""
+        self.witness.catch_up()
         players = self.witness.league.roster.players.values()
         return any(each.endpoint == url_of(name) for each in players)
 
