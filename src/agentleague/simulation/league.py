@@ -73,9 +73,9 @@ class SimulatedLeague:
         self.clock = VirtualClock(BEGAN)
         self.disk = Disk(self.clock)
         self.witness = Witness(self.clock, self.disk, LEAGUE_ID)
-        self.witness.on_send = self._event
         self.links = Links(Random(f"delays|{seed}"))
         self.network = SimulatedNetwork(self.clock, self.links, self.witness)
+        self.network.on_sent = self._event
         self.processes: dict[str, Process] = {}
         self.agents = agents
         self._seed = seed

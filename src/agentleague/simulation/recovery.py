@@ -19,7 +19,7 @@ from agentleague.roles.effects import Event
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
 from agentleague.storage.chain import moment
 
-SETTLE_SECONDS = 25.0  # until the manager knows which referees are there: two leases and more
+SETTLE_SECONDS = 25.0  # until it shows who is there: two leases, or letters that run out, and more
 
 
 class Recovery:
@@ -40,7 +40,8 @@ class Recovery:
         for event in self._since(self._healed_at):
             if isinstance(event, MatchDecided):
                 yield from self._result_is_told(self._witness.league.matches[event.match_id])
-            elif isinstance(event, RoundEnded):
+        for event in self._since(self._healed_at + SETTLE_SECONDS):
+            if isinstance(event, RoundEnded):
                 yield from self._round_end_is_told(event.round_id)
         yield from self._later_rounds()
 

@@ -50,11 +50,10 @@ class Heard(NamedTuple):
 
 
 class Witness(Watcher):
-    """`violations` says what was wrong, in words; `on_send` is called whenever somebody speaks."""
+    """`violations` says what was wrong, in words; `on_asked` is shown every request."""
 
     def __init__(self, clock: Clock, disk: Disk, league_id: str) -> None:
-        self.on_send: Callable[[], None] = lambda: None
-        self.on_asked: Callable[[str, Message], None] = lambda url, message: None
+        self.on_asked: Callable[[str, Message], None] | None = None
         self.violations: list[str] = []
         self.heard: list[Heard] = []  # all that arrived, in order
         self.befell: list[tuple[float, str]] = []  # losses and faults, in words
@@ -92,10 +91,6 @@ class Witness(Watcher):
         if check:
             check(self, url, message)
 
-    def sent(self) -> None:
-        """Somebody spoke."""
-        self.on_send()
-
     def lost(self, source: str, target: str, what: Message) -> None:
         """A message is on nobody's way any more."""
         name = type(what).__name__
@@ -108,13 +103,11 @@ class Witness(Watcher):
     def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
         """A request arrived."""
         self.heard.append(Heard(self._clock.now(), source, url, message, body, False))
-        self.on_asked(url, message)
-        if isinstance(message, LockRequest):
-            self._file(message.match_id)
-            self.court.lock_came(source, message)
+        if self.on_asked:
+            self.on_asked(url, message)
         check = self._CHECKS.get(type(message))
         if check:
-            check(self, url, message)
+            check(self, source, url, message)
 
     def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
         """An answer arrived."""
@@ -148,10 +141,10 @@ class Witness(Watcher):
         referees = self.league.roster.referees
         return not all(referees[each].locks for each in file.referees)
 
-    def _invited(self, url: str, message: GameInvitation) -> None:
+    def _invited(self, source: str, url: str, message: GameInvitation) -> None:
         self.invited.setdefault(message.match_id, self._clock.now())
 
-    def _game_over(self, url: str, message: GameOver) -> None:
+    def _game_over(self, source: str, url: str, message: GameOver) -> None:
         self._check_receipt(message)
         match_id = message.match_id
         if self._check_result(self._file(match_id), message.game_result, url):
@@ -183,16 +176,20 @@ class Witness(Watcher):
         self.catch_up()
         self.tables.end_sent(url, message)
 
-    def _table(self, url: str, message: LeagueStandingsUpdate) -> None:
+    def _table(self, source: str, url: str, message: LeagueStandingsUpdate) -> None:
         self.tables.arrived(url, message)
 
-    def _end(self, url: str, message: LeagueCompleted) -> None:
+    def _end(self, source: str, url: str, message: LeagueCompleted) -> None:
         self.catch_up()
         if self.league.phase is not Phase.COMPLETED:
             self._wrong(f"{url} is told that the league is over, and on disk it is not")
         self.told_the_end.add(url)
 
-    def _round_over(self, url: str, message: RoundCompleted) -> None:
+    def _lock(self, source: str, url: str, message: LockRequest) -> None:
+        self._file(message.match_id)
+        self.court.lock_came(source, message)
+
+    def _round_over(self, source: str, url: str, message: RoundCompleted) -> None:
         self._check_receipt(message)
         self.tables.round_over(url, message)
 
@@ -218,6 +215,7 @@ class Witness(Watcher):
         LeagueStandingsUpdate: _table,
         LeagueCompleted: _end,
         RoundCompleted: _round_over,
+        LockRequest: _lock,
     }
     _SENT: ClassVar[dict[type, Callable[..., None]]] = {
         GameInvitation: _attempt,
