@@ -162,3 +162,4 @@ def test_nobody_dies_for_good_before_the_league_has_begun():
 def test_a_fault_says_when_what_befalls_whom_for_how_long():
     assert str(Fault(7, "crash", ("manager",), 0.5)) == "after event 7: crash of manager for 0.5 s"
     assert str(Fault(7, "crash", ("player1",), None)) == "after event 7: crash of player1 for good"
+    assert str(Fault(7, "abort", seconds=0.0)) == "after event 7: abort of manager"

@@ -21,7 +21,7 @@ CLOCK_SECONDS = 86_400.0  # by how much clocks are wrong, at most
 
 
 class Fault(NamedTuple):
-    """One thing that goes wrong right after an event; for ever, where no seconds are given."""
+    """One thing that goes wrong right after an event; for ever, where `seconds` is None."""
 
     event: int
     kind: str  # one of Faults.KINDS
@@ -29,8 +29,10 @@ class Fault(NamedTuple):
     seconds: float | None = 1.0
 
     def __str__(self) -> str:
-        how_long = "for good" if self.seconds is None else f"for {self.seconds:g} s"
-        return f"after event {self.event}: {self.kind} of {', '.join(self.who)} {how_long}"
+        how_long = " for good" if self.seconds is None else ""
+        if self.seconds:
+            how_long = f" for {self.seconds:g} s"
+        return f"after event {self.event}: {self.kind} of {', '.join(self.who)}{how_long}"
 
 
 class Faults:

@@ -185,7 +185,7 @@ def _organiser_commands(scenario: Scenario, chance: Random) -> Scenario:
     """A league is seldom aborted: little can go wrong in it any more."""
     kind = chance.choice(("pause", "pause", "pause", "rule", "rule", "remove", "remove", "abort"))
     who = scenario.names("player") if kind == "remove" else [MANAGER]
-    return _more(scenario, chance, kind, who, (0.5, 5.0, 30.0))
+    return _more(scenario, chance, kind, who, (0.5, 5.0, 30.0) if kind == "pause" else (0.0,))
 
 
 def _odd_players(scenario: Scenario, chance: Random) -> Scenario:
