@@ -265,10 +265,15 @@ def expected(scenario: Scenario) -> Course:
         odd=sorted(odd - {name for name, trait in traits.items() if trait == nature.SLOW}),
         disputes=nature.FALSE in traits.values(),
         aborted=any(fault.kind == "abort" for fault in scenario.faults),
+        deaf=any(map(_is_deaf, scenario.faults)),
     )
 
 
 def _concerns_referees(fault: Fault) -> bool:
-    """A manager that sleeps, or whose disk is full, hears no referee."""
-    is_deaf = fault.kind in ("sleep", "full disk") and MANAGER in fault.who
-    return is_deaf or any(name.startswith("referee") for name in fault.who)
+    """A manager that is deaf hears no referee."""
+    return _is_deaf(fault) or any(name.startswith("referee") for name in fault.who)
+
+
+def _is_deaf(fault: Fault) -> bool:
+    """A manager that sleeps, or whose disk is full, hears nobody."""
+    return fault.kind in ("sleep", "full disk") and MANAGER in fault.who
