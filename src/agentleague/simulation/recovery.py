@@ -74,7 +74,7 @@ class Recovery:
             if url_of(name) not in self._witness.told_the_end:
                 yield f"I7: {name} was there and never told that the league is over"
         for name, process in self._league.processes.items():
-            if name != MANAGER and process.is_alive:
+            if name not in (MANAGER, *self._odd) and process.is_alive:
                 yield f"I7: {name} goes on after the end of the league"
 
     def _result_is_told(self, file: MatchFile) -> Iterator[str]:
