@@ -43,6 +43,7 @@ class Faults:
         self._chance = Random(f"faults|{seed}")
         self._is_over = False  # nothing goes wrong any more
         self._is_looked_after = False  # the organiser looks whether the league goes on
+        self._removed: set[str] = set()  # whom the organiser wants out, heard or not
 
     def plan(self, faults: Sequence[Fault]) -> None:
         """Let these come to pass."""
@@ -169,10 +170,11 @@ class Faults:
     def _remove(self, fault: Fault) -> None:
         """A player is taken out; a league that has not begun is then started without it."""
         league, roster = self._league, self._league.witness.league.roster
-        left = len(roster.players) - len(roster.removed)
+        left = len(roster.players) - len(self._removed)
         if not league.is_known(fault.who[0]) or not (league.has_begun or left > PLAYERS_MIN):
             self._later(fault)
             return
+        self._removed.add(fault.who[0])
         self._command("remove", player_id=league.player_id(fault.who[0]))
         self._look_in(LOOK_SECONDS)
 
