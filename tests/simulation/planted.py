@@ -4,22 +4,29 @@ Each function takes pytest's monkeypatch and breaks one rule. HUNTS says which m
 words of what is found.
 """
 
+from collections import Counter
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import msgspec
 
-from agentleague.errors import TokenInvalid
+from agentleague.errors import TokenInvalid, WrongType
+from agentleague.league import court
 from agentleague.league import judge as judging
-from agentleague.league.court import Court
-from agentleague.league.events import MatchDecided
+from agentleague.league import league as league_module
+from agentleague.league.bulletins import Bulletins
+from agentleague.league.court import Court, Ruling
+from agentleague.league.events import Disputed, MatchDecided
 from agentleague.league.league import League
 from agentleague.league.roster import Roster
+from agentleague.league.standings import Table
 from agentleague.match.asking import Failure, Question
 from agentleague.match.machine import Match, Phase
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult, LockedResult, LockResponse
 from agentleague.services.host import Host
 from agentleague.services.leases import Leases
+from agentleague.services.misuse import Misuse
 from agentleague.services.outbox import Outbox
 from agentleague.services.rounds import Rounds
 
@@ -72,7 +79,8 @@ def epoch_in_the_draw(monkeypatch):
         return number(seed, league_id, name, **more)
 
     monkeypatch.setattr(Court, "_decide", decide_in)
-    monkeypatch.setattr(judging.draws, "number", redrawn)
+    of_the_judge = SimpleNamespace(**{**vars(draws), "number": redrawn})  # Players check the true.
+    monkeypatch.setattr(judging, "draws", of_the_judge)
 
 
 def game_over_before_the_lock(monkeypatch):
@@ -216,6 +224,89 @@ def a_lost_letter_blocks_the_queue(monkeypatch):
     monkeypatch.setattr(Outbox, "answered", stuck)
 
 
+def lies_are_forgotten(monkeypatch):
+    """A report that contradicts the result is refused, and nobody ever hears of it."""
+    monkeypatch.setattr(court, "_dispute", lambda file, referee_id, why: ())
+
+
+def every_lie_is_another_dispute(monkeypatch):
+    """A liar that goes on lying fills the journal."""
+    noted = lambda file, referee_id, why: (Disputed(file.match_id, referee_id, why),)  # noqa: E731
+    monkeypatch.setattr(court, "_dispute", noted)
+
+
+def misuse_is_forgotten(monkeypatch):
+    """A token shown to the wrong audience is refused, and nobody ever hears of it."""
+    monkeypatch.setattr(Misuse, "refused", lambda misuse, asked: None)
+
+
+def rounds_end_without_a_table(monkeypatch):
+    """Players hear that a round is over, and not where they stand."""
+
+    def tell_round_end(rounds, round_id):
+        ended = rounds._bulletins.round_completed(rounds._clerk.now_text, round_id)
+        receipt = rounds._league.round_ended_seq
+        rounds._tell_all(("round_end", round_id), lambda agent_id: ended, receipt)
+
+    monkeypatch.setattr(Rounds, "_tell_round_end", tell_round_end)
+
+
+def tables_go_back(monkeypatch):
+    """Every third table is the first one."""
+    rows, shown = Bulletins.table_rows, {}
+
+    def table_rows(bulletins):
+        tables = shown.setdefault(bulletins, [])
+        tables.append(rows(bulletins))
+        return tables[-1 if len(tables) % 3 else 0]
+
+    monkeypatch.setattr(Bulletins, "table_rows", table_rows)
+
+
+def draws_count_as_wins(monkeypatch):
+    """The table gives whoever sits first a win for a draw."""
+    count = Table.count
+
+    def generous(table, a, b, *, winner, technical=False):
+        count(table, a, b, winner=winner or (None if technical else a), technical=technical)
+
+    monkeypatch.setattr(Table, "count", generous)
+
+
+def nobody_is_suspended(monkeypatch):
+    """A dead player is waited for in every match as if it were there."""
+    monkeypatch.setattr(League, "is_suspended", lambda league, player_id: False)
+
+
+def suspended_at_the_first_silence(monkeypatch):
+    """One question without an answer, and a player gets no retries any more."""
+    monkeypatch.setattr(league_module, "SILENCES_MAX", 1)
+
+
+def referees_are_not_believed(monkeypatch):
+    """The court decides by other moves than it was sent: both have chosen as the first did."""
+    decide = Court._decide
+
+    def doubting(court, file, request):
+        moves = [(turn, who, request.moves[0][2]) for turn, who, _ in request.moves]
+        return decide(court, file, msgspec.structs.replace(request, moves=moves))
+
+    monkeypatch.setattr(Court, "_decide", doubting)
+
+
+def honest_locks_are_refused(monkeypatch):
+    """Every second lock is refused, for no reason."""
+    lock, asked = Court.lock, Counter()
+
+    def moody(court, referee_id, request):
+        asked[court, request.match_id] += 1
+        if asked[court, request.match_id] % 2:
+            return Ruling((), WrongType("LOCK_REQUEST.moves: not today", field="moves"))
+        return lock(court, referee_id, request)
+
+    monkeypatch.setattr(Court, "lock", moody)
+
+
 SEEDS = 2_000  # of a mode; what they do not find is not found
 
 
@@ -235,13 +326,23 @@ HUNTS = {
     no_fence: Hunt("chaos", "had lost it"),
     no_retry: Hunt("exhaustive", "lost R", 39),
     no_deadline: Hunt("calm", "no contest", 6),
-    leases_never_expire: Hunt("chaos", "not over"),
+    leases_never_expire: Hunt("chaos", "not over", 4),
     replay_counts_twice: Hunt("chaos", "the table"),
-    any_token_will_do: Hunt("chaos", "by a player was taken", 67),
-    match_tokens_will_do: Hunt("chaos", "by a player was taken", 67),
+    any_token_will_do: Hunt("calm", "by a player was taken", 5),
+    match_tokens_will_do: Hunt("calm", "by a player was taken", 5),
     reports_are_sent_once: Hunt("chaos", "for no reason", 32),
-    nothing_is_handed_out_after_a_restart: Hunt("chaos", "not over"),
-    the_end_is_told_once: Hunt("chaos", "never told that the league is over", 91),
+    nothing_is_handed_out_after_a_restart: Hunt("chaos", "not over", 4),
+    the_end_is_told_once: Hunt("liveness", "never told that the league is over"),
     referees_make_numbers_up: Hunt("chaos", "is told"),
     a_lost_letter_blocks_the_queue: Hunt("chaos", "I7", 30),
+    lies_are_forgotten: Hunt("chaos", "no dispute is on disk", 22),
+    every_lie_is_another_dispute: Hunt("chaos", "again", 22),
+    misuse_is_forgotten: Hunt("calm", "misused a token, which is not on disk", 5),
+    rounds_end_without_a_table: Hunt("calm", "before it saw the table"),
+    tables_go_back: Hunt("calm", "I6"),
+    draws_count_as_wins: Hunt("calm", "I3"),
+    nobody_is_suspended: Hunt("calm", "was asked 4 times"),
+    suspended_at_the_first_silence: Hunt("calm", "was asked 1 times"),
+    referees_are_not_believed: Hunt("calm", "that no referee locked"),
+    honest_locks_are_refused: Hunt("calm", "was refused"),
 }

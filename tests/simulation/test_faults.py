@@ -75,6 +75,65 @@ def test_a_league_that_is_paused_goes_on_though_its_manager_was_away_then():
     assert league.seconds > 20.0
 
 
+def test_a_player_that_the_organiser_removes_loses_what_it_has_not_begun():
+    league = struck(Fault(0, "remove", ("player1",)), Course(away=["player1"]))
+
+    assert list(league.witness.league.roster.removed) == [league.player_id("player1")]
+
+
+def test_a_player_is_removed_before_the_league_begins_and_it_begins_without_it():
+    league = a_league(settings={"referees": 3})  # It waits for one that never comes.
+    faults = Faults(league, seed=0)
+    league.run_until(lambda: league.is_complete)
+    faults.happen(Fault(0, "remove", ("player1",)))
+
+    league.run()
+
+    check(league, Course(away=["player1"]))
+    assert len(league.witness.recount.fold) == 3
+
+
+def test_what_the_organiser_rules_is_in_every_table_from_then_on():
+    league = running()
+    faults = Faults(league, seed=0)
+    for event in range(150, 400, 25):
+        faults.plan([Fault(event, "rule")])
+
+    league.run()
+
+    check(league)
+    assert len(league.witness.league.ruled) > 1
+
+
+def test_a_league_that_the_organiser_aborts_ends_at_once():
+    league = struck(Fault(0, "abort"), Course(aborted=True))
+
+    assert league.witness.league.aborted
+    assert league.seconds < 1.0
+
+
+def test_after_the_end_of_the_trouble_nothing_goes_wrong():
+    league = a_league()
+    faults = Faults(league, seed=0)
+    faults.plan([Fault(10, "crash", ("manager",), None)])
+
+    faults.end()
+    league.run()
+
+    check(league)
+
+
+def test_the_manager_may_die_when_the_end_is_on_disk_and_all_are_told_when_it_is_back():
+    league = running()
+    Faults(league, seed=0).end_with_a_crash(20.0)
+
+    league.run()
+
+    check(league)
+    assert league.seconds > 20.0
+    assert league.processes["manager"].crashes == 1
+
+
 def test_with_the_end_of_the_trouble_everybody_is_back_but_who_is_gone_for_good():
     league = running()
     faults = Faults(league, seed=0)
@@ -103,3 +162,4 @@ def test_nobody_dies_for_good_before_the_league_has_begun():
 def test_a_fault_says_when_what_befalls_whom_for_how_long():
     assert str(Fault(7, "crash", ("manager",), 0.5)) == "after event 7: crash of manager for 0.5 s"
     assert str(Fault(7, "crash", ("player1",), None)) == "after event 7: crash of player1 for good"
+    assert str(Fault(7, "abort", seconds=0.0)) == "after event 7: abort of manager"

@@ -1,9 +1,12 @@
 """Bugs that the simulator found, each as small as it gets."""
 
+from agentleague.league.events import LeagueEnded, MatchDecided
+from agentleague.simulation import agents as nature
+from agentleague.simulation.faults import Fault, Faults
 from agentleague.simulation.invariants import Course, check
 from agentleague.simulation.league import SimulatedLeague, url_of
 from rules import rule
-from simulation.crashing import commanded, running
+from simulation.crashing import AGENTS, a_league, commanded, running
 
 
 def test_a_player_whose_registration_was_not_answered_ends_with_the_league():
@@ -106,3 +109,39 @@ def test_a_player_that_comes_back_without_its_token_after_the_end_is_told_the_en
     check(league, Course(away=["player1"]))
     assert league.processes["player1"].is_done
     assert league.processes["player1"].news[-1].startswith("The league is over.")
+
+
+@rule("R-FLOW-05")
+def test_a_referee_that_was_not_told_the_end_is_told_when_it_speaks():
+    # Found by chaos, seed 607: the end overtook the answer to a registration, and was refused.
+    league = a_league()
+    faults = Faults(league, seed=0)
+    cut = Fault(0, "one-way cut", ("manager", "referee1"), 30.0)
+    league.disk.on_commit = lambda events: [
+        faults.happen(cut) for event in events if isinstance(event, LeagueEnded)
+    ]
+
+    league.run()
+
+    check(league)
+    assert league.seconds > 30.0
+
+
+@rule("R-LEASE-04")
+def test_a_decided_match_is_not_given_to_a_referee_of_another_make_after_a_restart():
+    # Found by liveness, seed 237: a player was removed, and its match forfeited just before.
+    both = {"referee1": nature.FOREIGN, "referee2": nature.FOREIGN}
+    league = running(agents=AGENTS._replace(traits=both))
+
+    def crash_after_a_forfeit(events):
+        if any(isinstance(event, MatchDecided) and event.forfeits for event in events):
+            league.clock.call_at(league.clock.now(), lambda: league.crash("manager", 0.5))
+
+    league.disk.on_commit = crash_after_a_forfeit
+    commanded(league, "remove", player_id=league.player_id("player1"))
+
+    league.run()
+
+    check(league, Course(away=["player1"], referees_away=True))
+    assert league.processes["manager"].crashes == 3, "once a round"
+    assert league.seconds < 10.0

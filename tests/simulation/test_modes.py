@@ -2,9 +2,10 @@
 
 import pytest
 
+from agentleague.records.verify import verify
 from agentleague.services.player import Player
 from agentleague.simulation import exhaustive
-from agentleague.simulation.modes import MODES, outcome
+from agentleague.simulation.modes import MODES, attempt, outcome
 from simulation.crashing import a_league, some
 
 CHAOS_SEEDS = 4_000
@@ -35,6 +36,17 @@ def test_a_league_ends_once_nothing_goes_wrong_any_more(part):
 
 def test_a_league_survives_a_crash_after_some_events():
     assert broken("exhaustive", some(150, of=exhaustive.size())) == {}
+
+
+@pytest.mark.parametrize("kind", ["rule", "remove", "abort", "crash", "failing disk"])
+def test_the_journal_of_a_league_in_trouble_can_be_verified(kind):
+    scenarios = [MODES["chaos"](seed) for seed in range(300)]
+    of_kind = [each for each in scenarios if any(fault.kind == kind for fault in each.faults)]
+
+    for scenario in of_kind[:3]:
+        league, violation = attempt(scenario)
+        findings = verify(league.rows(), lambda name, game=scenario.agents.game: game)
+        assert (violation, findings.difference) == ("", None), scenario.seed
 
 
 @pytest.mark.slow
@@ -98,6 +110,9 @@ def test_the_seeds_of_chaos_have_every_kind_of_trouble():
         "failing disk",
         "slow disk",
         "pause",
+        "rule",
+        "remove",
+        "abort",
     }
     assert traits == {
         "slow",

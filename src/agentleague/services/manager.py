@@ -366,6 +366,8 @@ class Manager:
         referee_id = self.league.roster.referee_of(asked.caller.token)
         self._assignments.status(referee_id, message.matches)
         self._clerk.reply(asked, RefereeStatusAck())
+        if self.league.phase is Phase.COMPLETED:
+            self._rounds.tell_the_end_to(referee_id)
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
         reachable, token = self.reachability.known, asked.caller.token

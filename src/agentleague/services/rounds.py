@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from agentleague.league.bulletins import Rows
 from agentleague.league.events import (
     LeagueEnded,
     LeagueStarted,
@@ -188,6 +189,7 @@ class Rounds:
         if ("announcement", round_id) not in self._league.told:
             self._clerk.record_later(Told("announcement", round_id))
         self._forfeit_matches_of_removed()
+        self._tell_what_no_referee_can()
         if round_id == self._league.round_id and self._league.phase is Phase.RUNNING:
             self._assignments.begin_round()
             self.close_if_done()
@@ -206,6 +208,15 @@ class Rounds:
             out = [each for each in file.players if self._is_out(each, file.round_id)]
             if out and file.decided is None:
                 self._clerk.record(self._court.forfeit(match_id, [(each, REMOVED) for each in out]))
+                self._tidings.tell(match_id)
+
+    def _tell_what_no_referee_can(self) -> None:
+        """Decided before a restart: a referee of another make would play it again."""
+        referees = self._league.roster.referees
+        for match_id in sorted(self._league.open_matches):
+            file = self._league.matches[match_id]
+            is_told = self._tidings.is_telling(match_id) or referees[file.referee_id].locks
+            if file.decided and not file.closed and not is_told:
                 self._tidings.tell(match_id)
 
     def _is_out(self, player_id: str, round_id: int) -> bool:
@@ -294,25 +305,23 @@ class Rounds:
         self._tell_the_end()
 
     def _tell_the_end(self) -> None:
-        league, rows = self._league, self._bulletins.table_rows()
-
-        def message(agent_id: str) -> Message:
-            said = self._bulletins.league_completed(self._clerk.now_text, rows, agent_id)
-            if agent_id in league.roster.referees:
-                session = self._keys.session(agent_id)
-                return msgspec.structs.replace(said, session=session)
-            return said
-
-        self._tell_all(("league_end", league.round_id), message)
+        rows = self._bulletins.table_rows()
+        tag = ("league_end", self._league.round_id)
+        self._tell_all(tag, lambda agent_id: self._last_words(agent_id, rows))
         is_told = self._clerk.outbox.is_empty()  # There is nobody.
         wait = 0.0 if is_told else self._settings.reply_seconds
         self._clerk.wake("end", self._clerk.now + wait)
 
-    def tell_the_end_to(self, player_id: str) -> None:
-        """Who comes back when the league is over would wait for ever."""
-        rows, tag = self._bulletins.table_rows(), ("league_end", self._league.round_id)
-        said = self._bulletins.league_completed(self._clerk.now_text, rows, player_id)
-        self._clerk.tell(player_id, said, tag, keep=True)
+    def tell_the_end_to(self, agent_id: str) -> None:
+        """Who comes back or speaks when the league is over would wait for ever."""
+        said = self._last_words(agent_id, self._bulletins.table_rows())
+        self._clerk.tell(agent_id, said, ("league_end", self._league.round_id), keep=True)
+
+    def _last_words(self, agent_id: str, rows: Rows) -> Message:
+        said = self._bulletins.league_completed(self._clerk.now_text, rows, agent_id)
+        if agent_id in self._league.roster.referees:
+            return msgspec.structs.replace(said, session=self._keys.session(agent_id))
+        return said
 
     def end_if_told(self) -> None:
         """The league's work is done when everybody was told everything."""

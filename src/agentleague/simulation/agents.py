@@ -114,11 +114,16 @@ class ForeignTransport:
         self._rules = Rules()
 
     def listen(self, on_ask: OnAsk) -> None:
-        """Hear of the matches as the referee does."""
+        """Hear of the matches as the referee does; of locks it understands nothing."""
 
         def heard(message: Message, caller: Caller, reply: Callable[..., None]) -> None:
             if isinstance(message, RoundAnnouncement):
-                self._matches |= {match.match_id: match for match in message.matches}
+                matches = [
+                    msgspec.structs.replace(match, locks=UNSET, decided=UNSET)
+                    for match in message.matches
+                ]
+                message = msgspec.structs.replace(message, matches=matches)
+                self._matches |= {match.match_id: match for match in matches}
                 self._rules = message.rules or self._rules
             on_ask(message, caller, reply)
 

@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 from agentleague.roles.ports import Cancel, Clock
 
@@ -54,7 +55,7 @@ class Lifetime:
         self.is_over = False
         self.ahead = ahead
         self._clock = clock
-        self._awake_at = float("-inf")
+        self.awake_at = float("-inf")  # since when it runs, or when it will
 
     def now(self) -> float:
         """What its own clock shows."""
@@ -70,16 +71,16 @@ class Lifetime:
         """Call back next, at the present time."""
         self.call_at(self.now(), what)
 
-    def when_awake(self, what: Callable[[], object]) -> None:
+    def when_awake(self, what: Callable[..., object], *about: Any) -> None:
         """Let something happen to the process: at once, or when it runs again."""
-        if self._clock.now() < self._awake_at:
-            self._clock.call_at(self._awake_at, lambda: self.when_awake(what))
+        if self._clock.now() < self.awake_at:
+            self._clock.call_at(self.awake_at, lambda: self.when_awake(what, *about))
         elif not self.is_over:
-            what()
+            what(*about)
 
     def stall(self, seconds: float) -> None:
         """The process does nothing for so long, as on a machine that sleeps."""
-        self._awake_at = self._clock.now() + seconds
+        self.awake_at = self._clock.now() + seconds
 
     def end(self) -> None:
         """The process is dead."""

@@ -35,6 +35,7 @@ class Disk:
         self.sync_seconds = sync_seconds
         self.rows_total = 0  # that are safe
         self.deliver: Callable[[Callable[[], None]], None] = lambda what: what()  # to the writer
+        self.on_commit: Callable[[Sequence[Event]], None] | None = None  # told what is safe now
         self._clock = clock
         self._platter = MemoryJournal(clock.now)
         self._staged: list[_Write] = []
@@ -101,6 +102,8 @@ class Disk:
                 lambda outcome, done=done: outcomes.append((done, outcome)),  # type: ignore[misc]
             )
             self.rows_total += len(events)
+            if self.on_commit:
+                self.on_commit(events)
         self._wait(lambda: self.deliver(lambda: self._tell(outcomes)))
 
     def _tell(self, outcomes: Sequence[tuple[Done, Outcome]]) -> None:

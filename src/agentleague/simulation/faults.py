@@ -3,21 +3,25 @@
 from collections.abc import Callable, Sequence
 from itertools import product
 from random import Random
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+from agentleague.league.events import LeagueEnded
 from agentleague.league.league import Phase
+from agentleague.league.rulings import VERDICTS
+from agentleague.roles.effects import Event
 from agentleague.simulation.disk import SYNC_SECONDS
 from agentleague.simulation.league import MANAGER, SimulatedLeague
 from agentleague.simulation.process import Clocks
 
 LATER_EVENTS = 20  # until a process dies for good that the league still has to wait for
 LOOK_SECONDS = 2.0  # before the organiser looks again whether the league goes on
+PLAYERS_MIN = 2  # without as many a league cannot begin
 SLOW_SYNC_SECONDS = 0.5  # for a commit on a disk that has much else to do
 CLOCK_SECONDS = 86_400.0  # by how much clocks are wrong, at most
 
 
 class Fault(NamedTuple):
-    """One thing that goes wrong right after an event; for ever, where no seconds are given."""
+    """One thing that goes wrong right after an event; for ever, where `seconds` is None."""
 
     event: int
     kind: str  # one of Faults.KINDS
@@ -25,8 +29,10 @@ class Fault(NamedTuple):
     seconds: float | None = 1.0
 
     def __str__(self) -> str:
-        how_long = "for good" if self.seconds is None else f"for {self.seconds:g} s"
-        return f"after event {self.event}: {self.kind} of {', '.join(self.who)} {how_long}"
+        how_long = " for good" if self.seconds is None else ""
+        if self.seconds:
+            how_long = f" for {self.seconds:g} s"
+        return f"after event {self.event}: {self.kind} of {', '.join(self.who)}{how_long}"
 
 
 class Faults:
@@ -35,7 +41,9 @@ class Faults:
     def __init__(self, league: SimulatedLeague, seed: int) -> None:
         self._league = league
         self._chance = Random(f"faults|{seed}")
-        self._gone: set[str] = set()  # for good
+        self._is_over = False  # nothing goes wrong any more
+        self._is_looked_after = False  # the organiser looks whether the league goes on
+        self._removed: set[str] = set()  # whom the organiser wants out, heard or not
 
     def plan(self, faults: Sequence[Fault]) -> None:
         """Let these come to pass."""
@@ -43,7 +51,9 @@ class Faults:
             self._league.after_event(fault.event, lambda fault=fault: self.happen(fault))  # type: ignore[misc]
 
     def happen(self, fault: Fault) -> None:
-        """Now."""
+        """Now, unless it is too late for that."""
+        if self._is_over:
+            return
         self._league.witness.note(str(fault))
         self.KINDS[fault.kind](self, fault)
 
@@ -54,13 +64,34 @@ class Faults:
 
     def end(self) -> None:
         """All is well."""
+        if self._is_over:
+            return
+        self._is_over = True
         league = self._league
         league.witness.note("from now on nothing goes wrong any more")
+        sleepers = [process.awake_at for process in league.processes.values()]
+        league.healed_at = max(league.clock.now(), *sleepers)
         league.links.heal()
         league.disk.mend()
+        league.disk.sync_seconds = SYNC_SECONDS
         for name, process in league.processes.items():
-            if name not in self._gone and not process.is_done:
+            if name not in league.gone and not process.is_done:
                 process.start()
+
+    def end_with_a_crash(self, seconds: float) -> None:
+        """The last thing to go wrong: the manager dies when the league's end is on disk."""
+        league, clock = self._league, self._league.clock
+
+        def strike() -> None:
+            league.crash(MANAGER)
+            self._is_over = False
+            self.end_at(seconds)
+
+        def on_commit(events: Sequence[Event]) -> None:
+            if any(isinstance(event, LeagueEnded) for event in events):
+                clock.call_at(clock.now(), strike)
+
+        league.disk.on_commit = on_commit
 
     def confuse_clocks(self) -> None:
         """Every life of every process has clocks of its own, and none of them is right."""
@@ -75,12 +106,11 @@ class Faults:
     def _crash(self, fault: Fault) -> None:
         league = self._league
         if fault.seconds is None and not league.has_begun:  # It would wait for them for ever.
-            later = fault._replace(event=league.events + LATER_EVENTS)
-            league.after_event(later.event, lambda: self.happen(later))
+            self._later(fault)
             return
         for name in fault.who:
             if fault.seconds is None:
-                self._gone.add(name)
+                league.gone.add(name)
             league.crash(name, fault.seconds)
 
     def _amnesia(self, fault: Fault) -> None:
@@ -131,19 +161,68 @@ class Faults:
 
         clock.call_at(clock.now() + (fault.seconds or 0.0), as_usual)
 
+    # What the organiser does; no answer is waited for, but that the league goes on is seen to
+
     def _pause(self, fault: Fault) -> None:
-        """The organiser pauses the league, and lets it go on later: as often as it takes."""
-        league, clock = self._league, self._league.clock
+        self._command("pause")
+        self._look_in(fault.seconds or 0.0)
 
-        def look() -> None:
-            league.witness.catch_up()
-            if league.witness.league.paused:
-                league.command("start", lambda answer: None)
-            if league.witness.league.phase is not Phase.COMPLETED:
-                clock.call_at(clock.now() + LOOK_SECONDS, look)
+    def _remove(self, fault: Fault) -> None:
+        """A player is taken out; a league that has not begun is then started without it."""
+        league, roster = self._league, self._league.witness.league.roster
+        left = len(roster.players) - len(self._removed)
+        if not league.is_known(fault.who[0]) or not (league.has_begun or left > PLAYERS_MIN):
+            self._later(fault)
+            return
+        self._removed.add(fault.who[0])
+        self._command("remove", player_id=league.player_id(fault.who[0]))
+        self._look_in(LOOK_SECONDS)
 
-        league.command("pause", lambda answer: None)
-        clock.call_at(clock.now() + (fault.seconds or 0.0), look)
+    def _rule(self, fault: Fault) -> None:
+        league = self._league
+        league.witness.catch_up()
+        decided = list(league.witness.recount.results)
+        if not decided:
+            self._later(fault)
+            return
+        match_id, verdict = self._chance.choice(decided), self._chance.choice(VERDICTS)
+        winner = self._chance.choice(league.witness.recount.matches[match_id])
+        self._command(
+            "rule",
+            match_id=match_id,
+            verdict=verdict,
+            winner=winner if verdict == "win" else None,
+            reason="by the seed",
+        )
+
+    def _abort(self, fault: Fault) -> None:
+        self._command("abort")
+
+    def _command(self, command: str, **params: Any) -> None:
+        self._league.command(command, lambda answer: None, **params)
+
+    def _look_in(self, seconds: float) -> None:
+        if not self._is_looked_after:
+            self._is_looked_after = True
+            self._league.clock.call_at(self._league.clock.now() + seconds, self._look)
+
+    def _look(self) -> None:
+        """The organiser looks in: a league that waits for a word is given it."""
+        self._is_looked_after = False
+        witness = self._league.witness
+        witness.catch_up()
+        league = witness.league
+        is_short = league.phase is Phase.REGISTERING and bool(league.roster.removed)
+        if league.paused or (is_short and self._league.is_complete):
+            self._command("start")
+        if league.phase is not Phase.COMPLETED:
+            self._look_in(LOOK_SECONDS)
+
+    def _later(self, fault: Fault) -> None:
+        """It is too early for that."""
+        league = self._league
+        later = fault._replace(event=league.events + LATER_EVENTS)
+        league.after_event(later.event, lambda: self.happen(later))
 
     KINDS: ClassVar[dict[str, Callable[..., None]]] = {
         "crash": _crash,
@@ -156,4 +235,7 @@ class Faults:
         "failing disk": _failing_disk,
         "slow disk": _slow_disk,
         "pause": _pause,
+        "remove": _remove,
+        "rule": _rule,
+        "abort": _abort,
     }

@@ -11,22 +11,25 @@
     I9  what the journal holds is all there is: replay leads to the same state
     I10 nobody waits longer than the rules say
 
-I2, I4, I5 and I6 are watched while the league runs (witness.py).
+I2, I4, I5 and I6 are watched while the league runs (witness.py and what it watches with). What is
+counted here is counted from the rows (recount.py), never taken from the league's own sums.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from agentleague.games.game import turns_max
-from agentleague.league.events import Disputed, MatchDecided, read_event
+from agentleague.league.events import Disputed, MatchRuled
 from agentleague.league.league import League, Phase
 from agentleague.roles.effects import Event
 from agentleague.services.leases import longest_match
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
+from agentleague.simulation.recount import Recount
+from agentleague.simulation.recovery import Recovery
 
 EPOCHS_MAX = 4
 INVITATION = "GAME_INVITATION"
+SILENCES_MAX = 5  # questions in a row without an answer, after which a player gets no retries
 
 
 class Violation(AssertionError):
@@ -40,9 +43,12 @@ class Course(NamedTuple):
     brief: Collection[str] = ()  # players that were dead for a moment: they lose nothing by it
     referees_away: bool = False  # referees were dead at some time
     no_contests: bool = False  # there was a time without any referee
-    aborted: bool = False
+    odd: Collection[str] = ()  # who is not as it should be from the first to the last
+    silent: str = ""  # a player that never answered anybody
+    aborted: bool = False  # the organiser may have ended it
     lossy: bool = False  # messages were lost: anybody may lose or not be told, and all the same end
     disputes: bool = False  # a referee lies
+    deaf: bool = False  # the manager stood still: letters that waited for its disk are late at once
     prompt: bool = False  # nothing went wrong but with `away`: nobody waits for anything else
 
 
@@ -55,6 +61,7 @@ def check(simulated: SimulatedLeague, course: Course = CALM) -> None:
     Raises:
         Violation: something does not hold.
     """
+    simulated.witness.catch_up()
     found = [*simulated.bugs, *simulated.witness.violations]
     if simulated.is_over:
         found += _checked(simulated, course)
@@ -65,61 +72,55 @@ def check(simulated: SimulatedLeague, course: Course = CALM) -> None:
 
 
 def _checked(simulated: SimulatedLeague, course: Course) -> Iterator[str]:
-    events = [read_event(row.kind, row.version, row.body) for row in simulated.rows()]
-    replayed = League()
-    for event in events:
-        replayed.apply(event)
-    yield from _one_result_each(events)
-    yield from _complete(replayed, course)
-    yield from _table(replayed)
+    witness = simulated.witness
+    replayed, events = witness.league, witness.events
+    yield from _one_result_each(witness.recount)
+    yield from _complete(replayed, witness.recount, course)
+    yield from _table(replayed, witness.recount)
     yield from _technical(simulated, replayed, course)
     yield from _same_state(simulated.manager.league, replayed)
     yield from _peaceful(simulated, replayed, events, course)
+    yield from witness.court.unbelieved(events)
     if not course.lossy:
         yield from _told(simulated, replayed, course)
         yield from _ended(simulated)
     if not course.lossy and not course.referees_away:
         yield from _kept(simulated, replayed)
+    if simulated.healed_at is not None:
+        yield from Recovery(simulated, simulated.healed_at, course.odd).found()
     if course.prompt:
         yield from _prompt(simulated, replayed)
+    if course.silent:
+        yield from _suspended(simulated, replayed, course.silent)
 
 
-def _one_result_each(events: Collection[Event]) -> Iterator[str]:
-    results = Counter(event.match_id for event in events if isinstance(event, MatchDecided))
-    for match_id, number in results.items():
+def _one_result_each(recount: Recount) -> Iterator[str]:
+    for match_id, number in recount.results.items():
         if number > 1:
             yield f"I1: {match_id} has {number} results"
 
 
-def _complete(league: League, course: Course) -> Iterator[str]:
-    if league.phase is not Phase.COMPLETED or league.aborted != course.aborted:
+def _complete(league: League, recount: Recount, course: Course) -> Iterator[str]:
+    if league.phase is not Phase.COMPLETED or (league.aborted and not course.aborted):
         yield f"I7: the league is {league.phase}, aborted: {league.aborted}"
-    wanted = league.schedule.matches_total if league.schedule else 0
-    if league.decided_total != wanted and not course.aborted:
-        yield f"I7: {league.decided_total} of {wanted} matches are decided"
+    if league.aborted:
+        return
+    number = len(recount.fold)
+    wanted = number * (number - 1) // 2 * league.rules.cycles
+    if len(recount.results) != wanted:
+        yield f"I7: {len(recount.results)} of {wanted} matches are decided"
     for file in league.matches.values():
-        if file.decided and not file.closed and not course.aborted:
+        if file.decided and not file.closed:
             yield f"I7: {file.match_id} is decided and was never closed"
 
 
-def _table(league: League) -> Iterator[str]:
-    """Counted anew, in another way than the table does it."""
-    win, draw, loss = league.rules.points
+def _table(league: League, recount: Recount) -> Iterator[str]:
+    counted = dict(recount.fold)
     for row in league.table.rows():
-        results = [
-            result
-            for file in league.files_of.get(row.player_id, ())
-            if (result := file.result) and result.no_contest is not True
-        ]
-        wins = sum(result.winner_player_id == row.player_id for result in results)
-        draws = sum(result.status == "DRAW" for result in results)
-        losses = len(results) - wins - draws
-        counted = (len(results), wins, draws, losses, wins * win + draws * draw + losses * loss)
         shown = (row.played, row.wins, row.draws, row.losses, row.points)
-        if counted != shown:
-            yield f"I3: {row.player_id} has {shown} in the table, and by its results {counted}"
-        if row.played != row.wins + row.draws + row.losses:
-            yield f"I5: {row.player_id} played {row.played}, which is not the sum"
+        if counted.get(row.player_id) != shown:
+            by_rows = counted.get(row.player_id)
+            yield f"I3: {row.player_id} has {shown} in the table, and by its results {by_rows}"
 
 
 def _technical(simulated: SimulatedLeague, league: League, course: Course) -> Iterator[str]:
@@ -140,7 +141,8 @@ def _technical(simulated: SimulatedLeague, league: League, course: Course) -> It
 def _told(simulated: SimulatedLeague, league: League, course: Course) -> Iterator[str]:
     witness = simulated.witness
     for name in simulated.processes:
-        if not name.startswith("player") or name in (*course.away, *course.brief):
+        is_away = name in (*course.away, *course.brief)
+        if not name.startswith("player") or is_away or not simulated.is_known(name):
             continue
         for file in league.files_of.get(simulated.player_id(name), ()):
             is_told = (url_of(name), file.match_id) in witness.told
@@ -148,6 +150,18 @@ def _told(simulated: SimulatedLeague, league: League, course: Course) -> Iterato
                 yield f"I7: {name} was never told how {file.match_id} ended"
         if url_of(name) not in witness.told_the_end:
             yield f"I7: {name} was never told that the league is over"
+        yield from _told_rounds(simulated, league, name, course)
+
+
+def _told_rounds(
+    simulated: SimulatedLeague, league: League, name: str, course: Course
+) -> Iterator[str]:
+    tables, url = simulated.witness.tables, url_of(name)
+    for round_id in range(1, league.rounds_ended + 1):
+        if (url, round_id) not in tables.rounds_told:
+            yield f"I7: {name} was never told that round {round_id} is over"
+        elif (url, round_id) in tables.unshown and not course.deaf:
+            yield f"I7: {name} was told that round {round_id} is over before it saw the table"
 
 
 def _ended(simulated: SimulatedLeague) -> Iterator[str]:
@@ -176,9 +190,7 @@ def _peaceful(
     simulated: SimulatedLeague, league: League, events: Collection[Event], course: Course
 ) -> Iterator[str]:
     """Honest referees contradict nobody and drop nothing, and every draw can be checked."""
-    for event in events:
-        if isinstance(event, Disputed) and not course.disputes:
-            yield f"{event.referee_id} disputed {event.match_id}: {event.why}"
+    yield from _disputes(events, course)
     for file in league.matches.values():
         if file.epoch > EPOCHS_MAX:
             yield f"{file.match_id} was given out {file.epoch} times"
@@ -187,6 +199,20 @@ def _peaceful(
             is_wrong_draw = "THE DRAW IS WRONG" in sentence and not _is_foreign(simulated, sentence)
             if "was dropped" in sentence or is_wrong_draw:
                 yield f"{name}: {sentence}"
+
+
+def _disputes(events: Collection[Event], course: Course) -> Iterator[str]:
+    """Only liars dispute, and each of them a match once, until the organiser rules on it."""
+    noted: set[tuple[str, str]] = set()
+    for event in events:
+        if isinstance(event, MatchRuled):
+            noted = {each for each in noted if each[0] != event.match_id}
+        elif isinstance(event, Disputed):
+            if not course.disputes:
+                yield f"{event.referee_id} disputed {event.match_id}: {event.why}"
+            if (event.match_id, event.referee_id) in noted:
+                yield f"{event.match_id} is disputed by {event.referee_id} again"
+            noted.add((event.match_id, event.referee_id))
 
 
 def _is_foreign(simulated: SimulatedLeague, sentence: str) -> bool:
@@ -220,6 +246,17 @@ def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
             longest = longest_match(rules, 1) if is_joined else joining
         if longest is not None and waited > longest:
             yield f"I10: the players of {match_id} waited {waited:g} seconds, not {longest:g}"
+
+
+def _suspended(simulated: SimulatedLeague, league: League, name: str) -> Iterator[str]:
+    """Who never answers is asked as often as the rules say, until it is suspended; then once."""
+    rules, silences = league.rules.rules, 0
+    for file in league.files_of.get(simulated.player_id(name), ()):
+        wanted = 1 if silences >= SILENCES_MAX else 1 + rules.join_retries
+        asked = simulated.witness.attempts[url_of(name), file.match_id]
+        if asked != wanted:
+            yield f"{name} was asked {asked} times in {file.match_id}, not {wanted}"
+        silences += asked
 
 
 def _was_asked_to_move(league: League, match_id: str) -> bool:

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from agentleague.games.game import Game
-from agentleague.league.events import read_event
+from agentleague.league.events import TokenMisused, read_event
 from agentleague.protocol.messages import LeagueCommand, Message
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Row, Transport
@@ -68,12 +68,14 @@ class SimulatedLeague:
     ) -> None:
         self.events = 0
         self.bugs: list[str] = []
+        self.gone: set[str] = set()  # processes that died for good
+        self.healed_at: float | None = None  # since when nothing goes wrong any more
         self.clock = VirtualClock(BEGAN)
         self.disk = Disk(self.clock)
         self.witness = Witness(self.clock, self.disk, LEAGUE_ID)
-        self.witness.on_send = self._event
         self.links = Links(Random(f"delays|{seed}"))
         self.network = SimulatedNetwork(self.clock, self.links, self.witness)
+        self.network.on_sent = self._event
         self.processes: dict[str, Process] = {}
         self.agents = agents
         self._seed = seed
@@ -189,8 +191,15 @@ class SimulatedLeague:
         self.witness.catch_up()
         return self.witness.league.round_id > 0
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all players have registered."""
+        names = [name for name in self.processes if name.startswith("player")]
+        return all(map(self.is_known, names))
+
     def is_known(self, name: str) -> bool:
         """Whether a player ever registered."""
+        self.witness.catch_up()
         players = self.witness.league.roster.players.values()
         return any(each.endpoint == url_of(name) for each in players)
 
@@ -215,6 +224,8 @@ class SimulatedLeague:
                 self.network.tongues[url_of(name)] = tongue
             if trait == THIEVISH:
                 self._let_steal(name)
+            if trait in (FALSE, FOREIGN):
+                self.witness.court.dishonest.add(name)
 
     def _let_steal(self, name: str) -> None:
         process, url = self.processes[name], url_of(name)
@@ -223,7 +234,14 @@ class SimulatedLeague:
             return str(process.role.credential[2]) if process.is_alive else ""
 
         manager, witness = Address(MANAGER, url_of(MANAGER)), self.witness
-        thief = Thief(self.network, manager, own_token, witness.violations.append)
+
+        def refused(message: str, scope: str) -> None:
+            witness.catch_up()
+            event = TokenMisused(self.player_id(name), message, scope)
+            if event not in witness.events:
+                witness.violations.append(f"{name} misused a token, which is not on disk: {event}")
+
+        thief = Thief(self.network, manager, own_token, witness.violations.append, refused)
 
         def on_asked(whom: str, message: Message) -> None:
             if whom == url:

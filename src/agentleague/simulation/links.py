@@ -23,18 +23,31 @@ class Links:
     """All ways between agents, by name; a way from one to another may be cut by itself."""
 
     def __init__(self, chance: Random) -> None:
-        self.weather = FINE
         self._chance = chance
+        self._random = chance.random
         self._cut: dict[tuple[str, str], int] = {}  # way -> by how many cuts
+        self.weather = FINE
+
+    @property
+    def weather(self) -> Weather:
+        """How messages fare where no way is cut."""
+        return self._weather
+
+    @weather.setter
+    def weather(self, weather: Weather) -> None:
+        self._weather = weather
+        self._least, most = weather.delay_seconds
+        self._span = most - self._least
+        self._is_kind = not weather.loss and not weather.repeats
 
     @property
     def is_fine(self) -> bool:
         """Whether every message arrives once."""
-        return not self._cut and not self.weather.loss and not self.weather.repeats
+        return self._is_kind and not self._cut
 
     def delay(self) -> float:
         """How many seconds the next message takes."""
-        return self._chance.uniform(*self.weather.delay_seconds)
+        return self._least + self._span * self._random()
 
     def loses(self, source: str, target: str) -> bool:
         """Whether the next message from one to the other is lost."""

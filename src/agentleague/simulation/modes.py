@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from agentleague.games.game import turns_max
 from agentleague.protocol.messages import Rules
+from agentleague.services.assignments import EPOCHS_MAX
 from agentleague.services.leases import longest_match
 from agentleague.services.settings import ManagerSettings
 from agentleague.simulation import exhaustive, scenarios
@@ -63,6 +64,8 @@ def prepare(scenario: Scenario) -> SimulatedLeague:
         faults.confuse_clocks()
     if scenario.trouble_seconds:
         faults.end_at(scenario.trouble_seconds)
+    if scenario.last_blow_seconds is not None:
+        faults.end_with_a_crash(scenario.last_blow_seconds)
     return league
 
 
@@ -79,10 +82,13 @@ def patience(scenario: Scenario) -> float:
 
     Each round: everybody hears of it, or not; its matches change hands as often as there are
     referees that are gone, and then take as long as players may take; everybody hears of its end.
+    One of another make that registers again and again is there as often, until a match is given up.
     """
     settings = ManagerSettings(players=scenario.players, **scenario.settings)
     rules: Rules = settings.rules
     rounds = (scenario.players - 1 + scenario.players % 2) * settings.cycles
     match = longest_match(rules, turns_max(scenario.agents.game, rules.game_options))
-    changes = scenario.referees * (match if scenario.has_foreign else 2 * settings.lease_seconds)
+    changes = scenario.referees * 2 * settings.lease_seconds
+    if scenario.has_foreign:
+        changes = EPOCHS_MAX * match
     return rounds * (match + changes + 4 * settings.reply_seconds) + settings.reply_seconds

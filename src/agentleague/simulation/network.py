@@ -7,6 +7,7 @@ dies is told that the connection is gone.
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
@@ -24,8 +25,8 @@ Tongue = Callable[[Message, bytes], bytes | None]  # what an agent says instead;
 class Watcher:
     """Sees what passes through the network; here it looks away."""
 
-    def sent(self) -> None:
-        """Somebody has just sent a request or an answer."""
+    def called(self, url: str, message: Message) -> None:
+        """Somebody is about to ask the agent at this address."""
 
     def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
         """A request of `source` reached the agent at this address."""
@@ -38,12 +39,16 @@ class Watcher:
 
 
 class SimulatedNetwork(MemoryNetwork):
-    """Joins agents; `links` says what befalls messages, `tongues` who twists its answers."""
+    """Joins agents; `links` says what befalls messages, `tongues` who twists its answers.
+
+    Every message of every simulated league passes here: it is written to be quick.
+    """
 
     def __init__(self, clock: Clock, links: Links, watcher: Watcher) -> None:
         super().__init__(clock)
         self.links, self.watcher = links, watcher
         self.delay = links.delay
+        self.on_sent: Callable[[], None] = lambda: None  # somebody has sent a request or an answer
         self.living: dict[str, SimulatedTransport] = {}
         self.exchanges: dict[_Exchange, None] = {}  # in order
         self.tongues: dict[str, Tongue] = {}  # by address
@@ -88,6 +93,17 @@ class SimulatedTransport(MemoryTransport):
 class _Exchange:
     """One request on its way there, its answer on its way back, and the deadline of both."""
 
+    __slots__ = (
+        "_asked",
+        "_asker",
+        "_began",
+        "_done",
+        "_is_open",
+        "_message",
+        "_network",
+        "_stop_deadline",
+    )
+
     def __init__(
         self,
         network: SimulatedNetwork,
@@ -99,18 +115,19 @@ class _Exchange:
         self._began = network.clock.now()
         self._is_open = True
         self._asked: list[SimulatedTransport] = []  # who is to answer
-        self._stop_deadline: Cancel = lambda: None
+        self._stop_deadline: Cancel = _nothing
 
     def begin(self, url: str, until: float) -> Cancel:
         network = self._network
         network.calls += 1
+        network.watcher.called(url, self._message)
         body = codec.write_request(self._message, network.calls)
         self._stop_deadline = network.clock.call_at(until, self._late)
         if network.links.is_fine:
             network.later(partial(self._arrive, url, body))
         else:
             self._send_in_bad_weather(url, body)
-        network.watcher.sent()
+        network.on_sent()
         return self._close
 
     def _send_in_bad_weather(self, url: str, body: bytes) -> None:
@@ -139,7 +156,7 @@ class _Exchange:
         self._asked.append(agent)
         if self._is_open:
             self._network.exchanges[self] = None
-        agent.lifetime.when_awake(partial(self._deliver, agent, body))
+        agent.lifetime.when_awake(self._deliver, agent, body)
 
     def _deliver(self, agent: SimulatedTransport, body: bytes) -> None:
         self._network.watcher.asked(self._asker.source, agent.url, self._message, body)
@@ -156,25 +173,26 @@ class _Exchange:
             body = twisted
         self._asked.remove(agent)
         if network.links.is_fine or not network.links.loses(source, self._asker.source):
-            network.later(partial(self._come_back, partial(self._answered, source, body)))
+            network.later(partial(self._come_back, self._answered, source, body))
         else:
             network.watcher.lost(source, self._asker.source, self._message)
-        network.watcher.sent()
+        network.on_sent()
 
     def _break(self, why: str, source: str) -> None:
         """The asker is told so, if word of it comes through."""
         links = self._network.links
         if links.is_fine or not links.loses(source, self._asker.source):
             gone = NoConnection(why)
-            self._network.later(partial(self._come_back, partial(self._finish, None, gone)))
+            self._network.later(partial(self._come_back, self._finish, None, gone))
 
-    def _come_back(self, what: Callable[[], None]) -> None:
+    def _come_back(self, what: Callable[..., None], *about: Any) -> None:
         """What comes back is for the asker to notice, if it lives and still waits."""
-        self._asker.lifetime.when_awake(partial(self._if_open, what))
-
-    def _if_open(self, what: Callable[[], None]) -> None:
         if self._is_open:
-            what()
+            self._asker.lifetime.when_awake(self._if_open, what, *about)
+
+    def _if_open(self, what: Callable[..., None], *about: Any) -> None:
+        if self._is_open:
+            what(*about)
 
     def _answered(self, source: str, body: bytes) -> None:
         self._network.watcher.answered(source, self._asker.url, self._message, body)
@@ -186,7 +204,7 @@ class _Exchange:
             self._finish(answer, None)
 
     def _late(self) -> None:
-        self._come_back(partial(self._finish, None, NoAnswer("the time ran out")))
+        self._come_back(self._finish, None, NoAnswer("the time ran out"))
 
     def _finish(self, message: Message | None, error: LeagueError | None) -> None:
         self._close()
@@ -202,6 +220,10 @@ class _Exchange:
 def host_of(url: str) -> str:
     """The name of the agent at an address."""
     return urlsplit(url).hostname or url
+
+
+def _nothing() -> None:
+    """There is nothing to stop yet."""
 
 
 def _plainly(question: Message, body: bytes) -> bytes:

@@ -59,6 +59,7 @@ class Process:
         self.keeps_state = keeps_state
         self.clocks: Callable[[], Clocks] = lambda: TRUE
         self.crashes = self.stalls = self.failures = 0
+        self.born_at = 0.0  # when its present life began
         self.is_done = False  # its role said so
         self.host: Host | None = None  # while it lives
         self.news: list[str] = []  # what its role found worth saying, in all its lives
@@ -84,6 +85,7 @@ class Process:
         if self.host:
             return
         clock, network, url, receiver = self._place
+        self.born_at = clock.now()
         ahead, wrong = self.clocks()
         self._lifetime = lifetime = Lifetime(clock, ahead)
         self._transport = network.bear(url, receiver, lifetime)
@@ -106,6 +108,11 @@ class Process:
         if self.host:
             self.stalls += 1
             self._lifetime.stall(seconds)
+
+    @property
+    def awake_at(self) -> float:
+        """Since when it runs, or when it will run again."""
+        return self._lifetime.awake_at
 
     def forget(self) -> None:
         """What it kept for its next life is gone."""

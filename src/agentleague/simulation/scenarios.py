@@ -38,6 +38,7 @@ class Scenario(NamedTuple):
     dead: str = ""  # dies as soon as the league has begun
     wrong_clocks: bool = False
     trouble_seconds: float = 0.0  # until nothing goes wrong any more
+    last_blow_seconds: float | None = None  # how long the manager is away when the end is on disk
     course: Course = Course()
 
     def names(self, kind: str) -> list[str]:
@@ -66,7 +67,11 @@ def calm(seed: int) -> Scenario:
         agents=Agents(game=chance.choice(GAMES), traits=traits),
         dead=one if trait == "dead" else "",
         wrong_clocks=chance.random() < 0.5,
-        course=Course(away=[one] if loses else (), prompt=True),
+        course=Course(
+            away=[one] if loses else (),
+            silent=one if trait in ("dead", nature.MUTE) else "",
+            prompt=True,
+        ),
     )
 
 
@@ -94,7 +99,10 @@ def chaos(seed: int) -> Scenario:
 
 
 def liveness(seed: int) -> Scenario:
-    """Everything at once; then a manager, one referee and some players are well, and must end."""
+    """Everything at once; then a manager, one referee and some players are well, and must end.
+
+    In some leagues there is a last blow: the end is on disk, nobody knows it, and its manager dies.
+    """
     chance = Random(f"liveness|{seed}")
     agents = Agents(referees_keep_state=chance.random() < 0.5, think_seconds=(0.0, 1.0))
     loss = chance.uniform(0.1, 0.6)
@@ -103,17 +111,21 @@ def liveness(seed: int) -> Scenario:
         seed,
         chance.randint(2, 5),
         chance.randint(1, 3),
+        settings={"cycles": chance.choice((1, 2, 3))},
         agents=agents,
         weather=Weather((0.0005, 1.0), loss, resets=0.5, repeats=0.2),
         wrong_clocks=True,
-        trouble_seconds=TROUBLE_SECONDS,
+        trouble_seconds=chance.choice((30.0, 100.0, TROUBLE_SECONDS)),
     )
     for add in (*TROUBLES, *TROUBLES):
         scenario = add(scenario, chance)
     gone = [*scenario.names("referee")[1:], *scenario.names("player")[2:]]
     dead = chance.sample(gone, chance.randint(0, len(gone)))
     deaths = [Fault(_event(scenario, chance), "crash", (name,), None) for name in dead]
-    scenario = scenario._replace(faults=[*scenario.faults, *deaths])
+    faults = [fault for fault in scenario.faults if fault.kind != "abort"]
+    scenario = scenario._replace(faults=[*faults, *deaths])
+    if chance.random() < 0.2:
+        scenario = scenario._replace(last_blow_seconds=chance.choice((0.5, 15.0)))
     return scenario._replace(course=expected(scenario))
 
 
@@ -169,8 +181,11 @@ def _disk_trouble(scenario: Scenario, chance: Random) -> Scenario:
     return _more(scenario, chance, kind, [MANAGER], (0.5, 3.0, 15.0))
 
 
-def _organiser_pauses(scenario: Scenario, chance: Random) -> Scenario:
-    return _more(scenario, chance, "pause", [MANAGER], (0.5, 5.0, 30.0))
+def _organiser_commands(scenario: Scenario, chance: Random) -> Scenario:
+    """A league is seldom aborted: little can go wrong in it any more."""
+    kind = chance.choice(("pause", "pause", "pause", "rule", "rule", "remove", "remove", "abort"))
+    who = scenario.names("player") if kind == "remove" else [MANAGER]
+    return _more(scenario, chance, kind, who, (0.5, 5.0, 30.0) if kind == "pause" else (0.0,))
 
 
 def _odd_players(scenario: Scenario, chance: Random) -> Scenario:
@@ -199,7 +214,8 @@ TROUBLES: Sequence[Callable[[Scenario, Random], Scenario]] = (
     _bad_weather,
     _messages_repeat,
     _disk_trouble,
-    _organiser_pauses,
+    _organiser_commands,
+    _organiser_commands,
     _odd_players,
     _odd_referees,
 )
@@ -246,11 +262,18 @@ def expected(scenario: Scenario) -> Course:
         referees_away=bool(referees) or bool(odd & set(scenario.names("referee"))),
         no_contests=lossy or is_foreign or len(referees) > 2,
         lossy=lossy,
+        odd=sorted(odd - {name for name, trait in traits.items() if trait == nature.SLOW}),
         disputes=nature.FALSE in traits.values(),
+        aborted=any(fault.kind == "abort" for fault in scenario.faults),
+        deaf=any(map(_is_deaf, scenario.faults)),
     )
 
 
 def _concerns_referees(fault: Fault) -> bool:
-    """A manager that sleeps, or whose disk is full, hears no referee."""
-    is_deaf = fault.kind in ("sleep", "full disk") and MANAGER in fault.who
-    return is_deaf or any(name.startswith("referee") for name in fault.who)
+    """A manager that is deaf hears no referee."""
+    return _is_deaf(fault) or any(name.startswith("referee") for name in fault.who)
+
+
+def _is_deaf(fault: Fault) -> bool:
+    """A manager that sleeps, or whose disk is full, hears nobody."""
+    return fault.kind in ("sleep", "full disk") and MANAGER in fault.who

@@ -1,11 +1,14 @@
 """A player that tries to be a referee with what its referee sends it, and to be heard twice.
 
-Nothing it sends may ever be taken: a lock, a report, or the repetition of one.
+Nothing it sends may ever be taken: a lock, a report, or the repetition of one; and that it tried is
+on disk before it is refused.
 """
 
 from collections.abc import Callable
 
+from agentleague.errors import TokenInvalid
 from agentleague.protocol.messages import (
+    WIRE_NAME,
     GameMessage,
     LockRequest,
     MatchResultReport,
@@ -30,12 +33,13 @@ class Thief:
         manager: Address,
         own_token: Callable[[], str],
         taken: Callable[[str], None],
+        refused: Callable[[str, str], None],
     ) -> None:
         clock = network.clock
         assert isinstance(clock, VirtualClock)
         self._transport = network.bear("http://thief/mcp", "player", Lifetime(clock))
         self._clock, self._manager = clock, manager
-        self._own_token, self._taken = own_token, taken
+        self._own_token, self._taken, self._refused = own_token, taken, refused
         self._tries = 0
 
     def sees(self, message: Message) -> None:
@@ -43,15 +47,17 @@ class Thief:
         if isinstance(message, GameMessage) and self._tries < TRIES_MAX:
             self._tries += 1
             stolen = message.auth_token or ""
-            for token in (stolen, self._own_token()):
+            for token, scope in ((stolen, "match"), (self._own_token(), "league")):
                 if token:
-                    self._send(_lock(message, token))
-                    self._send(_report(message, token))
+                    self._send(_lock(message, token), scope)
+                    self._send(_report(message, token), scope)
 
-    def _send(self, message: LockRequest | MatchResultReport) -> None:
+    def _send(self, message: LockRequest | MatchResultReport, scope: str) -> None:
         def answered(answer: Answer) -> None:
             if answer.message is not None:
                 self._taken(f"{type(message).__name__} of {message.match_id} by a player was taken")
+            elif answer.error and answer.error.context.get("code") == TokenInvalid.code:
+                self._refused(WIRE_NAME[type(message)], scope)
 
         until = self._clock.now() + REPLY_SECONDS
         self._transport.call(self._manager, message, until, answered)

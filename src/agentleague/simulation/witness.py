@@ -5,35 +5,37 @@ not hold is told what a crash could undo. A referee of another make tells first 
 as the documents say: for its matches nothing of that can hold.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, ClassVar, NamedTuple
-
-import msgspec
 
 from agentleague.errors import LeagueError
 from agentleague.league.events import read_event
 from agentleague.league.league import League, MatchFile, Phase
 from agentleague.protocol import answers
 from agentleague.protocol.messages import (
+    ChooseParityCall,
     GameInvitation,
+    GameMessage,
+    GameMoveCall,
     GameOver,
     GameResult,
     LeagueCompleted,
     LeagueStandingsUpdate,
     LockRequest,
     LockResponse,
-    MatchResultAck,
     MatchResultReport,
     Message,
     RoundCompleted,
-    StandingRow,
 )
-from agentleague.roles.ports import Clock
+from agentleague.roles.effects import Event
+from agentleague.roles.ports import Clock, Row
+from agentleague.simulation.court_watch import CourtWatch
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.network import Watcher
-
-_rows = msgspec.json.Decoder(list[StandingRow])
+from agentleague.simulation.network import Watcher, host_of
+from agentleague.simulation.recount import Recount
+from agentleague.simulation.table_watch import TableWatch
 
 
 class Heard(NamedTuple):
@@ -48,11 +50,10 @@ class Heard(NamedTuple):
 
 
 class Witness(Watcher):
-    """`violations` says what was wrong, in words; `on_send` is called whenever somebody speaks."""
+    """`violations` says what was wrong, in words; `on_asked` is shown every request."""
 
     def __init__(self, clock: Clock, disk: Disk, league_id: str) -> None:
-        self.on_send: Callable[[], None] = lambda: None
-        self.on_asked: Callable[[str, Message], None] = lambda url, message: None
+        self.on_asked: Callable[[str, Message], None] | None = None
         self.violations: list[str] = []
         self.heard: list[Heard] = []  # all that arrived, in order
         self.befell: list[tuple[float, str]] = []  # losses and faults, in words
@@ -60,10 +61,14 @@ class Witness(Watcher):
         self.told_the_end: set[str] = set()  # addresses
         self.invited: dict[str, float] = {}  # match -> when a player was first invited to it
         self.waits: dict[str, float] = {}  # match -> seconds from there to the first GAME_OVER
+        self.attempts: Counter[tuple[str, str]] = Counter()  # address and match: questions asked
+        self.rows: list[Row] = []  # all that is on disk
+        self.events: list[Event] = []  # the same
         self.league = League()  # as it is on disk
+        self.recount = Recount()
+        self.tables = TableWatch(self.recount, self.violations.append)
+        self.court = CourtWatch(self.league, self.violations.append)
         self._clock, self._disk, self._league_id = clock, disk, league_id
-        self._hashes: list[bytes] = []
-        self._stale: list[LockRequest] = []  # came from a referee that had lost the match
 
     @property
     def said(self) -> list[tuple[str, Message]]:
@@ -80,9 +85,11 @@ class Witness(Watcher):
             trace.update(f"{at:.6f} {what}".encode())
         return trace.hexdigest()
 
-    def sent(self) -> None:
-        """Somebody spoke."""
-        self.on_send()
+    def called(self, url: str, message: Message) -> None:
+        """Somebody asks somebody, who may never hear of it."""
+        check = self._SENT.get(type(message))
+        if check:
+            check(self, url, message)
 
     def lost(self, source: str, target: str, what: Message) -> None:
         """A message is on nobody's way any more."""
@@ -96,49 +103,48 @@ class Witness(Watcher):
     def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
         """A request arrived."""
         self.heard.append(Heard(self._clock.now(), source, url, message, body, False))
-        self.on_asked(url, message)
+        if self.on_asked:
+            self.on_asked(url, message)
         check = self._CHECKS.get(type(message))
         if check:
-            check(self, url, message)
+            check(self, source, url, message)
 
     def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
         """An answer arrived."""
         self.heard.append(Heard(self._clock.now(), source, url, question, body, True))
         if not isinstance(question, LockRequest | MatchResultReport):
             return
+        file = self._file(question.match_id)
         try:
             answer = answers.read_answer(question, 200, body)
-        except LeagueError:
+        except LeagueError as error:
+            self.court.refused(host_of(url), question, error)
             return
         self._check_receipt(answer)
-        file = self._file(question.match_id)
-        if any(question is each for each in self._stale):
-            self._wrong(f"a lock of {file.match_id} by a referee that had lost it was accepted")
+        self.court.taken(question)
         if isinstance(answer, LockResponse) and answer.result:
             self._check_result(file, answer.result.game_result, "a referee")
-        elif isinstance(answer, MatchResultAck) and not file.closed:
-            self._wrong(f"the report of {file.match_id} is acknowledged, but not on disk")
 
     def catch_up(self) -> None:
         """Take in what is new on disk; in the right order, since replay is strict."""
         if self._disk.rows_total == self.league.seq:
             return
         for row in self._disk.read(self._league_id, self.league.seq):
-            before = self.league.decided_total
-            self.league.apply(read_event(row.kind, row.version, row.body))
-            self._hashes.append(row.hash)
-            if self.league.decided_total < before:
-                self._wrong("fewer matches are decided than before")
+            event = read_event(row.kind, row.version, row.body)
+            self.league.apply(event)
+            self.recount.take(event)
+            self.rows.append(row)
+            self.events.append(event)
 
     def is_foreign(self, file: MatchFile) -> bool:
         """Whether a referee of another make ever had this match."""
         referees = self.league.roster.referees
         return not all(referees[each].locks for each in file.referees)
 
-    def _invited(self, url: str, message: GameInvitation) -> None:
+    def _invited(self, source: str, url: str, message: GameInvitation) -> None:
         self.invited.setdefault(message.match_id, self._clock.now())
 
-    def _game_over(self, url: str, message: GameOver) -> None:
+    def _game_over(self, source: str, url: str, message: GameOver) -> None:
         self._check_receipt(message)
         match_id = message.match_id
         if self._check_result(self._file(match_id), message.game_result, url):
@@ -146,10 +152,6 @@ class Witness(Watcher):
         began = self.invited.get(match_id)
         if began is not None:
             self.waits.setdefault(match_id, self._clock.now() - began)
-
-    def _lock(self, url: str, message: LockRequest) -> None:
-        if message.epoch < self._file(message.match_id).epoch:
-            self._stale.append(message)
 
     def _check_result(self, file: MatchFile, told: GameResult, who: str) -> bool:
         if self.is_foreign(file):
@@ -163,35 +165,40 @@ class Witness(Watcher):
             return False
         return True
 
-    def _table(self, url: str, message: LeagueStandingsUpdate) -> None:
-        self.catch_up()
-        shown = _decoded(message.standings)
-        played = sum(row.played for row in shown)
-        if played > sum(row.played for row in self.league.table.rows()):
-            self._wrong(f"{url} is shown a table of {played} that is ahead of the disk")
-        for row in shown:
-            if row.played != row.wins + row.draws + row.losses:
-                self._wrong(f"{row.player_id} played {row.played}, which is not the sum")
+    def _attempt(self, url: str, message: GameMessage) -> None:
+        self.attempts[url, message.match_id] += 1
 
-    def _end(self, url: str, message: LeagueCompleted) -> None:
+    def _table_sent(self, url: str, message: LeagueStandingsUpdate) -> None:
+        self.catch_up()
+        self.tables.sent(url, message)
+
+    def _end_sent(self, url: str, message: LeagueCompleted) -> None:
+        self.catch_up()
+        self.tables.end_sent(url, message)
+
+    def _table(self, source: str, url: str, message: LeagueStandingsUpdate) -> None:
+        self.tables.arrived(url, message)
+
+    def _end(self, source: str, url: str, message: LeagueCompleted) -> None:
         self.catch_up()
         if self.league.phase is not Phase.COMPLETED:
             self._wrong(f"{url} is told that the league is over, and on disk it is not")
-        shown = [(row.player_id, row.points) for row in _decoded(message.final_standings)]
-        held = [(row.player_id, row.points) for row in self.league.table.rows()]
-        if shown != held:
-            self._wrong(f"{url} is told the final table {shown}, and by the disk it is {held}")
         self.told_the_end.add(url)
 
-    def _round_over(self, url: str, message: RoundCompleted) -> None:
+    def _lock(self, source: str, url: str, message: LockRequest) -> None:
+        self._file(message.match_id)
+        self.court.lock_came(source, message)
+
+    def _round_over(self, source: str, url: str, message: RoundCompleted) -> None:
         self._check_receipt(message)
+        self.tables.round_over(url, message)
 
     def _check_receipt(self, message: Any) -> None:
         receipt = getattr(message, "receipt", None)
         if not receipt:
             return
         self.catch_up()
-        held = self._hashes[receipt.seq - 1] if receipt.seq <= len(self._hashes) else b""
+        held = self.rows[receipt.seq - 1].hash if receipt.seq <= len(self.rows) else b""
         if held.hex() != receipt.hash:
             self._wrong(f"a receipt names row {receipt.seq}, which the disk does not hold so")
 
@@ -210,13 +217,15 @@ class Witness(Watcher):
         RoundCompleted: _round_over,
         LockRequest: _lock,
     }
+    _SENT: ClassVar[dict[type, Callable[..., None]]] = {
+        GameInvitation: _attempt,
+        ChooseParityCall: _attempt,
+        GameMoveCall: _attempt,
+        LeagueStandingsUpdate: _table_sent,
+        LeagueCompleted: _end_sent,
+    }
 
 
 def _facts(result: GameResult) -> tuple[Any, ...]:
     """What every form of GAME_OVER says; the plainest has no nulls."""
     return result.status, result.winner_player_id or None, result.drawn_number or None
-
-
-def _decoded(rows: Any) -> list[StandingRow]:
-    """The manager encodes a table once for all its receivers."""
-    return _rows.decode(rows) if isinstance(rows, msgspec.Raw) else rows
