@@ -1,6 +1,7 @@
 """Tokens shown where they give no right are refused, and the organiser hears of it, once."""
 
 import pytest
+from msgspec.structs import replace
 
 from agentleague.errors import TokenInvalid
 from agentleague.league.events import TokenMisused
@@ -96,6 +97,18 @@ def test_a_match_token_of_an_earlier_epoch_is_known_too():
     file.epoch = 2
 
     ask(league, LOCK, of_match("P01", epoch=1))
+
+    assert [event.agent_id for event in events_of(league, TokenMisused)] == ["P01"]
+
+
+def test_a_match_token_of_a_player_that_has_come_back_since_is_known_too():
+    # Found by liveness, seed 612: the token was stolen before the player registered again.
+    league = playing()
+    token = of_match("P01")
+    members = league.league.roster.players
+    members["P01"] = replace(members["P01"], generation=3)
+
+    ask(league, LOCK, token)
 
     assert [event.agent_id for event in events_of(league, TokenMisused)] == ["P01"]
 

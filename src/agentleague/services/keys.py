@@ -1,7 +1,11 @@
 """What the manager derives from its secret: sessions of referees, channels of players."""
 
+from collections.abc import Iterator
+
 from agentleague.league.league import League
 from agentleague.protocol import tokens
+
+GENERATIONS_MAX = 8  # of a player's tokens that are still recognised
 
 
 class Keys:
@@ -18,7 +22,15 @@ class Keys:
 
     def channel(self, player_id: str) -> bytes:
         """What a player's match tokens are made from."""
-        generation = self._league.roster.players[player_id].generation
+        return self._channel(player_id, self._league.roster.players[player_id].generation)
+
+    def channels(self, player_id: str) -> Iterator[bytes]:
+        """What they are and were made from, the newest first: it may have come back since."""
+        newest = self._league.roster.players[player_id].generation
+        for generation in range(newest, max(0, newest - GENERATIONS_MAX), -1):
+            yield self._channel(player_id, generation)
+
+    def _channel(self, player_id: str, generation: int) -> bytes:
         key = (player_id, generation)
         if key not in self._channels:
             league_id = self._league.rules.league_id

@@ -5,6 +5,7 @@ journal by trying again.
 """
 
 import hmac
+from itertools import product
 
 from agentleague.league.events import TokenMisused
 from agentleague.league.league import MatchFile
@@ -55,13 +56,14 @@ class Misuse:
         league_id = self._clerk.league.rules.league_id
         shown = token.encode(errors="replace")
         for player_id in file.players:
-            key = self._keys.channel(player_id)
-            for epoch in range(1, file.epoch + 1):
-                for direction in DIRECTIONS:
-                    names = (league_id, file.match_id, player_id, epoch)
-                    own = match_token(key, direction, *names)
-                    if hmac.compare_digest(shown, own.encode()):
-                        return player_id
+            epochs = range(1, file.epoch + 1)
+            for key, epoch, direction in product(
+                self._keys.channels(player_id), epochs, DIRECTIONS
+            ):
+                names = (league_id, file.match_id, player_id, epoch)
+                own = match_token(key, direction, *names)
+                if hmac.compare_digest(shown, own.encode()):
+                    return player_id
         return None
 
     def _match(self, message: Message) -> MatchFile | None:
