@@ -111,6 +111,7 @@ def test_a_referees_copy_has_all_it_needs_to_run_its_matches():
             RoundMatch(
                 *("R1M1", "even_odd", "P02", "P03", REFEREE),
                 file.commitment,
+                UNSET,
                 *urls,
                 1,
                 [

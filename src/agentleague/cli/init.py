@@ -90,7 +90,12 @@ def _block(row: Setting) -> str:
 
 
 # What is shown for settings that have no default.
-EXAMPLE_VALUES = {"players": "4", "start_after_seconds": "600.0", "network": '"lan"'}
+EXAMPLE_VALUES = {
+    "players": "4",
+    "start_after_seconds": "600.0",
+    "network": '"lan"',
+    "tokenless_referees": "false",
+}
 
 
 def _comment(text: str) -> str:
