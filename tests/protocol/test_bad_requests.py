@@ -128,6 +128,14 @@ def test_an_agent_that_decides_nothing_for_others_does_not_compare_keys():
     assert codec.read_request(body, codec.taken_by("player"), thorough=False).error is None
 
 
+def test_a_player_too_refuses_what_is_no_json_number():
+    body = b'{"jsonrpc":"2.0","method":"notify_round_completed","params":{"round_id":NaN},"id":1}'
+
+    error = codec.read_request(body, codec.taken_by("player"), thorough=False).error
+
+    assert error.context["kind"] == "number"
+
+
 @rule("R-RPC-01", "R-RPC-02", "R-RPC-04", "R-RPC-05")
 @pytest.mark.parametrize(
     ("body", "answered_id"),
