@@ -4,6 +4,7 @@ import pytest
 
 from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
+from agentleague.league.belief import spelt_out
 from agentleague.league.court import DISPUTES_MAX
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchRuled
 from agentleague.protocol.messages import (
@@ -211,3 +212,13 @@ def test_a_referee_that_locks_says_it_by_id():
     office.lock([(0, "P01", "even"), (0, "P02", "even")])
 
     assert isinstance(office.report("DRAW").answer, DuplicateReport)
+
+
+def test_a_player_that_is_called_like_the_others_seat_gains_nothing_by_it():
+    names = {"P01": "Ann", "P02": "player_a"}
+
+    def winner(said):
+        return spelt_out(MatchResultReport("R1M1", ReportedResult(said)), names).result.winner
+
+    assert winner("player_a") == "player_a"  # Which of the two nobody can tell: it is refused.
+    assert (winner("player_b"), winner("Ann")) == ("P02", "P01")

@@ -128,3 +128,12 @@ def test_an_answer_to_nonsense_names_no_match():
     nonsense = RoundAnnouncement(matches=[], session="s")
 
     assert read(rpc({"match_id": ""}), request=nonsense).status == "{}"
+
+
+@pytest.mark.parametrize("wrap", [rpc, tool])
+def test_a_result_that_is_nested_deeper_than_a_request_may_be_is_none(wrap):
+    deep = json.loads("[" * 20 + "]" * 20)
+    said = {"status": "completed", "match_id": "R1M1", "winner": "P01", "choices": {"P01": deep}}
+
+    assert isinstance(read(wrap(said)), RoundAnnouncementAck)
+    assert isinstance(read(wrap({**said, "choices": {}})), MatchResultReport)

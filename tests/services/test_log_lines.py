@@ -13,7 +13,9 @@ from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
     PlayerMeta,
+    RoundAnnouncement,
     RoundCompleted,
+    RoundMatch,
 )
 from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
@@ -85,6 +87,13 @@ def lines(*steps, level=Level.INFO):
 )
 def test_what_matters_has_a_line(steps, line):
     assert lines(*steps) == [line]
+
+
+def test_a_player_is_watched_when_it_only_glances_at_a_round():
+    sent = codec.write_request(RoundAnnouncement(matches=[RoundMatch("R1M1")]), 1)
+    message = codec.read_request(sent, codec.taken_by("player"), thorough=False).message
+
+    assert lines((Asked(message, Caller("127.0.0.1"), 1),)) == []
 
 
 def test_a_registration_that_is_rejected_is_a_warning():

@@ -176,3 +176,19 @@ def test_a_report_that_repeats_is_answered_with_the_same_next_match():
     assert workload.take_after("REF01", "R1M1") == ["R1M2"]
     still_open.discard("R1M2")
     assert workload.take_after("REF01", "R1M1") == []
+
+
+def test_an_agent_that_lags_and_waits_for_room_waits_once(monkeypatch):
+    monkeypatch.setattr(module, "IN_FLIGHT_MAX", 1)
+    outbox = Outbox(10.0)
+    outbox.send(BOB, completed(1), 0.0)
+    outbox.answered(BOB, 10.0, ran_out=True)
+    outbox.send(ANN, completed(1), 10.0)
+    outbox.send(BOB, completed(2), 10.0)
+    outbox.send(BOB, completed(3), 10.0)  # Bob lags: the newest of each type is enough.
+
+    _, calls = outbox.answered(ANN, 11.0, ran_out=False)
+
+    assert sent(calls) == [("P02", 3, 21.0)]
+    assert outbox.answered(BOB, 12.0, ran_out=False) == ("completed 3", [])
+    assert outbox.is_empty()

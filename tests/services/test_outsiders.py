@@ -135,3 +135,23 @@ def test_it_remembers_a_thousand_matches_and_no_more():
 
     assert isinstance(oldest[0], Call)
     assert isinstance(newest[0], Reply)
+
+
+def test_what_proves_who_it_is_is_for_nobody_without_the_token():
+    role = a_player()
+    later = msgspec.structs.replace(INVITATION, epoch=2)  # Of which our own referee may be.
+    (joined,) = explain(role, *ask(role, later))
+
+    assert joined.answer.accept
+    assert joined.answer.auth_token is msgspec.UNSET
+
+
+def test_a_stranger_from_another_league_does_not_make_it_ask():
+    role = a_player()
+
+    (refused,) = ask(role, msgspec.structs.replace(INVITATION, league_id="league_2"))
+    (call,) = ask(role)
+
+    assert isinstance(refused.answer, TokenInvalid)
+    assert isinstance(call, Call)
+    assert call.message.league_id == "league_1"

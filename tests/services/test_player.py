@@ -235,6 +235,17 @@ def test_an_end_that_came_before_it_was_taken_in_is_asked_about_again():
 
 
 @rule("R-PLAYER-04")
+def test_a_manager_that_is_too_busy_to_say_is_asked_again():
+    role = a_player()
+    _, call = ask(role, OVER)
+
+    (wait,) = role.handle(Answered(call.key, None, RateLimited("slow down"), 0.1), BEGAN)
+    (again,) = role.handle(Woken(wait.key), wait.when)
+
+    assert (again.key, again.message.auth_token) == (call.key, TOKEN)
+
+
+@rule("R-PLAYER-04")
 def test_a_stranger_cannot_send_it_home():
     role = a_player()
     _, call = ask(role, OVER)

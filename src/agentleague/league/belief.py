@@ -53,8 +53,8 @@ def spelt_out(report: MatchResultReport, names: Mapping[str, str]) -> MatchResul
         return report
     called = [player_id for player_id, name in names.items() if name == winner]
     seat = _SEATS.get(winner.casefold())
-    if not called and seat is not None:
-        called = [list(names)[seat]]
+    if seat is not None:  # A player that is called like the other's seat gains nothing by it.
+        called = [*dict.fromkeys([*called, list(names)[seat]])]
     if winner.casefold() in _NOBODY:
         found: str | None = None
     elif len(called) == 1:

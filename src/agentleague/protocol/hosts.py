@@ -16,5 +16,10 @@ def is_loopback(host: str) -> bool:
 
 def is_at(endpoint: str, source: str) -> bool:
     """Whether a request from this address may come from that end point's machine."""
-    host = urlsplit(endpoint).hostname
-    return host == source or (host == "localhost" and is_loopback(source))
+    host = urlsplit(endpoint).hostname or ""
+    if is_loopback(host) or is_loopback(source):
+        return is_loopback(host) and is_loopback(source)
+    try:
+        return ip_address(host) == ip_address(source)
+    except ValueError:
+        return False  # A name: nobody here can tell whose address that is.

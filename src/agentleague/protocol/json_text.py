@@ -28,8 +28,7 @@ def check(body: bytes, *, thorough: bool = True) -> None:
         _check_encoding(body)
     if not thorough:
         return
-    if body.count(b"{") + body.count(b"[") > DEPTH_MAX:
-        _check_depth(body)
+    check_depth(body)
     if not _is_as_we_write(body):
         _check_keys(body.decode())
 
@@ -59,8 +58,13 @@ def _check_encoding(body: bytes) -> None:
         raise _refused("encoding", f"is not UTF-8 (byte {error.start})") from None
 
 
-def _check_depth(body: bytes) -> None:
-    """Take strings and all but brackets away, then the innermost pairs, sixteen times."""
+def check_depth(body: bytes) -> None:
+    """Raise UnreadableJson unless it is no deeper than 16.
+
+    Strings and all but brackets are taken away, then the innermost pairs, sixteen times.
+    """
+    if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:
+        return
     brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
     for _ in range(DEPTH_MAX):
         brackets = _INNERMOST.sub(b"", brackets)

@@ -41,7 +41,9 @@ def read_request(
     """The same as the codec's; what that refuses for a field is read without it."""
     incoming = codec.read_request(body, taken, thorough=thorough, path=path)
     letter = incoming.letter
-    if letter.method and bytes(codec.text_of(letter)) == b"{}" and _stands_beside(body):
+    is_usual = bool(letter.whole)  # Then its params hold the message.
+    is_empty = not is_usual and letter.method and bytes(codec.text_of(letter)) == b"{}"
+    if is_empty and _stands_beside(body):
         letter.form, letter.body = Form.HYBRID, body
     elif not isinstance(incoming.error, MENDED):
         return incoming

@@ -20,7 +20,7 @@ from agentleague.errors import (
     UnknownMethod,
     UnreadableJson,
 )
-from agentleague.protocol import jsonrpc, reports
+from agentleague.protocol import json_text, jsonrpc, reports
 from agentleague.protocol.messages import (
     MatchResultReport,
     RoundAnnouncement,
@@ -61,7 +61,8 @@ def read_started(
         raise _refused_by_status(status, text)
     match_id = request.matches[0].match_id if request.matches else ""
     for place in (text, *jsonrpc.look_deeper(text)):
-        with suppress(*jsonrpc.UNREADABLE):
+        with suppress(UnreadableJson, *jsonrpc.UNREADABLE):
+            json_text.check_depth(place)  # What it says may go into the journal.
             found = _read_here(_object.decode(place), match_id)
             if found:
                 return found

@@ -263,15 +263,17 @@ class Assignments:
         if self._is_ours(referee_id):
             self._clerk.tell(referee_id, message, ("matches", *matches), keep=True)
         else:
-            assert self._longest
-            self.starts.begin(referee_id, matches[0], message, self._clerk.now + self._longest)
+            until = self._clerk.now + self._longest_match()
+            self.starts.begin(referee_id, matches[0], message, until)
 
-    def _lease(self, referee_id: str, matches: Sequence[str]) -> None:
-        is_ours = self._is_ours(referee_id)
+    def _longest_match(self) -> float:
         if self._longest is None:
             rules = self._league.rules.rules
             self._longest = longest_match(rules, turns_max(self._court.game, rules.game_options))
-        longest = self._longest
+        return self._longest
+
+    def _lease(self, referee_id: str, matches: Sequence[str]) -> None:
+        is_ours, longest = self._is_ours(referee_id), self._longest_match()
         seconds = self._settings.lease_seconds if is_ours else longest
         for match_id in matches:
             self._leases.begin(match_id, self._clerk.now, seconds, longest if is_ours else 0.0)
@@ -305,7 +307,7 @@ class Assignments:
     def _is_silent(self, referee_id: str) -> bool:
         """Whether it missed a word that it owed."""
         is_ours = self._is_ours(referee_id)
-        patience = self._settings.lease_seconds if is_ours else self._longest or 0.0
+        patience = self._settings.lease_seconds if is_ours else self._longest_match()
         return self._clerk.now - self._heard[referee_id] >= patience * SILENT_PART
 
     def _is_ours(self, referee_id: str) -> bool:

@@ -85,7 +85,11 @@ class Watcher:
     def _asked(self, stimulus: Asked) -> None:
         message = stimulus.message
         if isinstance(message, RoundAnnouncement):
-            own = [match.match_id for match in message.matches if match.seats is not UNSET]
+            own = [
+                match.match_id
+                for match in message.matches
+                if getattr(match, "seats", UNSET) is not UNSET
+            ]
             if own:
                 self._note(
                     Level.INFO,

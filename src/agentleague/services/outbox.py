@@ -50,10 +50,11 @@ class Outbox:
                 if waiting.keep and waiting.tag == letter.tag:
                     queue[place] = letter
                     return []
+        is_first = not queue
         queue.append(letter)
         if agent_id in self._lagging:
             self._thin(agent_id, queue, in_flight=sent)
-        if len(queue) == 1:
+        if is_first:
             self._ready.append(agent_id)
         return self._calls(now)
 

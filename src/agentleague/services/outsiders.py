@@ -37,10 +37,12 @@ class Outsiders:
         """The token was shown: from here on nothing else will do."""
         self._trusted.pop(match_id, None)
 
-    def ask(self, asked: Asked, timestamp: str, now: float) -> list[Call] | None:
+    def ask(self, asked: Asked, league_id: str, timestamp: str, now: float) -> list[Call] | None:
         """Put it to the manager; None where it is refused as it is."""
         message: Any = asked.message
         match_id = message.match_id
+        if message.league_id not in ("", league_id):
+            return None
         if now - self._denied.get(match_id, float("-inf")) < DENIED_SECONDS:
             return None
         if sum(map(len, self._waiting.values())) >= WAITING_MAX:
@@ -51,7 +53,7 @@ class Outsiders:
             return []
         query = LeagueQuery(
             "GET_MATCH",
-            message.league_id,
+            league_id,
             {"match_id": match_id},
             sender="player",
             timestamp=timestamp,

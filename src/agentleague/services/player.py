@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from agentleague.errors import IllegalMove, InvalidTimestamp, RateLimited, TokenInvalid
 from agentleague.player.draw_check import DrawCheck
@@ -36,7 +37,7 @@ from agentleague.protocol.messages import (
     StandingsUpdateAck,
 )
 from agentleague.protocol.tokens import channel_key, match_token
-from agentleague.roles.effects import Call, Effect, End, Reply, Think
+from agentleague.roles.effects import Call, Effect, End, Reply, Think, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Started, Thought, Woken
 from agentleague.services import contact
 from agentleague.services.agent import Agent, Handler
@@ -47,6 +48,7 @@ UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not 
 THOUGHTS_MAX = 64  # moves that are thought about at once
 STRANGERS_SAID = 20  # wrong tokens that are worth a sentence
 IS_OVER = "is it over?"
+ASK_AGAIN_SECONDS = 2.0  # a manager that is too busy to say
 GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
 
 
@@ -99,7 +101,7 @@ class Player(Agent):
 
     def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
         if stimulus.key == IS_OVER:
-            return self._confirmed(stimulus.message)
+            return self._confirmed(stimulus, now)
         if isinstance(stimulus.key, tuple):
             return self._explained(stimulus, now)
         if stimulus.key == contact.KEY:
@@ -115,13 +117,15 @@ class Player(Agent):
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
         if stimulus.key == contact.KEY:
             return self.ask_whether_reachable(now)
+        if stimulus.key == IS_OVER and self._last_words:
+            return [self._ask_whether_over(self._last_words, now)]
         return self.register(now)
 
     def _invited(self, asked: Asked, message: GameInvitation, now: float) -> list[Effect]:
         self._check_referee(asked)
         arrival = self._calendar.write(now)
         answer = GameJoinAck(message.match_id, self._me(message), arrival, accept=True)
-        return [self.reply(asked, answer, now, auth_token=self._tokens(message)[1])]
+        return [self.reply(asked, answer, now, **self._proof(message))]
 
     def _to_move(
         self, asked: Asked, message: ChooseParityCall | GameMoveCall, now: float
@@ -146,7 +150,7 @@ class Player(Agent):
             if isinstance(message, ChooseParityCall)
             else GameMoveResponse(stimulus.move, **names)
         )
-        return [self.reply(asked, answer, now, auth_token=self._tokens(message)[1])]
+        return [self.reply(asked, answer, now, **self._proof(message))]
 
     def _game_over(self, asked: Asked, message: GameOver, now: float) -> list[Effect]:
         self._check_referee(asked)
@@ -187,7 +191,8 @@ class Player(Agent):
     def _league_over(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
         """Anybody can say so: the manager is asked before it is believed."""
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
-        if self._enrolment.league_id not in ("", message.league_id):
+        own = self._enrolment.league_id
+        if own and message.league_id not in ("", own):
             return [reply]
         self._last_words = message
         return [reply, self._ask_whether_over(message, now)]
@@ -199,14 +204,19 @@ class Player(Agent):
             sender=f"player:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id=message.conversation_id,
+            auth_token=self._enrolment.token or UNSET,  # It is counted as ours, not as anybody's.
         )
         return Call(IS_OVER, self._enrolment.manager, query, now + self._settings.reply_seconds)
 
-    def _confirmed(self, answer: Message | None) -> list[Effect]:
+    def _confirmed(self, stimulus: Answered, now: float) -> list[Effect]:
         """The manager says that it is over, or is not there any more to say otherwise.
 
-        Whom no manager ever took in believes nobody but a manager.
+        One that is too busy to say is asked again. Whom no manager ever took in believes nobody but
+        a manager.
         """
+        answer = stimulus.message
+        if isinstance(stimulus.error, RateLimited):
+            return [WakeAt(IS_OVER, now + ASK_AGAIN_SECONDS)]
         has_answered = isinstance(answer, LeagueQueryResponse)
         if has_answered and self._goes_on(getattr(answer, "status", None)):
             return []
@@ -234,7 +244,8 @@ class Player(Agent):
         """What comes without the token of its match is refused, unless the manager explains it."""
         effects = self.asked(stimulus, now)
         if _is_unsigned(effects):
-            asking = self._outsiders.ask(stimulus, self._calendar.write(now), now)
+            league_id = self._enrolment.league_id
+            asking = self._outsiders.ask(stimulus, league_id, self._calendar.write(now), now)
             return self._refused(stimulus, effects) if asking is None else [*asking]
         return effects
 
@@ -273,6 +284,12 @@ class Player(Agent):
     def _me(self, message: Any) -> str:
         """Under which id the referee knows us; a player may be asked before it knows its own."""
         return self.agent_id or str(message.player_id)
+
+    def _proof(self, message: Any) -> dict[str, str]:
+        """What shows a referee who we are: for nobody else, or a stranger could show it too."""
+        shown, own = self._tokens(message)
+        is_for_it = not self._enrolment.match_tokens or message.auth_token == shown
+        return {"auth_token": own} if is_for_it else {}
 
     def _tokens(self, message: Any) -> tuple[str, str]:
         """What the referee shows us in this match, and what we show it."""

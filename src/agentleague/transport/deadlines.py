@@ -39,10 +39,16 @@ class Deadlines:
     def _sweep(self) -> None:
         now = self._loop.time()
         self._rings_at, self._timer = inf, None
-        due = [one for one in self.open if one.until <= now]
-        for one in due:
-            if one in self.open:
-                one.expire()
-        first = min(self.open, key=lambda one: one.until, default=None)
-        if first is not None:
-            self.watch(first)
+        due = sorted((one for one in self.open if one.until <= now), key=_until)
+        try:
+            for one in due:
+                if one in self.open:
+                    one.expire()
+        finally:  # One that breaks must not take the others with it.
+            first = min(self.open, key=_until, default=None)
+            if first is not None:
+                self.watch(first)
+
+
+def _until(one: Bounded) -> float:
+    return one.until
