@@ -16,6 +16,7 @@ from agentleague.league.events import Disputed
 from agentleague.protocol import tokens
 from agentleague.protocol.messages import (
     GameOver,
+    LeagueCompleted,
     LeagueQuery,
     LeagueRegisterRequest,
     LeagueStandingsUpdate,
@@ -31,7 +32,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Address, Call, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started
-from agentleague.services import rounds
+from agentleague.services import outbox, rounds
 from agentleague.services.manager import Manager
 from agentleague.services.settings import ManagerSettings
 from memory_league import BEGAN, SECRETS, MemoryLeague
@@ -268,6 +269,18 @@ def test_in_a_large_league_a_table_waits_for_a_quarter_as_many_results(monkeypat
     assert results_at_each_table(monkeypatch, many=9) == [3, 5, 8, 10]
 
 
+def test_a_league_ends_only_when_all_were_called_however_many_there_are(monkeypatch):
+    monkeypatch.setattr(outbox, "IN_FLIGHT_MAX", 2)
+    league = MemoryLeague(players=6, referees=1, reply_seconds=10.0).fill()
+    league.run_until(lambda: league.league.rounds_ended == 5)
+    for host in league.hosts[1:]:
+        host.feed = lambda stimulus: None  # Nobody answers any more.
+    league.play()
+
+    told = {to for to, m in league.messages if isinstance(m, LeagueCompleted)}
+    assert len(told) == 7
+
+
 def test_a_referee_never_has_more_matches_than_it_can_take():
     league = MemoryLeague(players=12, referees=1)
     host = league.add_referee(max_concurrent_matches=2)
@@ -381,7 +394,7 @@ def test_a_referee_of_another_make_gets_one_match_a_letter():
     for number in range(12):
         _, effects = ask(manager, player(f"Player {number}"))
     for player_id in manager.league.roster.players:
-        effects = manager.handle(Answered(("tell", player_id), None, None, 0.1), BEGAN)
+        effects = manager.handle(Answered(("tell", player_id, 0), None, None, 0.1), BEGAN)
 
     calls = [effect for effect in effects if isinstance(effect, Call)]
     assert [call.to.agent_id for call in calls] == ["REF01"] * 5  # As many as it takes at once.

@@ -49,7 +49,7 @@ class Stub:
     def __init__(self):
         self.waiting = []
 
-    def post(self, url, body, until, done, *, shared=False):
+    def post(self, url, body, until, done, shared=None):
         self.waiting.append(done)
         return self.waiting.clear
 
@@ -129,7 +129,7 @@ class Held:
 class Lender:
     """A client whose calls belong to whoever asked."""
 
-    def post(self, url, body, until, done, *, shared=False):
+    def post(self, url, body, until, done, shared=None):
         self.held = Held(done)
         return self.held.cancel
 

@@ -43,7 +43,7 @@ class Caller:
     async def __aexit__(self, *_):
         await self.client.stop()
 
-    def start(self, url, body=b"{}", *, seconds=60.0, shared=False):
+    def start(self, url, body=b"{}", *, seconds=60.0, shared=None):
         """Posts; the future has `cancel_call`, and an answer once `done` was called."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
@@ -718,14 +718,86 @@ def test_shared_calls_are_pipelined_and_answered_in_order(run):
 
     async def scenario():
         async with server(script) as peer, Caller() as caller:
-            calls = [caller.start(peer.url, b"%d" % n, shared=True)[0] for n in range(32)]
+            calls = [caller.start(peer.url, b"%d" % n, shared="")[0] for n in range(32)]
             answers = [(await call).body for call in calls]
-            return sorted(answers[0::2] + answers[1::2]), answers[0::2], peer.connections
+            return answers, peer.connections
 
-    all_answers, first, connections = run(scenario())
+    answers, connections = run(scenario())
     assert connections == 2
-    assert first in ([b"%d.%d" % (line, n) for n in range(16)] for line in (1, 2))
-    assert len(set(all_answers)) == 32
+    for line in (b"1.", b"2."):
+        of_line = [answer for answer in answers if answer.startswith(line)]
+        assert of_line == [b"%b%d" % (line, number) for number in range(16)]
+
+
+def test_a_few_shared_calls_go_on_one_connection_in_one_piece(run):
+    async def script(line):
+        come.set_result(await line.reader.read(65_536))
+        await line.wait_for_end()
+
+    async def scenario():
+        nonlocal come
+        come = asyncio.get_running_loop().create_future()
+        async with server(script) as peer, Caller() as caller:
+            for body in (b"a", b"b", b"c"):
+                caller.start(peer.url, body, shared="h")
+            return (await come).count(b"POST "), peer.connections
+
+    come = None
+    assert run(scenario()) == (3, 1)
+
+
+def test_calls_shared_by_other_names_have_other_connections(run):
+    async def scenario():
+        async with server(echo) as peer, Caller() as caller:
+            calls = [caller.start(peer.url, b"x", shared=name)[0] for name in ("", "h", "h", "i")]
+            for call in calls:
+                await call
+            return peer.connections
+
+    assert run(scenario()) == 3
+
+
+@pytest.mark.parametrize("cut", [1, 60, 80, 84, 85, 90, 200, 2_871, 2_872, 2_949, 2_954])
+def test_answers_that_come_together_are_told_apart_wherever_they_are_cut(run, cut):
+    bodies = [b"one", b"two" * 900, b"three"]
+    plain = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+    wire = b"".join(plain % (len(body), body) for body in bodies)
+
+    async def script(line):
+        for _ in bodies:
+            await line.request()
+        line.writer.write(wire[:cut])
+        await line.writer.drain()
+        await asyncio.sleep(0.002)  # So that the rest comes by itself; it may come together.
+        line.writer.write(wire[cut:])
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            calls = [caller.start(peer.url, b"?", shared="h")[0] for _ in bodies]
+            return [(await call).body for call in calls]
+
+    assert run(scenario()) == bodies
+
+
+def test_more_answers_than_calls_end_a_shared_connection(run):
+    plain = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n"
+
+    async def script(line):
+        for _ in range(2):
+            await line.request()
+        line.writer.write((plain + b"x") * 3)
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            calls = [caller.start(peer.url, b"?", shared="h")[0] for _ in range(2)]
+            answers = [outcome(await call) for call in calls]
+            return answers, await peer.closed.get()
+
+    answers, closed = run(scenario())
+    assert closed == 1
+    assert answers[0] == (200, b"x", NONE)
 
 
 def test_a_shared_connection_takes_so_many_calls_and_no_more(run):
@@ -735,8 +807,8 @@ def test_a_shared_connection_takes_so_many_calls_and_no_more(run):
 
     async def scenario():
         async with server(script) as peer, Caller(pipelined=3) as caller:
-            calls = [caller.start(peer.url, b"%d" % n, shared=True)[0] for n in range(8)]
-            ended = await caller.post(peer.url, b"9", seconds=0.05, shared=True)
+            calls = [caller.start(peer.url, b"%d" % n, shared="")[0] for n in range(8)]
+            ended = await caller.post(peer.url, b"9", seconds=0.05, shared="")
             assert not any(call.done() for call in calls)
             return type(ended.error), sorted(peer.requests), peer.connections
 
@@ -752,7 +824,7 @@ def test_a_shared_call_never_waits_behind_one_that_is_not_shared(run):
     async def scenario():
         async with server(script) as peer, Caller() as caller:
             alone = [caller.start(peer.url, b"alone")[0] for _ in range(2)]
-            answer = await caller.post(peer.url, b"shared", shared=True)
+            answer = await caller.post(peer.url, b"shared", shared="")
             return answer.body, [call.done() for call in alone]
 
     assert run(scenario()) == (b"at once", [False, False])
@@ -772,11 +844,11 @@ def test_a_timeout_on_a_shared_connection_costs_its_neighbours_nothing(run):
         nonlocal timed_out
         timed_out = asyncio.Event()
         async with server(script) as peer, Caller(connections_per_origin=1) as caller:
-            slow, _ = caller.start(peer.url, b"slow", seconds=0.05, shared=True)
-            neighbours = [caller.start(peer.url, body, shared=True)[0] for body in (b"a", b"b")]
+            slow, _ = caller.start(peer.url, b"slow", seconds=0.05, shared="")
+            neighbours = [caller.start(peer.url, body, shared="")[0] for body in (b"a", b"b")]
             assert type((await slow).error) is NoAnswer
             assert peer.requests == [b"slow", b"a", b"b"]
-            after, _ = caller.start(peer.url, b"c", shared=True)
+            after, _ = caller.start(peer.url, b"c", shared="")
             timed_out.set()
             bodies = [(await call).body for call in (*neighbours, after)]
             return bodies, await peer.closed.get(), peer.connections
@@ -793,7 +865,7 @@ def test_shared_calls_behind_the_last_answer_go_to_fresh_connections(run):
     async def scenario():
         async with server(script) as peer, Caller(connections_per_origin=2) as caller:
             bodies = [b"%d" % n for n in range(8)]
-            calls = [caller.start(peer.url, body, shared=True)[0] for body in bodies]
+            calls = [caller.start(peer.url, body, shared="")[0] for body in bodies]
             return [(await call).body for call in calls] == bodies
 
     assert run(scenario())
@@ -931,7 +1003,7 @@ WHATEVER = st.binary(max_size=200) | st.lists(PIECES | st.binary(max_size=8), ma
 
 @settings(max_examples=150, deadline=None)
 @given(data=WHATEVER, piece=st.integers(1, 50), calls=st.integers(1, 3), shared=st.booleans())
-@example(data=OK + b"\r\n" + OK, piece=7, calls=3, shared=True)
+@example(data=OK + b"\r\n" + OK, piece=7, calls=3, shared="")
 def test_whatever_comes_each_call_is_told_exactly_once(data, piece, calls, shared):
     complaints = []
 

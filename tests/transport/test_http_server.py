@@ -323,6 +323,12 @@ def test_trickling_requests_are_closed_while_a_good_one_is_served(loop: str) -> 
                 peer = await connect()
                 peer.send(POST + b"Content-Length: 1000\r\n\r\n")
                 bodies.append(trickle(peer, b"x" * 999))
+            for _ in range(20):  # The head is known by now, and its request not read by a parser.
+                peer = await connect()
+                peer.send(sized(b"x" * 1_000))
+                assert await peer.answer() == (200, "x" * 1_000)
+                peer.send(sized(b"x" * 1_000)[:-999])
+                bodies.append(trickle(peer, b"x" * 998))
             trickles = asyncio.gather(*heads, *bodies)
             good = await connect()
 
@@ -515,6 +521,47 @@ def test_answers_that_are_ready_together_leave_together() -> None:
             connection.data_received(A * 3)
 
             assert (wire.sent.count(b"HTTP/1.1 200 OK"), wire.writes) == (3, 1)
+            connection.connection_lost(None)
+
+    run(talk)
+
+
+def test_answers_that_come_later_in_one_turn_leave_together_and_one_alone_at_once() -> None:
+    asked: list[Respond] = []
+
+    async def talk() -> None:
+        async with serving(lambda request, respond: asked.append(respond)) as (server, _):
+            wire, connection = Wire("127.0.0.1"), _Connection(server)
+            connection.connection_made(wire)
+            connection.data_received(A * 3)
+            for respond in asked:
+                respond(200, b"late")
+            assert wire.writes == 0
+            await asyncio.sleep(0)
+            assert (wire.sent.count(b"HTTP/1.1 200 OK"), wire.writes) == (3, 1)
+
+            connection.data_received(A)
+            asked[3](200, b"alone")
+            assert wire.writes == 2
+            connection.connection_lost(None)
+
+    run(talk)
+
+
+def test_a_request_in_parts_waits_for_the_rest_also_where_its_head_was_forgotten() -> None:
+    async def talk() -> None:
+        async with serving() as (server, _):
+            wire, connection = Wire("127.0.0.1"), _Connection(server)
+            connection.connection_made(wire)
+            connection.data_received(A)
+
+            connection.data_received(A[:-1])
+            server.rules.heads.clear()
+            assert not connection.is_idle
+            connection.data_received(A[-1:])
+
+            assert wire.sent.count(b"HTTP/1.1 200 OK") == 2
+            assert connection.is_idle
             connection.connection_lost(None)
 
     run(talk)

@@ -101,7 +101,14 @@ def admit_player(
     player_id = roster.next_player_id()
     name = _name(league, terms, meta.display_name, player_id)
     fresh = _token(league, terms, player_id, 1)
-    event = PlayerRegistered(player_id, name, meta.contact_endpoint, meta.version, digest(fresh))
+    event = PlayerRegistered(
+        player_id,
+        name,
+        meta.contact_endpoint,
+        meta.version,
+        digest(fresh),
+        house=meta.house or "",
+    )
     return event, _player_answer(league, player_id, name, meta, fresh)
 
 
@@ -172,7 +179,13 @@ def _renewed_player(
     answer = _player_answer(league, member.agent_id, member.display_name, meta, fresh)
     if was_given:
         return None, answer
-    event = TokenRenewed(member.agent_id, digest(fresh), generation, meta.contact_endpoint)
+    event = TokenRenewed(
+        member.agent_id,
+        digest(fresh),
+        generation,
+        meta.contact_endpoint,
+        house=meta.house or "",
+    )
     return event, answer
 
 

@@ -198,6 +198,7 @@ class Bulletins:
             league.roster.digests_of(player_id),
             league.is_suspended(player_id),
             league.roster.dialects.get(player_id, UNSET),
+            member.house or UNSET,
         )
 
     def _of_round(self, round_id: int) -> list[MatchFile]:

@@ -37,6 +37,7 @@ class Member(Struct, frozen=True):
     locks: bool = False  # a referee's: asks the manager to decide
     generation: int = 1  # of its newest token that may do everything; a referee's session
     added: bool = False  # a referee's: by the organiser, and never told its token
+    house: str = ""  # a player's: the process it shares connections with
 
 
 def member_of(event: RefereeRegistered) -> Member:
@@ -73,7 +74,12 @@ class Roster:
     def add_player(self, event: PlayerRegistered) -> None:
         """Take a player in."""
         member = Member(
-            event.player_id, event.display_name, event.endpoint, event.token_digest, event.version
+            event.player_id,
+            event.display_name,
+            event.endpoint,
+            event.token_digest,
+            event.version,
+            house=event.house,
         )
         self.players[member.agent_id] = member
         self._at.setdefault(member.endpoint, []).append(member.agent_id)
@@ -96,6 +102,7 @@ class Roster:
             endpoint=event.endpoint,
             generation=event.generation,
             capacity=event.capacity or member.capacity,
+            house=event.house,
         )
         self.generations[agent_id] = event.generation
         self._by_digest[event.token_digest] = agent_id

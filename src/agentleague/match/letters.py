@@ -230,7 +230,7 @@ class Letters:
 def addresses(seats: Sequence[Seated]) -> list[Address]:
     """Where and how the players are called."""
     return [
-        Address(seat.player_id, seat.endpoint, "" if seat.dialect is UNSET else seat.dialect)
+        Address(seat.player_id, seat.endpoint, seat.dialect or "", seat.house or "")
         for seat in seats
     ]
 

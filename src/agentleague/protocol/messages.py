@@ -114,6 +114,7 @@ class PlayerMeta(Part):
     game_types: list[Id] = []
     protocol_version: Id | UnsetType = UNSET
     join_code: Id | UnsetType = UNSET
+    house: Id | UnsetType = UNSET
 
 
 class LeagueRegisterRequest(Message, tag="LEAGUE_REGISTER_REQUEST"):
@@ -161,6 +162,7 @@ class Seated(Part):
     digests: list[Id] = []
     suspended: bool = False
     dialect: Id | UnsetType = UNSET
+    house: Id | UnsetType = UNSET
 
 
 class RoundMatch(Part):

@@ -81,7 +81,8 @@ class Clerk:
         """Where an agent is called."""
         roster = self.league.roster
         member = roster.players.get(agent_id) or roster.referees[agent_id]
-        return Address(agent_id, member.endpoint, roster.dialects.get(agent_id, ""))
+        dialect = roster.dialects.get(agent_id, "")
+        return Address(agent_id, member.endpoint, dialect, member.house)
 
     def _write(self, event: Event) -> None:
         self.league.apply(event)

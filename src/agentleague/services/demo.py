@@ -33,6 +33,7 @@ from agentleague.services.processes import (
     run,
 )
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.transport.house import House
 
 HOSTS = ("127.0.0.1",)
 ONE_PROCESS_MAX = 20  # players; beyond that the agents get processes of their own
@@ -54,6 +55,8 @@ class Cast:
     is_private: bool = False  # on any free port: the usual ones may be somebody else's
     guest: str = ""  # what a guest plays: its strategy or file
     name: str = ""  # and its name, if it has none of its own
+    hosted: bool = False  # whether they share a port, and connections
+    house: House | None = None  # the one that they share, in their own process
 
 
 Opener = Callable[[Cast, int], Coroutine[Any, Any, Running]]  # of one agent, by its number
@@ -200,7 +203,8 @@ class LocalCrew:
     """Agents in this process."""
 
     def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
-        self._cast, self._open = cast, open_agent or open_built_in
+        self._cast = replace(cast, house=House()) if cast.hosted else cast
+        self._open = open_agent or open_built_in
         self._stopwatch = Stopwatch(cast.role)
         self._agents: list[Running] = []
 
@@ -334,7 +338,7 @@ async def open_built_in(cast: Cast, number: int) -> Running:
             seed=cast.seed or "",
         ),
         strategies.load(strategy),
-        Place(0 if cast.is_private else 8101 + number, hosts=HOSTS),
+        Place(0 if cast.is_private else 8101 + number, hosts=HOSTS, house=cast.house),
     )
 
 

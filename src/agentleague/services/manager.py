@@ -181,12 +181,13 @@ class Manager:
         if stimulus.key[0] in ("start", "control"):
             self._start_answered(stimulus)
             return
-        agent_id: str = stimulus.key[1]
+        agent_id, number = stimulus.key[1:]
         ran_out = isinstance(stimulus.error, NoAnswer)
         self._say(self.reachability.heard(agent_id, stimulus.error))
         self._rounds.noticed(agent_id, ran_out=ran_out)
         clerk = self._clerk
-        tag, calls = clerk.outbox.answered(clerk.address(agent_id), clerk.now, ran_out=ran_out)
+        to = clerk.address(agent_id)
+        tag, calls = clerk.outbox.answered(to, number, clerk.now, ran_out=ran_out)
         clerk.out += calls
         self._settled(agent_id, tag, stimulus.error)
         while clerk.outbox.dropped:
@@ -241,7 +242,7 @@ class Manager:
             return
         {
             "table": self._rounds.table_due,
-            "end": self._rounds.end,
+            "end": self._rounds.end_due,
             "start": self._rounds.due,
             "round": self._rounds.begin,
             "leases": self._assignments.look,

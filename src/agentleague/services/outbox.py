@@ -1,4 +1,7 @@
-"""What the manager still has to tell whom: to each agent one message at a time, in order."""
+"""What the manager still has to tell whom: to each agent in order, one message at a time.
+
+An agent of a house (R-REG-16) may have several on their way: it reads them one behind another.
+"""
 
 from collections import deque
 from typing import Any
@@ -9,6 +12,7 @@ from agentleague.protocol.messages import LeagueStandingsUpdate, Message
 from agentleague.roles.effects import Address, Call
 
 IN_FLIGHT_MAX = 1_000  # letters; more would open connections and hold messages for nothing
+IN_A_ROW_MAX = 4  # letters to one agent that reads them one behind another
 
 
 class Letter(Struct, gc=False):
@@ -21,7 +25,7 @@ class Letter(Struct, gc=False):
 
 
 class Outbox:
-    """Queues of letters; a letter is in flight from its Call to its answer.
+    """Letters that wait, and letters in flight: from their Call to their answer.
 
     Where many are to be told, those for whom there is no room wait their turn. For an agent that
     let a letter run out only the newest of each type waits, until it answers. Letters that were
@@ -30,74 +34,92 @@ class Outbox:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._queues: dict[str, list[Letter]] = {}  # of those who are still to be told something
+        self._waiting: dict[str, list[Letter]] = {}  # of those who are still to be told something
         self._addresses: dict[str, Address] = {}  # of the same, the newest known
-        self._in_flight: set[str] = set()  # to whom a letter is on its way
+        self._in_flight: dict[str, dict[int, Letter]] = {}  # to whom letters go, by their number
+        self._in_flight_total = 0
         self._ready: deque[str] = deque()  # to whom one is to go as soon as there is room
+        self._is_ready: set[str] = set()  # the same
         self._lagging: set[str] = set()
         self.dropped: list[tuple[str, Letter]] = []
 
     def send(self, to: Address, letter: Letter, now: float) -> list[Call]:
         """Call at once, or wait behind what is in flight; a newer table replaces a waiting one."""
         agent_id = to.agent_id
-        queue, self._addresses[agent_id] = self._queues.setdefault(agent_id, []), to
-        sent = int(agent_id in self._in_flight)
-        if len(queue) > sent and _is_table(letter) and _is_table(queue[-1]):
-            queue[-1] = letter
+        waiting, self._addresses[agent_id] = self._waiting.setdefault(agent_id, []), to
+        if waiting and _is_table(letter) and _is_table(waiting[-1]):
+            waiting[-1] = letter
             return []
         if letter.keep:
-            for place, waiting in enumerate(queue[sent:], sent):
-                if waiting.keep and waiting.tag == letter.tag:
-                    queue[place] = letter
+            for place, other in enumerate(waiting):
+                if other.keep and other.tag == letter.tag:
+                    waiting[place] = letter
                     return []
-        is_first = not queue
-        queue.append(letter)
+        waiting.append(letter)
         if agent_id in self._lagging:
-            self._thin(agent_id, queue, in_flight=sent)
-        if is_first:
-            self._ready.append(agent_id)
+            self._thin(agent_id, waiting)
+        self._queue(to)
         return self._calls(now)
 
-    def answered(self, to: Address, now: float, *, ran_out: bool) -> tuple[Any, list[Call]]:
-        """The letter in flight is done with: its tag, and the next calls, to whomever."""
+    def answered(
+        self, to: Address, number: int, now: float, *, ran_out: bool
+    ) -> tuple[Any, list[Call]]:
+        """This letter in flight is done with: its tag, and the next calls, to whomever."""
         agent_id = to.agent_id
-        queue, self._addresses[agent_id] = self._queues[agent_id], to
-        done = queue.pop(0)
-        self._in_flight.discard(agent_id)
+        in_flight, waiting = self._in_flight[agent_id], self._waiting[agent_id]
+        done, self._addresses[agent_id] = in_flight.pop(number), to
+        self._in_flight_total -= 1
         if ran_out:
             self._lagging.add(agent_id)
-            self._thin(agent_id, queue, in_flight=0)
+            self._thin(agent_id, waiting)
         else:
             self._lagging.discard(agent_id)
-        if queue:
-            self._ready.append(agent_id)
-        else:
-            del self._queues[agent_id], self._addresses[agent_id]
+        self._queue(to)
+        if not waiting and not in_flight:
+            del self._waiting[agent_id], self._addresses[agent_id], self._in_flight[agent_id]
         return done.tag, self._calls(now)
 
     def is_empty(self) -> bool:
         """Whether everybody was told everything, or given up."""
-        return not self._queues
+        return not self._waiting
+
+    def is_behind(self) -> bool:
+        """Whether somebody waits only because there is no room."""
+        return bool(self._ready)
+
+    def _queue(self, to: Address) -> None:
+        """Let its next letter go as soon as there is room, if one may before an answer comes."""
+        agent_id = to.agent_id
+        if not self._waiting[agent_id] or agent_id in self._is_ready:
+            return
+        in_a_row = IN_A_ROW_MAX if to.house and agent_id not in self._lagging else 1
+        if len(self._in_flight.get(agent_id, ())) < in_a_row:
+            self._ready.append(agent_id)
+            self._is_ready.add(agent_id)
 
     def _calls(self, now: float) -> list[Call]:
         calls = []
-        while self._ready and len(self._in_flight) < IN_FLIGHT_MAX:
+        while self._ready and self._in_flight_total < IN_FLIGHT_MAX:
             agent_id = self._ready.popleft()
-            self._in_flight.add(agent_id)
-            to, letter = self._addresses[agent_id], self._queues[agent_id][0]
-            until = now + self._seconds
-            calls.append(Call(("tell", agent_id), to, letter.message, until, letter.receipt))
+            self._is_ready.discard(agent_id)
+            to, waiting = self._addresses[agent_id], self._waiting[agent_id]
+            letter, in_flight = waiting.pop(0), self._in_flight.setdefault(agent_id, {})
+            number = next(each for each in range(IN_A_ROW_MAX) if each not in in_flight)
+            in_flight[number] = letter
+            self._in_flight_total += 1
+            key, until = ("tell", agent_id, number), now + self._seconds
+            calls.append(Call(key, to, letter.message, until, letter.receipt))
+            self._queue(to)
         return calls
 
-    def _thin(self, agent_id: str, queue: list[Letter], in_flight: int) -> None:
-        waiting = queue[in_flight:]
+    def _thin(self, agent_id: str, waiting: list[Letter]) -> None:
         newest = {type(letter.message): letter for letter in waiting}
         kept = [each for each in waiting if each.keep or newest[type(each.message)] is each]
         if len(kept) < len(waiting):
             self.dropped += [
                 (agent_id, each) for each in waiting if not any(each is one for one in kept)
             ]
-            queue[in_flight:] = kept
+            waiting[:] = kept
 
 
 def _is_table(letter: Letter) -> bool:

@@ -28,6 +28,7 @@ from agentleague.services.player import Player
 from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.services.state_file import StateFile
 from agentleague.transport.guard import Guard
+from agentleague.transport.house import House
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Manners
 from agentleague.transport.probe import Probes
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from agentleague.services.log_lines import Entry, Watcher
 
 T = TypeVar("T")
+HOUSE = f"h_{token_hex(8)}"  # Agents of this process share connections.
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
 
 
@@ -54,6 +56,7 @@ class Place:
     moves_on: bool = True  # to the next port, where this one is busy
     called_at: str = ""  # the address that others call; the first host unless given
     aliases: Sequence[str] = ()  # what this machine is called in its network
+    house: House | None = None  # whose port it shares; for agents that answer at once
 
     async def open(self, transport: HttpTransport) -> str:
         """Listen there, or on the next free port; the URL under which the agent is called.
@@ -75,7 +78,7 @@ class Place:
                         "leads to it with --endpoint"
                     ) from None
                 continue
-            return self.endpoint or _url(self.called_at or self.hosts[0], bound)
+            return self.endpoint or _url(self.called_at or self.hosts[0], bound, transport.path)
         raise OSError(f"no port from {self.port} on is free")
 
     def here(self, port: int) -> str:
@@ -95,8 +98,8 @@ class Place:
         return frozenset(filter(None, [named, *self.hosts, *self.aliases]))
 
 
-def _url(host: str, port: int) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+def _url(host: str, port: int, path: str = "/mcp") -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
 
 
 class Running:
@@ -315,11 +318,11 @@ async def open_player(
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
     manners = Manners("player", place.guard, wall, names=place.names)
-    transport = HttpTransport(clock, manners)
+    transport = HttpTransport(clock, manners, place.house)
     url = await place.open(transport)
     settings = make(url)
     role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)
-    role.is_far = place.is_far
+    role.is_far, role.house = place.is_far, HOUSE
     if threads:
         mind = ThreadMind(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, mind=mind)

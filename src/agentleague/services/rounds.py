@@ -328,6 +328,13 @@ class Rounds:
         if self._league.phase is Phase.COMPLETED and self._clerk.outbox.is_empty():
             self.end()
 
+    def end_due(self) -> None:
+        """It is time to end; of many agents some may not even have been called yet."""
+        if self._clerk.outbox.is_behind():
+            self._clerk.wake("end", self._clerk.now + self._settings.reply_seconds)
+        else:
+            self.end()
+
     def end(self) -> None:
         """Everybody was told, or had as long as a reply may take."""
         if not self._is_over:

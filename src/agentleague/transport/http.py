@@ -23,11 +23,13 @@ from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
 from agentleague.transport.falling_back import Tongues, is_misunderstood, read
 from agentleague.transport.guard import Guard
+from agentleague.transport.house import House, Room
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
 from agentleague.transport.http_server import HttpRequest, HttpServer, Respond, ServerLimits
 from agentleague.transport.rates import Buckets, Rate
 
 OWN_BYTES = 65_536  # what our referees and players read, and what is read from a manager
+OWN_LIMITS = ServerLimits(body_bytes=OWN_BYTES)
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)
 TO_A_MANAGER = tuple(kind.cls for kind in MESSAGES.values() if kind.receiver == "manager")
 PIPELINED = (LockRequest, MatchResultReport, RefereeStatus)  # what our referee sends in numbers
@@ -49,22 +51,19 @@ class Manners(Struct, frozen=True):
 class HttpTransport:
     """One agent's end of the network: it listens on a port and calls others."""
 
-    def __init__(self, clock: Clock, manners: Manners) -> None:
+    def __init__(self, clock: Clock, manners: Manners, house: House | None = None) -> None:
         self._clock, self._manners = clock, manners
         self._taken = codec.taken_by(manners.receiver)
         self._decides = manners.receiver != "player"
         self._is_limited = manners.receiver == "manager"
         self._sender = "league_manager" if manners.receiver == "manager" else manners.receiver
-        paths = {"/mcp", "/"} | ({"/register"} if manners.receiver == "manager" else set())
-        own = manners.receiver != "manager"
-        self._server = HttpServer(
-            self._on_request,
-            refusal=lambda error: self.refusal(Letter(), error),
-            paths=frozenset(paths),
-            names=manners.names,
-            limits=ServerLimits(body_bytes=OWN_BYTES) if own else ServerLimits(),
-        )
-        self._server.toll = self._toll
+        self.path = "/mcp"
+        self._server: HttpServer | Room
+        if house is None:
+            self._server = self._own_server()
+        else:
+            self._server = house.room(self._on_request, self._refusal, self._toll, OWN_LIMITS)
+            self.path = self._server.path
         self._client = HttpClient(manners.guard)
         self._to_manager = HttpClient(manners.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(manners.rate)
@@ -75,6 +74,18 @@ class HttpTransport:
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         self.watch: Callable[[Message], None] | None = None  # is shown what comes in
         self.refused: Callable[[str, LeagueError], None] = lambda source, error: None
+
+    def _own_server(self) -> HttpServer:
+        is_manager = self._manners.receiver == "manager"
+        server = HttpServer(
+            self._on_request,
+            refusal=self._refusal,
+            paths=frozenset({"/mcp", "/"} | ({"/register"} if is_manager else set())),
+            names=self._manners.names,
+            limits=ServerLimits() if is_manager else OWN_LIMITS,
+        )
+        server.toll = self._toll
+        return server
 
     async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
         """Open the port, the same on every host; returns its number."""
@@ -106,8 +117,8 @@ class HttpTransport:
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
-        shared = isinstance(message, PIPELINED)
-        asked.stop = client.post(to.url, body, until, asked.answered, shared=shared)
+        shared = to.house or ("" if isinstance(message, PIPELINED) else None)
+        asked.stop = client.post(to.url, body, until, asked.answered, shared)
         return asked.cancel
 
     def _post(
@@ -206,6 +217,9 @@ class HttpTransport:
             return 0.0
         patience = self._manners.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
         return self._buckets.take(account, self._clock.now(), patience)
+
+    def _refusal(self, error: LeagueError) -> bytes:
+        return self.refusal(Letter(), error)
 
     def refusal(self, letter: Letter, error: LeagueError) -> bytes:
         """An error in the form of its request."""

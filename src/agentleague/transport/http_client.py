@@ -1,8 +1,9 @@
 """Posts small bodies over HTTP/1.1: absolute deadlines, capped answers, judged addresses.
 
 A call costs no task: it is written to an idle connection and called back by the parser. An *origin*
-(scheme, host, port) owns its connections and the calls that wait for one; a *connection* owns the
-calls sent on it, oldest first, and only a shared one has several. A call that is over (answered,
+(scheme, host, port, and the house of those who share connections there) owns its connections and
+the calls that wait for one; a *connection* owns the calls sent on it, oldest first, and only a
+shared one has several. A call that is over (answered,
 failed, timed out, cancelled) never calls back again; a connection that lost a call in one of the
 last two ways takes no more calls and ends with its last one.
 """
@@ -10,8 +11,10 @@ last two ways takes no more calls and ends with its last one.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
+from agentleague.transport.corks import Corks
 from agentleague.transport.deadlines import Deadlines
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
 from agentleague.transport.http_exchange import Call, ClientLimits, Connection, Done, HttpAnswer
@@ -19,16 +22,25 @@ from agentleague.transport.http_exchange import Call, ClientLimits, Connection, 
 __all__ = ["ClientLimits", "HttpAnswer", "HttpClient"]
 
 _SHARED_PER_ORIGIN = 2
+_FEW = 8  # Calls on a shared connection before a second one is opened.
 _TARGETS_MAX = 4096
+
+
+class Desk(NamedTuple):
+    """What all calls of a client have in common."""
+
+    loop: asyncio.AbstractEventLoop
+    deadlines: Deadlines
+    corks: Corks
 
 
 class Origin:
     """The connections to one scheme, host and port, and the calls that wait for one."""
 
     def __init__(
-        self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, deadlines: Deadlines
+        self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, desk: "Desk"
     ) -> None:
-        self.loop, self.deadlines = asyncio.get_running_loop(), deadlines
+        self.loop, self.deadlines, self.corks = desk
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.
@@ -51,17 +63,19 @@ class Origin:
 
     def _connection_for(self, call: Call) -> Connection | None:
         while self.idle:
-            connection = self.idle.pop()
-            idle_seconds = self.loop.time() - connection.idle_since
+            idle = self.idle.pop()
+            idle_seconds = self.loop.time() - idle.idle_since
             if idle_seconds < self._limits.idle_seconds and not call.fresh:
-                return connection
-            connection.drop()
+                return idle
+            idle.drop()
         full = len(self.connections) >= self._limits.connections_per_origin
         if call.shared:
             open_ones = [each for each in self.connections if each.shared and each.usable]
-            if len(open_ones) >= _SHARED_PER_ORIGIN or (full and open_ones):
-                connection = min(open_ones, key=lambda each: len(each.calls))
-                return connection if len(connection.calls) < self._limits.pipelined else None
+            connection = min(open_ones, key=lambda each: len(each.calls), default=None)
+            is_all = full or len(open_ones) >= _SHARED_PER_ORIGIN
+            most = self._limits.pipelined
+            if connection and (is_all or len(connection.calls) < min(_FEW, most)):
+                return connection if len(connection.calls) < most else None
         if full:
             return None
         connection = Connection(self, self._limits)
@@ -98,37 +112,50 @@ class HttpClient:
         self, guard: Guard, *, limits: ClientLimits | None = None, resolve: Resolve | None = None
     ) -> None:
         self._limits, self._dialer = limits or ClientLimits(), Dialer(guard, resolve)
-        self._targets: dict[str, tuple[bytes, Origin]] = {}  # By URL: the head of a request.
-        self._origins: dict[tuple[str, str, int], Origin] = {}
-        self._deadlines: Deadlines | None = None
+        # By URL and house: the head of a request.
+        self._targets: dict[tuple[str, str], tuple[bytes, Origin]] = {}
+        self._origins: dict[tuple[str, str, int, str], Origin] = {}
+        self._desk: Desk | None = None
         self._stopped = False
 
     def post(
-        self, url: str, body: bytes, until: float, done: Done, *, shared: bool = False
+        self,
+        url: str,
+        body: bytes,
+        until: float,
+        done: Done,
+        shared: str | None = None,
     ) -> Callable[[], None]:
-        """Posts `body`, tells `done` once what became of it by `until`; returns how to cancel."""
+        """Posts `body`, tells `done` once what became of it by `until`; returns how to cancel.
+
+        A call that is `shared` may go behind others to this origin that are shared by that name.
+        """
         try:
-            head, origin = self._targets.get(url) or self._target(url)
+            house = shared or ""
+            head, origin = self._targets.get((url, house)) or self._target(url, house)
         except EndpointNotAllowed as refusal:
             answer = HttpAnswer(0, b"", None, NoConnection(str(refusal)), 0.0)
             return asyncio.get_running_loop().call_soon(done, answer).cancel
-        call = Call(origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done, shared)
+        call = Call(
+            origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done, shared is not None
+        )
         if until > call.started:
             origin.take(call)
         return call.cancel
 
-    def _target(self, url: str) -> tuple[bytes, Origin]:
+    def _target(self, url: str, house: str) -> tuple[bytes, Origin]:
         if self._stopped:
             raise EndpointNotAllowed("the client was stopped")
         endpoint = parse_url(url)
         if len(self._targets) >= _TARGETS_MAX:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
-        if self._deadlines is None:
-            self._deadlines = Deadlines(asyncio.get_running_loop())
-        new = Origin(endpoint, self._limits, self._dialer, self._deadlines)
-        origin = self._origins.setdefault(endpoint[:3], new)
-        return self._targets.setdefault(url, (endpoint.post_head, origin))
+        if self._desk is None:
+            loop = asyncio.get_running_loop()
+            self._desk = Desk(loop, Deadlines(loop), Corks(loop))
+        new = Origin(endpoint, self._limits, self._dialer, self._desk)
+        origin = self._origins.setdefault((*endpoint[:3], house), new)
+        return self._targets.setdefault((url, house), (endpoint.post_head, origin))
 
     async def stop(self) -> None:
         """Fails what is outstanding, closes every connection, and refuses later calls."""

@@ -95,6 +95,7 @@ class Connection(asyncio.Protocol):
         self._origin, self._limits = origin, limits
         self._transport: Any = None
         self._dropped = self._answered = False
+        self._unsent: list[bytes] = []  # Requests that go out at the end of this turn.
         self._problem: NoConnection | None = None
         self._finished: list[tuple[Call, int, bytes, float | None]] = []
         self._parser: Any = httptools.HttpResponseParser(self)
@@ -111,8 +112,19 @@ class Connection(asyncio.Protocol):
         call.connection = self
         self.shared = call.shared
         self.calls.append(call)
-        if self._transport is not None:
+        if self._transport is None:
+            return
+        if not call.shared:
             self._transport.write(call.request)
+            return
+        self._unsent.append(call.request)
+        if len(self._unsent) == 1:
+            self._origin.corks.later(self._write)
+
+    def _write(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        if not self._dropped:
+            self._transport.write(unsent[0] if len(unsent) == 1 else b"".join(unsent))
 
     def retire(self) -> None:
         """Takes no more calls, and goes when nobody waits for an answer any more."""
@@ -158,11 +170,17 @@ class Connection(asyncio.Protocol):
         if not self.calls:
             self.drop()
             return
-        if not self._begun and len(self.calls) == 1 and data.startswith(_PLAIN):
-            body = self._plain_body(data)
-            if body is not None:
-                self._take_plain(body)
-                return
+        if not self._begun and data.startswith(_PLAIN):
+            if len(self.calls) == 1:
+                body = self._plain_body(data)
+                if body is not None:
+                    self._take_plain(body)
+                    return
+            else:
+                data = self._take_all_plain(data)
+                if not data:
+                    self._settle()
+                    return
         self._wire_bytes_left -= len(data)
         try:
             self._parser.feed_data(data)
@@ -179,7 +197,10 @@ class Connection(asyncio.Protocol):
         is_whole = end > 0 and digits.isdigit() and int(digits) == length
         if not is_whole or length > self._limits.body_bytes:
             return None
-        return None if self._transport.get_write_buffer_size() else data[end + 4 :]
+        return None if self._is_sending() else data[end + 4 :]
+
+    def _is_sending(self) -> bool:
+        return bool(self._unsent or self._transport.get_write_buffer_size())
 
     def _take_plain(self, body: bytes) -> None:
         """What `_settle` does, where there is one answer and nothing wrong."""
@@ -193,6 +214,27 @@ class Connection(asyncio.Protocol):
             self.retire()
         elif origin.waiting:
             origin.pump()
+
+    def _take_all_plain(self, data: bytes) -> bytes:
+        """Take whole answers of that kind off the front; the rest is for the parser."""
+        start, taken = 0, self._finished
+        while len(self.calls) > 1 and data.startswith(_PLAIN, start):
+            digits_at = start + _PLAIN_BYTES
+            end = data.find(b"\r\n\r\n", digits_at, digits_at + 10)
+            digits = data[digits_at:end]
+            if end < 0 or not digits.isdigit():
+                break
+            after = end + 4 + int(digits)
+            if after > len(data) or int(digits) > self._limits.body_bytes:
+                break
+            taken.append((self.calls.popleft(), 200, data[end + 4 : after], None))
+            start, self._answered = after, True
+        rest = data[start:]
+        body = self._plain_body(rest) if len(self.calls) == 1 else None
+        if body is None or not rest.startswith(_PLAIN):
+            return rest
+        taken.append((self.calls.popleft(), 200, body, None))
+        return b""
 
     def eof_received(self) -> None:
         if self.calls and self._in_body and not self._framed:
@@ -258,7 +300,7 @@ class Connection(asyncio.Protocol):
             return
         self._answered = True
         self._finished.append((self.calls.popleft(), self._status, self._body, self._retry_after))
-        early = not self.calls and self._transport.get_write_buffer_size()
+        early = not self.calls and self._is_sending()
         if early or not self._parser.should_keep_alive():
             self._problem = NoConnection("the connection ended with another answer")
         self._expect_answer()

@@ -170,6 +170,7 @@ class Reader:
         self._raw_bytes = 0  # Since the last request ended, without the piece it ended in.
         self._in_head = self._upgrades = False
         self._start = b""  # What is being fed, while it is the first request in it.
+        self._part = b""  # Of a request with a head that is known: what is here of it.
         self.begun = False  # The first byte of a request is here, the last is not.
         self.moved = False  # A request has begun or ended since somebody cleared this.
         self.ended = False  # No more bytes become requests.
@@ -179,8 +180,12 @@ class Reader:
         """Read a slice; what comes back must be answered last, nothing can be read after it."""
         if self.ended:
             return None
-        if not self.begun:
+        if self._part or not self.begun:
+            data, self._part = self._part + data, b""
+            was_begun, self.begun = self.begun, False
             self._start = data = self._recall(data)
+            if self._part:
+                self.begun, self.moved = True, self.moved or not was_begun
             if not data:
                 return None
         refused = None
@@ -208,7 +213,7 @@ class Reader:
 
     def end(self) -> None:
         """Read no more requests."""
-        self.ended = True
+        self.ended, self._part = True, b""
         self.begun = self.continue_due = False
 
     def close(self) -> None:
@@ -217,17 +222,22 @@ class Reader:
         del self._parser  # It holds our methods: without that cycle the memory is free at once.
 
     def _recall(self, data: bytes) -> bytes:
-        """Take off the front what has the head of an earlier request, but for its length."""
+        """Take off the front what has the head of an earlier request, but for its length.
+
+        The part of such a one that is at the end waits for the rest of it.
+        """
         heads, start = self._rules.heads, 0
         while data.startswith(b"POST ", start):
             body = data.find(b"\r\n\r\n", start) + 4
             head, length = _without_length(data[start:body])
-            path = heads.get(head)
-            if path is None or length > self._limits.body_bytes or body + length > len(data):
+            path, end = heads.get(head), body + length
+            if path is None or length > self._limits.body_bytes:
                 break
-            start = body + length
-            self.complete.append(Exchange(path, data[body:start]))
-            self.moved, self._raw_bytes = True, 0
+            if end > len(data):
+                self._part = data[start:]
+                return b""
+            self.complete.append(Exchange(path, data[body:end]))
+            start, self.moved, self._raw_bytes = end, True, 0
         return data[start:]
 
     def _learn(self, exchange: Exchange) -> None:

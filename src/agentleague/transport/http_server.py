@@ -8,23 +8,22 @@ task or timer per request: `on_request` runs inside `data_received`, one sweep s
 import asyncio
 import errno
 import logging
-import socket
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack, suppress
 from functools import partial
 from math import inf
 from typing import NamedTuple, Protocol, cast
 
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
+from agentleague.transport.corks import Corks
 from agentleague.transport.http_requests import Exchange, Headers, Reader, Refused, Rules
 from agentleague.transport.http_requests import ServerLimits as ServerLimits
+from agentleague.transport.listening import BACKLOG, listen
 
 log = logging.getLogger(__name__)
-_BACKLOG, _START_ATTEMPTS = 1_024, 16
+_START_ATTEMPTS = 16
 _NEAR = "this machine"
-_NO_SUCH_HOST = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 _SLICE_BYTES = 16_384  # Read at once: a whole message of 10 KB, head and all.
 
 
@@ -61,6 +60,7 @@ class HttpServer:
         self.rules = Rules(limits, paths, names)
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
+        self.corks: Corks
         self._connections_max = min(limits.connections, _descriptors() // 2)
         most = self._connections_max - self._connections_max // 4
         self._near_max = min(limits.connections_of_loopback, most)
@@ -78,9 +78,10 @@ class HttpServer:
         Raises: OSError when the port is busy or the machine has none of the hosts.
         """
         self.loop = asyncio.get_running_loop()
+        self.corks = Corks(self.loop)
         for attempts_left in reversed(range(_START_ATTEMPTS)):
             try:
-                sockets = await _listen(hosts, port)
+                sockets = await listen(hosts, port)
                 break
             except OSError as error:
                 # A port that the system picked for one host may be busy on the next: pick again.
@@ -88,7 +89,7 @@ class HttpServer:
                     raise
         for sock in sockets:
             listener = self.loop.create_server(
-                lambda: _Connection(self), sock=sock, backlog=_BACKLOG
+                lambda: _Connection(self), sock=sock, backlog=BACKLOG
             )
             self._listeners.append(await listener)
         return cast(int, sockets[0].getsockname()[1])
@@ -168,6 +169,7 @@ class _Connection(asyncio.Protocol):
         self._waiting: deque[Exchange] = deque()  # In the order of the requests.
         self._unread = b""  # Received, but not yet given to the reader.
         self._reading = self._paused = self._peer_is_slow = self._eof = self._closing = False
+        self._corked = False  # Answers go out at the end of this turn.
 
     @property
     def is_idle(self) -> bool:
@@ -256,10 +258,20 @@ class _Connection(asyncio.Protocol):
         self._transport.close()
 
     def flush(self) -> None:
-        """Send each answer whose turn has come."""
-        if not self._reading:
+        """Send each answer whose turn has come: where others wait too, at the end of this turn."""
+        if self._reading or self._corked:
+            return
+        if len(self._waiting) > 1:
+            self._corked = True
+            self._server.corks.later(self._pull)
+        else:
             self._write()
             self._settle()
+
+    def _pull(self) -> None:
+        self._corked = False
+        self._write()
+        self._settle()
 
     def _hand_over(self, exchange: Exchange) -> None:
         exchange.peer = self
@@ -366,32 +378,3 @@ def _descriptors() -> int:
         return 2**31
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 2**31 if limit == resource.RLIM_INFINITY else limit
-
-
-async def _listen(hosts: Sequence[str], port: int) -> list[socket.socket]:
-    sockets: list[socket.socket] = []
-    trouble = OSError("There is no host to listen on.")
-    with ExitStack() as opened:
-        for address, family in (await _resolve(hosts)).items():
-            try:
-                sock = socket.create_server((address, port), family=family, backlog=_BACKLOG)
-            except OSError as error:
-                if error.errno not in _NO_SUCH_HOST:
-                    raise
-                trouble = error
-            else:
-                sockets.append(opened.enter_context(sock))
-                port = sock.getsockname()[1]
-        if not sockets:
-            raise trouble
-        opened.pop_all()
-    return sockets
-
-
-async def _resolve(hosts: Sequence[str]) -> dict[str, int]:
-    loop, families = asyncio.get_running_loop(), dict[str, int]()
-    for host in hosts:
-        with suppress(socket.gaierror):
-            infos = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            families |= {str(info[4][0]): int(info[0]) for info in infos}
-    return families
