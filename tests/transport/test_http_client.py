@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentleague.errors import NoAnswer, NoConnection
+from agentleague.transport import http_client
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpClient
 from agentleague.transport.http_exchange import Connection
@@ -755,6 +756,25 @@ def test_calls_shared_by_other_names_have_other_connections(run):
             return peer.connections
 
     assert run(scenario()) == 3
+
+
+@pytest.mark.parametrize(
+    ("shared", "descriptors", "connections"),
+    [("h", 4_000, 1), ("h", 4, 2), ("", 4_000, 2), (None, 4_000, 2)],
+)
+def test_an_idle_connection_to_a_house_is_kept_while_there_is_room(
+    run, monkeypatch, shared, descriptors, connections
+):
+    monkeypatch.setattr(http_client, "descriptors", lambda: descriptors)
+
+    async def scenario():
+        async with server(echo) as peer, Caller(idle_seconds=0.02) as caller:
+            await caller.post(peer.url, shared=shared)
+            await asyncio.sleep(0.1)
+            await caller.post(peer.url, shared=shared)
+            return peer.connections
+
+    assert run(scenario()) == connections
 
 
 @pytest.mark.parametrize("cut", [1, 60, 80, 84, 85, 90, 200, 2_871, 2_872, 2_949, 2_954])

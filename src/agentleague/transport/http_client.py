@@ -11,45 +11,54 @@ last two ways takes no more calls and ends with its last one.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
 from agentleague.transport.corks import Corks
 from agentleague.transport.deadlines import Deadlines
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
 from agentleague.transport.http_exchange import Call, ClientLimits, Connection, Done, HttpAnswer
+from agentleague.transport.listening import descriptors
 
 __all__ = ["ClientLimits", "HttpAnswer", "HttpClient"]
 
 _SHARED_PER_ORIGIN = 2
 _FEW = 8  # Calls on a shared connection before a second one is opened.
 _TARGETS_MAX = 4096
+_HOUSE_IDLE_SECONDS = 20.0  # Servers of ours keep a connection for longer than that.
 
 
-class Desk(NamedTuple):
+class Desk:
     """What all calls of a client have in common."""
 
-    loop: asyncio.AbstractEventLoop
-    deadlines: Deadlines
-    corks: Corks
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop, self.deadlines, self.corks = loop, Deadlines(loop), Corks(loop)
+        self.connections = 0  # To all origins.
+        self.connections_many = descriptors() // 4
 
 
 class Origin:
     """The connections to one scheme, host and port, and the calls that wait for one."""
 
     def __init__(
-        self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, desk: "Desk"
+        self, endpoint: Endpoint, house: str, limits: ClientLimits, dialer: Dialer, desk: Desk
     ) -> None:
-        self.loop, self.deadlines, self.corks = desk
+        self.loop, self.deadlines, self.corks = desk.loop, desk.deadlines, desk.corks
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.
-        self._endpoint, self._limits, self._dialer = endpoint, limits, dialer
+        self._endpoint, self._house, self._limits, self._dialer = endpoint, house, limits, dialer
+        self._desk = desk
         self._sweeper: asyncio.TimerHandle | None = None
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long a connection is kept that nobody uses: while there is room, to ours longer."""
+        has_room = self._house and self._desk.connections < self._desk.connections_many
+        return _HOUSE_IDLE_SECONDS if has_room else self._limits.idle_seconds
 
     def take(self, call: Call) -> None:
         """Sends it on the connection that came to rest last, or as soon as there is one."""
-        idle, seconds = self.idle, self._limits.idle_seconds
+        idle, seconds = self.idle, self.idle_seconds
         if idle and not self.waiting and call.started - idle[-1].idle_since < seconds:
             idle.pop().send(call)
         else:
@@ -65,7 +74,7 @@ class Origin:
         while self.idle:
             idle = self.idle.pop()
             idle_seconds = self.loop.time() - idle.idle_since
-            if idle_seconds < self._limits.idle_seconds and not call.fresh:
+            if idle_seconds < self.idle_seconds and not call.fresh:
                 return idle
             idle.drop()
         full = len(self.connections) >= self._limits.connections_per_origin
@@ -80,6 +89,7 @@ class Origin:
             return None
         connection = Connection(self, self._limits)
         self.connections.append(connection)
+        self._desk.connections += 1
         connection.opening = self.loop.create_task(self._dial(connection))
         return connection
 
@@ -93,15 +103,22 @@ class Origin:
         connection.idle_since = self.loop.time()
         self.idle.append(connection)
         if self._sweeper is None:
-            self._sweeper = self.loop.call_later(self._limits.idle_seconds, self._sweep)
+            self._sweeper = self.loop.call_later(self.idle_seconds, self._sweep)
+
+    def forget(self, connection: Connection) -> None:
+        """It is closed."""
+        self.connections.remove(connection)
+        self._desk.connections -= 1
+        if connection in self.idle:
+            self.idle.remove(connection)
 
     def _sweep(self) -> None:
-        oldest = self.loop.time() - self._limits.idle_seconds + 0.001  # uvloop counts whole ms.
+        oldest = self.loop.time() - self.idle_seconds + 0.001  # uvloop counts whole ms.
         while self.idle and self.idle[0].idle_since <= oldest:
             self.idle[0].drop()
         self._sweeper = None
         if self.idle:
-            at = self.idle[0].idle_since + self._limits.idle_seconds
+            at = self.idle[0].idle_since + self.idle_seconds
             self._sweeper = self.loop.call_at(at, self._sweep)
 
 
@@ -151,9 +168,8 @@ class HttpClient:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
         if self._desk is None:
-            loop = asyncio.get_running_loop()
-            self._desk = Desk(loop, Deadlines(loop), Corks(loop))
-        new = Origin(endpoint, self._limits, self._dialer, self._desk)
+            self._desk = Desk(asyncio.get_running_loop())
+        new = Origin(endpoint, house, self._limits, self._dialer, self._desk)
         origin = self._origins.setdefault((*endpoint[:3], house), new)
         return self._targets.setdefault((url, house), (endpoint.post_head, origin))
 

@@ -151,9 +151,7 @@ class Connection(asyncio.Protocol):
         if not self._dropped:
             self._dropped = True
             self._parser = None  # It holds us, and would keep both of us until the next collection.
-            self._origin.connections.remove(self)
-            if self in self._origin.idle:
-                self._origin.idle.remove(self)
+            self._origin.forget(self)
             if self._transport is not None:
                 self._transport.abort()
             elif self.opening is not None:

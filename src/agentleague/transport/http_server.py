@@ -19,7 +19,7 @@ from agentleague.protocol.hosts import is_loopback
 from agentleague.transport.corks import Corks
 from agentleague.transport.http_requests import Exchange, Headers, Reader, Refused, Rules
 from agentleague.transport.http_requests import ServerLimits as ServerLimits
-from agentleague.transport.listening import BACKLOG, listen
+from agentleague.transport.listening import BACKLOG, descriptors, listen
 
 log = logging.getLogger(__name__)
 _START_ATTEMPTS = 16
@@ -61,7 +61,7 @@ class HttpServer:
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
         self.corks: Corks
-        self._connections_max = min(limits.connections, _descriptors() // 2)
+        self._connections_max = min(limits.connections, descriptors() // 2)
         most = self._connections_max - self._connections_max // 4
         self._near_max = min(limits.connections_of_loopback, most)
         self._connections: set[_Connection] = set()
@@ -369,12 +369,3 @@ def _make_room(connections: Collection[_Connection], limit: int) -> bool:
     for connection in idle[:excess]:
         connection.abort()
     return len(idle) >= excess
-
-
-def _descriptors() -> int:
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit.
-        return 2**31
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 2**31 if limit == resource.RLIM_INFINITY else limit

@@ -1,4 +1,4 @@
-"""Opens one port on several addresses."""
+"""Opens one port on several addresses; how many sockets there may be."""
 
 import asyncio
 import errno
@@ -41,3 +41,13 @@ async def _resolve(hosts: Sequence[str]) -> dict[str, int]:
             infos = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
             families |= {str(info[4][0]): int(info[0]) for info in infos}
     return families
+
+
+def descriptors() -> int:
+    """How many files and sockets this process may have open."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return 2**31
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2**31 if limit == resource.RLIM_INFINITY else limit
