@@ -28,6 +28,7 @@ from agentleague.storage.sqlite import SqliteJournal, leagues_in, read_directory
 Result = Sequence[Head] | StorageError
 
 CHILD = """
+import os
 import sys
 from pathlib import Path
 from threading import Semaphore
@@ -46,6 +47,18 @@ def done(heads):
     outstanding.release()
     for head in heads:
         print(head.seq, flush=True)
+
+if sys.argv[2].startswith("die"):
+    def die(connection, batch):
+        connection.create_function("die", 0, lambda: os._exit(9))
+        connection.execute(
+            "CREATE TEMP TRIGGER t BEFORE INSERT ON rows WHEN NEW.seq = 100 "
+            "BEGIN SELECT die(); END"
+        )
+        commit(connection, batch)
+
+    commit, journal._commit = journal._commit, die
+    journal.append("cup", seq, [Noted(text="x")] * 200, done)
 
 while sys.argv[2] == "write":
     outstanding.acquire()
@@ -443,6 +456,41 @@ def test_any_other_error_ends_the_journal(journal: SqliteJournal, directory: Pat
     assert journal.waiting == 0
     with pytest.raises(StorageError, match="UNIQUE"):
         journal.claim("shield")
+
+
+@pytest.mark.parametrize("where", [2, 65, 66, 200])  # in which statement: first, second, last
+def test_an_error_in_the_middle_of_a_long_batch_leaves_nothing_of_it(
+    journal: SqliteJournal, directory: Path, where: int
+) -> None:
+    append(journal, 0)
+    with raw(directory) as connection:
+        condition = f"NEW.seq = {where + 1}"
+        broken = "BEGIN SELECT RAISE(ABORT, 'broken'); END"
+        connection.execute(f"CREATE TRIGGER t BEFORE INSERT ON rows WHEN {condition} {broken}")
+
+    assert "broken" in str(append(journal, 1, count=200))
+
+    journal.close()
+    assert seqs(directory) == [1]
+    with raw(directory) as connection:
+        connection.execute("DROP TRIGGER t")
+    with closing(open_journal(directory)) as successor:
+        assert successor.claim("cup").seq == 1
+        assert not isinstance(append(successor, 1, count=200), StorageError)
+    assert seqs(directory) == list(range(1, 202))
+
+
+def test_a_process_killed_in_the_middle_of_a_long_batch_leaves_nothing_of_it(
+    directory: Path,
+) -> None:
+    with closing(open_journal(directory)) as journal:
+        journal.claim("cup")
+        append(journal, 0)
+
+    with child(directory, "die in row 100") as process:
+        assert process.wait(timeout=20) == 9
+
+    assert seqs(directory) == [1]
 
 
 def test_an_error_is_told_to_all_who_wait(journal: SqliteJournal, directory: Path) -> None:
