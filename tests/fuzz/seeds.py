@@ -32,7 +32,18 @@ OURS = [
     for name, kind in MESSAGES.items()
     if kind.method
 ]
-REQUESTS = [*BODIES, *SPACELESS, *NESTED, *TOOLS, *BARE, *OURS, registration()]
+USUAL = [  # As our own agents write them.
+    json.dumps(
+        {
+            **{"jsonrpc": "2.0", "method": kind.method},
+            **{"params": {"message_type": name, **example(name)}, "id": 1},
+        },
+        separators=(",", ":"),
+    ).encode()
+    for name, kind in MESSAGES.items()
+    if kind.method
+]
+REQUESTS = [*BODIES, *SPACELESS, *NESTED, *TOOLS, *BARE, *OURS, *USUAL, registration()]
 
 ANSWERS = [
     *REQUESTS,

@@ -108,6 +108,17 @@ def test_all_that_an_agent_says_of_itself_may_stand_flat():
 
 
 @rule("R-REG-02")
+def test_what_stands_beside_an_object_that_would_do_without_it_is_read_too():
+    least = {"display_name": "Quokka", "contact_endpoint": URL}
+    fields = {"player_meta": least, "agent_version": "0.9", "join_code": "quokka-7"}
+    wanted = PlayerMeta("Quokka", URL, "0.9", join_code="quokka-7")
+
+    assert taken(request(fields)).player_meta == wanted
+    assert taken(request({**TYPED, **fields})).player_meta == wanted
+    assert taken(request({**TYPED, **fields, "message": {}})).player_meta == wanted
+
+
+@rule("R-REG-02")
 @pytest.mark.parametrize("method", ["register_referee", "REFEREE_REGISTER_REQUEST"])
 def test_referees_register_just_as_loosely(method):
     said = {"max_concurrent_matches": 3, "locks": True, "version": "2.0"}

@@ -3,10 +3,12 @@
 import msgspec
 import pytest
 
-from agentleague.protocol import codec, usual
-from agentleague.protocol.glances import AnnouncementGlance, TableGlance, read_rows
+from agentleague.protocol import codec, jsonrpc, usual
+from agentleague.protocol.glances import AnnouncementGlance, Pairing, TableGlance, read_rows
 from agentleague.protocol.jsonrpc import Form
+from agentleague.protocol.message_examples import example
 from agentleague.protocol.messages import (
+    MESSAGES,
     GameInvitation,
     LeagueQuery,
     LeagueStandingsUpdate,
@@ -50,6 +52,21 @@ def test_whatever_looks_otherwise_or_does_not_fit_goes_the_long_way(body):
     assert read(body) is None
 
 
+@pytest.mark.parametrize("beside", ['"message":{}', '"message":"x"', '"name":"y","arguments":{}'])
+@pytest.mark.parametrize("name", [name for name, kind in MESSAGES.items() if kind.method])
+def test_what_has_further_keys_is_read_alike_the_long_way(name, beside):
+    params = msgspec.json.encode({"message_type": name, **example(name)})
+    params = params.replace(b",", b",%b," % beside.encode(), 1)
+    body = jsonrpc.write_request(MESSAGES[name].method, params, 1)
+    taken = frozenset({name})
+
+    quick = codec.read_request(body, taken)
+    slow = codec.read_request(b" " + body, taken)
+
+    assert quick.message
+    assert (quick.message, quick.missing) == (slow.message, slow.missing)
+
+
 def test_a_message_that_is_not_for_this_agent_goes_the_long_way():
     assert read(USUAL, MANAGER, thorough=True) is None
 
@@ -80,6 +97,13 @@ def test_a_player_reads_of_an_announcement_who_meets_whom():
     (pairing,) = glance.matches
     assert (pairing.match_id, pairing.player_A_id, pairing.player_B_id) == ("R1M1", "P01", "P02")
     assert pairing.draw_commitment == "c0ffee"
+
+
+def test_a_player_reads_who_meets_whom_in_other_words_too():
+    sent = RoundAnnouncement(matches=[RoundMatch("R1M1", player_A_id="P01", player_B_id="P02")])
+    body = codec.write_request(sent, 1).replace(b"player_A_id", b"player1_id")
+    glance = codec.read_request(body, PLAYER, thorough=False).message
+    assert glance.matches == [Pairing("R1M1", "P01", "P02")]
 
 
 def test_a_referee_reads_the_whole_announcement():

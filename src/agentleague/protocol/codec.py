@@ -149,11 +149,9 @@ def complaint(name: str, error: msgspec.ValidationError) -> MissingField:
 
 def _read_message(letter: Letter, taken: frozenset[str], *, flat: bool) -> Message:
     name = letter.message_type or _CANONICAL.get(letter.method)
-    if flat and name in taken:
-        try:
-            return DECODERS[name].decode(letter.body)
-        except msgspec.ValidationError:
-            pass  # Perhaps nested, or of another type than its method says: look closer.
+    # If not, it is perhaps nested, or of another type than its method says: look closer.
+    if flat and name in taken and (message := _as_it_stands(letter, name)):
+        return message
     if letter.message_type is None:
         jsonrpc.look_inside(letter)
     name = METHODS.get((letter.message_type or letter.method).lower())
@@ -161,10 +159,22 @@ def _read_message(letter: Letter, taken: frozenset[str], *, flat: bool) -> Messa
         called = (letter.message_type or letter.method)[:300]
         raise UnknownMethod(f"{called!r} is no message that this agent takes", known=sorted(taken))
     letter.message_type = name
+    if message := _as_it_stands(letter, name):
+        return message
     try:
         return DECODERS[name].decode(_spelt_out(letter, name))
     except msgspec.ValidationError as error:
         raise complaint(name, error) from None
+
+
+def _as_it_stands(letter: Letter, name: str) -> Message | None:
+    """The message, if nothing has to be put right; what a registration says may be anywhere."""
+    if name in registrations.METAS:
+        return None
+    try:
+        return DECODERS[name].decode(letter.body)
+    except msgspec.ValidationError:
+        return None
 
 
 def _about(letter: Letter) -> dict[str, Any]:

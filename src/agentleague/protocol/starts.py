@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from agentleague.errors import MissingField
-from agentleague.protocol.messages import Message, RoundAnnouncement, RoundMatch, StartMatch
+from agentleague.protocol.messages import Message, RoundAnnouncement, StartMatch
 
 START = "START_MATCH"
 GIVING_OUT = (RoundAnnouncement, StartMatch)  # messages with matches for a referee in them
@@ -60,8 +60,9 @@ def with_players(message: Message, body: bytes | Raw) -> Message:
     if not message.matches or message.matches[0].player_A_id:  # One author, one way to say it.
         return message
     rows = _object.decode(body)["matches"]
+    kind = type(message.matches[0])  # Who only glances at an announcement reads less of each.
     try:
-        found = msgspec.convert([{**row, **row_of(row)} for row in rows], list[RoundMatch])
+        found = [msgspec.convert({**row, **row_of(row)}, kind) for row in rows]
     except msgspec.ValidationError:
         return message  # As it is; whoever has to act on it says what is missing.
     return msgspec.structs.replace(message, matches=found)

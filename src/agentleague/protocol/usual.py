@@ -14,6 +14,7 @@ from agentleague.protocol import json_text
 from agentleague.protocol.glances import GLANCES
 from agentleague.protocol.jsonrpc import UNREADABLE, Letter, RequestId
 from agentleague.protocol.messages import MESSAGES, Message
+from agentleague.protocol.registrations import METAS
 
 _OPENING = b'{"jsonrpc":"2.0","method":"'
 _THEN = b',"params":{"message_type"'  # Not one level down: that is another form.
@@ -53,7 +54,11 @@ class _Readers(dict[bytes, _Reader | None]):
         return reader
 
 
-_NAMES = {kind.method.encode(): name for name, kind in MESSAGES.items() if kind.method}
+_NAMES = {
+    kind.method.encode(): name
+    for name, kind in MESSAGES.items()
+    if kind.method and name not in METAS  # What those say of an agent may be anywhere in them.
+}
 _READERS, _GLANCING = _Readers({}), _Readers(GLANCES)
 
 
