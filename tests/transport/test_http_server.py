@@ -644,6 +644,29 @@ def test_only_so_many_refusals_wait_and_whoever_adds_one_is_dropped(asked: bytes
     run(talk)
 
 
+@pytest.mark.parametrize("path", [b"/mcp", b"/nowhere"])
+def test_a_request_whose_answer_waits_does_not_keep_its_body(path: bytes) -> None:
+    held: list[Respond] = []
+
+    def hold(request: HttpRequest, respond: Respond) -> None:
+        assert request.body == b"x" * 900
+        held.append(respond)
+
+    async def talk() -> None:
+        async with serving(hold) as (server, _):
+            server.toll = lambda source: 3600.0
+            connection = _Connection(server)
+            connection.connection_made(Wire("192.0.2.7"))
+            connection.data_received(sized(b"x" * 900).replace(b"/mcp", path))
+
+            (exchange,) = connection._waiting
+            assert held == ([exchange] if path == b"/mcp" else [])
+            assert exchange.body == b""
+            server._connections.clear()
+
+    run(talk)
+
+
 def test_who_is_dropped_is_served_nothing_more_and_closed_at_its_deadline() -> None:
     async def talk() -> None:
         served: list[HttpRequest] = []

@@ -275,6 +275,7 @@ class _Connection(asyncio.Protocol):
 
     def _hand_over(self, exchange: Exchange) -> None:
         exchange.peer = self
+        body, exchange.body = exchange.body, b""  # Its answer may wait, and needs it no more.
         self._waiting.append(exchange)
         if exchange.refused is not None:
             self._refuse(exchange, exchange.refused, self._server.toll(self.source))
@@ -282,7 +283,7 @@ class _Connection(asyncio.Protocol):
         if exchange.answer is not None:  # Whether we are well is never answered late.
             return
         try:
-            request = HttpRequest(exchange.path, exchange.body, self.source)
+            request = HttpRequest(exchange.path, body, self.source)
             self._server.on_request(request, exchange)
         except Exception:
             log.exception("A request to %s failed.", exchange.path)
