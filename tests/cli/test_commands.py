@@ -198,7 +198,7 @@ def test_manager_referee_and_players_are_processes_of_their_own_and_play_the_sam
     assert sorted(row["display_name"] for row in table) == ["Ann", "Bob", "Cid", "Dan"]
     assert [row["played"] for row in table] == [3] * 4
     for agent in agents:
-        agent.communicate()
+        assert "away" not in agent.communicate()[1]  # The manager was there to confirm the end.
 
 
 def test_a_running_manager_shows_the_table_of_a_league_that_is_over(tmp_path):

@@ -351,6 +351,12 @@ def test_new_players_of_both_languages_register_play_a_league_and_end_with_it(tm
         assert script.poll() is None
     for forged in ({}, {"league_id": "another"}):  # Not from the manager: it plays on.
         assert notify(own, "notify_league_completed", forged)["status"] == "ACKNOWLEDGED"
+    manager.kill()
+    manager.communicate()
+    assert notify(own, "notify_league_completed", {})["status"] == "ACKNOWLEDGED"
+    assert "asking the manager, which is away" in first_line(script)
+    manager = started(BIN / "league", "manager", *options, cwd=tmp_path)
+    first_line(manager)
     snake = started(
         BIN / "league", "player", "snake/snake.py", "--manager", url, "--port", 0, cwd=tmp_path
     )

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from agentleague.errors import NoAnswer, NoConnection, RateLimited, TokenInvalid
+from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited, TokenInvalid
 from agentleague.player import strategies
 from agentleague.protocol.messages import (
     Champion,
@@ -49,11 +49,11 @@ CALL = ChooseParityCall(
 )
 
 
-def a_player(registered=True):
+def a_player(registered=True, accepted=ACCEPTED):
     role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", seed="7"))
     role.handle(Started(0.0), BEGAN)
     if registered:
-        role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
+        role.handle(Answered("register", accepted, None, 0.1), BEGAN)
     return role
 
 
@@ -203,35 +203,88 @@ OVER = LeagueCompleted(league_id="league_test")
 
 
 @rule("R-PLAYER-04")
-@pytest.mark.parametrize(
-    ("message", "error"),
-    [
-        (LeagueQueryResponse("GET_STATUS", status="LEAGUE_COMPLETED"), None),
-        (None, NoConnection("the manager has gone home")),
-    ],
-)
-def test_the_end_of_the_league_is_its_end_once_the_manager_does_not_deny_it(message, error):
+def test_the_end_of_the_league_is_its_end_once_the_manager_says_so():
     role = a_player()
     reply, call = ask(role, OVER)
+    said = LeagueQueryResponse("GET_STATUS", status="LEAGUE_COMPLETED")
 
-    effects = role.handle(Answered(call.key, message, error, 0.1), BEGAN)
+    effects = role.handle(Answered(call.key, said, None, 0.1), BEGAN)
 
     assert isinstance(reply, Reply)
     assert call.message.query_type == "GET_STATUS"
     assert effects == [End(OVER)]
 
 
+AWAY = NoConnection("the manager is away")
+OURS = msgspec.structs.replace(ACCEPTED, match_tokens=True)
+
+
+def asked_in_vain(role, call, error=AWAY):
+    """What the player does in the end, and after how many seconds, if the manager never says."""
+    now = BEGAN
+    while True:
+        (effect,) = role.handle(Answered(call.key, None, error, 0.1), now)
+        if not isinstance(effect, WakeAt):
+            return effect, now - BEGAN
+        now = effect.when
+        (call,) = role.handle(Woken(effect.key), now)
+
+
+@rule("R-PLAYER-04")
+@pytest.mark.parametrize("error", [AWAY, NoAnswer("no answer"), PeerRefused("it is starting")])
+def test_a_manager_that_does_not_say_is_asked_again_for_a_while(error):
+    role = a_player(accepted=OURS)
+    _, call = ask(role, OVER)
+
+    assert asked_in_vain(role, call, error) == (End(OVER), 40.0)
+    assert [sentence for sentence in role.news if "is over;" in sentence] == [
+        "Told that the league is over; asking the manager, which is away."
+    ]
+
+
+@rule("R-PLAYER-04")
+def test_being_told_again_does_not_end_the_doubt_sooner_or_later():
+    role = a_player()
+    _, call = ask(role, OVER)
+    (wait,) = role.handle(Answered(call.key, None, AWAY, 0.1), BEGAN)
+
+    _, again = ask(role, OVER, 2)
+
+    assert isinstance(role.handle(Answered(again.key, None, AWAY, 0.1), wait.when)[0], WakeAt)
+    assert role.handle(Answered(again.key, None, AWAY, 0.1), BEGAN + 40.0) == [End(OVER)]
+
+
+@rule("R-PLAYER-04")
+def test_a_manager_that_came_back_and_denies_the_end_is_believed():
+    role = a_player()
+    _, call = ask(role, OVER)
+    role.handle(Answered(call.key, None, AWAY, 0.1), BEGAN)
+    denied = LeagueQueryResponse("GET_STATUS", status="RUNNING_LEAGUE")
+
+    assert role.handle(Answered(call.key, denied, None, 0.1), BEGAN + 39.0) == []
+    _, call = ask(role, OVER, 2)
+    assert isinstance(role.handle(Answered(call.key, None, AWAY, 0.1), BEGAN + 41.0)[0], WakeAt)
+
+
 @rule("R-PLAYER-04")
 def test_an_end_that_came_before_it_was_taken_in_is_asked_about_again():
     role = a_player(registered=False)
     _, call = ask(role, OVER)
-    gone = NoConnection("the manager has gone home")
 
-    unbelieved = role.handle(Answered(call.key, None, gone, 0.1), BEGAN)
+    unbelieved = role.handle(Answered(call.key, None, AWAY, 0.1), BEGAN)
     (again,) = role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
 
     assert unbelieved == []
-    assert role.handle(Answered(again.key, None, gone, 0.1), BEGAN) == [End(OVER)]
+    assert asked_in_vain(role, again) == (End(OVER), 40.0)
+
+
+@rule("R-PLAYER-04")
+@pytest.mark.parametrize(("error", "seconds"), [(PeerRefused("no method"), 0.0), (AWAY, 40.0)])
+def test_a_manager_of_another_make_that_knows_no_such_question_is_asked_once(error, seconds):
+    role = a_player()
+    _, call = ask(role, OVER)
+
+    assert asked_in_vain(role, call, error) == (End(OVER), seconds)
 
 
 @rule("R-PLAYER-04")
@@ -379,7 +432,9 @@ def test_whoever_wants_to_know_hears_of_rounds_results_tables_and_the_end():
         ask(role, message)
     ask(role, table)
     _, call = ask(role, end)
-    role.handle(Answered(call.key, None, NoConnection("gone"), 0.1), BEGAN)
+    role.handle(
+        Answered(call.key, LeagueQueryResponse(status="LEAGUE_COMPLETED"), None, 0.1), BEGAN
+    )
 
     heard = dict(role.heard)
     assert [name for name, _ in role.heard] == ["round", "result", "standings", "league_end"]

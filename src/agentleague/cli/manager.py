@@ -39,6 +39,7 @@ from agentleague.services.settings import ManagerSettings
 from agentleague.services.settings_reading import Given
 from agentleague.services.settings_table import describe
 
+LAST_SECONDS = 0.5  # Players that were told that the league is over ask whether that is true.
 EXAMPLES = """\b
 Examples:
   league manager --players 4
@@ -112,7 +113,8 @@ def command(
         speak_up(running, verbose, say)
         if not exits:
             running.ended.add_done_callback(lambda ended: _tell_end(role.league, directory, game))
-        await until_stopped(running, stopped, ends=exits)
+        last = LAST_SECONDS if exits else 0.0
+        await until_stopped(running, stopped, ends=exits, last_seconds=last)
         return role.league, running.ended.done() and not exits
 
     try:

@@ -47,6 +47,7 @@ import { choose } from "./choose.js";
 const GAMES = ["even_odd", "rock_paper_scissors", "tic_tac_toe"];
 const BODY_MAX = 65_536; // bytes
 const PORTS_TRIED = 1000;
+const DOUBT_MS = 40_000; // a manager that is away may just be starting again
 const EVERYWHERE = { "0.0.0.0": "127.0.0.1", "::": "::1" }; // and what this machine calls instead
 const USAGE = `Usage: node NAME.js [OPTIONS]
 
@@ -224,16 +225,16 @@ const server = createServer(async (request, response) => {
 
 let registered; // what the manager answered
 
-/** Anybody can say that the league is over: the manager is asked, if it is still there. */
+/** Anybody can say that the league is over: the manager is asked, for a while if it is away. */
 async function isOver(league_id) {
   if (!registered || ![undefined, registered.league_id].includes(league_id)) return false;
   const question = { message_type: "LEAGUE_QUERY", query_type: "GET_STATUS", league_id };
-  try {
-    const { result } = await ask("league_query", question);
-    return !result || result.status === "LEAGUE_COMPLETED";
-  } catch {
-    return true;
+  for (const until = Date.now() + DOUBT_MS; Date.now() < until; await sleep(2000)) {
+    const { result } = await ask("league_query", question).catch(() => ({}));
+    if (result) return result.status === "LEAGUE_COMPLETED";
+    console.error("Told that the league is over; asking the manager, which is away.");
   }
+  return true;
 }
 
 /** What the manager answers. */

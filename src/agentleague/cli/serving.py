@@ -24,14 +24,20 @@ def stop_signal() -> asyncio.Future[None]:
     return stopped
 
 
-async def until_stopped(agent: Running, stopped: asyncio.Future[None], *, ends: bool) -> bool:
+async def until_stopped(
+    agent: Running, stopped: asyncio.Future[None], *, ends: bool, last_seconds: float = 0.0
+) -> bool:
     """Serve until the agent's work is done (if it `ends`) or somebody stops it; whether it is.
+
+    When its work is done it answers questions for `last_seconds` more.
 
     Raises:
         LeagueError: the agent cannot go on, or the manager refused it.
     """
     waits: list[asyncio.Future[Any]] = [stopped, agent.failed, *([agent.ended] if ends else [])]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    if last_seconds and agent.ended.done():
+        await asyncio.wait(waits[:2], timeout=last_seconds, return_when=asyncio.FIRST_COMPLETED)
     await agent.stop()
     if agent.failed.done():
         raise agent.failed.result()

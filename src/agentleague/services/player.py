@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from agentleague.errors import IllegalMove, InvalidTimestamp, RateLimited, TokenInvalid
+from agentleague.errors import IllegalMove, InvalidTimestamp, PeerRefused, RateLimited, TokenInvalid
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.notebook import Notebook
 from agentleague.protocol.glances import AnnouncementGlance, TableGlance
@@ -48,7 +48,8 @@ UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not 
 THOUGHTS_MAX = 64  # moves that are thought about at once
 STRANGERS_SAID = 20  # wrong tokens that are worth a sentence
 IS_OVER = "is it over?"
-ASK_AGAIN_SECONDS = 2.0  # a manager that is too busy to say
+ASK_AGAIN_SECONDS = 2.0  # a manager that is too busy to say, or away
+DOUBT_SECONDS = 40.0  # how long one that does not say is asked; it may just be starting again
 GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
 
 
@@ -81,6 +82,7 @@ class Player(Agent):
         self._channel = b""
         self._pair, self._tokens_of = ("", ""), ("", "", "", 0)
         self._last_words: LeagueCompleted | None = None
+        self._doubts_until: float | None = None  # when they are believed without the manager
         self._outsiders = Outsiders(self._enrolment.manager, settings.reply_seconds)
 
     def registration(self, now: float) -> Message:
@@ -210,7 +212,7 @@ class Player(Agent):
         return Call(IS_OVER, self._enrolment.manager, query, now + self._settings.reply_seconds)
 
     def _confirmed(self, stimulus: Answered, now: float) -> list[Effect]:
-        """The manager says that it is over, or is not there any more to say otherwise.
+        """The manager says that it is over, or for long has not been there to say otherwise.
 
         One that is too busy to say is asked again. Whom no manager ever took in believes nobody but
         a manager.
@@ -218,11 +220,21 @@ class Player(Agent):
         answer = stimulus.message
         if isinstance(stimulus.error, RateLimited):
             return [WakeAt(IS_OVER, now + ASK_AGAIN_SECONDS)]
-        has_answered = isinstance(answer, LeagueQueryResponse)
-        if has_answered and self._goes_on(getattr(answer, "status", None)):
+        if isinstance(answer, LeagueQueryResponse):
+            self._doubts_until = None
+            return [] if self._goes_on(getattr(answer, "status", None)) else self._go_home()
+        if not self.agent_id:
             return []
-        if not has_answered and not self.agent_id:
-            return []
+        if self.is_guest and isinstance(stimulus.error, PeerRefused):  # It knows no such question.
+            return self._go_home()
+        if self._doubts_until is None:
+            self._doubts_until = now + DOUBT_SECONDS
+            self.news.append("Told that the league is over; asking the manager, which is away.")
+        if now < self._doubts_until:
+            return [WakeAt(IS_OVER, now + ASK_AGAIN_SECONDS)]
+        return self._go_home()
+
+    def _go_home(self) -> list[Effect]:
         assert self._last_words
         rows = {row.player_id: row for row in self._last_words.final_standings}
         own = rows.get(self.agent_id)
