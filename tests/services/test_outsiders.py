@@ -13,7 +13,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles.effects import Call, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started
-from agentleague.services.outsiders import WAITING_MAX
+from agentleague.services.outsiders import SOURCE_MAX, WAITING_MAX
 from agentleague.services.player import Player
 from agentleague.services.settings import PlayerSettings
 from rules import rule
@@ -114,13 +114,27 @@ def test_who_showed_the_token_is_the_referee_from_there_on():
 def test_one_question_is_enough_for_all_that_wait_and_few_may_wait():
     role = a_player()
 
-    asked = [ask(role, number=number) for number in range(WAITING_MAX + 1)]
+    sources = [THERE, *(f"192.0.2.{number // SOURCE_MAX}" for number in range(WAITING_MAX))]
+    asked = [ask(role, source=source, number=number) for number, source in enumerate(sources)]
     (call,) = asked[0]
     answers = explain(role, call)
 
     assert asked[1:-1] == [[]] * (WAITING_MAX - 1)
     assert isinstance(asked[-1][0], Reply)
     assert [reply.to for reply in answers] == list(range(WAITING_MAX))
+    assert [isinstance(reply.answer, GameJoinAck) for reply in answers[:2]] == [True, False]
+
+
+def test_one_source_does_not_take_the_places_of_all():
+    role = a_player()
+    others = [msgspec.structs.replace(INVITATION, match_id=f"R9M{number}") for number in range(16)]
+
+    taken = [ask(role, other, source="192.0.2.1", number=2)[0] for other in others]
+    (call,) = ask(role)
+    (joined,) = explain(role, call)
+
+    assert [isinstance(each, Call) for each in taken] == [True] * SOURCE_MAX + [False] * 12
+    assert isinstance(joined.answer, GameJoinAck)
 
 
 def test_it_remembers_a_thousand_matches_and_no_more():

@@ -14,6 +14,7 @@ from agentleague.roles.stimuli import Asked
 
 KEY = "whose match?"
 WAITING_MAX = 16  # messages without a token that wait for the manager's word
+SOURCE_MAX = 4  # of them from one address, so that no stranger takes all the places
 DENIED_SECONDS = 1.0  # within which it is not asked again about the same match
 MATCHES_MAX = 1_000
 
@@ -45,7 +46,7 @@ class Outsiders:
             return None
         if now - self._denied.get(match_id, float("-inf")) < DENIED_SECONDS:
             return None
-        if sum(map(len, self._waiting.values())) >= WAITING_MAX:
+        if self._is_full(asked.caller.source):
             return None
         is_first = match_id not in self._waiting
         self._waiting.setdefault(match_id, []).append(asked)
@@ -73,6 +74,10 @@ class Outsiders:
         else:
             _keep(self._denied, match_id, now)
         return self._waiting.pop(match_id, [])
+
+    def _is_full(self, source: str) -> bool:
+        sources = [asked.caller.source for each in self._waiting.values() for asked in each]
+        return len(sources) >= WAITING_MAX or sources.count(source) >= SOURCE_MAX
 
 
 def _facts(answer: Message | None) -> Mapping[str, Any]:
