@@ -64,12 +64,16 @@ def lock(match_id, moves, token, sender="referee:REF01"):
     )
 
 
+UNKNOWN = {"code": -32601, "message": "no such method"}
+
+
 class Spy:
     """One HTTP server; `received` holds each message, `on` what to do when one comes."""
 
     def __init__(self, redirect_to=""):
         self.received, self.bodies = [], []
         self.on = {}  # message type -> called with the message, before it is answered
+        self.knows = None  # message types that it takes, if not all
         self.says = {}  # message type -> of the message, fields of the answer that differ
         self._redirect_to = redirect_to
         spy = self
@@ -117,9 +121,9 @@ class Spy:
         else:
             handler.send_response(200)
             handler.send_header("Content-Type", "application/json")
-            answer = json.dumps(
-                {"jsonrpc": "2.0", "id": request["id"], "result": self._answer(said)}
-            ).encode()
+            is_known = self.knows is None or said["message_type"] in self.knows
+            result = {"result": self._answer(said)} if is_known else {"error": UNKNOWN}
+            answer = json.dumps({"jsonrpc": "2.0", "id": request["id"], **result}).encode()
         handler.send_header("Content-Length", str(len(answer)))
         handler.end_headers()
         handler.wfile.write(answer)

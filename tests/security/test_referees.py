@@ -36,6 +36,7 @@ class Mallory:
         self._threads = []
         self._others = {}  # match id -> end point of its referee, as it was announced
         self.spy.on["ROUND_ANNOUNCEMENT"] = self._assigned
+        self.spy.knows = ("ROUND_ANNOUNCEMENT", "LEAGUE_COMPLETED")  # No other way to begin.
         said = register(manager, "referee", "Mallory", self.spy.url, max_concurrent_matches=1)
         self.token, self.referee_id = said["auth_token"], said["referee_id"]
 

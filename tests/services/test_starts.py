@@ -144,11 +144,29 @@ def test_whoever_says_ok_to_everything_may_report_before_another_way_is_tried():
     waits = [each for each in league.effects if isinstance(each, WakeAt)]
     league.report()
 
-    assert waits == [WakeAt(KEY, BEGAN + 1.0)]
+    assert waits == [WakeAt(KEY, BEGAN + 35.0)]  # To join, and to move.
     drops = [each for each in league.effects if isinstance(each, Drop)]
     assert drops == [Drop(KEY), Drop(CONTROL)]
     assert league.speaks == "start_match/tool"  # The last before it reported.
     assert league.wake(1.0) == []
+
+
+@rule("R-START-02")
+def test_each_further_way_is_given_half_the_time_but_a_second_at_least():
+    league = League(join_seconds=2.0, move_seconds=6.0)
+    league.answer(OK)
+    league.answer(OK, CONTROL)
+
+    seconds = []
+    while len(seconds) < 6:
+        (wait,) = [each for each in league.effects if isinstance(each, WakeAt)]
+        seconds.append(wait.when - league.now)
+        league.wake(seconds[-1])
+        league.answer(OK)
+        if league.calls(CONTROL):
+            league.answer(OK, CONTROL)
+
+    assert seconds == [8.0, 4.0, 2.0, 1.0, 1.0, 1.0]
 
 
 @rule("R-START-02")

@@ -2,8 +2,8 @@
 
 Such a referee is called for each match, and may take as long as the match lasts: its answer may be
 the result. In which way it wants to be told is found out by what it answers. One that says the same
-to everything is given a moment to report before another way is tried, so that it does not play a
-match twice.
+to everything is given time to report before another way is tried, so that it does not play a match
+twice.
 """
 
 import re
@@ -36,7 +36,7 @@ from agentleague.roles.stimuli import Answered
 from agentleague.services.clerk import Clerk
 
 AGAIN_SECONDS = 1.0  # before a referee that is busy, or not there, is told again
-REPORT_SECONDS = 1.0  # for a report, after an answer that says nothing, to begin with
+REPORT_SECONDS = 1.0  # for a report, after an answer that says nothing, at least
 KNOWN_PART = 0.2  # of the time for the match, where the way was understood before
 WAYS_MAX = 40  # of one match
 _BUSY = re.compile(r"busy|already|in.?progress|capacity|too many|another match", re.IGNORECASE)
@@ -161,7 +161,10 @@ class Starts:
             self._learn(start)
 
     def _seconds_for_report(self, start: Start) -> float:
-        seconds = self._patience.get(start.referee_id, REPORT_SECONDS)
+        """As long as its players may take, since perhaps it plays; then half of it, and so on."""
+        rules = self._clerk.league.rules.rules
+        granted: float = (rules.join_seconds + rules.move_seconds) / 2 ** len(start.tried)
+        seconds = self._patience.get(start.referee_id, max(granted, REPORT_SECONDS))
         if self._is_known(start):
             seconds = max(seconds, (start.until - self._clerk.now) * KNOWN_PART)
         return seconds
