@@ -31,12 +31,26 @@ OK, CLEAR = RoundAnnouncementAck('{"status":"ok"}'), RoundAnnouncementAck()
 WON = MatchResultReport("R1M1", ReportedResult("P01"))
 
 
+class Writing(Manager):
+    """Keeps what it records, as a journal does."""
+
+    def __init__(self, *parts):
+        super().__init__(*parts)
+        self.journal = []
+
+    def handle(self, stimulus, now):
+        effects = super().handle(stimulus, now)
+        self.journal += [each.event for each in effects if isinstance(each, Record)]
+        return effects
+
+
 class League:
     """A manager with two players, whose one match is handed to a referee of another make."""
 
     def __init__(self, referees=1, form="jsonrpc", *, locks=False, **settings):
         terms = {"league_id": "league_test", "players": 2, "referees": referees, **settings}
-        self.role = Manager(ManagerSettings(**terms), SECRETS, even_odd)
+        self.parts = (ManagerSettings(**terms), SECRETS, even_odd)
+        self.role = Writing(*self.parts)
         self.role.handle(Started(0.0), BEGAN)
         self.tokens, self.now = [], BEGAN
         for number in range(referees):
@@ -60,6 +74,17 @@ class League:
         """Everybody hears of the end of the round and of the next one."""
         for agent_id in ("P01", "P02", "P01", "P02", "P01", "P02", "REF01"):
             self.effects = [*self.effects, *self.tell(agent_id)]
+
+    def restart(self):
+        """The manager dies, and comes back with what it has written."""
+        journal, self.role = self.role.journal, Writing(*self.parts)
+        for event in journal:
+            self.role.apply(event)
+        self.effects = self.role.handle(Started(0.0), self.now)
+        for call in [each for each in self.effects if isinstance(each, Call)]:
+            if call.key[0] == "tell":  # What may not have been told is told again.
+                self.effects = [*self.effects, *self.tell(call.key[1])]
+        self.role.journal = [*journal, *self.role.journal]
 
     def answer(self, came, key=KEY, **more):
         is_error = isinstance(came, Exception)
@@ -231,6 +256,59 @@ def test_whoever_took_long_to_report_is_given_as_long_for_each_way():
 
     waits = [each.when - league.now for each in league.effects if isinstance(each, WakeAt)]
     assert waits == [7.0]  # Six seconds, and one more.
+
+
+@rule("R-START-08")
+@pytest.mark.parametrize("answers", [[(CLEAR, KEY)], [(OK, KEY), (UNKNOWN, CONTROL)]])
+def test_after_a_restart_a_match_that_its_referee_runs_is_not_begun_again(answers):
+    league = League()
+    for came, key in answers:
+        league.answer(came, key)
+
+    league.restart()
+    told = league.calls()
+    league.report()
+
+    assert told == []
+    assert league.events(MatchDecided)
+    assert league.role.league.begun == {}
+
+
+@rule("R-START-08")
+@pytest.mark.parametrize("came", [OK, None])
+def test_after_a_restart_a_match_of_which_its_referee_said_nothing_is_told_again(came):
+    league = League()
+    if came:
+        league.answer(came)
+
+    league.restart()
+
+    assert league.calls() == ["start_match/tool"]
+
+
+@rule("R-START-08")
+def test_when_the_lease_of_a_match_that_ran_is_over_another_referee_gets_it():
+    league = League(referees=2)
+    league.answer(CLEAR)
+    league.restart()
+
+    while not league.events(MatchAssigned):
+        (look,) = [each for each in league.effects if isinstance(each, WakeAt)]
+        league.wake(look.when - league.now, look.key)
+
+    assert league.now - BEGAN >= longest_match(league.role.league.rules.rules, 1)
+    assert league.role.league.matches["R1M1"].referees == ["REF01", "REF02"]
+
+
+@rule("R-START-08")
+def test_after_a_restart_who_lost_a_match_gets_no_more_where_another_can():
+    league = League(referees=2)
+    league.role._assignments.reassign("R1M1", "REF01 was silent")
+    league.role.journal.append(MatchAssigned("R1M1", 2, "REF02", "REF01 was silent"))
+
+    league.restart()
+
+    assert league.role._assignments.spread(2) == ["REF02", "REF02"]
 
 
 @rule("R-START-03")

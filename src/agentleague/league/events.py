@@ -124,6 +124,13 @@ class MatchAssigned(Event, frozen=True, tag="match_assigned"):
     why: str
 
 
+class MatchBegun(Event, frozen=True, tag="match_begun"):
+    """A referee that does not lock said that it runs the match: it is not told of it again."""
+
+    match_id: str
+    epoch: int
+
+
 class MatchLocked(Event, frozen=True, tag="match_locked"):
     """Moves were fixed and a number was drawn; the game goes on."""
 
@@ -246,6 +253,7 @@ KINDS: dict[str, type[Event]] = {
         LeagueStarted,
         RoundScheduled,
         MatchAssigned,
+        MatchBegun,
         MatchLocked,
         MatchDecided,
         MatchClosed,

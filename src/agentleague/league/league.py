@@ -18,6 +18,7 @@ from agentleague.league.events import (
     LeaguePaused,
     LeagueStarted,
     MatchAssigned,
+    MatchBegun,
     MatchClosed,
     MatchDecided,
     MatchLocked,
@@ -104,6 +105,7 @@ class League:
         self.rounds_ended = 0
         self.round_ended_seq = 0
         self.open_matches: set[str] = set()  # of the running round, not closed yet
+        self.begun: dict[str, int] = {}  # open match -> epoch whose referee said that it runs
         self.decided_total = 0
         self.opened: LeagueOpened | None = None
         self.schedule: Schedule | None = None
@@ -196,10 +198,15 @@ class League:
         file.referees.append(event.referee_id)
         file.unreached = file.unreached or event.why == UNREACHABLE
 
+    def _begun(self, event: MatchBegun) -> None:
+        assert event.epoch == self.matches[event.match_id].epoch, "it runs in another epoch"
+        self.begun[event.match_id] = event.epoch
+
     def _closed(self, event: MatchClosed) -> None:
         file = self.matches[event.match_id]
         file.closed, file.closing = True, event
         self.open_matches.discard(event.match_id)
+        self.begun.pop(event.match_id, None)
         for player_id, (unanswered, answered) in event.silences.items():
             before = 0 if answered else self._silences.get(player_id, 0)
             self._silences[player_id] = before + unanswered
@@ -262,6 +269,7 @@ class League:
         LeagueStarted: _started,
         RoundScheduled: _scheduled,
         MatchAssigned: _assigned,
+        MatchBegun: _begun,
         MatchLocked: _locked,
         MatchDecided: _decided,
         MatchClosed: _closed,

@@ -74,6 +74,7 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
         f"Round {e.round_id} has {_many(e.matches, 'matches', 'match')}"
     ),
     events.MatchAssigned: lambda e: f"{e.match_id} was given to {e.referee_id} because {e.why}",
+    events.MatchBegun: lambda e: f"{e.match_id}: its referee said that it runs",
     events.MatchLocked: lambda e: f"{e.match_id}: lock {e.index} drew {e.value}",
     events.MatchDecided: _result,
     events.MatchClosed: lambda e: f"{e.match_id} is closed: its players were told",

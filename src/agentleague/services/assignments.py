@@ -134,13 +134,19 @@ class Assignments:
             self.hand_out(referee_id)
 
     def resume(self) -> None:
-        """After a restart who was last at an end point is taken to be there; others must speak."""
+        """After a restart who was last at an end point is taken to be there; others must speak.
+
+        One of another make that lost a match that is still open gets no more where others can.
+        """
         last = {member.endpoint: each for each, member in self._league.roster.referees.items()}
         for referee_id, member in self._league.roster.referees.items():
             self._workload.join(referee_id, member.capacity)
             is_last = last[member.endpoint] == referee_id
             silence = 0.0 if is_last else self._settings.lease_seconds
             self._heard[referee_id] = self._clerk.now - silence
+        for match_id in self._league.open_matches:
+            lost_it = self._league.matches[match_id].referees[:-1]
+            self._unfit.update(each for each in lost_it if not self._is_ours(each))
 
     def hand_out(self, referee_id: str) -> None:
         """As many of its matches as the referee can take."""
@@ -262,9 +268,13 @@ class Assignments:
         self._lease(referee_id, matches)
         if self._is_ours(referee_id):
             self._clerk.tell(referee_id, message, ("matches", *matches), keep=True)
-        else:
+        elif not self._runs(matches[0]):
             until = self._clerk.now + self._longest_match()
             self.starts.begin(referee_id, matches[0], message, until)
+
+    def _runs(self, match_id: str) -> bool:
+        """Whether its referee, of another make, said so before the manager started again."""
+        return self._league.begun.get(match_id) == self._league.matches[match_id].epoch
 
     def _longest_match(self) -> float:
         if self._longest is None:

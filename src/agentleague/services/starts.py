@@ -12,7 +12,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from agentleague.errors import LeagueError, NoAnswer, NoConnection, RateLimited
-from agentleague.league.events import DialectLearnt
+from agentleague.league.events import DialectLearnt, MatchBegun
 from agentleague.protocol.assigned import nonsense
 from agentleague.protocol.dialects import (
     BROKEN,
@@ -136,7 +136,7 @@ class Starts:
     def _acknowledged(self, match_id: str, start: Start, said: str) -> None:
         """It answered: what that is worth shows where it is told nonsense."""
         if said == CLEAR:
-            self._learn(start)
+            self._understood(match_id, start)
             return
         start.said = said
         control = control_of(start.way)
@@ -158,7 +158,7 @@ class Starts:
         if start.said == worthless:
             self._clerk.wake(("start", match_id), self._clerk.now + self._seconds_for_report(start))
         else:
-            self._learn(start)
+            self._understood(match_id, start)
 
     def _seconds_for_report(self, start: Start) -> float:
         """As long as its players may take, since perhaps it plays; then half of it, and so on."""
@@ -200,6 +200,13 @@ class Starts:
             self._clerk.news.append(said[:500])
         else:
             self.failed(match_id, f"knows no way of ours to start a match: {told}"[:500])
+
+    def _understood(self, match_id: str, start: Start) -> None:
+        """It runs the match: a manager that starts again does not tell it a second time."""
+        self._learn(start)
+        epoch = self._clerk.league.matches[match_id].epoch
+        if self._clerk.league.begun.get(match_id) != epoch:
+            self._clerk.record(MatchBegun(match_id, epoch))
 
     def _learn(self, start: Start) -> None:
         if not self._is_known(start):
