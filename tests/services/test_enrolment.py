@@ -1,5 +1,6 @@
 """How an agent registers, and how it comes back as itself."""
 
+import msgspec
 import pytest
 from msgspec import UNSET
 
@@ -143,6 +144,17 @@ def test_a_referee_keeps_its_session_its_lease_and_its_token(said, held):
     enrolment.answered(RefereeRegisterResponse("ACCEPTED", "REF01", "league_x", **said), None, NOW)
 
     assert (enrolment.session, enrolment.lease_seconds, enrolment.token) == held
+
+
+@rule("R-LEAGUE-32")
+@pytest.mark.parametrize(("said", "is_guest"), [(True, False), (False, False), (UNSET, True)])
+def test_a_player_knows_a_manager_of_another_make_by_what_it_does_not_say(said, is_guest):
+    role = a_player()
+    asked(role)
+
+    answered(role, msgspec.structs.replace(ACCEPTED, match_tokens=said))
+
+    assert role.is_guest is is_guest
 
 
 @rule("R-TOK-05")

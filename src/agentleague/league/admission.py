@@ -220,6 +220,7 @@ def _readmit(
         player_id,
         league.rules.league_id,
         display_name_effective=member.display_name,
+        match_tokens=False,  # They are made from the token that it lost.
         auth_token=fresh,
     )
     return None if given else PlayerReturned(player_id, digest(fresh), generation), answer

@@ -67,7 +67,7 @@ NOTES: dict[str, Note] = {
     "LeagueRegisterResponse.reason": Note("Why it is rejected, in a word or two.", None),
     "hint": Note("Why it is rejected, and what to do, in a sentence.", "the league is full"),
     "code": Note("The number of the error, as in a JSON-RPC error.", 3002),
-    "match_tokens": Note("Whether each match has tokens of its own; ours has.", True),
+    "match_tokens": Note("Whether referees show the player match tokens; ours say so.", True),
     "session": Note("Names this registration of the referee; it repeats it.", "ses_81c0f3a2"),
     "lease_seconds": Note("A referee silent for so long loses its matches.", 10.0),
     "warnings": Note(

@@ -42,10 +42,8 @@ class Agent(ABC):
 
     @property
     def is_guest(self) -> bool:
-        """Whether the manager that took it in is of another make: ours gives a session, or says
-        that each match has tokens of its own.
-        """
-        return bool(self.agent_id) and not (self._enrolment.session or self._enrolment.match_tokens)
+        """Whether the manager that took it in is of another make."""
+        return bool(self.agent_id) and not self._enrolment.is_ours
 
     @property
     def credential(self) -> tuple[str, str, str]:

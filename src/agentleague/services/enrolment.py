@@ -50,6 +50,7 @@ class Enrolment:
         self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
         self.tries = 0  # that came to nothing
         self.match_tokens = False  # whether referees of this league show match tokens
+        self.is_ours = False  # whether the manager is: no other gives a session, or speaks of them
 
     def ask(self, request: Message, now: float) -> list[Effect]:
         """Ask to be taken in, with the token of an earlier run and the join code, if any."""
@@ -106,8 +107,10 @@ class Enrolment:
         if isinstance(message, RefereeRegisterResponse):
             self.agent_id = message.referee_id or ""
             self.session = message.session or ""
+            self.is_ours = bool(self.session)
             self.lease_seconds = message.lease_seconds or 0.0
         else:
             self.agent_id = message.player_id or ""
             self.match_tokens = message.match_tokens is True
+            self.is_ours = message.match_tokens is not UNSET
         return []
