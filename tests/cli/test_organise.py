@@ -217,7 +217,7 @@ def test_every_hint_names_the_directory(tmp_path):
     manager, url = a_manager(cup)
     waiting = [manager.stderr.readline() for _ in range(2)]
     thinker = tmp_path / "thinker.py"  # It holds the league up until it is paused.
-    thinker.write_text("import time\n\ndef choose(turn):\n    time.sleep(20)\n    return 'even'\n")
+    thinker.write_text("import threading\n\ndef choose(turn):\n    threading.Event().wait()\n")
     agents(url, players=1)
     other = started(BIN / "league", "player", thinker, "--manager", url, "--port", "24101")
     first_line(other)

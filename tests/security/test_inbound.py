@@ -122,7 +122,7 @@ def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing
             while not closing.done():
                 status, _, body = await good.ask(QUERY)
                 answers.append((status, b'"result"' in body))
-                await asyncio.sleep(0.01)
+                await asyncio.wait([closing], timeout=0.01)
             return await closing, answers
 
     closed, answers = run(scenario())

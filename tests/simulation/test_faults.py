@@ -42,11 +42,16 @@ def test_a_player_that_nobody_hears_loses_and_nobody_else_does():
         Faults(league, seed=0).happen(Fault(0, "one-way cut", ("player1", referee), 500.0))
         league.run(2000.0)
         check(league, course)
+        rows = league.witness.league.table.rows()
+        assert {row.display_name for row in rows if row.technical_losses} == {"Player 1"}
 
 
 @pytest.mark.parametrize("kind", ["cut", "one-way cut"])
 def test_a_manager_and_a_referee_that_do_not_hear_each_other_lose_no_match(kind):
-    struck(Fault(0, kind, ("manager", "referee1"), 30.0), LOSSY)
+    league = struck(Fault(0, kind, ("manager", "referee1"), 30.0), LOSSY)
+
+    rows = league.witness.league.table.rows()
+    assert [(row.played, row.technical_losses) for row in rows] == [(3, 0)] * 4
 
 
 def test_a_manager_with_a_full_disk_waits_and_nothing_is_lost():
