@@ -61,7 +61,7 @@ def test_rock_beats_scissors_scissors_beat_paper_and_paper_beats_rock(throw, win
     ("best_of", "throws", "winner", "reason"),
     [
         # More than half of best_of ends it at once.
-        (1, "rs", "A", "{A} won 1 to 0 after 1 throws"),
+        (1, "rs", "A", "{A} won 1 to 0 after 1 throw"),
         (3, "rs rs", "A", "{A} won 2 to 0 after 2 throws"),
         (3, "rp rs rp", "B", "{B} won 2 to 1 after 3 throws"),
         (5, "rp rp rs rs rp", "B", "{B} won 3 to 2 after 5 throws"),

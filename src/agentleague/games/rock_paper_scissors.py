@@ -82,11 +82,12 @@ def outcome(state: State) -> Outcome | None:
     """More than half of best_of wins; after twice best_of throws the lead decides, else a draw."""
     if not _is_over(state):
         return None
-    won, lost = max(state.wins), min(state.wins)
+    won, lost, thrown = max(state.wins), min(state.wins), len(state.throws)
+    length = f"{won} to {lost} after {thrown} {'throw' if thrown == 1 else 'throws'}"
     if won == lost:
-        return Outcome(None, f"{won} to {lost} after {len(state.throws)} throws - nobody leads")
+        return Outcome(None, f"{length} - nobody leads")
     winner = seats[state.wins.index(won)]
-    return Outcome(winner, f"{{{winner}}} won {won} to {lost} after {len(state.throws)} throws")
+    return Outcome(winner, f"{{{winner}}} won {length}")
 
 
 def _is_over(state: State) -> bool:
