@@ -169,8 +169,10 @@ and writes this page anew; `league bench` alone takes twenty seconds.
 _HOW_IT_IS_MEASURED = """
 The manager, the referees and the players have processes of their own, each player its own port, and
 every result is on disk before anybody hears of it. Between the leagues two naked processes exchange
-as many requests of the same sizes and do nothing else. A match is timed by its referee, from the
-first invitation to the answer to its report.
+as many requests of the same sizes and do nothing else. Time, messages, bytes and CPU are counted
+from the start of a league to its end, without the registrations. A match is timed by its referee,
+from the first invitation to the answer to its report. Agents have 60 seconds for an answer
+(`reply_seconds`), not 10, so that a slow machine is measured all the same.
 """
 
 _WHAT_SIZES_ARE = """
@@ -188,12 +190,14 @@ commits of the journal, calls of functions) against a table of ceilings, in leag
 
 
 def _where(machine: Found) -> str:
-    load = machine["load"]
-    busy = f" When it began, {load:g} processes wanted to run." if load is not None else ""
+    load, kind = machine["load"], machine.get("file_system")
+    plural = "process" if load == 1 else "processes"
+    busy = f" When it began, {load:g} {plural} wanted to run." if load is not None else ""
+    journal = f" The journal lay on {kind}." if kind else ""
     return fill(
         f"Measured on a machine with {machine['cores']} cores ({machine['system']}, "
-        f"{machine['python']}), all processes on it, over loopback.{busy} Other work on the "
-        "machine makes every figure worse but for the counts and, in part, the ratios.",
+        f"{machine['python']}), all processes on it, over loopback.{journal}{busy} Other work "
+        "on the machine makes every figure worse but for the counts and, in part, the ratios.",
         COLUMNS,
     )
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from agentleague.bench.field import Plan, play_field
 from commands import league
 
 
@@ -27,3 +28,22 @@ def test_a_long_run_says_what_it_found_and_exits_accordingly():
     assert len(found["glances"]) >= 10
     assert set(found["grown_mb"]) == {"manager", "referee", "player"}
     assert done.returncode == (0 if found["is_flat"] and found["is_steady"] else 1)
+
+
+@pytest.mark.slow
+def test_a_long_run_for_which_there_are_too_few_matches_fails():
+    done = league("bench", "--endurance", "--players", "2", "--seconds", "120", check=False)
+
+    assert done.returncode == 1
+    assert "it has no more matches" in done.stderr
+
+
+@pytest.mark.slow
+def test_messages_are_counted_from_the_start_of_the_league_on(tmp_path):
+    outcome = play_field(Plan(4, 1, 2, 2, directory=tmp_path))
+
+    calls = {tally.role: tally.calls for tally in outcome.tallies[:2]}
+    players = sum(tally.calls for tally in outcome.tallies[2:])
+    assert players == 4  # Each asks its manager whether the league is over; none registers.
+    assert calls["manager"] >= 3 * 4 + 1  # Each is told of the round, its end and the league's.
+    assert list(tmp_path.iterdir()) == []

@@ -1,18 +1,25 @@
 """What is made of the figures of a measurement, without measuring."""
 
+import asyncio
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import pytest
 
-from agentleague.bench.endurance import Endurance, Glance
-from agentleague.bench.field import Outcome, Plan
+from agentleague.bench.endurance import Endurance, Glance, look_on
+from agentleague.bench.field import Field, Outcome, Plan, _watch
 from agentleague.bench.match_times import MatchTimes, within
 from agentleague.bench.measure import plan_for
 from agentleague.bench.scale import Step, growth, sizes
 from agentleague.cli.bench_words import endurance_verdicts, scale_verdicts
-from agentleague.errors import NoAnswer
+from agentleague.errors import LeagueError, NoAnswer
+from agentleague.league.league import League, Phase
 from agentleague.protocol.messages import GameInvitation, GameOver, GameResult, MatchResultReport
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
-from agentleague.services.demo import Tally
+from agentleague.services.demo import Stopwatch, Tally
 from memory_league import MemoryLeague
 
 THERE = Address("P01", "http://there/mcp")
@@ -99,19 +106,29 @@ def test_a_match_lasts_from_its_first_invitation_to_the_answer_to_its_report():
     assert len(heard) == 1
 
 
-def test_a_report_that_failed_ends_no_match_that_is_timed():
-    line, heard = Line(), []
-    times = MatchTimes(line, lambda: 0.0)
+def test_a_match_whose_report_failed_lasts_until_one_is_answered():
+    now, line, heard = [0.0], Line(), []
+    times = MatchTimes(line, lambda: now[0])
     times.call(THERE, GameInvitation(match_id="R1M1", player_id="P01"), 9.0, heard.append)
     report = MatchResultReport(match_id="R1M1", result=GameResult("WIN", "P01"))
 
-    times.call(THERE, report, 9.0, heard.append)
-    line.waiting[-1](Answer(None, NoAnswer("no answer"), 0.1))
-    times.call(THERE, report, 9.0, heard.append)
-    line.waiting[-1](Answer(None, None, 0.1))
+    for moment, error in ((1.0, NoAnswer("no answer")), (3.0, None), (4.0, None)):
+        now[0] = moment
+        times.call(THERE, report, 9.0, heard.append)
+        line.waiting[-1](Answer(None, error, 0.1))
 
-    assert list(times.seconds) == []
-    assert len(heard) == 2
+    assert list(times.seconds) == [3.0]
+    assert len(heard) == 3
+
+
+def test_what_agents_did_before_the_stopwatch_does_not_count():
+    transport = SimpleNamespace(calls=5, bytes_sent=500, bytes_answered=50)
+    agents = [SimpleNamespace(transport=transport)]
+    stopwatch, all_of_it = Stopwatch("player", agents), Stopwatch("player")
+    transport.calls, transport.bytes_sent, transport.bytes_answered = 7, 720, 71
+
+    assert stopwatch.tally(agents)[:4] == ("player", 2, 220, 21)
+    assert all_of_it.tally(agents)[:4] == ("player", 7, 720, 71)
 
 
 def step(players, cpu):
@@ -165,3 +182,46 @@ def test_a_long_run_may_neither_grow_nor_slow_down(grown_mb, slower, is_flat, is
     assert (run.is_flat, run.is_steady) == (is_flat, is_steady)
     assert said.count("failed") == (not is_flat) + (not is_steady)
     assert "825 bytes a match" in said
+
+
+def field(phase, pids):
+    """A league that is in this phase, as its manager sees it."""
+    league = League()
+    league.phase = phase
+    return Field(SimpleNamespace(league=league, stop_after=lambda round_id: None), pids)
+
+
+def test_a_league_that_ends_before_its_time_is_no_long_run():
+    over = field(Phase.COMPLETED, {"manager": [os.getpid()]})
+
+    with pytest.raises(
+        LeagueError, match=r"was over after 0 s of 100: .* more play with --players"
+    ):
+        asyncio.run(_look_for_a_moment(100.0, over))
+
+
+async def _look_for_a_moment(seconds, seen):
+    loop = asyncio.get_running_loop()
+    loop.call_later = lambda delay, call, *more, **context: loop.call_soon(call, *more, **context)
+    return await look_on(seconds, seen)
+
+
+def test_a_process_that_died_does_not_count_as_one_that_holds_nothing():
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+
+    with pytest.raises(LeagueError, match=rf"process of the league has died \(player, {dead.pid}"):
+        asyncio.run(look_on(100.0, field(Phase.RUNNING, {"player": [os.getpid(), dead.pid]})))
+
+
+def test_a_long_run_that_fails_does_not_wait_for_the_league_to_end():
+    async def watch(seen):
+        raise LeagueError("in vain")
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        running = SimpleNamespace(ended=loop.create_future(), failed=loop.create_future())
+        await _watch(Plan(2, 1, 1, 1, watch), running, field(Phase.RUNNING, {}))
+
+    with pytest.raises(LeagueError, match="in vain"):
+        asyncio.run(main())

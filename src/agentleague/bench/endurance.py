@@ -7,11 +7,13 @@ import asyncio
 import os
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from agentleague.bench.field import CYCLES_MAX, Field, Plan, play_field
+from agentleague.errors import LeagueError
+from agentleague.league.league import Phase
 from agentleague.services.memory_use import resident_bytes
 
 PARTS = 10
@@ -76,10 +78,7 @@ class Endurance:
 def endure(plan: Plan, seconds: float) -> Endurance:
     """Play one league for so long, in new processes."""
     matches = CYCLES_MAX * plan.players * (plan.players - 1) // 2
-    long = Plan(
-        plan.players, plan.referees, matches, plan.player_processes, partial(look_on, seconds)
-    )
-    outcome = play_field(long)
+    outcome = play_field(replace(plan, matches=matches, watch=partial(look_on, seconds)))
     return Endurance(
         outcome.watched,
         outcome.matches,
@@ -89,12 +88,21 @@ def endure(plan: Plan, seconds: float) -> Endurance:
 
 
 async def look_on(seconds: float, field: Field) -> Sequence[Glance]:
-    """Look each second; when the time is up let the league end with the round that runs."""
+    """Look each second; when the time is up let the league end with the round that runs.
+
+    Raises:
+        LeagueError: the league ended before the time was up, or a process did.
+    """
     loop = asyncio.get_running_loop()
     began, glances = loop.time(), [_glance(0.0, field)]
     pause = min(1.0, seconds / PARTS / 2)
     while loop.time() - began < seconds:
         await asyncio.sleep(pause)
+        if field.manager.league.phase is Phase.COMPLETED:
+            raise LeagueError(
+                f"the league was over after {loop.time() - began:,.0f} s of {seconds:,.0f}: it has "
+                "no more matches; let more play with --players, or measure for fewer --seconds"
+            )
         glances.append(_glance(loop.time() - began, field))
     field.manager.stop_after(field.manager.league.round_id)
     return glances
@@ -102,19 +110,30 @@ async def look_on(seconds: float, field: Field) -> Sequence[Glance]:
 
 def _glance(seconds: float, field: Field) -> Glance:
     resident = {
-        role: sum(resident_bytes(pid) or 0 for pid in pids) / 1e6
-        for role, pids in field.pids.items()
+        role: sum(_resident_mb(role, pid) for pid in pids) for role, pids in field.pids.items()
     }
     cpu = {role: sum(map(_cpu_seconds, pids)) for role, pids in field.pids.items()}
     return Glance(seconds, field.manager.league.decided_total, resident, cpu)
 
 
+def _resident_mb(role: str, pid: int) -> float:
+    """What a process holds.
+
+    Raises:
+        LeagueError: it is gone, or the system does not tell; it does not hold nothing.
+    """
+    held = resident_bytes(pid)
+    if held is None:
+        raise LeagueError(
+            f"a process of the league has died ({role}, {pid}), or this system does not tell what "
+            "processes hold: a long run needs /proc, as Linux has it"
+        )
+    return held / 1e6
+
+
 def _cpu_seconds(pid: int) -> float:
     """What a process has used, in user and in system; as /proc tells it, in ticks."""
-    try:
-        text = Path("/proc", str(pid), "stat").read_text(encoding="utf-8")
-    except OSError:
-        return 0.0
+    text = Path("/proc", str(pid), "stat").read_text(encoding="utf-8")
     user, system = text.rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,8 @@
-"""One league to be measured: manager, referees and players each in processes of their own."""
+"""One league to be measured: manager, referees and players each in processes of their own.
+
+What is counted of them is counted from one moment on, when all have registered and none has been
+told anything: then the league is started, as its organiser would.
+"""
 
 import asyncio
 import gc
@@ -22,6 +26,7 @@ from agentleague.bench.match_times import open_timed, times_in
 from agentleague.errors import LeagueError
 from agentleague.league.events import read_event
 from agentleague.league.league import League
+from agentleague.services.clock import wall
 from agentleague.services.demo import (
     HOSTS,
     Cast,
@@ -32,14 +37,16 @@ from agentleague.services.demo import (
     end_with_the_league,
     raise_descriptor_limit,
 )
+from agentleague.services.inquiry import Inquiry
 from agentleague.services.manager import Manager
 from agentleague.services.processes import Home, Place, Running, open_manager, run
+from agentleague.services.secrets_file import read_secrets
 from agentleague.services.settings import ManagerSettings
 from agentleague.storage.sqlite import FILE_NAME, read_directory
 
 LEAGUE = "league_bench"
 CYCLES_MAX = 1_000
-FINISH_SECONDS = 60.0  # for all agents of a large league to be told something
+REPLY_SECONDS = 60.0  # for all agents of a large league to be told something
 Watch = Callable[["Field"], Any]  # looks at a league from the inside, while it runs
 
 
@@ -52,6 +59,7 @@ class Plan:
     matches: int  # about so many are played
     player_processes: int
     watch: Watch | None = None
+    directory: Path | None = None  # where its journal lies; among temporary files unless given
 
     @property
     def cycles(self) -> int:
@@ -70,7 +78,7 @@ class Outcome:
     """What was measured of one league."""
 
     matches: int
-    seconds: float  # from the first announcement to the last LEAGUE_COMPLETED
+    seconds: float  # from the first announcement to the last LEAGUE_COMPLETED, as the tallies
     startup_seconds: float  # until all are registered
     round_seconds: Sequence[float]
     match_seconds: Sequence[float]  # the shortest first
@@ -85,11 +93,11 @@ class Outcome:
         """Requests that were sent, by all agents together."""
         return sum(tally.calls for tally in self.tallies)
 
-    def per_match(self, field: str) -> dict[str, float]:
+    def per_match(self, name: str) -> dict[str, float]:
         """A figure of the tallies, by role, divided by the matches."""
         totals: dict[str, float] = {}
         for tally in self.tallies:
-            totals[tally.role] = totals.get(tally.role, 0.0) + getattr(tally, field)
+            totals[tally.role] = totals.get(tally.role, 0.0) + getattr(tally, name)
         return {role: total / self.matches for role, total in totals.items()}
 
     def peak_bytes(self) -> dict[str, int]:
@@ -117,7 +125,7 @@ def play_field(plan: Plan) -> Outcome:
     """Play a league in new processes, so that nothing of an earlier one is measured."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    with _folder() as folder:
+    with _folder(plan.directory) as folder:
         process = context.Process(target=_field_process, args=(plan, folder, theirs))
         with deaf_to_interrupts():
             process.start()
@@ -138,8 +146,8 @@ def play_field(plan: Plan) -> Outcome:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="league-bench-"))
+def _folder(parent: Path | None) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="league-bench-", dir=parent))
     try:
         yield folder
     finally:
@@ -162,10 +170,9 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
     began = loop.time()
     settings = ManagerSettings(
         league_id=LEAGUE,
-        players=plan.players,
         referees=plan.referees,
         cycles=plan.cycles,
-        reply_seconds=FINISH_SECONDS,  # On a slow machine it takes long, and is measured.
+        reply_seconds=REPLY_SECONDS,  # On a slow machine it takes long, and is measured.
     )
     home = Home(folder, "bench", resumes=False)
     manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
@@ -178,11 +185,13 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
         await referees.start()
         await asyncio.gather(*(crew.start() for crew in players))
         startup_seconds = loop.time() - began
-        field = Field(role, _pids(referees, players))
-        watched, tally = await _watch(plan, manager, field)
-        tallies = [tally]
+        await asyncio.gather(*(crew.count_from_now() for crew in crews))
+        stopwatch = Stopwatch("manager", [manager])
+        await _start(manager.url, folder)
+        watched = await _watch(plan, manager, Field(role, _pids(referees, players)))
+        tallies = [stopwatch.tally([manager])]
         for crew in crews:
-            tallies.append(await asyncio.wait_for(crew.finish(), 2 * FINISH_SECONDS))
+            tallies.append(await asyncio.wait_for(crew.finish(), 2 * REPLY_SECONDS))
     finally:
         for crew in crews:
             await crew.stop()
@@ -219,15 +228,26 @@ def _pids(referees: RemoteCrew, players: Sequence[RemoteCrew]) -> Mapping[str, S
     }
 
 
-async def _watch(plan: Plan, manager: Running, field: Field) -> tuple[Any, Tally]:
-    """Wait for the end; `watch` may look on, and say when it comes."""
-    stopwatch = Stopwatch("manager")
-    looking = asyncio.ensure_future(plan.watch(field)) if plan.watch else None
-    waits: list[asyncio.Future[Any]] = [manager.ended, manager.failed]
-    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    if manager.failed.done():
-        raise manager.failed.result()
-    return await looking if looking else None, stopwatch.tally([manager])
+async def _start(url: str, folder: Path) -> None:
+    inquiry = Inquiry(url, wall)
+    try:
+        await inquiry.command("start", {}, read_secrets(folder).admin_token)
+    finally:
+        await inquiry.close()
+
+
+async def _watch(plan: Plan, manager: Running, seen: Field) -> Any:
+    """Wait for the end; `watch` may look on, say when it comes, or that all was in vain."""
+    looking = asyncio.ensure_future(plan.watch(seen) if plan.watch else asyncio.sleep(0))
+    waits: set[asyncio.Future[Any]] = {manager.ended, manager.failed, looking}
+    while not manager.ended.done():
+        _, waits = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        if manager.failed.done():
+            looking.cancel()
+            raise manager.failed.result()
+        if looking.done():
+            looking.result()
+    return await looking
 
 
 def _with_journal(outcome: Outcome, folder: Path) -> Outcome:

@@ -34,9 +34,8 @@ class MatchTimes:
 
     def _ending(self, match_id: str, done: Callable[[Answer], None]) -> Callable[[Answer], None]:
         def answered(answer: Answer) -> None:
-            began = self._began.pop(match_id, None)
-            if began is not None and answer.error is None:
-                self.seconds.append(self._now() - began)
+            if answer.error is None and match_id in self._began:  # Else it is reported again.
+                self.seconds.append(self._now() - self._began.pop(match_id))
             done(answer)
 
         return answered

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from agentleague.bench.bare import Load, exchange
@@ -65,10 +66,16 @@ class Bench:
         return {role: _figure([table[role] for table in tables]) for role in tables[0]}
 
 
-def plan_for(players: int, referees: int, seconds: float, player_processes: int) -> Plan:
+def plan_for(
+    players: int,
+    referees: int,
+    seconds: float,
+    player_processes: int,
+    directory: Path | None = None,
+) -> Plan:
     """Leagues that are short beside the time there is, however many take part."""
-    matches = int(min(seconds * MATCHES_A_SECOND, MATCHES_A_LEAGUE))
-    return Plan(players, referees, max(matches, players // 2), player_processes)
+    matches = max(int(min(seconds * MATCHES_A_SECOND, MATCHES_A_LEAGUE)), players // 2)
+    return Plan(players, referees, matches, player_processes, directory=directory)
 
 
 def measure(
@@ -79,7 +86,8 @@ def measure(
 ) -> Bench:
     """Measure for about so many seconds, at least once."""
     began = now()
-    alone = Plan(2, 1, int(max(10, min(seconds * 25, ALONE))), 1)
+    matches = int(max(10, min(seconds * 25, ALONE)))
+    alone = Plan(2, 1, matches, 1, directory=plan.directory)
     bench = Bench(plan, play_field(alone).match_seconds, [])
     while not bench.samples or now() - began < seconds:
         sample = _sample(plan)

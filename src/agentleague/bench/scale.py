@@ -1,11 +1,10 @@
 """Leagues of 10 to 10,000 players: what one match costs in each."""
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agentleague.bench.field import Outcome, play_field
-from agentleague.bench.measure import plan_for
+from agentleague.bench.field import Outcome, Plan, play_field
 
 SIZES = (10, 100, 1_000, 10_000)
 PLAYER_PROCESSES = 4
@@ -35,18 +34,13 @@ class Step:
 
 
 def climb(
-    largest: int,
-    referees: int,
-    seconds: float,
-    on_begin: Callable[[int], None],
-    on_step: Callable[[Step], None],
+    plans: Iterable[Plan], on_begin: Callable[[int], None], on_step: Callable[[Step], None]
 ) -> list[Step]:
-    """Measure each size up to the largest, with leagues that are short beside the time."""
+    """Measure one league after another."""
     steps = []
-    for players in sizes(largest):
-        on_begin(players)
-        outcome = play_field(plan_for(players, referees, seconds, PLAYER_PROCESSES))
-        steps.append(_step(players, outcome))
+    for plan in plans:
+        on_begin(plan.players)
+        steps.append(_step(plan.players, play_field(plan)))
         on_step(steps[-1])
     return steps
 

@@ -1,14 +1,16 @@
 """`league bench`: matches per second beside a naked HTTP pair, large leagues, long ones."""
 
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from agentleague.bench.endurance import Endurance, endure
-from agentleague.bench.field import processes_for
-from agentleague.bench.machine import cores, this_machine
+from agentleague.bench.field import Plan, processes_for
+from agentleague.bench.machine import Machine, cores, temporary_folder, this_machine
 from agentleague.bench.measure import Sample, measure, plan_for
-from agentleague.bench.scale import Step, climb
+from agentleague.bench.scale import PLAYER_PROCESSES, Step, climb, sizes
 from agentleague.cli import bench_words as words
 from agentleague.cli.table import print_json, print_rows
 from agentleague.cli.talk import counted, say
@@ -29,8 +31,11 @@ and the players in processes of their own. After each league two naked processes
 requests of the same sizes over HTTP, and do nothing else: the ratio says how much of what the
 machine can do is left for the league. Printed are medians, with the least and the most.
 
-A match is timed by its referee, from the first invitation to the answer to its report: alone, with
-two players in the league, and under load, with all.
+Time, messages, bytes and CPU are counted from the start of the league to its end, without what
+came before: the registrations. A match is timed by its referee, from the first invitation to the
+answer to its report: alone, with two players in the league, and under load, with all. Agents have
+60 seconds for an answer (reply_seconds), not 10, so that a slow machine is measured all the same.
+The journal is synced to where it lies, which is said: in memory (tmpfs) that costs nothing.
 """
 
 
@@ -64,22 +69,40 @@ two players in the league, and under load, with all.
     flag_value="endurance",
     help="Play one long league: exit with 1 if memory grows or matches slow down. Linux only.",
 )
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    help="The folder below which the journals lie; a temporary one, on a disk if there is one.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    players: int | None, referees: int, seconds: float, kind: str | None, as_json: bool
+    players: int | None,
+    referees: int,
+    seconds: float,
+    kind: str | None,
+    directory: Path | None,
+    as_json: bool,
 ) -> None:
     """Measure, print."""
     raise_descriptor_limit()
+    folder = directory or temporary_folder()
+    machine = this_machine(folder)
     if kind == "scale":
-        _scale(players or 10_000, referees, seconds, as_json)
-    elif kind == "endurance":
-        _endure(players or 100, referees, seconds, as_json)
+        plans = [
+            plan_for(size, referees, seconds, PLAYER_PROCESSES, folder)
+            for size in sizes(players or 10_000)
+        ]
+        _scale(plans, machine, as_json)
+        return
+    plan = plan_for(players or 100, referees, seconds, processes_for(cores()), folder)
+    if kind == "endurance":
+        _endure(plan, seconds, machine, as_json)
     else:
-        _measure(players or 100, referees, seconds, as_json)
+        _measure(plan, seconds, machine, as_json)
 
 
-def _measure(players: int, referees: int, seconds: float, as_json: bool) -> None:
-    machine, plan = this_machine(), plan_for(players, referees, seconds, processes_for(cores()))
+def _measure(plan: Plan, seconds: float, machine: Machine, as_json: bool) -> None:
     bench = measure(plan, seconds, time.perf_counter, _say_sample)
     if as_json:
         print_json({**words.summary(bench), "machine": machine._asdict()})
@@ -87,9 +110,8 @@ def _measure(players: int, referees: int, seconds: float, as_json: bool) -> None
         print_rows(words.bench_rows(bench), words.BENCH, words.bench_title(bench, machine))
 
 
-def _scale(largest: int, referees: int, seconds: float, as_json: bool) -> None:
-    machine = this_machine()
-    steps = climb(largest, referees, seconds, _say_size, _say_step)
+def _scale(plans: Sequence[Plan], machine: Machine, as_json: bool) -> None:
+    steps = climb(plans, _say_size, _say_step)
     if as_json:
         print_json({"steps": words.plain_steps(steps), "machine": machine._asdict()})
         return
@@ -98,12 +120,11 @@ def _scale(largest: int, referees: int, seconds: float, as_json: bool) -> None:
         print(sentence)
 
 
-def _endure(players: int, referees: int, seconds: float, as_json: bool) -> None:
-    machine, plan = this_machine(), plan_for(players, referees, seconds, processes_for(cores()))
-    say(f"One league of {counted(players, 'player')} for {seconds:,.0f} seconds.")
+def _endure(plan: Plan, seconds: float, machine: Machine, as_json: bool) -> None:
+    say(f"One league of {counted(plan.players, 'player')} for {seconds:,.0f} seconds.")
     run = endure(plan, seconds)
     if as_json:
-        print_json({**words.plain_endurance(run, players), "machine": machine._asdict()})
+        print_json({**words.plain_endurance(run, plan.players), "machine": machine._asdict()})
     else:
         for sentence in words.endurance_verdicts(run):
             print(sentence)

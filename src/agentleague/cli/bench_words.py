@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agentleague.bench.endurance import GROWTH_MB, PARTS, SLOWING, Endurance
+from agentleague.bench.field import REPLY_SECONDS
 from agentleague.bench.machine import Machine
 from agentleague.bench.match_times import within
 from agentleague.bench.measure import Bench, Figure
@@ -86,6 +87,7 @@ def summary(bench: Bench) -> dict[str, Any]:
         "player_processes": bench.plan.player_processes,
         "matches": sum(sample.matches for sample in bench.samples),
         "leagues": len(bench.samples),
+        "reply_seconds": REPLY_SECONDS,
         **{name: round(figures[name].median, digits) for name, digits in names.items()},
         "ratio_to_bare_transport": round(ratio.median, 3),
         "match_alone_ms_p50": round(within(bench.alone, 50) * 1e3, 3),
@@ -180,7 +182,8 @@ def plain_endurance(run: Endurance, players: int) -> dict[str, Any]:
 
 
 def _machine(machine: Machine) -> str:
-    return f"{counted(machine.cores, 'core')}, {machine.system}, {machine.python}"
+    told = f"{counted(machine.cores, 'core')}, {machine.system}, {machine.python}"
+    return f"{told}, journal on {machine.file_system}" if machine.file_system else told
 
 
 def _row(what: str, figure: Figure, digits: int = 0) -> dict[str, str]:

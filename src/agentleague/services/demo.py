@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -39,6 +39,7 @@ HOSTS = ("127.0.0.1",)
 ONE_PROCESS_MAX = 20  # players; beyond that the agents get processes of their own
 PLAYER_PROCESSES = 2
 NAMES = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta", "Theta", "Iota", "Kappa")
+COUNT = "count"  # what a process of agents can be told
 STRATEGIES = ("random", "alternating", "random", "fixed")
 
 
@@ -129,7 +130,7 @@ async def play(
         Place(0 if guests else 8000, hosts=HOSTS),
         lambda name: game,
     )
-    role = manager.host.role
+    role, stopwatch = manager.host.role, Stopwatch("manager")
     assert isinstance(role, Manager)
     make = partial(Cast, manager_url=manager.url, game=settings.game_type, seed=seed)
     referees = make("referee", 0, settings.referees, is_private=bool(guests))
@@ -143,7 +144,6 @@ async def play(
             crews.append(RemoteCrew(cast) if remote else LocalCrew(cast))
         for crew in crews:
             await _unless_failed(manager, crew.start())
-        stopwatch = Stopwatch("manager")
         await _watch(manager, role.league, on_progress)
         tallies = [stopwatch.tally([manager])]
         for crew in crews:
@@ -181,22 +181,30 @@ def _bounds(players: int, groups: int) -> list[int]:
 
 
 class Stopwatch:
-    """Processor time of this process from now on."""
+    """Counts what agents of this process do from now on: requests, bytes, processor time."""
 
-    def __init__(self, role: str) -> None:
-        self._role, self._began = role, cpu_seconds()
+    def __init__(self, role: str, agents: Sequence[Running] = ()) -> None:
+        """`agents` are those that did something already, which does not count."""
+        self._role, self._before = role, _work_of(agents)
 
     def tally(self, agents: Sequence[Running]) -> Tally:
         """What these agents did since."""
-        transports = [agent.transport for agent in agents]
+        done = zip(_work_of(agents), self._before, strict=True)
+        calls, bytes_sent, bytes_answered, seconds = (now - before for now, before in done)
         return Tally(
-            self._role,
-            sum(transport.calls for transport in transports),
-            sum(transport.bytes_sent for transport in transports),
-            sum(transport.bytes_answered for transport in transports),
-            cpu_seconds() - self._began,
-            peak_bytes(),
+            self._role, int(calls), int(bytes_sent), int(bytes_answered), seconds, peak_bytes()
         )
+
+
+def _work_of(agents: Sequence[Running]) -> tuple[float, ...]:
+    """Requests, bytes sent and answered of these agents so far, and processor time."""
+    transports = [agent.transport for agent in agents]
+    return (
+        sum(transport.calls for transport in transports),
+        sum(transport.bytes_sent for transport in transports),
+        sum(transport.bytes_answered for transport in transports),
+        cpu_seconds(),
+    )
 
 
 class LocalCrew:
@@ -214,7 +222,10 @@ class LocalCrew:
             agent = await self._open(self._cast, number)
             self._agents.append(agent)
             await agent.registered
-        self._stopwatch = Stopwatch(self._cast.role)
+
+    def count_from_now(self) -> None:
+        """What its agents have done so far does not count."""
+        self._stopwatch = Stopwatch(self._cast.role, self._agents)
 
     async def finish(self) -> Tally:
         """Wait for all to be told that the league is over."""
@@ -249,6 +260,11 @@ class RemoteCrew:
     async def start(self) -> None:
         """Let it register its agents."""
         self._pipe.send("register")
+        await self._hear()
+
+    async def count_from_now(self) -> None:
+        """What its agents have done so far, to register, does not count."""
+        self._pipe.send(COUNT)
         await self._hear()
 
     async def finish(self) -> Tally:
@@ -300,11 +316,26 @@ def _crew_process(cast: Cast, open_agent: Opener | None, pipe: Connection) -> No
 
 async def _crew(crew: LocalCrew, pipe: Connection) -> None:
     await asyncio.to_thread(pipe.recv)
-    Thread(target=end_with_the_league, args=(pipe,), daemon=True).start()
+    loop = asyncio.get_running_loop()
+
+    def count() -> None:
+        crew.count_from_now()
+        pipe.send("counts")
+
+    heed = partial(_heed, pipe, partial(loop.call_soon_threadsafe, count))
+    Thread(target=heed, daemon=True).start()
     await crew.start()
     pipe.send("registered")
     pipe.send(await crew.finish())
     await crew.stop()
+
+
+def _heed(pipe: Connection, count: Callable[[], object]) -> None:
+    """Such a process is told to count from now on, or nothing more."""
+    with suppress(EOFError, OSError):
+        while pipe.recv() == COUNT:
+            count()
+    os._exit(1)  # Its league is gone.
 
 
 def end_with_the_league(pipe: Connection) -> None:
