@@ -1,6 +1,7 @@
 """Measure what docs/performance.md shows: `python tools/performance.py docs/performance.json`.
 
-Only the parts that are named are measured anew, or all: `bench`, `scale`, `endurance`, `small`.
+Only the parts that are named are measured anew, or all: `bench`, `profile`, `scale`, `endurance`,
+`small`.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PARTS = ("bench", "scale", "endurance", "small")
+PARTS = ("bench", "profile", "scale", "endurance", "small")
 PYTHON = sys.executable
 REPEATS = 5
 
@@ -32,6 +33,7 @@ def main() -> None:
         parser.error(f"the parts are {', '.join(PARTS)}")
     commands = {
         "bench": ["--seconds", given.seconds],
+        "profile": ["--profile"],
         "scale": ["--scale", "--players", given.largest],
         "endurance": ["--endurance", "--seconds", given.long_seconds],
     }

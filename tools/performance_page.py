@@ -149,6 +149,8 @@ def pages(found: Found) -> dict[str, str]:
             _HOW_TO_MEASURE,
             "## A league of 100 players",
             _bench_text(found["bench"]),
+            "## Where the time goes",
+            _profile_text(found["profile"]),
             "## From 10 players to 10,000",
             _scale_text(found["scale"]["steps"]),
             "## A long run",
@@ -173,6 +175,12 @@ as many requests of the same sizes and do nothing else. Time, messages, bytes an
 from the start of a league to its end, without the registrations. A match is timed by its referee,
 from the first invitation to the answer to its report. Agents have 60 seconds for an answer
 (`reply_seconds`), not 10, so that a slow machine is measured all the same.
+"""
+
+_HOW_IT_IS_SAMPLED = """
+One such league, looked at whenever the manager's or the referees' process had used a few
+milliseconds of CPU (`league bench --profile`). What C code took counts for the function that called
+it; what the event loop and the kernel took, to wait and to read, for `asyncio.runners.Runner.run`.
 """
 
 _WHAT_SIZES_ARE = """
@@ -237,6 +245,16 @@ def _bench_text(bench: Found) -> str:
         _HOW_IT_IS_MEASURED,
         table((f"median of {bench['leagues']} leagues", "", "least to most"), rows),
     )
+
+
+def _profile_text(profile: Found) -> str:
+    parts = [_HOW_IT_IS_SAMPLED]
+    for role, hottest in profile["hottest"].items():
+        cpu, looks = profile["cpu_us_per_match"][role], profile["looks"][role]
+        title = f"{ROLES[role]}: {cpu:,.0f} us a match, {looks:,} looks"
+        rows = [(f"`{row['function']}`", f"{row['percent']:.1f} %") for row in hottest]
+        parts.append(table((title, "own time"), rows))
+    return page(*parts)
 
 
 def _scale_text(steps: list[Found]) -> str:

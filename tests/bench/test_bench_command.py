@@ -31,6 +31,15 @@ def test_a_long_run_says_what_it_found_and_exits_accordingly():
 
 
 @pytest.mark.slow
+def test_a_profile_names_functions_of_manager_and_referees():
+    done = league("bench", "--profile", "--players", "10", "--seconds", "4", "--json")
+
+    hottest = json.loads(done.stdout)["hottest"]
+    assert set(hottest) == {"manager", "referee"}
+    assert any(row["function"].startswith("agentleague.") for row in hottest["referee"])
+
+
+@pytest.mark.slow
 def test_a_long_run_for_which_there_are_too_few_matches_fails():
     done = league("bench", "--endurance", "--players", "2", "--seconds", "120", check=False)
 

@@ -11,8 +11,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
@@ -23,6 +23,7 @@ from time import perf_counter
 from typing import Any
 
 from agentleague.bench.match_times import open_timed, times_in
+from agentleague.bench.sampling import Hits, hits_in, open_sampled, sampling
 from agentleague.errors import LeagueError
 from agentleague.league.events import read_event
 from agentleague.league.league import League
@@ -60,6 +61,7 @@ class Plan:
     player_processes: int
     watch: Watch | None = None
     directory: Path | None = None  # where its journal lies; among temporary files unless given
+    is_sampled: bool = False  # whether manager and referees say where their time goes
 
     @property
     def cycles(self) -> int:
@@ -86,6 +88,7 @@ class Outcome:
     journal_rows: int
     tallies: Sequence[Tally]
     watched: Any = None
+    hits: Mapping[str, Hits] = field(default_factory=dict)  # by role, if it was sampled
     replay_seconds: float = 0.0  # to read the journal, as a restart does
 
     @property
@@ -186,10 +189,11 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
         await asyncio.gather(*(crew.start() for crew in players))
         startup_seconds = loop.time() - began
         await asyncio.gather(*(crew.count_from_now() for crew in crews))
-        stopwatch = Stopwatch("manager", [manager])
-        await _start(manager.url, folder)
-        watched = await _watch(plan, manager, Field(role, _pids(referees, players)))
-        tallies = [stopwatch.tally([manager])]
+        with sampling(folder, "manager") if plan.is_sampled else nullcontext():
+            stopwatch = Stopwatch("manager", [manager])
+            await _start(manager.url, folder)
+            watched = await _watch(plan, manager, Field(role, _pids(referees, players)))
+            tallies = [stopwatch.tally([manager])]
         for crew in crews:
             tallies.append(await asyncio.wait_for(crew.finish(), 2 * REPLY_SECONDS))
     finally:
@@ -206,12 +210,13 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
         role.league.seq,
         tallies,
         watched,
+        hits_in(folder),
     )
 
 
 def _crews(plan: Plan, folder: Path, url: str) -> tuple[RemoteCrew, list[RemoteCrew]]:
     make = partial(Cast, manager_url=url, game="even_odd", seed="bench", is_private=True)
-    opener = partial(open_timed, folder)
+    opener = partial(open_sampled if plan.is_sampled else open_timed, folder)
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]
     players = [

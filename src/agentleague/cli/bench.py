@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from agentleague.bench.endurance import Endurance, endure
-from agentleague.bench.field import Plan, processes_for
+from agentleague.bench.field import Plan, play_field, processes_for
 from agentleague.bench.machine import Machine, cores, temporary_folder, this_machine
 from agentleague.bench.measure import Sample, measure, plan_for
 from agentleague.bench.scale import PLAYER_PROCESSES, Step, climb, sizes
@@ -22,6 +23,7 @@ Examples:
   league bench --players 100 --seconds 60 --json
   league bench --scale
   league bench --endurance --seconds 600
+  league bench --profile
 """
 HELP = """
 Measure how many matches a second this machine plays.
@@ -36,6 +38,9 @@ came before: the registrations. A match is timed by its referee, from the first 
 answer to its report: alone, with two players in the league, and under load, with all. Agents have
 60 seconds for an answer (reply_seconds), not 10, so that a slow machine is measured all the same.
 The journal is synced to where it lies, which is said: in memory (tmpfs) that costs nothing.
+
+A profile looks at a process whenever it has used a few milliseconds of CPU. What C code took counts
+for the function that called it, what the event loop and the kernel took for asyncio's Runner.run.
 """
 
 
@@ -70,6 +75,12 @@ The journal is synced to where it lies, which is said: in memory (tmpfs) that co
     help="Play one long league: exit with 1 if memory grows or matches slow down. Linux only.",
 )
 @click.option(
+    "--profile",
+    "kind",
+    flag_value="profile",
+    help="Say in which functions manager and referees spend their time. Not on Windows.",
+)
+@click.option(
     "--dir",
     "directory",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
@@ -98,6 +109,8 @@ def command(
     plan = plan_for(players or 100, referees, seconds, processes_for(cores()), folder)
     if kind == "endurance":
         _endure(plan, seconds, machine, as_json)
+    elif kind == "profile":
+        _profile(plan, machine, as_json)
     else:
         _measure(plan, seconds, machine, as_json)
 
@@ -108,6 +121,16 @@ def _measure(plan: Plan, seconds: float, machine: Machine, as_json: bool) -> Non
         print_json({**words.summary(bench), "machine": machine._asdict()})
     else:
         print_rows(words.bench_rows(bench), words.BENCH, words.bench_title(bench, machine))
+
+
+def _profile(plan: Plan, machine: Machine, as_json: bool) -> None:
+    say(f"One league of {counted(plan.players, 'player')}, looked at while it runs.")
+    outcome = play_field(replace(plan, is_sampled=True))
+    if as_json:
+        print_json({**words.plain_profile(outcome), "machine": machine._asdict()})
+        return
+    for role, rows in words.profile_rows(outcome).items():
+        print_rows(rows, words.PROFILE, words.profile_title(role, outcome, machine))
 
 
 def _scale(plans: Sequence[Plan], machine: Machine, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agentleague.bench.endurance import GROWTH_MB, PARTS, SLOWING, Endurance
-from agentleague.bench.field import REPLY_SECONDS
+from agentleague.bench.field import REPLY_SECONDS, Outcome
 from agentleague.bench.machine import Machine
 from agentleague.bench.match_times import within
 from agentleague.bench.measure import Bench, Figure
@@ -34,6 +34,8 @@ SCALE = (
     Column("broadcast", "Bytes/message"),
     Column("sent", "Sent MB/round"),
 )
+PROFILE = (Column("percent", "%"), Column("function", "Function", True))
+HOTTEST = 10  # functions that are named
 
 
 def bench_title(bench: Bench, machine: Machine) -> str:
@@ -98,6 +100,35 @@ def summary(bench: Bench) -> dict[str, Any]:
             "ratio_to_bare_transport": [round(ratio.least, 3), round(ratio.most, 3)],
             **{name: [round(f.least, 3), round(f.most, 3)] for name, f in figures.items()},
         },
+    }
+
+
+def profile_title(role: str, outcome: Outcome, machine: Machine) -> str:
+    """Whose time it was."""
+    cpu = outcome.per_match("cpu_seconds")[role] * 1e6
+    return f"{ROLES[role].capitalize()}, {cpu:,.0f} us CPU a match; {_machine(machine)}"
+
+
+def profile_rows(outcome: Outcome) -> dict[str, list[dict[str, Any]]]:
+    """By role, the functions that used most of its time themselves."""
+    return {
+        role: [
+            {"percent": round(100 * times / sum(hits.values()), 1), "function": name}
+            for name, times in sorted(hits.items(), key=lambda each: -each[1])[:HOTTEST]
+        ]
+        for role, hits in outcome.hits.items()
+    }
+
+
+def plain_profile(outcome: Outcome) -> dict[str, Any]:
+    """As JSON has it, with how often it was looked."""
+    return {
+        "matches": outcome.matches,
+        "cpu_us_per_match": _rounded(
+            {role: cpu * 1e6 for role, cpu in outcome.per_match("cpu_seconds").items()}
+        ),
+        "looks": {role: sum(hits.values()) for role, hits in outcome.hits.items()},
+        "hottest": profile_rows(outcome),
     }
 
 
