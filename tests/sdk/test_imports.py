@@ -48,6 +48,7 @@ for name in POSIX_ONLY:
 sys.platform = "win32"
 sys.modules["msvcrt"] = types.ModuleType("msvcrt")
 from agentleague import Player, Turn
+import agentleague.sdk.taking_part
 print(json.dumps(sorted(sys.modules)))
 """
 
@@ -61,10 +62,13 @@ def loaded(code, *arguments):
     return set(json.loads(done.stdout))
 
 
-def players_modules():
-    return loaded(
-        "import json, sys; from agentleague import Player, Turn; print(json.dumps([*sys.modules]))"
-    )
+def players_modules(*more):
+    """What is there when a player was imported, and these modules."""
+    imports = "".join(f"import {name}; " for name in ("json", "sys", *more))
+    return loaded(f"{imports}from agentleague import Player; print(json.dumps([*sys.modules]))")
+
+
+TO_PLAY = "agentleague.sdk.taking_part"  # what a player loads when it runs
 
 
 def test_the_package_offers_these_names_and_loads_each_when_it_is_used():
@@ -80,10 +84,17 @@ def test_the_package_offers_these_names_and_loads_each_when_it_is_used():
     assert {name for name in modules if name.startswith("agentleague")} == {"agentleague"}
 
 
-def test_a_player_loads_nothing_heavy():
+def test_a_player_that_does_not_play_yet_loads_no_loop_and_no_wire():
     modules = players_modules()
 
+    assert modules & {"asyncio", "dataclasses", "httptools", "msgspec", TO_PLAY} == set()
+
+
+def test_a_player_loads_nothing_heavy():
+    modules = players_modules(TO_PLAY)
+
     assert {name.partition(".")[0] for name in modules} & HEAVY == set()
+    assert not modules & {"difflib", "importlib.metadata", "tomllib"}
     others = ("league.league", "services.manager", "services.referee", "simulation", "sdk.hall")
     assert modules & {f"agentleague.{name}" for name in others} == set()
 
@@ -91,12 +102,12 @@ def test_a_player_loads_nothing_heavy():
 def test_a_player_can_be_imported_where_there_is_no_posix():
     modules = loaded(ON_WINDOWS, json.dumps(sorted(POSIX_ONLY)))
 
-    assert "agentleague.sdk.player" in modules
+    assert TO_PLAY in modules
     assert modules & POSIX_ONLY == set()
 
 
 def test_no_module_of_a_player_uses_what_windows_lacks():
-    for name in sorted(players_modules()):
+    for name in sorted(players_modules(TO_PLAY)):
         if name.startswith("agentleague"):
             path = source_of(name)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -9,7 +9,8 @@ from concurrent.futures import CancelledError
 import pytest
 
 from agentleague.player.strategies import random
-from agentleague.services.minds import InlineMind, LoopThread, ThreadMind
+from agentleague.services.loop_thread import LoopThread
+from agentleague.services.minds import InlineMind, ThreadMind
 
 
 class Turn:

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -146,6 +145,8 @@ class Commands(click.Group):
 
 def _meant(name: str) -> str:
     """What may have been meant by a command that is not there."""
+    from difflib import get_close_matches
+
     near = MEANT.get(name.lower()) or next(
         iter(get_close_matches(name.lower(), COMMANDS, n=1, cutoff=NEAR)), None
     )

@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -50,6 +49,8 @@ def check_game(player: Player, game: str, path: Path) -> None:
     games = player.games
     unknown = [each for each in games if each not in registry.names()]
     if game not in games and unknown:
+        from difflib import get_close_matches
+
         near = next(iter(get_close_matches(unknown[0], registry.names(), n=1)), game)
         raise LeagueError(
             f"{path} plays {unknown[0]}, and there is no such game; did you mean "

@@ -1,19 +1,21 @@
 """Find a game by name among the installed plug-ins; the built-in ones are plug-ins too."""
 
-from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 from agentleague.errors import UnsupportedGame
 from agentleague.games.checks import GameProblem, check_names
 from agentleague.games.game import Game
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 GROUP = "agentleague.games"
 
 
 def names() -> list[str]:
     """The games that are installed."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return sorted({point.name for point in _plug_ins()})
 
 
 @cache
@@ -23,7 +25,7 @@ def load(name: str) -> Game:
     Raises:
         UnsupportedGame: no installed plug-in offers it, or what is offered is no game.
     """
-    for point in entry_points(group=GROUP, name=name):
+    for point in _plug_ins().select(name=name):
         try:
             game: Game = point.load()
         except Exception as error:  # A plug-in may be anybody's.
@@ -38,6 +40,15 @@ def load(name: str) -> Game:
                 f"{point.value} calls itself {game.name!r}; name its entry point like that"
             )
         return game
+    from difflib import get_close_matches
+
     near = get_close_matches(name.lower(), names(), n=1)
     meant = f"did you mean {near[0]}? There" if near else "there"
     raise UnsupportedGame(f"no game {name!r} is installed; {meant} are {', '.join(names())}")
+
+
+def _plug_ins() -> "EntryPoints":
+    """What offers one; the library that knows is slow to load, and many commands ask for none."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)

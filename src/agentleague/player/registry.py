@@ -7,13 +7,14 @@ A strategy is a plain function from a turn to a move. It may have
 """
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentleague.errors import LeagueError
 from agentleague.roles.effects import Turn
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 GROUP = "agentleague.strategies"
 Strategy = Callable[[Turn], Any]
@@ -37,7 +38,7 @@ def games_of(strategy: Strategy) -> tuple[str, ...]:
 
 def names() -> list[str]:
     """The strategies that are installed."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return sorted({point.name for point in _plug_ins()})
 
 
 def load(name: str) -> Strategy:
@@ -58,7 +59,7 @@ def find(name: str) -> Strategy:
     Raises:
         LeagueError: no installed plug-in offers it, or what is offered is no strategy.
     """
-    for point in entry_points(group=GROUP, name=name):
+    for point in _plug_ins().select(name=name):
         try:
             strategy: Strategy = point.load()
         except Exception as error:  # A plug-in may be anybody's.
@@ -67,6 +68,8 @@ def find(name: str) -> Strategy:
         if not callable(strategy):
             raise LeagueError(f"{point.value} is no strategy: make it a function of a turn")
         return strategy
+    from difflib import get_close_matches
+
     near = get_close_matches(name.lower(), names(), n=1)
     meant = f"did you mean {near[0]}? There" if near else "there"
     raise LeagueError(f"no strategy {name!r} is installed; {meant} are {', '.join(names())}")
@@ -74,3 +77,10 @@ def find(name: str) -> Strategy:
 
 def _always() -> None:
     """Most strategies need nothing."""
+
+
+def _plug_ins() -> "EntryPoints":
+    """What offers one; the library that knows is slow to load, and many commands ask for none."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)

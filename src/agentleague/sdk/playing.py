@@ -14,7 +14,7 @@ from agentleague.roles.effects import Turn
 from agentleague.sdk.hall import Contestant, Hall, PlayedMatch
 from agentleague.sdk.player import Player
 from agentleague.services.game_files import find_game
-from agentleague.services.minds import LoopThread
+from agentleague.services.loop_thread import LoopThread
 
 
 class PlayedLeague(Struct, frozen=True):

@@ -1,28 +1,21 @@
 """Where an author's function runs."""
 
-import asyncio
 import logging
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from inspect import isawaitable
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 import msgspec
 
 from agentleague.protocol.harmless import harmless
 from agentleague.roles.effects import Turn
+from agentleague.services.authors import AuthorTold, traceback_of
+from agentleague.services.loop_thread import LoopThread
 
-OURS = ("agentleague.", "concurrent.futures", "asyncio.")  # modules that call the function
 log = logging.getLogger(__name__)
 Strategy = Callable[[Turn], Any]
 Done = Callable[[Any, str | None], None]
-
-
-class AuthorTold(Exception):
-    """A function failed, and whoever called it has told its author."""
 
 
 class InlineMind:
@@ -60,64 +53,6 @@ class ThreadMind:
     def close(self) -> None:
         """A function that still runs is not waited for."""
         self._loop.close()
-
-
-class LoopThread:
-    """An event loop in a thread of its own, for async functions; it begins with the first one."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._lock = Lock()
-
-    def finish(self, value: Any) -> Any:
-        """The value itself; if it is awaitable, what it comes to. Not to be called on a loop."""
-        if not isawaitable(value):
-            return value
-
-        async def awaited() -> Any:
-            try:
-                return await value
-            except SystemExit as error:  # It would end the loop, and every other function on it.
-                raise RuntimeError(f"the function called sys.exit({error.code!r})") from error
-
-        return asyncio.run_coroutine_threadsafe(awaited(), self._running()).result()
-
-    def close(self) -> None:
-        """Stop; what is not done by then is cancelled, and not waited for. It may begin again."""
-        with self._lock:
-            if self._loop:
-                self._loop.call_soon_threadsafe(self._loop.stop)
-                self._loop = None
-
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                serve = partial(_serve, self._loop)
-                Thread(target=serve, name="async functions", daemon=True).start()
-            return self._loop
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    loop.run_forever()
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    loop.run_until_complete(_end(left))
-    loop.close()
-
-
-def traceback_of(error: BaseException) -> str:
-    """From the author's function on; how it was called is no help."""
-    frames = error.__traceback__
-    while frames and frames.tb_frame.f_globals.get("__name__", "").startswith(OURS):
-        frames = frames.tb_next
-    shown = traceback.TracebackException(type(error), error, frames or error.__traceback__)
-    return "".join(shown.format()).rstrip()
-
-
-async def _end(tasks: set[asyncio.Task[Any]]) -> None:
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def thought(strategy: Strategy, turn: Turn) -> tuple[Any, str | None]:

@@ -5,9 +5,7 @@ Whatever is wrong is said with where it stands, what would be right, and the nea
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -84,6 +82,8 @@ Found = Iterable[tuple[str, str, Any]]  # name, place, and the value or what is 
 
 
 def _from_file(rows: Mapping[str, Setting], file: Path) -> Found:
+    import tomllib  # Few settings come from a file.
+
     text = _text(file)
     try:
         table = tomllib.loads(text)
@@ -162,6 +162,8 @@ def _slip_in(variable: str) -> SettingError | None:
     """A variable that only another role knows is ignored, a slip is not."""
     if not variable.startswith(PREFIX) or variable.startswith(OTHERS_BEGIN):
         return None
+    from difflib import get_close_matches
+
     all_known = {name for role in ROLES for row in describe(role) for name in row.variables}
     names = [name.removeprefix(PREFIX) for name in sorted(all_known)]
     near = get_close_matches(variable.removeprefix(PREFIX), names, n=1, cutoff=NEAR)
@@ -229,5 +231,7 @@ def _hint(key: str, rows: Mapping[str, Setting]) -> str:
     for name, short in SHORT.items():
         if name in rows and plain == short:
             return f"; did you mean {name!r}?"
+    from difflib import get_close_matches
+
     near = get_close_matches(plain, rows, n=1)
     return f"; did you mean {near[0]!r}?" if near else "; `league init` writes a file with all"
