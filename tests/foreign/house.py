@@ -18,7 +18,6 @@ was told of each match. A shape is a list of traits; what is not said is as the 
     strict    fields: it refuses what the documents do not show
 """
 
-import http.server
 import itertools
 import json
 import sys
@@ -30,7 +29,7 @@ from pathlib import Path
 if __name__ == "__main__":  # It runs apart from everything else, and finds its neighbour by itself.
     sys.path.append(str(Path(__file__).parents[1]))
 
-from foreign.http_agent import post
+from foreign.http_agent import post, serve
 
 METHODS = {
     "tool": ("register_player", "register_referee", "report_match_result"),
@@ -58,11 +57,8 @@ class House:
         self.where = {f"P{number:02d}": url for number, url in enumerate(by_hand, 1)}
         self.wanted, self.referee, self.results = int(players), "", {}
         self.changed = threading.Condition()
-        handler = type("Handler", (Handler,), {"house": self})
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.server.daemon_threads = True
         self.busy = threading.Lock() if self.trait("threads") == "no" else None
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = serve(self.hear)
 
     def trait(self, name, default=""):
         return self.traits.get(name, default)
@@ -214,26 +210,6 @@ class House:
             return answer
         result = answer["result"]
         return json.loads(result["content"][0]["text"]) if call == "mcp" else result
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Passes requests to its house."""
-
-    house = None
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        status, answer = self.house.hear(self.path, json.loads(body))
-        text = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *arguments):
-        pass
 
 
 def main(players, *shapes):

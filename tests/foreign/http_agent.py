@@ -14,25 +14,29 @@ def traits_of(shape):
     return {name: value for name, _, value in pairs}
 
 
-def serve(agent):
-    """A server on a port of its own whose requests `agent.answer(body)` answers."""
-    handler = type("Handler", (Handler,), {"agent": agent})
+def serve(hear):
+    """A server on a port of its own; `hear(path, body)` gives status and answer of each request."""
+    handler = type("Handler", (Handler,), {"hear": staticmethod(hear)})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
 
+def at_mcp(answer):
+    """For one that hears what is sent to /mcp, and has no other path."""
+    return lambda path, body: answer(body) if path == "/mcp" else (404, {"detail": "?"})
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """Passes requests to the agent of its port."""
 
-    agent = None
+    hear = None
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        found = self.path == "/mcp"
-        status, answer = self.agent.answer(json.loads(body)) if found else (404, {"detail": "?"})
+        status, answer = self.hear(self.path, json.loads(body))
         text = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -1,10 +1,9 @@
 """A manager and referee of another make: it takes a player in, and plays one match with it."""
 
-import http.server
 import json
 import threading
 
-from foreign.zoo import post
+from foreign.http_agent import post, serve
 
 METHODS = {
     "tool": "register_player",
@@ -47,10 +46,7 @@ class ForeignManager:
             "player_id": "P07",
         }
         self.registered, self.endpoint = threading.Event(), ""
-        handler = type("Handler", (Handler,), {"manager": self})
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = serve(lambda path, body: self.hear(body))
 
     @property
     def url(self):
@@ -98,23 +94,3 @@ class ForeignManager:
             answer = post(self.endpoint, request(self.call, method, message))
             said.append(content(self.call, answer))
         return said
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Passes requests to its manager."""
-
-    manager = None
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        status, answer = self.manager.hear(json.loads(body))
-        text = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *arguments):
-        pass

@@ -27,7 +27,7 @@ from pathlib import Path
 if __name__ == "__main__":  # It runs apart from everything else, and finds its neighbour by itself.
     sys.path.append(str(Path(__file__).parents[1]))
 
-from foreign.http_agent import not_understood, post, register, serve, traits_of
+from foreign.http_agent import at_mcp, not_understood, post, register, serve, traits_of
 
 WAYS = {
     "start": ("start_match", "START_MATCH"),
@@ -61,7 +61,7 @@ class Referee:
         self.traits, self.name = traits_of(shape), shape[:50]
         self.manager = self.token = ""
         self.league_id, self.at, self.lost = "", set(), int(self.traits.get("fails", 0))
-        self.server = serve(self)
+        self.server = serve(at_mcp(self.answer))
 
     @property
     def url(self):

@@ -25,7 +25,7 @@ from pathlib import Path
 if __name__ == "__main__":  # It runs apart from everything else, and finds its neighbour by itself.
     sys.path.append(str(Path(__file__).parents[1]))
 
-from foreign.http_agent import not_understood, post, register, serve, traits_of
+from foreign.http_agent import at_mcp, not_understood, post, register, serve, traits_of
 
 TOOLS = {
     "handle_game_invitation": "GAME_INVITATION",
@@ -108,7 +108,7 @@ class Player:
         self.traits = traits_of(shape)
         self.name, self.match, self.asked = shape[:50], None, 0
         self.limit = int(self.traits.get("limit", 0))
-        self.server = serve(self)
+        self.server = serve(at_mcp(self.answer))
 
     @property
     def url(self):
