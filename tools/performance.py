@@ -11,6 +11,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from importlib import metadata
 from pathlib import Path
@@ -72,10 +73,11 @@ def small() -> dict[str, Any]:
 
 
 def _demo() -> tuple[float, float]:
-    began = time.perf_counter()
-    command = [PYTHON, "-m", "agentleague", "demo", "--json", "--quiet"]
-    said = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    return time.perf_counter() - began, json.loads(said)["seconds"]
+    with tempfile.TemporaryDirectory(prefix="performance-") as folder:
+        command = [PYTHON, "-m", "agentleague", "demo", "--json", "--quiet", "--dir", "cup"]
+        began = time.perf_counter()
+        said = subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=folder).stdout
+        return time.perf_counter() - began, json.loads(said)["seconds"]
 
 
 def _timed(program: str) -> float:
