@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from agentleague.cli.player_files import load_player
 from cli.agent_files import FUNCTION, TEN_LINES
 from commands import BIN, SECONDS, first_line, free_port, league, started
 
@@ -30,6 +31,23 @@ def league_of(cwd, *players):
     manager.communicate(timeout=SECONDS)
     assert [process.returncode for process in running] == [0] * len(running), said
     return json.loads(league("standings", "--dir", "league", "--json", cwd=cwd).stdout), said[1:]
+
+
+def test_a_player_that_says_what_it_plays_is_loaded_without_a_look_at_the_games(tmp_path):
+    (tmp_path / "alpha.py").write_text(TEN_LINES)
+
+    slow = "to look for plug-ins takes its time"
+    player = load_player(tmp_path / "alpha.py", lambda: pytest.fail(slow))
+
+    assert player.games == ("even_odd",)
+
+
+def test_a_mere_function_plays_every_game(tmp_path):
+    (tmp_path / "mine.py").write_text(FUNCTION)
+
+    player = load_player(tmp_path / "mine.py", lambda: ["even_odd", "chess"])
+
+    assert player.games == ("even_odd", "chess")
 
 
 def test_files_play_a_league_under_their_own_or_given_names(tmp_path):

@@ -143,7 +143,7 @@ class Registration:
 async def open_file(cast: Cast, number: int, *, in_full: bool = False) -> Running:
     """The player of a file."""
     path, game = Path(cast.guest), find_game(cast.game).name
-    player = load_player(path, [game])
+    player = load_player(path, lambda: [game])
     check_game(player, game, path)
     agent = await _open(cast, player.name, moves_of(player, in_full=in_full))
     player.join(agent)

@@ -69,10 +69,10 @@ def command(
     """Serve until the league is over, or until Ctrl-C."""
     if file and strategy:
         raise click.UsageError(f"say either {file} or --strategy {strategy}, not both")
-    if file and str(file) in strategies.names() and not file.exists():
+    if file and not file.exists() and str(file) in strategies.names():
         raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
     asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
-    player = load_player(file, registry.names()) if file else None
+    player = load_player(file, registry.names) if file else None
     own_name = player.name if player else f"Player {strategy or 'random'}"
     settings = replace(
         asked,

@@ -18,8 +18,8 @@ from agentleague.roles.effects import Turn
 from agentleague.sdk.player import Player
 
 
-def load_player(path: Path, games: Sequence[str]) -> Player:
-    """The player in that file; a mere function plays all these games.
+def load_player(path: Path, games: Callable[[], Sequence[str]]) -> Player:
+    """The player in that file; a mere function plays all that `games` names.
 
     Raises:
         LeagueError: there is none; the sentence says what is missing.
@@ -69,7 +69,7 @@ def moves_of(player: Player, *, in_full: bool) -> Callable[[Turn], Any]:
     return player._move
 
 
-def _player_of(module: ModuleType, path: Path, games: Sequence[str]) -> Player:
+def _player_of(module: ModuleType, path: Path, games: Callable[[], Sequence[str]]) -> Player:
     player, choose = getattr(module, "player", None), getattr(module, "choose", None)
     if isinstance(player, Player):
         if not player.games:
@@ -83,7 +83,7 @@ def _player_of(module: ModuleType, path: Path, games: Sequence[str]) -> Player:
             "of them, or see how it is done with: league new player my_player"
         )
     player = Player(path.stem)
-    for game in games:
+    for game in games():
         player.plays(game)(choose)
     return player
 
