@@ -62,6 +62,7 @@ class Plan:
     watch: Watch | None = None
     directory: Path | None = None  # where its journal lies; among temporary files unless given
     is_sampled: bool = False  # whether manager and referees say where their time goes
+    is_hosted: bool = False  # whether the players of a process share a port, and connections
 
     @property
     def cycles(self) -> int:
@@ -220,7 +221,8 @@ def _crews(plan: Plan, folder: Path, url: str) -> tuple[RemoteCrew, list[RemoteC
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]
     players = [
-        RemoteCrew(make("player", first, end - first), opener) for first, end in pairwise(bounds)
+        RemoteCrew(make("player", first, end - first, hosted=plan.is_hosted), opener)
+        for first, end in pairwise(bounds)
     ]
     return RemoteCrew(make("referee", 0, plan.referees), opener), players
 
