@@ -6,9 +6,11 @@ from typing import Any
 
 from agentleague.games import even_odd
 from agentleague.league.events import read_event
+from agentleague.league.files import MATCHES_AT_HAND
 from agentleague.player import strategies
 from agentleague.protocol.messages import WIRE_NAME, LeagueCommand, Message
 from agentleague.roles.stimuli import Caller
+from agentleague.services.archive import JournalArchive
 from agentleague.services.host import Host, Ledger
 from agentleague.services.manager import Manager, Secrets
 from agentleague.services.player import Player
@@ -37,6 +39,8 @@ class InstantMind:
 class MemoryLeague:
     """Manager, referees and players on one memory network; `said` is every request, in order."""
 
+    at_hand = MATCHES_AT_HAND  # how many matches of rounds that have ended are not forgotten
+
     def __init__(self, players: int = 4, referees: int = 2, game: Any = even_odd, **settings: Any):
         self.clock = VirtualClock(BEGAN)
         self.said: list[tuple[str, str]] = []
@@ -59,7 +63,8 @@ class MemoryLeague:
         """A new manager process on the same journal; the former one is dead."""
         if self.hosts:
             self.kill(self.hosts[0])
-        self.manager = Manager(self.settings, SECRETS, self.game)
+        archive = JournalArchive(self.journal, "league_test", self.at_hand)
+        self.manager = Manager(self.settings, SECRETS, self.game, archive=archive)
         self.journal.release()
         self.journal.claim("league_test")
         transport = self.network.join(MANAGER, "manager")

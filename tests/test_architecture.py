@@ -28,11 +28,11 @@ PURE_ROLES = {
     "referee", "rounds", "settings", "starts", "tidings", "workload",
 }
 PURE_IMPORTS = {
-    "abc", "collections", "contextlib", "copy", "dataclasses", "datetime",
+    "abc", "array", "collections", "contextlib", "copy", "dataclasses", "datetime",
     "operator", "difflib", "enum",
     "functools", "hashlib", "hmac", "ipaddress",
     "importlib", "itertools", "json", "msgspec", "random", "re", "string", "types", "typing",
-    "unicodedata", "urllib",
+    "unicodedata", "urllib", "zlib",
 }
 # fmt: on
 LINES_MAX = {"protocol/messages.py": 850}  # a table

@@ -23,7 +23,7 @@ def replayed(events):
 def state(league):
     """All that a league holds, as values that can be compared."""
     held = dict(vars(league))
-    held["roster"] = vars(league.roster)
+    held["roster"], held["matches"] = vars(league.roster), vars(league.matches)
     held["table"] = league.table.rows()
     held["schedule"] = None
     if league.schedule:

@@ -25,7 +25,7 @@ def agent(office, agent_id, asker=None):
 
 def suspend(office, player_id):
     """Close the player's match with as many silences as it takes."""
-    (file,) = office.league.files_of[player_id]
+    (file,) = office.league.matches.of_player[player_id]
     silences = {player_id: (SILENCES_MAX, False)}
     office.lock([], [(player_id, "said nothing")], match_id=file.match_id)
     office.record(MatchClosed(file.match_id, 1, silences=silences))

@@ -101,7 +101,7 @@ def test_a_table_that_takes_back_is_as_if_it_had_never_counted():
 def test_a_league_with_rulings_and_misuses_is_replayed_as_it_was():
     office = Office(4, referees=2).play_to_the_end()
     second = office.league.table.rows()[1].player_id
-    for file in office.league.files_of[second]:
+    for file in office.league.matches.of_player[second]:
         office.record(Disputed(file.match_id, "REF01", "another result"))
         office.record(MatchRuled(file.match_id, "win", second, "robbed"))
     office.record(TokenMisused("P01", "LOCK_REQUEST", "league"))

@@ -44,7 +44,7 @@ def test_the_champion_is_who_leads_after_the_rulings():
     second = league.table.rows()[1].player_id
     rulings = [
         MatchRuled(file.match_id, "win", second, "it was robbed")
-        for file in league.files_of[second]
+        for file in league.matches.of_player[second]
     ]
 
     findings = found([*LEAGUE, *rulings])

@@ -123,3 +123,13 @@ def test_a_commit_that_fails_is_refused_and_nothing_of_it_is_safe():
     clock.run()
 
     assert kept(disk) == [1]
+
+
+def test_only_what_is_safe_is_found():
+    clock, disk = a_disk()
+    disk.append("cup", 0, [RoundEnded(7)], lambda heads: None)
+    assert list(disk.find("cup", 1, 1, b"7")) == []
+
+    clock.run()
+
+    assert list(disk.find("cup", 1, 1, b"7")) == list(disk.read("cup"))

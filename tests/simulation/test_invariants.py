@@ -96,7 +96,7 @@ def test_waiting_longer_than_the_rules_say_is_found(seconds):
     league.run()
     check(league, Course(away=["player1"], prompt=True))
     dead = league.player_id("player1")
-    files = league.witness.league.files_of[dead]
+    files = league.witness.league.matches.of_player[dead]
     match_id = next(each.match_id for each in files if each.match_id in league.witness.waits)
 
     league.witness.waits[match_id] = seconds

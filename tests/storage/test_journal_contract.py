@@ -222,3 +222,27 @@ def test_a_gap_is_found_even_if_the_hashes_were_made_to_fit() -> None:
 
     with pytest.raises(Damaged, match="row 1 of league cup"):
         list(chain.verified(start, forged))
+
+
+def test_rows_are_found_by_what_stands_in_them(reopen: Open) -> None:
+    journal = reopen()
+    for league_id in ("cup", "other"):
+        journal.claim(league_id)
+        append(journal, 0, "a", "b", "é a", "c", "a", league_id=league_id)
+
+    def found(first: int, last: int, text: str, league_id: str = "cup") -> list[int]:
+        return [row.seq for row in journal.find(league_id, first, last, text.encode())]
+
+    assert found(1, 5, '"a"') == [1, 5]
+    assert found(2, 4, '"a"') == []
+    assert found(1, 5, "é") == [3]
+    assert found(1, 99, '"c"', "other") == [4]
+    assert found(1, 5, '"a"', "nobody's") == []
+
+
+def test_a_row_that_is_found_is_the_one_that_is_read(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a", "b")
+
+    assert [*journal.find("cup", 1, 2, b'"b"')] == [*journal.read("cup", 1)]

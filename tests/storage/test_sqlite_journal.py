@@ -742,3 +742,12 @@ def test_every_commit_is_on_disk_before_it_is_confirmed(
     append(journal, 0)
 
     assert asked == [2]  # FULL: only this one waits for the disk at each commit of a WAL.
+
+
+def test_rows_cannot_be_looked_up_when_the_journal_is_closed(tmp_path):
+    journal = SqliteJournal(tmp_path, lambda: 0.0, lambda run: run())
+    journal.claim("cup")
+    journal.close()
+
+    with pytest.raises(StorageError, match="cannot read the journal"):
+        journal.find("cup", 1, 2, b"x")

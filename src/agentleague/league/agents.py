@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import NotRegistered
-from agentleague.league.league import League, MatchFile, Phase
+from agentleague.league.league import League, Phase
 from agentleague.league.match_facts import described
+from agentleague.league.match_file import MatchFile
 from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
 from agentleague.league.roster import Member
 from agentleague.league.rulings import misuse_in_words
@@ -17,7 +18,6 @@ from agentleague.protocol.dialects import in_words
 
 AGENTS_A_PAGE = 100
 KINDS = ("player", "referee")
-LAST_MATCHES = 20
 OPEN_MATCHES = ROWS_A_PAGE
 ROOM_FOR_MARKS = 1_100  # of a page's agents
 
@@ -125,7 +125,7 @@ def _row(
         "display_name": member.display_name,
         "state": state_of(league, agent_id),
         "activity": activity_of(league, agent_id),
-        "matches": len(league.files_of.get(agent_id, ())) if is_player else None,
+        "matches": league.matches.total_of(agent_id) if is_player else None,
         "open_matches": int(_open_match(league, agent_id) is not None)
         if is_player
         else at_work.get(agent_id, 0),
@@ -163,7 +163,7 @@ def _why(league: League, player_id: str) -> str | None:
 
 
 def _last_matches(league: League, player_id: str) -> list[dict[str, Any]]:
-    files = league.files_of.get(player_id, [])[-LAST_MATCHES:]
+    files = league.matches.last_of(player_id)
     return [described(file, file.match_id, file.players) for file in files]
 
 
@@ -182,7 +182,7 @@ def _member(league: League, agent_id: str) -> Member:
 
 
 def _open_match(league: League, player_id: str) -> MatchFile | None:
-    files = league.files_of.get(player_id)
+    files = league.matches.of_player.get(player_id)
     return files[-1] if files and not files[-1].closed else None
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from agentleague.league.league import League, MatchFile
+from agentleague.league.league import League
+from agentleague.league.match_file import MatchFile
 from agentleague.protocol.messages import (
     Champion,
     GameOver,

@@ -21,7 +21,8 @@ from agentleague.games.game import Game
 from agentleague.league.belief import believed, spelt_out, status_of
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
 from agentleague.league.judge import UNREACHABLE, Case, choices, judge
-from agentleague.league.league import League, MatchFile
+from agentleague.league.league import League
+from agentleague.league.match_file import MatchFile
 from agentleague.league.rulings import ANOTHER_RESULT, NOT_ITS_REFEREE
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import ClassVar
 
-from msgspec import Struct
-
 from agentleague.league.events import (
     DialectLearnt,
     Disputed,
@@ -35,14 +33,15 @@ from agentleague.league.events import (
     TokenShown,
     Told,
 )
-from agentleague.league.judge import UNREACHABLE
+from agentleague.league.files import Archive, Files
+from agentleague.league.match_file import MatchFile
 from agentleague.league.roster import Roster
-from agentleague.league.rulings import STAND, counted
 from agentleague.league.schedule import Schedule
 from agentleague.league.standings import Points, Table
 from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
 
+ROUNDS_TOLD = 2  # before the running one: a restart repeats nothing older
 SILENCES_MAX = 5  # attempts in a row without an answer that make a player SUSPENDED
 
 
@@ -55,52 +54,18 @@ class Phase(StrEnum):
     COMPLETED = "LEAGUE_COMPLETED"
 
 
-class MatchFile(Struct):
-    """All that is known of one scheduled match."""
-
-    match_id: str
-    round_id: int
-    players: tuple[str, str]
-    referee_id: str
-    commitment: str
-    epoch: int = 1
-    locks: list[MatchLocked] = []
-    decided: MatchDecided | None = None
-    decided_seq: int = 0  # the row that holds the result
-    closed: bool = False
-    closing: MatchClosed | None = None
-    disputes: list[Disputed] = []
-    settled: int = 0  # of the disputes: those before the organiser's last ruling
-    ruling: MatchRuled | None = None  # the last one
-    referees: list[str] = []  # all who ever had it, the present one last
-    unreached: bool = False  # given out again since nobody reached either player
-
-    @property
-    def result(self) -> GameResult | None:
-        """What counts in the table; what the players were told is `decided`."""
-        return counted(self.decided, self.ruling) if self.decided else None
-
-    @property
-    def is_disputed(self) -> bool:
-        """Whether somebody disputed it, and the organiser has not ruled since."""
-        return len(self.disputes) > self.settled
-
-    @property
-    def is_overruled(self) -> bool:
-        """Whether the organiser's word counts and not the result."""
-        return self.ruling is not None and self.ruling.verdict != STAND
-
-
 class League:
-    """The state of a league; `apply` alone changes it, live and on replay."""
+    """The state of a league; `apply` alone changes it, live and on replay.
 
-    def __init__(self) -> None:
+    With an archive, in which their rows can be found again, it forgets the matches of old rounds.
+    """
+
+    def __init__(self, archive: Archive | None = None) -> None:
         self.seq = 0  # rows applied so far
         self.phase = Phase.REGISTERING
         self.roster = Roster()
-        self.matches: dict[str, MatchFile] = {}
-        self.files_of: dict[str, list[MatchFile]] = {}  # player -> its matches, scheduled so far
-        self.byes: dict[int, list[str]] = {}
+        self.matches = Files(archive)
+        self.byes: dict[int, list[str]] = {}  # of rounds that are not forgotten
         self.round_id = 0  # the round that runs, or ran last
         self.rounds_ended = 0
         self.round_ended_seq = 0
@@ -112,7 +77,7 @@ class League:
         self.table = Table({})
         self.champion = ""
         self.paused = self.aborted = False
-        self.told: set[tuple[str, int]] = set()  # what everybody was told, by round
+        self.told: set[tuple[str, int]] = set()  # what everybody was told of the last rounds
         self.disputed: dict[str, None] = {}  # matches that wait for the organiser's word, in order
         self.ruled: dict[str, None] = {}  # matches on which the organiser ruled, in order
         self.misuses: dict[str, list[TokenMisused]] = {}  # agent -> where its token was shown
@@ -153,24 +118,16 @@ class League:
         self.phase = Phase.RUNNING
         self.round_id = event.round_id
         self.byes[event.round_id] = event.byes
-        for match in event.matches:
-            players = (match.player_a, match.player_b)
-            file = MatchFile(
-                match.match_id, event.round_id, players, match.referee_id, match.commitment
-            )
-            file.referees.append(match.referee_id)
-            self.matches[match.match_id] = file
-            for player_id in players:
-                self.files_of.setdefault(player_id, []).append(file)
-            self.open_matches.add(match.match_id)
+        self.told = {each for each in self.told if each[1] >= event.round_id - ROUNDS_TOLD}
+        self.matches.schedule(event, self.seq)
+        self.open_matches.update(match.match_id for match in event.matches)
 
     def _locked(self, event: MatchLocked) -> None:
-        self.matches[event.match_id].locks.append(event)
+        self.matches[event.match_id].take(event, self.seq)
 
     def _decided(self, event: MatchDecided) -> None:
         file = self.matches[event.match_id]
-        assert file.decided is None, f"{event.match_id} is decided twice"
-        file.decided, file.decided_seq = event, self.seq
+        file.take(event, self.seq)
         self.decided_total += 1
         self._count(file, self.table.count)
 
@@ -182,10 +139,10 @@ class League:
             count(*file.players, winner=result.winner_player_id, technical=technical)
 
     def _ruled(self, event: MatchRuled) -> None:
-        file = self.matches[event.match_id]
+        file = self.matches.hold(event.match_id)
         assert file.decided, f"{event.match_id} is ruled on and has no result"
         self._count(file, self.table.take_back)
-        file.ruling, file.settled = event, len(file.disputes)
+        file.take(event, self.seq)
         self._count(file, self.table.count)
         self.disputed.pop(event.match_id, None)
         self.ruled[event.match_id] = None
@@ -193,18 +150,14 @@ class League:
             self.champion = self.table.rows()[0].player_id
 
     def _assigned(self, event: MatchAssigned) -> None:
-        file = self.matches[event.match_id]
-        file.epoch, file.referee_id = event.epoch, event.referee_id
-        file.referees.append(event.referee_id)
-        file.unreached = file.unreached or event.why == UNREACHABLE
+        self.matches[event.match_id].take(event, self.seq)
 
     def _begun(self, event: MatchBegun) -> None:
         assert event.epoch == self.matches[event.match_id].epoch, "it runs in another epoch"
         self.begun[event.match_id] = event.epoch
 
     def _closed(self, event: MatchClosed) -> None:
-        file = self.matches[event.match_id]
-        file.closed, file.closing = True, event
+        self.matches[event.match_id].take(event, self.seq)
         self.open_matches.discard(event.match_id)
         self.begun.pop(event.match_id, None)
         for player_id, (unanswered, answered) in event.silences.items():
@@ -212,7 +165,7 @@ class League:
             self._silences[player_id] = before + unanswered
 
     def _disputed(self, event: Disputed) -> None:
-        self.matches[event.match_id].disputes.append(event)
+        self.matches.hold(event.match_id).take(event, self.seq)
         self.disputed[event.match_id] = None
 
     def _misused(self, event: TokenMisused) -> None:
@@ -226,6 +179,8 @@ class League:
 
     def _round_ended(self, event: RoundEnded) -> None:
         self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
+        for forgotten in self.matches.end_round(event.round_id, self.seq):
+            del self.byes[forgotten]
 
     def _ended(self, event: LeagueEnded) -> None:
         self.phase, self.champion = Phase.COMPLETED, event.champion

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from agentleague.league.league import League, MatchFile
+from agentleague.league.league import League
+from agentleague.league.match_file import MatchFile
 from agentleague.protocol.messages import Exchange
 
 MATCHES_MAX = 500
@@ -57,7 +58,7 @@ class Measure(NamedTuple):
 
 def metrics(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
     """GET_METRICS: each measure with its threshold and whether it is kept."""
-    closed = (file for file in reversed(league.matches.values()) if file.closing)
+    closed = (file for file in league.matches.newest() if file.closing)
     files = list(islice(closed, MATCHES_MAX))
     return {
         "metrics": [measure.row() for measure in (*_of_messages(files), *_of_matches(files))],

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import LeagueError
-from agentleague.league.league import League, MatchFile
+from agentleague.league.league import League
+from agentleague.league.match_file import MatchFile
 from agentleague.league.roster import Member
 from agentleague.league.standings import Standing
 from agentleague.protocol.harmless import harmless
@@ -107,7 +108,7 @@ def match_file(
 
 def history_file(league: League, player_id: str, times: Sequence[str]) -> File:
     """One player: its record and its matches."""
-    played = [f for f in league.files_of.get(player_id, ()) if f.decided]
+    played = [f for f in league.matches.of_player.get(player_id, ()) if f.decided]
     history = {
         "player_id": player_id,
         "display_name": league.roster.players[player_id].display_name,

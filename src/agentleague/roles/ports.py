@@ -79,6 +79,8 @@ class Journal(Protocol):
 
     def read(self, league_id: str, after: int = 0) -> Iterator[Row]: ...
 
+    def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]: ...
+
     def append(
         self,
         league_id: str,

@@ -12,7 +12,8 @@ import msgspec
 from agentleague.errors import LeagueError
 from agentleague.games.game import turns_max
 from agentleague.league.events import MatchAssigned
-from agentleague.league.league import MatchFile, Phase
+from agentleague.league.league import Phase
+from agentleague.league.match_file import MatchFile
 from agentleague.protocol.messages import MatchResultAck, RoundMatch
 from agentleague.services.leases import Leases, longest_match
 from agentleague.services.moves import Moves
@@ -176,7 +177,7 @@ class Assignments:
 
     def refresh(self, player_id: str) -> None:
         """A player has a new end point or token: the referee of its open match must know."""
-        for file in self._league.files_of.get(player_id, ()):
+        for file in self._league.matches.of_player.get(player_id, ()):
             is_ours = self._is_ours(file.referee_id)  # Any other would begin the match anew.
             if is_ours and self._leases.held([file.match_id]) and not file.decided:
                 self._send(file.referee_id, [file.match_id])

@@ -23,6 +23,7 @@ from agentleague.league.events import (
     PlayerRegistered,
     RefereeRegistered,
 )
+from agentleague.league.files import Archive
 from agentleague.league.league import League, Phase
 from agentleague.protocol.dialects import OURS, guess, is_dialect
 from agentleague.protocol.messages import (
@@ -70,7 +71,8 @@ NEWCOMERS = (PlayerRegistered, RefereeRegistered)
 class Manager:
     """One league. `check_endpoint` raises EndpointNotAllowed for one that may not be called.
 
-    It is asked about the end point and about the address from which the agent asks.
+    It is asked about the end point and about the address from which the agent asks. `archive` is
+    where the rows of matches are that were played long ago; without one none is forgotten.
     """
 
     def __init__(
@@ -79,8 +81,9 @@ class Manager:
         secrets: Secrets,
         game: Game,
         check_endpoint: Callable[[str, str], None] = lambda url, source: None,
+        archive: Archive | None = None,
     ) -> None:
-        self.league = League()
+        self.league = League(archive)
         self._settings = settings
         self.reachability = Reachability(self.league)
         self._renewals, self._refusals = Renewals(), Refusals()

@@ -8,7 +8,7 @@ import hmac
 from itertools import product
 
 from agentleague.league.events import TokenMisused
-from agentleague.league.league import MatchFile
+from agentleague.league.match_file import MatchFile
 from agentleague.league.rulings import misuse_in_words
 from agentleague.protocol.messages import (
     WIRE_NAME,
@@ -71,5 +71,5 @@ class Misuse:
         league = self._clerk.league
         if hasattr(message, "match_id"):
             return league.matches.get(message.match_id)
-        files = league.files_of.get(message.sender.rpartition(":")[2])
+        files = league.matches.of_player.get(message.sender.rpartition(":")[2])
         return files[-1] if files else None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from agentleague.league.bulletins import Bulletins
-from agentleague.league.league import MatchFile
+from agentleague.league.match_file import MatchFile
 from agentleague.services.clerk import Clerk
 
 MOVED_SECONDS = 2.0  # for the players of a match to hear of its new referee

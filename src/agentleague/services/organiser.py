@@ -14,7 +14,8 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.league.events import LeagueContinued, LeaguePaused, MatchRuled, PlayerRemoved
-from agentleague.league.league import MatchFile, Phase
+from agentleague.league.league import Phase
+from agentleague.league.match_file import MatchFile
 from agentleague.league.rulings import STAND, VERDICTS, ruling_in_words
 from agentleague.services.assignments import Assignments
 from agentleague.services.clerk import Clerk

@@ -232,6 +232,7 @@ async def open_manager(
     """
     from agentleague.games import registry
     from agentleague.league.events import read_event
+    from agentleague.services.archive import JournalArchive
     from agentleague.services.manager import Manager
     from agentleague.services.resuming import same_league
     from agentleague.services.secrets_file import read_secrets, write_secrets
@@ -267,7 +268,8 @@ async def open_manager(
         journal.claim(settings.league_id)
         journal.publish(place.here(transport.port), command)
         secrets = read_secrets(directory) if there else write_secrets(directory, seed)
-        manager = Manager(settings, secrets, game, place.guard.check_agent)
+        archive = JournalArchive(journal, settings.league_id)
+        manager = Manager(settings, secrets, game, place.guard.check_agent, archive)
         host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
         if there:
             gc.disable()  # What is read stays: there is nothing to collect.

@@ -19,7 +19,8 @@ from agentleague.errors import (
 )
 from agentleague.league.events import MatchDecided
 from agentleague.league.judge import UNREACHABLE
-from agentleague.league.league import League, MatchFile, Phase
+from agentleague.league.league import League, Phase
+from agentleague.league.match_file import MatchFile
 from agentleague.protocol.messages import LockRequest, MatchResultReport
 
 _LATER = (StorageError.code, RateLimited.code)  # refusals after which the same is sent again

@@ -54,6 +54,10 @@ class Disk:
         """The rows that are safe, each one verified."""
         return self._platter.read(league_id, after)
 
+    def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
+        """Of the rows that are safe those in whose body this text stands."""
+        return self._platter.find(league_id, first, last, text)
+
     def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
         """Stage the events behind row `after`; `done` is called when they are safe."""
         self._staged.append(_Write(league_id, after, events, done))

@@ -144,7 +144,7 @@ def _told(simulated: SimulatedLeague, league: League, course: Course) -> Iterato
         is_away = name in (*course.away, *course.brief)
         if not name.startswith("player") or is_away or not simulated.is_known(name):
             continue
-        for file in league.files_of.get(simulated.player_id(name), ()):
+        for file in league.matches.of_player.get(simulated.player_id(name), ()):
             is_told = (url_of(name), file.match_id) in witness.told
             if file.decided and not is_told and not witness.is_foreign(file):
                 yield f"I7: {name} was never told how {file.match_id} ended"
@@ -174,7 +174,7 @@ def _same_state(live: League, replayed: League) -> Iterator[str]:
     for name in ("seq", "phase", "round_id", "rounds_ended", "open_matches", "told", "champion"):
         if getattr(live, name) != getattr(replayed, name):
             yield f"I9: {name} is {getattr(live, name)}, by replay {getattr(replayed, name)}"
-    if live.matches != replayed.matches:
+    if any(live.matches.get(match_id) != file for match_id, file in replayed.matches.items()):
         yield "I9: the matches differ from those by replay"
     if live.table.rows() != replayed.table.rows():
         yield "I9: the table differs from that by replay"
@@ -251,7 +251,7 @@ def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
 def _suspended(simulated: SimulatedLeague, league: League, name: str) -> Iterator[str]:
     """Who never answers is asked as often as the rules say, until it is suspended; then once."""
     rules, silences = league.rules.rules, 0
-    for file in league.files_of.get(simulated.player_id(name), ()):
+    for file in league.matches.of_player.get(simulated.player_id(name), ()):
         wanted = 1 if silences >= SILENCES_MAX else 1 + rules.join_retries
         asked = simulated.witness.attempts[url_of(name), file.match_id]
         if asked != wanted:

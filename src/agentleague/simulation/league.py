@@ -14,6 +14,7 @@ from agentleague.league.events import TokenMisused, read_event
 from agentleague.protocol.messages import LeagueCommand, Message
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Row, Transport
+from agentleague.services.archive import JournalArchive
 from agentleague.services.host import Host, Ledger
 from agentleague.services.manager import Manager
 from agentleague.services.player import Player
@@ -251,7 +252,9 @@ class SimulatedLeague:
 
     def _manager(self, ports: Ports) -> Host:
         settings = ManagerSettings(**self._terms)
-        role = Watched(Manager(settings, self._secrets, self.agents.game), self.bugs)
+        archive = JournalArchive(self.disk, LEAGUE_ID, at_hand=0)  # What can be forgotten, is.
+        manager = Manager(settings, self._secrets, self.agents.game, archive=archive)
+        role = Watched(manager, self.bugs)
         self.disk.claim(LEAGUE_ID)
         host = Host(role, ports.clock, ports.transport, ledger=Ledger(self.disk, LEAGUE_ID))
         host.replay(self.disk.read(LEAGUE_ID), read_event)

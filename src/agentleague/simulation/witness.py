@@ -12,7 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from agentleague.errors import LeagueError
 from agentleague.league.events import read_event
-from agentleague.league.league import League, MatchFile, Phase
+from agentleague.league.league import League, Phase
+from agentleague.league.match_file import MatchFile
 from agentleague.protocol import answers
 from agentleague.protocol.messages import (
     ChooseParityCall,

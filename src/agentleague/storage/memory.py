@@ -48,6 +48,11 @@ class MemoryJournal:
         head = chain.heads(rows[after - 1 : after])[0] if after else chain.start(league_id)
         yield from chain.verified(head, rows[after:])
 
+    def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
+        """Of the rows from `first` to `last` those in whose body this text stands."""
+        rows = self._rows.get(league_id, [])[first - 1 : last]
+        return [row for row in rows if text in row.body]
+
     def append(
         self,
         league_id: str,

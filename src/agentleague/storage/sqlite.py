@@ -52,7 +52,9 @@ COMMIT;
 """
 _COLUMNS = ", ".join(Row._fields)
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
-_SELECT = f"SELECT {_COLUMNS} FROM rows WHERE league_id = ? AND seq > ? ORDER BY seq"
+_ROWS_OF = f"SELECT {_COLUMNS} FROM rows WHERE league_id = ? AND seq"
+_SELECT = f"{_ROWS_OF} > ? ORDER BY seq"
+_FIND = f"{_ROWS_OF} BETWEEN ? AND ? AND instr(body, ?) ORDER BY seq"
 
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 _log = logging.getLogger(__name__)
@@ -123,6 +125,15 @@ class SqliteJournal:
     def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
         """The committed rows after a number, each one verified; see `read_directory`."""
         return read_directory(self._directory, league_id, after)
+
+    def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
+        """Of the committed rows from `first` to `last` those in whose body this text stands."""
+        assert self._connection is not None, "claim a league first"
+        try:
+            found = self._connection.execute(_FIND, (league_id, first, last, text))
+            return [*map(Row._make, found)]
+        except sqlite3.Error as error:
+            raise StorageError(f"cannot read the journal in {self._directory}: {error}") from error
 
     def publish(self, address: str, command: str = "") -> None:
         """Say in the directory where its manager is called, and how it was begun."""
