@@ -1,6 +1,7 @@
 """The host: decisions first, then the disk, then everybody else."""
 
 import pytest
+from msgspec import UNSET
 
 from agentleague.errors import InternalError, StorageError
 from agentleague.league.events import MatchClosed
@@ -12,8 +13,10 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply, Think, WakeAt
 from agentleague.roles.ports import Answer, Head
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
+from agentleague.services import row_hashes
 from agentleague.services.host import Host, Ledger
 from agentleague.simulation.clock import VirtualClock
+from agentleague.storage.memory import MemoryJournal
 
 ANN = Address("P01", "http://ann/mcp")
 QUERY = LeagueQuery("GET_STATUS")
@@ -315,3 +318,39 @@ def test_after_an_answer_that_is_not_the_last_the_call_can_still_be_dropped():
 
     host.feed(Woken("enough"))
     assert wire.dropped == 1
+
+
+def asked_for_an_old_row(monkeypatch, journal):
+    """What is answered with the receipt of row 1, when that row is not at hand any more."""
+    monkeypatch.setattr(row_hashes, "ROWS_MAX", 2)
+    heard, ack = [], MatchResultAck(match_id="R1M1")
+    host, _, wire, _ = hosted(
+        [record() for _ in range(9)], [Reply(1, ack, receipt=1)], disk=journal
+    )
+    host.on_failure = heard.append
+    host.start(0.0)
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    return heard
+
+
+def test_the_receipt_of_an_old_row_is_looked_up(monkeypatch):
+    journal = MemoryJournal(lambda: 0.0)
+    journal.claim("league_test")
+
+    (heard,) = asked_for_an_old_row(monkeypatch, journal)
+
+    assert heard.receipt.hash == next(journal.read("league_test")).hash.hex()
+
+
+def test_a_host_whose_journal_cannot_be_read_any_more_stops(monkeypatch):
+    class Broken(MemoryJournal):
+        def read(self, league_id, after=0):
+            raise StorageError("disk I/O error")
+
+    journal = Broken(lambda: 0.0)
+    journal.claim("league_test")
+
+    failure, answer = asked_for_an_old_row(monkeypatch, journal)
+
+    assert isinstance(failure, StorageError)
+    assert answer.receipt is UNSET

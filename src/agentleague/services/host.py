@@ -45,6 +45,7 @@ from agentleague.roles.stimuli import (
     Thought,
     Woken,
 )
+from agentleague.services.row_hashes import RowHashes
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]
@@ -78,7 +79,7 @@ class Host:
         self._clock, self._transport, self._mind = clock, transport, mind
         self._ledger = ledger
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
-        self._hashes = bytearray(32)  # of row n at n * 32
+        self._hashes = RowHashes(self._hash_on_disk)
         self._waiting: deque[tuple[int, Effect]] = deque()
         self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
         self._asked = 0
@@ -89,7 +90,7 @@ class Host:
         """Let the role take in what its journal holds: nothing is decided and nothing sent."""
         for row in rows:
             self.role.apply(read(row.kind, row.version, row.body))
-            self._hashes += row.hash
+            self._hashes.add(row.hash)
             self._decided = self._committed = row.seq
 
     def start(self, wall_offset: float) -> None:
@@ -129,7 +130,7 @@ class Host:
             self.on_failure(heads)
             return
         for head in heads:
-            self._hashes += head.hash
+            self._hashes.add(head.hash)
         self._committed = heads[-1].seq
         while self._waiting and self._waiting[0][0] <= self._committed:
             effect = self._waiting.popleft()[1]
@@ -204,8 +205,16 @@ class Host:
     ) -> Message | LeagueError:
         if seq is None or isinstance(message, LeagueError):
             return message
-        row_hash = self._hashes[seq * 32 : seq * 32 + 32].hex()
-        return msgspec.structs.replace(message, receipt=Receipt(seq, row_hash))
+        try:
+            row_hash = self._hashes.of(seq)
+        except StorageError as error:
+            self.on_failure(error)
+            return message
+        return msgspec.structs.replace(message, receipt=Receipt(seq, row_hash.hex()))
+
+    def _hash_on_disk(self, seq: int) -> bytes:
+        assert self._ledger, "only who writes a journal names its rows"
+        return next(self._ledger.journal.read(self._ledger.league_id, seq - 1)).hash
 
     def _fail(self, error: BaseException) -> None:
         log.critical("stopped: %s", error)
