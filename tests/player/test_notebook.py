@@ -2,7 +2,8 @@
 
 import pytest
 
-from agentleague.player.notebook import HISTORY_MAX, Notebook
+from agentleague.player.history import HISTORY_MAX
+from agentleague.player.notebook import OVER_MAX, Notebook
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,
@@ -238,3 +239,33 @@ def test_an_opponent_is_known_by_name_once_a_table_has_told_it():
     assert (before.opponent_name, after.opponent_name) == ("", "Bob")
     assert [match["opponent_name"] for match in notebook.history] == ["", "Bob"]
     assert [match["opponent_name"] for match in notebook.keepsakes()] == ["Bob", "Bob"]
+
+
+def test_who_registers_again_recalls_nothing_twice():
+    notebook = Notebook("7")
+    matches = [kept(f"R{number}M1", "league_x") for number in range(OVER_MAX + 5)]
+
+    for _ in range(2):
+        notebook.recall(matches, "league_x", "P01")
+
+    assert len(notebook.history) == len(matches)
+
+
+def test_only_the_newest_matches_are_known_to_be_over():
+    notebook = Notebook("7")
+    for number in range(OVER_MAX + 1):
+        notebook.over(over(f"R{number}M1"), "P01")
+
+    assert not notebook.over(over("R1M1"), "P01")
+    assert notebook.over(over("R0M1"), "P01")
+
+
+def test_in_another_league_other_players_have_the_same_ids():
+    notebook = Notebook("7")
+    notebook.recall([], "league_x", "P02")
+    notebook.table(shown(points=1))
+    assert notebook.name("P01") == "Ann"
+
+    notebook.recall([], "league_y", "P02")
+
+    assert notebook.name("P01") == ""

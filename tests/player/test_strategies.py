@@ -20,7 +20,8 @@ BUILT_IN = ["alternating", "fixed", "frequency", "pattern", "perfect", "random"]
 
 def turn_of(call, seed="1", history=()):
     notebook = Notebook(seed)
-    notebook.history.extend(history)
+    for match in history:
+        notebook.history.append(match)
     return notebook.turn(call, "P01", 30.0)
 
 

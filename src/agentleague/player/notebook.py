@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from agentleague.games.even_odd import PARITIES
+from agentleague.player.history import History
 from agentleague.protocol.glances import read_rows
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -18,7 +19,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Turn
 
-HISTORY_MAX = 1000
+OVER_MAX = 256  # matches that are known to be over: who tells it again does so soon
 
 
 class Shown(Sequence[Mapping[str, Any]]):
@@ -46,13 +47,14 @@ class Notebook:
     """One player's memory; `seed` is where all its chance comes from, match by match."""
 
     def __init__(self, seed: str) -> None:
-        self.history: list[Mapping[str, Any]] = []
+        self.history = History()
         self.past: Sequence[Mapping[str, Any]] = ()
         self.standings = Shown([])
         self._names: dict[str, str] = {}  # as tables told them
         self._has_new_names = False
         self._seed = seed
-        self._over: set[tuple[str, str]] = set()  # leagues and matches, for ever: a few bytes each
+        self._own = ("", "")  # the league that it is in, and under which id
+        self._over: dict[tuple[str, str], None] = {}  # leagues and matches, the newest last
 
     def turn(self, call: ChooseParityCall | GameMoveCall, player_id: str, seconds: float) -> Turn:
         """What the strategy is shown."""
@@ -81,6 +83,9 @@ class Notebook:
     def recall(self, matches: Sequence[Mapping[str, Any]], league_id: str, player_id: str) -> None:
         """What earlier runs kept: this league goes on where it was, other leagues are the past."""
         own = (league_id, player_id)
+        if own == self._own:  # It registered again.
+            return
+        self._own, self._names, self._has_new_names = own, {}, False
         self.past = [m for m in matches if (m["league_id"], m["player_id"]) != own]
         for match in matches:
             if (match["league_id"], match["player_id"]) == own:
@@ -129,9 +134,10 @@ class Notebook:
         place = (match["league_id"], match["match_id"])
         if place in self._over:
             return False
-        self._over.add(place)
+        self._over[place] = None
+        if len(self._over) > OVER_MAX:
+            del self._over[next(iter(self._over))]
         self.history.append(match)
-        del self.history[:-HISTORY_MAX]
         return True
 
     def _rng(self, call: ChooseParityCall | GameMoveCall, player_id: str) -> Random:
