@@ -117,12 +117,13 @@ class Table:
         self, times: int, players: tuple[str, str], winner: str | None, technical: bool
     ) -> None:
         player_a, player_b = players
-        if player_a == player_b or not {player_a, player_b} <= self._records.keys():
+        records = self._records
+        if player_a == player_b or player_a not in records or player_b not in records:
             raise ValueError(f"{player_a!r} and {player_b!r} are not two players of this table.")
         if winner not in (player_a, player_b, None):
             raise ValueError(f"The winner {winner!r} is neither {player_a!r} nor {player_b!r}.")
         for player, opponent in ((player_a, player_b), (player_b, player_a)):
-            record = self._records[player]
+            record = records[player]
             if winner == player:
                 record.wins += times
                 points = self._points.win

@@ -9,6 +9,7 @@ endian); numbers are written in decimal, text is UTF-8.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from struct import Struct
 from typing import NamedTuple
@@ -55,11 +56,27 @@ def start(league_id: str) -> Head:
 def link(previous: bytes, fields: Fields) -> bytes:
     """The hash of a row that follows the one whose hash is given."""
     league_id, seq, at, kind, version, body = fields  # Unrolled: a restart checks every row.
-    a, b, c = league_id.encode(), b"%d" % seq, at.encode()
-    d, e = kind.encode(), b"%d" % version
-    first = (previous, _size(len(a)), a, _size(len(b)), b, _size(len(c)), c)
-    last = (_size(len(d)), d, _size(len(e)), e, _size(len(body)), body)
-    return sha256(b"".join(first + last)).digest()
+    number, time = b"%d" % seq, at.encode()
+    parts = (
+        previous,
+        _framed(league_id),
+        _size(len(number)),
+        number,
+        _size(len(time)),
+        time,
+        _framed(kind),
+        _framed(str(version)),
+        _size(len(body)),
+        body,
+    )
+    return sha256(b"".join(parts)).digest()
+
+
+@lru_cache(maxsize=256)
+def _framed(text: str) -> bytes:
+    """A part that comes again and again, behind its length."""
+    encoded = text.encode()
+    return _size(len(encoded)) + encoded
 
 
 def extend(head: Head, league_id: str, at: str, entries: Iterable[Entry]) -> list[Row]:
