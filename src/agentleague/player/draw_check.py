@@ -15,7 +15,7 @@ from agentleague.games import even_odd
 from agentleague.protocol import draws
 from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
 
-MATCHES_MAX = 200  # of which it is remembered what was announced and moved
+MATCHES_MAX = 64  # of which it is remembered what was announced and moved
 BOUNDS = (1, 10)  # of the number in even_odd, R-GAME-02
 
 T = TypeVar("T")

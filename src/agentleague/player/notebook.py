@@ -19,7 +19,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Turn
 
-OVER_MAX = 256  # matches that are known to be over: who tells it again does so soon
+OVER_MAX = 64  # matches that are known to be over: who tells it again does so soon
 
 
 class Shown(Sequence[Mapping[str, Any]]):
