@@ -192,7 +192,8 @@ def test_what_is_no_match_is_not_looked_up(match_id):
     assert office.archive.searches == []
 
 
-def test_a_match_that_was_disputed_or_ruled_on_is_never_looked_up_again():
+def test_a_match_that_was_disputed_or_ruled_on_is_never_looked_up_again(monkeypatch):
+    monkeypatch.setattr(files, "RECALLED_MAX", 0)
     office = played(rounds=2)
     office.report("nobody", match_id="R1M1")
     for _ in range(4):
