@@ -271,7 +271,6 @@ def test_after_a_restart_a_match_that_its_referee_runs_is_not_begun_again(answer
 
     assert told == []
     assert league.events(MatchDecided)
-    assert league.role.league.begun == {}
 
 
 @rule("R-START-08")

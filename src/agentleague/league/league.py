@@ -70,7 +70,6 @@ class League:
         self.rounds_ended = 0
         self.round_ended_seq = 0
         self.open_matches: set[str] = set()  # of the running round, not closed yet
-        self.begun: dict[str, int] = {}  # open match -> epoch whose referee said that it runs
         self.decided_total = 0
         self.opened: LeagueOpened | None = None
         self.schedule: Schedule | None = None
@@ -153,13 +152,11 @@ class League:
         self.matches[event.match_id].take(event, self.seq)
 
     def _begun(self, event: MatchBegun) -> None:
-        assert event.epoch == self.matches[event.match_id].epoch, "it runs in another epoch"
-        self.begun[event.match_id] = event.epoch
+        self.matches[event.match_id].take(event, self.seq)
 
     def _closed(self, event: MatchClosed) -> None:
         self.matches[event.match_id].take(event, self.seq)
         self.open_matches.discard(event.match_id)
-        self.begun.pop(event.match_id, None)
         for player_id, (unanswered, answered) in event.silences.items():
             before = 0 if answered else self._silences.get(player_id, 0)
             self._silences[player_id] = before + unanswered

@@ -8,6 +8,7 @@ from msgspec import Struct
 from agentleague.league.events import (
     Disputed,
     MatchAssigned,
+    MatchBegun,
     MatchClosed,
     MatchDecided,
     MatchLocked,
@@ -29,6 +30,7 @@ class MatchFile(Struct):
     referee_id: str
     commitment: str
     epoch: int = 1
+    begun: int = 0  # the epoch whose referee, of another make, said that it runs
     locks: list[MatchLocked] = []
     decided: MatchDecided | None = None
     decided_seq: int = 0  # the row that holds the result
@@ -68,6 +70,11 @@ def scheduled(match: ScheduledMatch, round_id: int) -> MatchFile:
     return file
 
 
+def _begun(file: MatchFile, event: MatchBegun, seq: int) -> None:
+    assert event.epoch == file.epoch, "it runs in another epoch"
+    file.begun = event.epoch
+
+
 def _locked(file: MatchFile, event: MatchLocked, seq: int) -> None:
     file.locks.append(event)
 
@@ -97,6 +104,7 @@ def _ruled(file: MatchFile, event: MatchRuled, seq: int) -> None:
 
 _TAKE: dict[type[Event], Callable[[MatchFile, Any, int], None]] = {
     MatchAssigned: _assigned,
+    MatchBegun: _begun,
     MatchLocked: _locked,
     MatchDecided: _decided,
     MatchClosed: _closed,

@@ -275,7 +275,8 @@ class Assignments:
 
     def _runs(self, match_id: str) -> bool:
         """Whether its referee, of another make, said so before the manager started again."""
-        return self._league.begun.get(match_id) == self._league.matches[match_id].epoch
+        file = self._league.matches[match_id]
+        return file.begun == file.epoch
 
     def _longest_match(self) -> float:
         if self._longest is None:

@@ -205,7 +205,7 @@ class Starts:
         """It runs the match: a manager that starts again does not tell it a second time."""
         self._learn(start)
         epoch = self._clerk.league.matches[match_id].epoch
-        if self._clerk.league.begun.get(match_id) != epoch:
+        if self._clerk.league.matches[match_id].begun != epoch:
             self._clerk.record(MatchBegun(match_id, epoch))
 
     def _learn(self, start: Start) -> None:
