@@ -63,13 +63,14 @@ class Wire:
     """A transport that keeps what was sent, and lets the test answer."""
 
     def __init__(self):
-        self.sent, self.done, self.dropped = [], [], 0
+        self.sent, self.until, self.done, self.dropped = [], [], [], 0
 
     def listen(self, on_ask):
         self.ask = on_ask
 
     def call(self, to, message, until, done):
         self.sent.append((to.agent_id, message))
+        self.until.append(until)
         self.done.append(done)
         return self.drop
 
@@ -138,6 +139,17 @@ def test_a_call_names_a_row_that_was_committed_before():
     host.feed(Woken("again"))
 
     assert wire.sent[0][1].receipt.hash == "02" * 32
+
+
+def test_a_call_that_waited_for_the_disk_has_its_full_time_from_when_it_goes_out():
+    disk = SlowDisk()
+    host, _, wire, clock = hosted([record(), Call("k", ANN, QUERY, until=5.0)], disk=disk)
+    clock.call_at(30.0, disk.commit)
+
+    host.feed(Woken("now"))
+    clock.run()
+
+    assert wire.until == [35.0]
 
 
 def test_what_came_of_a_call_is_told_under_its_key():

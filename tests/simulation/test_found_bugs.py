@@ -1,6 +1,6 @@
 """Bugs that the simulator found, each as small as it gets."""
 
-from agentleague.league.events import LeagueEnded, MatchDecided
+from agentleague.league.events import LeagueEnded, MatchDecided, RoundEnded
 from agentleague.simulation import agents as nature
 from agentleague.simulation.faults import Fault, Faults
 from agentleague.simulation.invariants import Course, check
@@ -145,3 +145,19 @@ def test_a_decided_match_is_not_given_to_a_referee_of_another_make_after_a_resta
     check(league, Course(away=["player1"], referees_away=True))
     assert league.processes["manager"].crashes == 3, "once a round"
     assert league.seconds < 10.0
+
+
+@rule("R-FLOW-03")
+def test_letters_that_wait_while_the_manager_sleeps_are_not_late_when_it_wakes():
+    # Found by exhaustive, number 2680: the table was given up the moment it was sent.
+    league = running()
+
+    def sleep_at_the_end_of_a_round(events):
+        if any(isinstance(event, RoundEnded) for event in events):
+            league.processes["manager"].stall(30.0)
+
+    league.disk.on_commit = sleep_at_the_end_of_a_round
+    league.run()
+
+    check(league, Course(referees_away=True))
+    assert league.seconds > 90.0, "it slept once a round"

@@ -1,7 +1,8 @@
 """Joins a role to clock, transport and journal; the same in production and in simulation.
 
 A role's events are applied when it decides them and written at once; every other effect waits, in
-order, until all events before it are committed. So nobody sees what a crash could undo.
+order, until all events before it are committed. So nobody sees what a crash could undo. A call that
+waited has its full time from when it goes out: a slow disk is no agent's silence.
 """
 
 import logging
@@ -82,7 +83,7 @@ class Host:
         self._ledger = ledger
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
         self._hashes = RowHashes(self._hash_on_disk)
-        self._waiting: deque[tuple[int, Effect]] = deque()
+        self._waiting: deque[tuple[int, float, Effect]] = deque()  # behind which event, since when
         self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
         self._asked = 0
         self._calls: dict[Key, Cancel] = {}
@@ -105,8 +106,9 @@ class Host:
 
     def feed(self, stimulus: Stimulus) -> None:
         """Something happened: let the role decide, write its events, then carry out the rest."""
+        now = self._clock.now()
         try:
-            effects = self.role.handle(stimulus, self._clock.now())
+            effects = self.role.handle(stimulus, now)
         except Exception as bug:
             self._stumble(stimulus, bug)
             return
@@ -119,7 +121,7 @@ class Host:
                 self._RELEASE[type(effect)](self, effect)
         else:
             waiting = self._decided
-            self._waiting.extend((waiting, effect) for effect in effects)
+            self._waiting.extend((waiting, now, effect) for effect in effects)
         if self.on_step:
             self.on_step()
 
@@ -137,9 +139,13 @@ class Host:
         for head in heads:
             self._hashes.add(head.hash)
         self._committed = heads[-1].seq
+        now = self._clock.now()
         while self._waiting and self._waiting[0][0] <= self._committed:
-            effect = self._waiting.popleft()[1]
-            self._RELEASE[type(effect)](self, effect)
+            _, decided_at, effect = self._waiting.popleft()
+            if isinstance(effect, Call):
+                self._call(effect, held_seconds=now - decided_at)
+            else:
+                self._RELEASE[type(effect)](self, effect)
 
     def _written(self, effect: Record) -> None:
         """It was written when it was decided."""
@@ -157,7 +163,7 @@ class Host:
         self.ended = True
         self.on_end(effect.summary)
 
-    def _call(self, effect: Call) -> None:
+    def _call(self, effect: Call, held_seconds: float = 0.0) -> None:
         def done(answer: Answer) -> None:
             if answer.is_last:
                 self._calls.pop(effect.key, None)
@@ -165,7 +171,8 @@ class Host:
 
         message = self._with_receipt(effect.message, effect.receipt)
         assert isinstance(message, Message)
-        self._calls[effect.key] = self._transport.call(effect.to, message, effect.until, done)
+        until = effect.until + held_seconds
+        self._calls[effect.key] = self._transport.call(effect.to, message, until, done)
 
     def _wake_at(self, effect: WakeAt) -> None:
         def wake() -> None:

@@ -45,7 +45,7 @@ WAYS: Sequence[Way] = (
     Way("crash", ("referee1", "referee2"), 0.5, AWAY),
     Way("crash", (MANAGER, "referee1"), 0.5, AWAY),
     Way("sleep", ("referee1",), 15.0, AWAY),
-    Way("sleep", (MANAGER,), 30.0, AWAY._replace(deaf=True)),
+    Way("sleep", (MANAGER,), 30.0, AWAY),
     Way("failing disk", (MANAGER,), 1.0),
 )
 

@@ -48,7 +48,6 @@ class Course(NamedTuple):
     aborted: bool = False  # the organiser may have ended it
     lossy: bool = False  # messages were lost: anybody may lose or not be told, and all the same end
     disputes: bool = False  # a referee lies
-    deaf: bool = False  # the manager stood still: letters that waited for its disk are late at once
     prompt: bool = False  # nothing went wrong but with `away`: nobody waits for anything else
 
 
@@ -160,7 +159,7 @@ def _told_rounds(
     for round_id in range(1, league.rounds_ended + 1):
         if (url, round_id) not in tables.rounds_told:
             yield f"I7: {name} was never told that round {round_id} is over"
-        elif (url, round_id) in tables.unshown and not course.deaf:
+        elif (url, round_id) in tables.unshown:
             yield f"I7: {name} was told that round {round_id} is over before it saw the table"
 
 

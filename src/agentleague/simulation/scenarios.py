@@ -265,7 +265,6 @@ def expected(scenario: Scenario) -> Course:
         odd=sorted(odd - {name for name, trait in traits.items() if trait == nature.SLOW}),
         disputes=nature.FALSE in traits.values(),
         aborted=any(fault.kind == "abort" for fault in scenario.faults),
-        deaf=any(map(_is_deaf, scenario.faults)),
     )
 
 
