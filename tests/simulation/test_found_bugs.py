@@ -1,5 +1,7 @@
 """Bugs that the simulator found, each as small as it gets."""
 
+import pytest
+
 from agentleague.league.events import LeagueEnded, MatchDecided, RoundEnded
 from agentleague.simulation import agents as nature
 from agentleague.simulation.faults import Fault, Faults
@@ -161,3 +163,26 @@ def test_letters_that_wait_while_the_manager_sleeps_are_not_late_when_it_wakes()
 
     check(league, Course(referees_away=True))
     assert league.seconds > 90.0, "it slept once a round"
+
+
+@rule("R-LEASE-06")
+@pytest.mark.parametrize("restart", [None, 0.5])
+def test_ids_under_which_a_referee_of_another_make_registered_in_vain_get_no_match(restart):
+    # Found by liveness, seeds 45 and 283: every round its ghosts held a match for minutes.
+    league = a_league(players=5, agents=AGENTS._replace(traits={"referee2": nature.FOREIGN}))
+    faults = Faults(league, seed=0)
+    faults.happen(Fault(0, "one-way cut", ("manager", "referee2"), 30.0))
+    faults.happen(Fault(0, "partition", ("player5",), 60.0))  # The league waits for it.
+    league.run_until(lambda: league.seconds > 45.0)
+    if restart:
+        league.crash("manager", restart_after=restart)
+
+    league.run()
+
+    check(league, Course(referees_away=True, lossy=True))
+    referees = league.witness.league.roster.referees
+    ghosts = [each for each in referees if referees[each].endpoint == url_of("referee2")][:-1]
+    held = [each for file in league.witness.league.matches.values() for each in file.referees]
+    assert len(ghosts) > 1, "it tried several times"
+    assert not set(held) & set(ghosts)
+    assert len(set(held)) == 2, "it takes part all the same"

@@ -14,6 +14,7 @@ from agentleague.games.game import turns_max
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import Phase
 from agentleague.league.match_file import MatchFile
+from agentleague.league.roster import Member
 from agentleague.protocol.messages import MatchResultAck, RoundMatch
 from agentleague.services.leases import Leases, longest_match
 from agentleague.services.moves import Moves
@@ -43,6 +44,7 @@ class Assignments:
         self._heard: dict[str, float] = {}  # referee -> when it last said a word
         self._gone: set[str] = set()  # referees that let a lease run out, until they are heard
         self._unfit: set[str] = set()  # referees that held a match too long, until they report one
+        self._ghosts: set[str] = set()  # referees that came again as others, until they are heard
         self._alone_since: float | None = None  # since when no match found a referee
         self._orphans: dict[str, float] = {}  # matches that no referee is there for, since when
         self._is_looking = False
@@ -58,6 +60,7 @@ class Assignments:
         self._workload.join(referee_id, member.capacity)
         self._heard[referee_id] = self._clerk.now
         self._replace_former(referee_id)
+        self._ghosts |= self._alike(referee_id)
         self.heard(referee_id)
         for match_id in matches:
             self.reassign(match_id, f"{referee_id} began anew")
@@ -66,6 +69,7 @@ class Assignments:
         """A word from a referee: whatever was thought of it, it is there."""
         self._heard[referee_id] = self._clerk.now
         self._gone.discard(referee_id)
+        self._ghosts.discard(referee_id)
         for match_id in list(self._orphans):
             if self._next_referee(self._league.matches[match_id]):
                 self.reassign(match_id, "no referee was there")
@@ -97,6 +101,12 @@ class Assignments:
             if is_there and self._is_silent(other):
                 self._leave(other, f"{referee_id} took the place of {other}")
 
+    def _alike(self, referee_id: str) -> set[str]:
+        """Others with the same name at the same end point: as a rule it was they who came again."""
+        referees = self._league.roster.referees
+        known = _known_by(referees[referee_id])
+        return {each for each in referees if _known_by(referees[each]) == known} - {referee_id}
+
     def _leave(self, referee_id: str, why: str) -> None:
         self._gone.add(referee_id)
         for match_id in self._workload.matches_of(referee_id):
@@ -109,8 +119,9 @@ class Assignments:
         workload, planned = self._workload, dict.fromkeys(self._available(), 0)
         if not planned:
             planned = dict.fromkeys(workload.referees, 0)
-        if set(planned) - self._unfit:
-            planned = {each: 0 for each in planned if each not in self._unfit}
+        for doubtful in (self._ghosts, self._unfit):
+            if planned.keys() - doubtful:
+                planned = {each: 0 for each in planned if each not in doubtful}
         chosen = []
         for _ in range(matches):
             least = min(planned, key=lambda each: planned[each] / workload.weight(each))
@@ -148,6 +159,8 @@ class Assignments:
         for match_id in self._league.open_matches:
             lost_it = self._league.matches[match_id].referees[:-1]
             self._unfit.update(each for each in lost_it if not self._is_ours(each))
+        newest = {_known_by(member): each for each, member in self._league.roster.referees.items()}
+        self._ghosts = self._league.roster.referees.keys() - newest.values()
 
     def hand_out(self, referee_id: str) -> None:
         """As many of its matches as the referee can take."""
@@ -345,9 +358,9 @@ class Assignments:
             return None
         workload = self._workload
 
-        def burden(referee_id: str) -> tuple[bool, bool, float]:
-            load = workload.load(referee_id)
-            return referee_id in file.referees, referee_id in self._unfit, load
+        def burden(referee_id: str) -> tuple[bool, bool, bool, float]:
+            is_doubtful = referee_id in self._ghosts, referee_id in file.referees
+            return *is_doubtful, referee_id in self._unfit, workload.load(referee_id)
 
         return min(candidates, key=burden)
 
@@ -393,3 +406,7 @@ class Assignments:
     def _is_at(self, referee_id: str, match_id: str) -> bool:
         file = self._league.matches.get(match_id)
         return file is not None and file.referee_id == referee_id
+
+
+def _known_by(member: Member) -> tuple[str, str]:
+    return member.endpoint, member.display_name

@@ -189,7 +189,7 @@ def _peaceful(
     simulated: SimulatedLeague, league: League, events: Collection[Event], course: Course
 ) -> Iterator[str]:
     """Honest referees contradict nobody and drop nothing, and every draw can be checked."""
-    yield from _disputes(events, course)
+    yield from _disputes(events, league, course)
     for file in league.matches.values():
         if file.epoch > EPOCHS_MAX:
             yield f"{file.match_id} was given out {file.epoch} times"
@@ -200,18 +200,25 @@ def _peaceful(
                 yield f"{name}: {sentence}"
 
 
-def _disputes(events: Collection[Event], course: Course) -> Iterator[str]:
+def _disputes(events: Collection[Event], league: League, course: Course) -> Iterator[str]:
     """Only liars dispute, and each of them a match once, until the organiser rules on it."""
     noted: set[tuple[str, str]] = set()
     for event in events:
         if isinstance(event, MatchRuled):
             noted = {each for each in noted if each[0] != event.match_id}
         elif isinstance(event, Disputed):
-            if not course.disputes:
+            if not course.disputes and not _went_on(event, league):
                 yield f"{event.referee_id} disputed {event.match_id}: {event.why}"
             if (event.match_id, event.referee_id) in noted:
                 yield f"{event.match_id} is disputed by {event.referee_id} again"
             noted.add((event.match_id, event.referee_id))
+
+
+def _went_on(event: Disputed, league: League) -> bool:
+    """Whether a referee of another make ended the match of a player that was removed meanwhile."""
+    players = set(league.matches[event.match_id].players)
+    is_removed = not players.isdisjoint(league.roster.removed)
+    return is_removed and not league.roster.referees[event.referee_id].locks
 
 
 def _is_foreign(simulated: SimulatedLeague, sentence: str) -> bool:

@@ -17,6 +17,7 @@ from agentleague.league.events import (
 from agentleague.league.match_file import MatchFile
 from agentleague.roles.effects import Event
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
+from agentleague.simulation.network import host_of
 from agentleague.storage.chain import moment
 
 SETTLE_SECONDS = 25.0  # until it shows who is there: two leases, or letters that run out, and more
@@ -117,9 +118,19 @@ class Recovery:
             sound = [each for each in losers if each in there and there[each] not in self._odd]
             if sound:
                 yield f"I8: {sound} lost {file.match_id}: {result.reason}"
-        if any(name.startswith("referee") for name in self._odd):
-            return  # It may hold a match for long, in each of its lives.
         if result and result.no_contest is True:
             yield f"I8: {file.match_id} is no contest: {result.reason}"
-        if file.epoch > 1 and not file.unreached:
+        if file.epoch > 1 and not file.unreached and not self._was_with_an_odd_one(file):
             yield f"I7: {file.match_id} was given out {file.epoch} times for no reason"
+        if self._was_twice_with_one(file):
+            yield f"I7: {file.match_id} was given to one referee under two ids: {file.referees}"
+
+    def _was_with_an_odd_one(self, file: MatchFile) -> bool:
+        """One of another make, or a liar: it may hold a match for long, or never be believed."""
+        referees = self._witness.league.roster.referees
+        return any(host_of(referees[each].endpoint) in self._odd for each in file.referees)
+
+    def _was_twice_with_one(self, file: MatchFile) -> bool:
+        referees = self._witness.league.roster.referees
+        holders = set(file.referees)
+        return len({referees[each].endpoint for each in holders}) < len(holders)
