@@ -1,6 +1,5 @@
 """`league simulate`: whole leagues in virtual time, in which everything goes wrong by a seed."""
 
-import gc
 import sys
 import time
 from collections.abc import Iterator
@@ -12,7 +11,8 @@ import click
 from agentleague.cli.options import Whole
 from agentleague.cli.table import print_json
 from agentleague.cli.talk import counted, is_plain, is_quiet
-from agentleague.simulation.modes import MODES, Outcome, attempt, outcome
+from agentleague.simulation.crew import outcomes, processes_for
+from agentleague.simulation.modes import MODES, Outcome, attempt
 from agentleague.simulation.telling import sentence, told
 
 SEEDS = 200
@@ -48,22 +48,28 @@ Modes:
     "--seeds", type=Whole(1), metavar="N", help=f"How many leagues; {SEEDS} unless given."
 )
 @click.option("--seed", type=Whole(0), metavar="N", help="This league, or the first of --seeds.")
+@click.option(
+    "--jobs", type=Whole(1), metavar="N", help="At most so many processes; one a core unless given."
+)
 @click.option("--trace", is_flag=True, help="Tell one league message by message.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(mode: str, seeds: int | None, seed: int | None, trace: bool, as_json: bool) -> None:
+def command(
+    mode: str, seeds: int | None, seed: int | None, jobs: int | None, trace: bool, as_json: bool
+) -> None:
     """Run, print, and fail if anything did not hold."""
     if trace:
         _trace(mode, seed or 0, as_json)
         return
     number = seeds or (SEEDS if seed is None else 1)
-    gc.freeze()  # What is loaded stays: to look through it again and again costs time.
     first, began = seed or 0, time.perf_counter()
-    outcomes = []
-    with _bar(number, mode) as step:
-        for each in range(first, first + number):
-            outcomes.append(outcome(mode, each))
+    came = []
+    processes = processes_for(number, jobs)
+    crew = outcomes(mode, range(first, first + number), processes)
+    with crew as leagues, _bar(number, mode) as step:
+        for each in leagues:
+            came.append(each)
             step()
-    summary = _summary(mode, outcomes, time.perf_counter() - began)
+    summary = _summary(mode, came, time.perf_counter() - began)
     if as_json:
         print_json(summary)
     else:
