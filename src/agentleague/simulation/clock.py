@@ -1,38 +1,42 @@
 """Virtual time: it stands still until everything due has happened, then jumps."""
 
-import heapq
 from collections.abc import Callable
+from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from agentleague.roles.ports import Cancel, Clock
+from agentleague.roles.ports import Cancel
 
 
 class VirtualClock:
-    """Runs what is due in order of time, and of asking where times are equal."""
+    """Runs what is due in order of time, and of asking where times are equal.
+
+    Every event of every simulated league passes here: it is written to be quick.
+    """
 
     def __init__(self, now: float = 0.0) -> None:
-        self._now = now
+        self.time = now  # the same as now(), for those who ask again and again
         self._order = count()
         self._due: list[tuple[float, int, list[Callable[[], None]]]] = []
 
     def now(self) -> float:
         """Virtual seconds."""
-        return self._now
+        return self.time
 
     def call_at(self, when: float, wake: Callable[[], None]) -> Cancel:
         """Call back when virtual time has come so far."""
         entry = [wake]
-        now = self._now
-        heapq.heappush(self._due, (when if when > now else now, next(self._order), entry))
+        now = self.time
+        heappush(self._due, (when if when > now else now, next(self._order), entry))
         return entry.clear
 
     def step(self) -> bool:
         """Let the next thing happen; False where nothing is due any more."""
-        while self._due:
-            when, _, entry = heapq.heappop(self._due)
+        due = self._due
+        while due:
+            when, _, entry = heappop(due)
             if entry:
-                self._now = when
+                self.time = when
                 entry.pop()()
                 return True
         return False
@@ -51,7 +55,7 @@ class Lifetime:
     Like the monotonic clock of a machine it begins anywhere: `ahead` of everybody's by so much.
     """
 
-    def __init__(self, clock: Clock, ahead: float = 0.0) -> None:
+    def __init__(self, clock: VirtualClock, ahead: float = 0.0) -> None:
         self.is_over = False
         self.ahead = ahead
         self._clock = clock
@@ -59,7 +63,7 @@ class Lifetime:
 
     def now(self) -> float:
         """What its own clock shows."""
-        return self._clock.now() + self.ahead
+        return self._clock.time + self.ahead
 
     def call_at(self, when: float, wake: Callable[[], None]) -> Cancel:
         """Call back then, if the process still lives."""
@@ -73,14 +77,14 @@ class Lifetime:
 
     def when_awake(self, what: Callable[..., object], *about: Any) -> None:
         """Let something happen to the process: at once, or when it runs again."""
-        if self._clock.now() < self.awake_at:
+        if self._clock.time < self.awake_at:
             self._clock.call_at(self.awake_at, lambda: self.when_awake(what, *about))
         elif not self.is_over:
             what(*about)
 
     def stall(self, seconds: float) -> None:
         """The process does nothing for so long, as on a machine that sleeps."""
-        self.awake_at = self._clock.now() + seconds
+        self.awake_at = self._clock.time + seconds
 
     def end(self) -> None:
         """The process is dead."""

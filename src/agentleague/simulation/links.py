@@ -26,6 +26,7 @@ class Links:
         self._chance = chance
         self._random = chance.random
         self._cut: dict[tuple[str, str], int] = {}  # way -> by how many cuts
+        self.is_fine = True  # every message arrives once
         self.weather = FINE
 
     @property
@@ -38,12 +39,7 @@ class Links:
         self._weather = weather
         self._least, most = weather.delay_seconds
         self._span = most - self._least
-        self._is_kind = not weather.loss and not weather.repeats
-
-    @property
-    def is_fine(self) -> bool:
-        """Whether every message arrives once."""
-        return self._is_kind and not self._cut
+        self._look()
 
     def delay(self) -> float:
         """How many seconds the next message takes."""
@@ -76,6 +72,7 @@ class Links:
 
     def _cut_one(self, way: tuple[str, str]) -> Callable[[], None]:
         self._cut[way] = self._cut.get(way, 0) + 1
+        self._look()
 
         def mend() -> None:
             left = self._cut.get(way, 0) - 1
@@ -83,5 +80,10 @@ class Links:
                 self._cut[way] = left
             else:
                 self._cut.pop(way, None)
+            self._look()
 
         return mend
+
+    def _look(self) -> None:
+        weather = self._weather
+        self.is_fine = not weather.loss and not weather.repeats and not self._cut

@@ -14,8 +14,8 @@ from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import answers, codec
 from agentleague.protocol.messages import Message
 from agentleague.roles.effects import Address
-from agentleague.roles.ports import Answer, Cancel, Clock
-from agentleague.simulation.clock import Lifetime
+from agentleague.roles.ports import Answer, Cancel
+from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.links import Links
 from agentleague.transport.memory import MemoryNetwork, MemoryTransport
 
@@ -44,7 +44,9 @@ class SimulatedNetwork(MemoryNetwork):
     Every message of every simulated league passes here: it is written to be quick.
     """
 
-    def __init__(self, clock: Clock, links: Links, watcher: Watcher) -> None:
+    clock: VirtualClock
+
+    def __init__(self, clock: VirtualClock, links: Links, watcher: Watcher) -> None:
         super().__init__(clock)
         self.links, self.watcher = links, watcher
         self.delay = links.delay
@@ -66,7 +68,8 @@ class SimulatedNetwork(MemoryNetwork):
 
     def later(self, what: Callable[[], None]) -> None:
         """When the next message would have arrived."""
-        self.clock.call_at(self.clock.now() + self.delay(), what)
+        clock = self.clock
+        clock.call_at(clock.time + self.delay(), what)
 
 
 class SimulatedTransport(MemoryTransport):
@@ -112,7 +115,7 @@ class _Exchange:
         done: Callable[[Answer], None],
     ) -> None:
         self._network, self._asker, self._message, self._done = network, asker, message, done
-        self._began = network.clock.now()
+        self._began = network.clock.time
         self._is_open = True
         self._asked: list[SimulatedTransport] = []  # who is to answer
         self._stop_deadline: Cancel = _nothing
@@ -173,7 +176,7 @@ class _Exchange:
             body = twisted
         self._asked.remove(agent)
         if network.links.is_fine or not network.links.loses(source, self._asker.source):
-            network.later(partial(self._come_back, self._answered, source, body))
+            network.later(partial(self._answered, source, body))
         else:
             network.watcher.lost(source, self._asker.source, self._message)
         network.on_sent()
@@ -182,19 +185,11 @@ class _Exchange:
         """The asker is told so, if word of it comes through."""
         links = self._network.links
         if links.is_fine or not links.loses(source, self._asker.source):
-            gone = NoConnection(why)
-            self._network.later(partial(self._come_back, self._finish, None, gone))
-
-    def _come_back(self, what: Callable[..., None], *about: Any) -> None:
-        """What comes back is for the asker to notice, if it lives and still waits."""
-        if self._is_open:
-            self._asker.lifetime.when_awake(self._if_open, what, *about)
-
-    def _if_open(self, what: Callable[..., None], *about: Any) -> None:
-        if self._is_open:
-            what(*about)
+            self._network.later(partial(self._failed, NoConnection(why)))
 
     def _answered(self, source: str, body: bytes) -> None:
+        if not self._can_notice(self._answered, source, body):
+            return
         self._network.watcher.answered(source, self._asker.url, self._message, body)
         try:
             answer = answers.read_answer(self._message, 200, body)
@@ -203,12 +198,26 @@ class _Exchange:
         else:
             self._finish(answer, None)
 
+    def _failed(self, error: LeagueError) -> None:
+        if self._can_notice(self._failed, error):
+            self._finish(None, error)
+
+    def _can_notice(self, what: Callable[..., None], *about: Any) -> bool:
+        """What comes back is for the asker to notice, if it lives and waits; or when it wakes."""
+        lifetime = self._asker.lifetime
+        if not self._is_open:
+            return False
+        if self._network.clock.time < lifetime.awake_at:
+            lifetime.when_awake(what, *about)
+            return False
+        return not lifetime.is_over
+
     def _late(self) -> None:
-        self._come_back(self._finish, None, NoAnswer("the time ran out"))
+        self._failed(NoAnswer("the time ran out"))
 
     def _finish(self, message: Message | None, error: LeagueError | None) -> None:
         self._close()
-        self._done(Answer(message, error, self._network.clock.now() - self._began))
+        self._done(Answer(message, error, self._network.clock.time - self._began))
 
     def _close(self) -> None:
         self._is_open = False

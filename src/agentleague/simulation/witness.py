@@ -8,7 +8,9 @@ as the documents say: for its matches nothing of that can hold.
 from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from agentleague.errors import LeagueError
 from agentleague.league.events import read_event
@@ -31,7 +33,8 @@ from agentleague.protocol.messages import (
     RoundCompleted,
 )
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Clock, Row
+from agentleague.roles.ports import Row
+from agentleague.simulation.clock import VirtualClock
 from agentleague.simulation.court_watch import CourtWatch
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import Watcher, host_of
@@ -39,7 +42,7 @@ from agentleague.simulation.recount import Recount
 from agentleague.simulation.table_watch import TableWatch
 
 
-class Heard(NamedTuple):
+class Heard(Struct, frozen=True, gc=False):
     """One thing that reached somebody."""
 
     at: float
@@ -53,7 +56,7 @@ class Heard(NamedTuple):
 class Witness(Watcher):
     """`violations` says what was wrong, in words; `on_asked` is shown every request."""
 
-    def __init__(self, clock: Clock, disk: Disk, league_id: str) -> None:
+    def __init__(self, clock: VirtualClock, disk: Disk, league_id: str) -> None:
         self.on_asked: Callable[[str, Message], None] | None = None
         self.violations: list[str] = []
         self.heard: list[Heard] = []  # all that arrived, in order
@@ -80,8 +83,8 @@ class Witness(Watcher):
     def trace(self) -> str:
         """All that was said, when and to whom, as one number: the same for the same seed."""
         trace = sha256()
-        for at, _, url, _, body, _ in self.heard:
-            trace.update(f"{at:.6f} {url} {len(body)} ".encode() + body)
+        for each in self.heard:
+            trace.update(f"{each.at:.6f} {each.url} {len(each.body)} ".encode() + each.body)
         for at, what in self.befell:
             trace.update(f"{at:.6f} {what}".encode())
         return trace.hexdigest()
@@ -99,11 +102,11 @@ class Witness(Watcher):
 
     def note(self, what: str) -> None:
         """Something befell the league."""
-        self.befell.append((self._clock.now(), what))
+        self.befell.append((self._clock.time, what))
 
     def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
         """A request arrived."""
-        self.heard.append(Heard(self._clock.now(), source, url, message, body, False))
+        self.heard.append(Heard(self._clock.time, source, url, message, body, False))
         if self.on_asked:
             self.on_asked(url, message)
         check = self._CHECKS.get(type(message))
@@ -112,7 +115,7 @@ class Witness(Watcher):
 
     def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
         """An answer arrived."""
-        self.heard.append(Heard(self._clock.now(), source, url, question, body, True))
+        self.heard.append(Heard(self._clock.time, source, url, question, body, True))
         if not isinstance(question, LockRequest | MatchResultReport):
             return
         file = self._file(question.match_id)
@@ -143,7 +146,7 @@ class Witness(Watcher):
         return not all(referees[each].locks for each in file.referees)
 
     def _invited(self, source: str, url: str, message: GameInvitation) -> None:
-        self.invited.setdefault(message.match_id, self._clock.now())
+        self.invited.setdefault(message.match_id, self._clock.time)
 
     def _game_over(self, source: str, url: str, message: GameOver) -> None:
         self._check_receipt(message)
@@ -152,7 +155,7 @@ class Witness(Watcher):
             self.told.add((url, match_id))
         began = self.invited.get(match_id)
         if began is not None:
-            self.waits.setdefault(match_id, self._clock.now() - began)
+            self.waits.setdefault(match_id, self._clock.time - began)
 
     def _check_result(self, file: MatchFile, told: GameResult, who: str) -> bool:
         if self.is_foreign(file):
