@@ -63,7 +63,7 @@ class Reachability:
     def heard(self, agent_id: str, error: LeagueError | None) -> str:
         """A message to it was answered or given up: who cannot be connected to is tried again."""
         was_reachable = self.known.get(agent_id)
-        if not isinstance(error, NoAnswer | NoConnection):
+        if error is None or not isinstance(error, NoAnswer | NoConnection):
             is_news = was_reachable is False
             return self.learnt(agent_id, self._endpoint(agent_id), True) if is_news else ""
         is_doubtful = isinstance(error, NoConnection) and agent_id not in self._doubted

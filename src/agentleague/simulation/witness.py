@@ -41,6 +41,8 @@ from agentleague.simulation.network import Watcher, host_of
 from agentleague.simulation.recount import Recount
 from agentleague.simulation.table_watch import TableWatch
 
+_JUDGED = (LockRequest, MatchResultReport)  # A union would be made anew for each answer.
+
 
 class Heard(Struct, frozen=True, gc=False):
     """One thing that reached somebody."""
@@ -116,7 +118,7 @@ class Witness(Watcher):
     def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
         """An answer arrived."""
         self.heard.append(Heard(self._clock.time, source, url, question, body, True))
-        if not isinstance(question, LockRequest | MatchResultReport):
+        if not isinstance(question, _JUDGED):
             return
         file = self._file(question.match_id)
         try:
