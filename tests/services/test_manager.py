@@ -1,5 +1,7 @@
 """The manager as a role: what it answers, records and sends."""
 
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -269,13 +271,18 @@ def test_in_a_large_league_a_table_waits_for_a_quarter_as_many_results(monkeypat
     assert results_at_each_table(monkeypatch, many=9) == [3, 5, 8, 10]
 
 
+def feed_all_but_the_end(feed, stimulus):
+    """An agent that never answers when it is told that the league is over."""
+    if not isinstance(getattr(stimulus, "message", None), LeagueCompleted):
+        feed(stimulus)
+
+
 def test_a_league_ends_only_when_all_were_called_however_many_there_are(monkeypatch):
     monkeypatch.setattr(outbox, "IN_FLIGHT_MAX", 2)
     league = MemoryLeague(players=6, referees=1, reply_seconds=10.0).fill()
-    league.run_until(lambda: league.league.rounds_ended == 5)
     for host in league.hosts[1:]:
-        host.feed = lambda stimulus: None  # Nobody answers any more.
-    league.play()
+        host.feed = partial(feed_all_but_the_end, host.feed)
+    league.run_until(lambda: league.hosts[0].ended)
 
     told = {to for to, m in league.messages if isinstance(m, LeagueCompleted)}
     assert len(told) == 7

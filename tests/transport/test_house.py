@@ -88,11 +88,26 @@ def test_all_of_a_house_are_called_on_one_connection_and_strangers_on_others():
 
 def test_who_leaves_a_house_is_gone_and_the_others_stay():
     async def talk(house, caller, players, urls):
+        assert (await call(caller, urls[0], 1)).message.player_id == "P00"
         await players[0].stop()
         gone, there = await call(caller, urls[0], 1), await call(caller, urls[1], 1)
-        return gone.message, there.message.player_id
+        return "nothing at /mcp/1" in str(gone.error), there.message.player_id
 
-    assert in_a_house(talk) == (None, "P01")
+    assert in_a_house(talk) == (True, "P01")
+
+
+def test_a_house_opens_one_port_also_for_agents_that_come_together():
+    async def main():
+        house, place = House(), None
+        players = [transport("player", house) for _ in range(3)]
+        place = Place(0, hosts=("127.0.0.1",), house=house)
+        urls = await asyncio.gather(*(place.open(player) for player in players))
+        for player in players:
+            await player.stop()
+        return {url.rpartition("/mcp/")[0] for url in urls}, len(house._server._listeners)
+
+    ports, listeners = asyncio.run(main())
+    assert (len(ports), listeners) == (1, 1)
 
 
 def test_a_path_where_nobody_lives_is_refused():

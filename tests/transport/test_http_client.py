@@ -817,7 +817,63 @@ def test_more_answers_than_calls_end_a_shared_connection(run):
 
     answers, closed = run(scenario())
     assert closed == 1
-    assert answers[0] == (200, b"x", NONE)
+    assert answers == [(200, b"x", NONE)] * 2
+
+
+def test_what_a_house_is_asked_comes_in_order_also_after_its_connection_ended(run):
+    async def script(line):
+        if line.number == 1:
+            await line.request()
+            await line.answer(b"warm")
+            await line.request()
+            return  # It goes, in the middle of the next ones.
+        await echo(line)
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            await caller.post(peer.url, b"0", shared="h")
+            calls = [caller.start(peer.url, b"%d" % n, shared="h")[0] for n in range(1, 13)]
+            bodies = [(await call).body for call in calls]
+            return bodies, peer.requests[2:], peer.connections
+
+    bodies, requests, connections = run(scenario())
+    assert bodies == [b"%d" % n for n in range(1, 13)]
+    assert requests == bodies
+    assert connections == 2
+
+
+def test_a_call_that_is_given_up_before_it_goes_out_is_never_sent(run):
+    async def scenario():
+        async with server(echo) as peer, Caller() as caller:
+            await caller.post(peer.url, b"0", shared="h")
+            _, cancel = caller.start(peer.url, b"1", shared="h")
+            cancel()
+            await caller.post(peer.url, b"2", shared="h")
+            return peer.requests
+
+    assert run(scenario()) == [b"0", b"2"]
+
+
+def test_many_houses_at_one_place_share_a_few_connections(run):
+    async def scenario():
+        async with server(echo) as peer, Caller(connections_per_origin=3) as caller:
+            calls = [caller.start(peer.url, b"x", shared=f"h{n}")[0] for n in range(20)]
+            for call in calls:
+                await call
+            return peer.connections
+
+    assert run(scenario()) == 4
+
+
+def test_connections_are_counted_until_they_are_closed(run):
+    async def scenario():
+        before = http_client.Census.connections
+        async with server(echo) as peer, Caller() as caller:
+            await caller.post(peer.url, shared="h")
+            during = http_client.Census.connections
+        return during - before, http_client.Census.connections - before
+
+    assert run(scenario()) == (1, 0)
 
 
 def test_a_shared_connection_takes_so_many_calls_and_no_more(run):
@@ -1021,8 +1077,11 @@ WHATEVER = st.binary(max_size=200) | st.lists(PIECES | st.binary(max_size=8), ma
 )
 
 
+SHARED = st.sampled_from([None, "", "h"])
+
+
 @settings(max_examples=150, deadline=None)
-@given(data=WHATEVER, piece=st.integers(1, 50), calls=st.integers(1, 3), shared=st.booleans())
+@given(data=WHATEVER, piece=st.integers(1, 50), calls=st.integers(1, 3), shared=SHARED)
 @example(data=OK + b"\r\n" + OK, piece=7, calls=3, shared="")
 def test_whatever_comes_each_call_is_told_exactly_once(data, piece, calls, shared):
     complaints = []

@@ -90,6 +90,8 @@ class Roster:
         """A further token for a player that is here already: it may only ask."""
         self.generations[event.player_id] = self.asking[event.player_id] = event.generation
         self._by_digest[event.token_digest] = event.player_id
+        member = self.players[event.player_id]  # It may be another program now.
+        self.players[event.player_id] = msgspec.structs.replace(member, house="")
 
     def renew(self, event: TokenRenewed) -> None:
         """A new token beside the old one, which counts until the new one is first used."""

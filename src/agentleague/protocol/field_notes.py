@@ -99,7 +99,7 @@ NOTES: dict[str, Note] = {
     "suspended": Note("Whether it was silent so often that it is asked once only.", False),
     "dialect": Note("How it wants to be spoken to, where that is known.", "type"),
     "house": Note(
-        "Agents of one process say the same: requests to them may come one behind another.",
+        "Agents of one process that answer at once say the same: they share connections.",
         "h_5fa30c91",
     ),
     "matches_played": Note("How many matches of the round were played.", 2),

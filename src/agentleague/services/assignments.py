@@ -14,8 +14,8 @@ from agentleague.games.game import turns_max
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import Phase
 from agentleague.league.match_file import MatchFile
-from agentleague.league.roster import Member
 from agentleague.protocol.messages import MatchResultAck, RoundMatch
+from agentleague.services.attendance import Attendance
 from agentleague.services.leases import Leases, longest_match
 from agentleague.services.moves import Moves
 from agentleague.services.office import Office
@@ -26,7 +26,6 @@ from agentleague.services.workload import Workload
 MATCHES_A_LETTER = 20
 EPOCHS_MAX = 4
 AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
-SILENT_PART = 0.6  # of a lease: one of ours speaks every third of it
 
 
 class Assignments:
@@ -41,10 +40,8 @@ class Assignments:
         self.starts = Starts(self._clerk)  # of referees that do not lock
         self.starts.heard, self.starts.failed = self._answers, self._not_started
         self.moves = Moves(self._clerk, self._bulletins, self._moved)
-        self._heard: dict[str, float] = {}  # referee -> when it last said a word
-        self._gone: set[str] = set()  # referees that let a lease run out, until they are heard
-        self._unfit: set[str] = set()  # referees that held a match too long, until they report one
-        self._ghosts: set[str] = set()  # referees that came again as others, until they are heard
+        lease_seconds = self._settings.lease_seconds
+        self._attendance = Attendance(self._clerk, lease_seconds, self._longest_match)
         self._alone_since: float | None = None  # since when no match found a referee
         self._orphans: dict[str, float] = {}  # matches that no referee is there for, since when
         self._is_looking = False
@@ -58,18 +55,15 @@ class Assignments:
         is_back = referee_id in self._workload.referees
         matches = self._workload.matches_of(referee_id) if is_back else []
         self._workload.join(referee_id, member.capacity)
-        self._heard[referee_id] = self._clerk.now
+        self._attendance.join(referee_id)
         self._replace_former(referee_id)
-        self._ghosts |= self._alike(referee_id)
         self.heard(referee_id)
         for match_id in matches:
             self.reassign(match_id, f"{referee_id} began anew")
 
     def heard(self, referee_id: str) -> None:
         """A word from a referee: whatever was thought of it, it is there."""
-        self._heard[referee_id] = self._clerk.now
-        self._gone.discard(referee_id)
-        self._ghosts.discard(referee_id)
+        self._attendance.hear(referee_id)
         for match_id in list(self._orphans):
             if self._next_referee(self._league.matches[match_id]):
                 self.reassign(match_id, "no referee was there")
@@ -98,17 +92,11 @@ class Assignments:
         endpoint = referees[referee_id].endpoint
         for other in self._workload.referees:
             is_there = other != referee_id and referees[other].endpoint == endpoint
-            if is_there and self._is_silent(other):
+            if is_there and self._attendance.is_silent(other):
                 self._leave(other, f"{referee_id} took the place of {other}")
 
-    def _alike(self, referee_id: str) -> set[str]:
-        """Others with the same name at the same end point: as a rule it was they who came again."""
-        referees = self._league.roster.referees
-        known = _known_by(referees[referee_id])
-        return {each for each in referees if _known_by(referees[each]) == known} - {referee_id}
-
     def _leave(self, referee_id: str, why: str) -> None:
-        self._gone.add(referee_id)
+        self._attendance.gone.add(referee_id)
         for match_id in self._workload.matches_of(referee_id):
             self.reassign(match_id, why)
 
@@ -116,13 +104,9 @@ class Assignments:
 
     def spread(self, matches: int) -> list[str]:
         """Who is to have each of so many matches: by what each can take at once."""
-        workload, planned = self._workload, dict.fromkeys(self._available(), 0)
-        if not planned:
-            planned = dict.fromkeys(workload.referees, 0)
-        for doubtful in (self._ghosts, self._unfit):
-            if planned.keys() - doubtful:
-                planned = {each: 0 for each in planned if each not in doubtful}
-        chosen = []
+        workload, attendance, chosen = self._workload, self._attendance, list[str]()
+        there = attendance.available(workload.referees) or workload.referees
+        planned = dict.fromkeys(attendance.trusted(there), 0)
         for _ in range(matches):
             least = min(planned, key=lambda each: planned[each] / workload.weight(each))
             planned[least] += 1
@@ -138,7 +122,7 @@ class Assignments:
             file = league.matches[pairing.match_id]
             if self._tidings.is_telling(file.match_id):
                 continue
-            if file.referee_id in self._gone:
+            if file.referee_id in self._attendance.gone:
                 self.reassign(file.match_id, f"{file.referee_id} is not there")
             elif file.match_id in league.open_matches:
                 self._workload.plan(file.referee_id, file.match_id)
@@ -146,27 +130,16 @@ class Assignments:
             self.hand_out(referee_id)
 
     def resume(self) -> None:
-        """After a restart who was last at an end point is taken to be there; others must speak.
-
-        One of another make that lost a match that is still open gets no more where others can.
-        """
-        last = {member.endpoint: each for each, member in self._league.roster.referees.items()}
+        """Go on after a restart."""
         for referee_id, member in self._league.roster.referees.items():
             self._workload.join(referee_id, member.capacity)
-            is_last = last[member.endpoint] == referee_id
-            silence = 0.0 if is_last else self._settings.lease_seconds
-            self._heard[referee_id] = self._clerk.now - silence
-        for match_id in self._league.open_matches:
-            lost_it = self._league.matches[match_id].referees[:-1]
-            self._unfit.update(each for each in lost_it if not self._is_ours(each))
-        newest = {_known_by(member): each for each, member in self._league.roster.referees.items()}
-        self._ghosts = self._league.roster.referees.keys() - newest.values()
+        self._attendance.resume()
 
     def hand_out(self, referee_id: str) -> None:
         """As many of its matches as the referee can take."""
         if not self._is_on:
             return
-        at_most = MATCHES_A_LETTER if self._is_ours(referee_id) else 1
+        at_most = MATCHES_A_LETTER if self._attendance.is_ours(referee_id) else 1
         while matches := self._workload.take(referee_id, at_most):
             self._send(referee_id, matches)
 
@@ -180,8 +153,8 @@ class Assignments:
         self.starts.learn(match_id)
         self.starts.end(match_id)
         self._tidings.stop(match_id)
-        self._unfit.discard(referee_id)
-        if not self._is_ours(referee_id):
+        self._attendance.unfit.discard(referee_id)
+        if not self._attendance.is_ours(referee_id):
             self.hand_out(referee_id)  # It looks for matches in letters only.
             return ack
         more = self._workload.take_after(referee_id, match_id) if self._is_on else []
@@ -191,7 +164,9 @@ class Assignments:
     def refresh(self, player_id: str) -> None:
         """A player has a new end point or token: the referee of its open match must know."""
         for file in self._league.matches.of_player.get(player_id, ()):
-            is_ours = self._is_ours(file.referee_id)  # Any other would begin the match anew.
+            is_ours = self._attendance.is_ours(
+                file.referee_id
+            )  # Any other would begin the match anew.
             if is_ours and self._leases.held([file.match_id]) and not file.decided:
                 self._send(file.referee_id, [file.match_id])
 
@@ -264,8 +239,8 @@ class Assignments:
     def continued(self) -> None:
         """The league goes on after a pause: no clock ran meanwhile."""
         self._leases.again(self._clerk.now)
+        self._attendance.go_on(self._workload.referees)
         for referee_id in self._workload.referees:
-            self._heard[referee_id] = self._clerk.now
             self.hand_out(referee_id)
         if self._alone_since is not None:
             self._alone_since = self._clerk.now
@@ -280,7 +255,7 @@ class Assignments:
         described, session = self._described(matches), self._keys.session(referee_id)
         message = self._bulletins.assignment(self._clerk.now_text, described, session)
         self._lease(referee_id, matches)
-        if self._is_ours(referee_id):
+        if self._attendance.is_ours(referee_id):
             self._clerk.tell(referee_id, message, ("matches", *matches), keep=True)
         elif not self._runs(matches[0]):
             until = self._clerk.now + self._longest_match()
@@ -298,7 +273,7 @@ class Assignments:
         return self._longest
 
     def _lease(self, referee_id: str, matches: Sequence[str]) -> None:
-        is_ours, longest = self._is_ours(referee_id), self._longest_match()
+        is_ours, longest = self._attendance.is_ours(referee_id), self._longest_match()
         seconds = self._settings.lease_seconds if is_ours else longest
         for match_id in matches:
             self._leases.begin(match_id, self._clerk.now, seconds, longest if is_ours else 0.0)
@@ -313,31 +288,21 @@ class Assignments:
             self._clerk.wake("leases", when)
 
     def _expire(self, match_id: str) -> None:
-        referee_id = self._league.matches[match_id].referee_id
+        referee_id, attendance = self._league.matches[match_id].referee_id, self._attendance
         self._leases.end(match_id)
-        if self._is_silent(referee_id) and referee_id not in self._gone:
+        if attendance.is_silent(referee_id) and referee_id not in attendance.gone:
             self._leave(referee_id, f"{referee_id} was silent")
         elif match_id in self._league.open_matches:
-            self._unfit.add(referee_id)
+            attendance.unfit.add(referee_id)
             self.reassign(match_id, f"{referee_id} did not bring it to an end")
 
     def _not_started(self, match_id: str, why: str) -> None:
         """A referee does not take a match: it goes to another."""
         file = self._league.matches[match_id]
-        self._unfit.add(file.referee_id)
+        self._attendance.unfit.add(file.referee_id)
         if self._next_referee(file) is None:  # Else it is said when the other one gets it.
             self._clerk.news.append(f"{match_id}: {file.referee_id} {why}.")
         self.reassign(match_id, f"{file.referee_id} {why}"[:500])
-
-    def _is_silent(self, referee_id: str) -> bool:
-        """Whether it missed a word that it owed."""
-        is_ours = self._is_ours(referee_id)
-        patience = self._settings.lease_seconds if is_ours else self._longest_match()
-        return self._clerk.now - self._heard[referee_id] >= patience * SILENT_PART
-
-    def _is_ours(self, referee_id: str) -> bool:
-        """Whether it locks; one that does not is of another make."""
-        return self._league.roster.referees[referee_id].locks
 
     @property
     def _is_on(self) -> bool:
@@ -351,28 +316,18 @@ class Assignments:
         members = self._league.roster.referees
         candidates = [
             each
-            for each in self._available()
+            for each in self._attendance.available(self._workload.referees)
             if members[each].locks or (each not in file.referees and not file.decided)
         ]
         if not candidates:
             return None
-        workload = self._workload
+        attendance, workload = self._attendance, self._workload
 
         def burden(referee_id: str) -> tuple[bool, bool, bool, float]:
-            is_doubtful = referee_id in self._ghosts, referee_id in file.referees
-            return *is_doubtful, referee_id in self._unfit, workload.load(referee_id)
+            is_doubtful = referee_id in attendance.ghosts, referee_id in file.referees
+            return *is_doubtful, referee_id in attendance.unfit, workload.load(referee_id)
 
         return min(candidates, key=burden)
-
-    def _available(self) -> list[str]:
-        """Who is there; one of ours that was silent for a lease is not, whatever it holds."""
-        latest = self._clerk.now - self._settings.lease_seconds
-        referees = self._league.roster.referees
-        return [
-            each
-            for each in self._workload.referees
-            if each not in self._gone and (not referees[each].locks or self._heard[each] > latest)
-        ]
 
     def _wait_for_a_referee(self, file: MatchFile) -> None:
         if file.decided:
@@ -406,7 +361,3 @@ class Assignments:
     def _is_at(self, referee_id: str, match_id: str) -> bool:
         file = self._league.matches.get(match_id)
         return file is not None and file.referee_id == referee_id
-
-
-def _known_by(member: Member) -> tuple[str, str]:
-    return member.endpoint, member.display_name

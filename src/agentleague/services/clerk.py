@@ -82,7 +82,7 @@ class Clerk:
         roster = self.league.roster
         member = roster.players.get(agent_id) or roster.referees[agent_id]
         dialect = roster.dialects.get(agent_id, "")
-        return Address(agent_id, member.endpoint, dialect, member.house)
+        return Address(agent_id, member.endpoint, dialect, "" if dialect else member.house)
 
     def _write(self, event: Event) -> None:
         self.league.apply(event)

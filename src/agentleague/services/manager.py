@@ -185,16 +185,15 @@ class Manager:
             self._start_answered(stimulus)
             return
         agent_id, number = stimulus.key[1:]
-        ran_out = isinstance(stimulus.error, NoAnswer)
+        clerk, ran_out = self._clerk, isinstance(stimulus.error, NoAnswer)
         self._say(self.reachability.heard(agent_id, stimulus.error))
         self._rounds.noticed(agent_id, ran_out=ran_out)
-        clerk = self._clerk
-        to = clerk.address(agent_id)
-        tag, calls = clerk.outbox.answered(to, number, clerk.now, ran_out=ran_out)
+        to, outbox = clerk.address(agent_id), clerk.outbox
+        tag, calls = outbox.answered(to, number, clerk.now, stimulus.error)
         clerk.out += calls
         self._settled(agent_id, tag, stimulus.error)
-        while clerk.outbox.dropped:
-            other_id, letter = clerk.outbox.dropped.pop()
+        while outbox.dropped:
+            other_id, letter = outbox.dropped.pop()
             self._settled(other_id, letter.tag, stimulus.error)
         self._rounds.end_if_told()
 

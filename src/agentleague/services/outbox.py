@@ -1,6 +1,7 @@
 """What the manager still has to tell whom: to each agent in order, one message at a time.
 
-An agent of a house (R-REG-16) may have several on their way: it reads them one behind another.
+An agent of a house (R-REG-16) may have several on their way: it reads them one behind another. What
+is lost behind another goes once more by itself: it may have been lost only with that.
 """
 
 from collections import deque
@@ -8,9 +9,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol.messages import LeagueStandingsUpdate, Message
 from agentleague.roles.effects import Address, Call
 
+LOST = (NoAnswer, NoConnection)
 IN_FLIGHT_MAX = 1_000  # letters; more would open connections and hold messages for nothing
 IN_A_ROW_MAX = 4  # letters to one agent that reads them one behind another
 
@@ -22,6 +25,8 @@ class Letter(Struct, gc=False):
     tag: Any = None
     receipt: int | None = None
     keep: bool = False  # no other letter repeats what it says: it is never dropped
+    is_behind: bool = False  # others were on their way when it went
+    is_again: bool = False  # it was lost behind one of them
 
 
 class Outbox:
@@ -62,14 +67,22 @@ class Outbox:
         return self._calls(now)
 
     def answered(
-        self, to: Address, number: int, now: float, *, ran_out: bool
+        self, to: Address, number: int, now: float, error: LeagueError | None = None
     ) -> tuple[Any, list[Call]]:
-        """This letter in flight is done with: its tag, and the next calls, to whomever."""
+        """This letter in flight is done with: its tag, and the next calls, to whomever.
+
+        There is no tag where it goes once more.
+        """
         agent_id = to.agent_id
         in_flight, waiting = self._in_flight[agent_id], self._waiting[agent_id]
         done, self._addresses[agent_id] = in_flight.pop(number), to
         self._in_flight_total -= 1
-        if ran_out:
+        is_lost = isinstance(error, LOST)
+        goes_again = is_lost and done.is_behind and not done.is_again
+        if goes_again:
+            done.is_again = True
+            waiting.insert(sum(letter.is_again for letter in waiting), done)
+        if isinstance(error, NoAnswer):
             self._lagging.add(agent_id)
             self._thin(agent_id, waiting)
         else:
@@ -77,7 +90,7 @@ class Outbox:
         self._queue(to)
         if not waiting and not in_flight:
             del self._waiting[agent_id], self._addresses[agent_id], self._in_flight[agent_id]
-        return done.tag, self._calls(now)
+        return None if goes_again else done.tag, self._calls(now)
 
     def is_empty(self) -> bool:
         """Whether everybody was told everything, or given up."""
@@ -92,7 +105,9 @@ class Outbox:
         agent_id = to.agent_id
         if not self._waiting[agent_id] or agent_id in self._is_ready:
             return
-        in_a_row = IN_A_ROW_MAX if to.house and agent_id not in self._lagging else 1
+        is_quick = to.house and agent_id not in self._lagging
+        has_room = self._in_flight_total < IN_FLIGHT_MAX // 2  # Who is slow takes no more of it.
+        in_a_row = IN_A_ROW_MAX if is_quick and has_room else 1
         if len(self._in_flight.get(agent_id, ())) < in_a_row:
             self._ready.append(agent_id)
             self._is_ready.add(agent_id)
@@ -105,6 +120,7 @@ class Outbox:
             to, waiting = self._addresses[agent_id], self._waiting[agent_id]
             letter, in_flight = waiting.pop(0), self._in_flight.setdefault(agent_id, {})
             number = next(each for each in range(IN_A_ROW_MAX) if each not in in_flight)
+            letter.is_behind = bool(in_flight)
             in_flight[number] = letter
             self._in_flight_total += 1
             key, until = ("tell", agent_id, number), now + self._seconds

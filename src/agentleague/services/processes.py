@@ -324,11 +324,12 @@ async def open_player(
     url = await place.open(transport)
     settings = make(url)
     role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)
-    role.is_far, role.house = place.is_far, HOUSE
+    role.is_far = place.is_far
     if threads:
         mind = ThreadMind(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, mind=mind)
         return _begin(host, transport, url, mind.close, state=state)
+    role.house = "" if place.endpoint else HOUSE  # It answers at once, and is no other's neighbour.
     inline = InlineMind(strategy, loop.call_soon)
     return _begin(Host(role, clock, transport, mind=inline), transport, url, state=state)
 

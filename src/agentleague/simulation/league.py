@@ -45,6 +45,7 @@ from agentleague.simulation.thief import Thief
 from agentleague.simulation.witness import Witness
 
 BEGAN = 1_700_000_000.0
+HOUSE = "h_1"
 LEAGUE_ID = "league_simulated"
 MANAGER = "manager"
 STEPS_AT_ONCE = 20_000  # more cannot happen at the same instant
@@ -297,6 +298,9 @@ class SimulatedLeague:
             role = Player(settings)
             role.remember(ports.token)
             trait = self.agents.traits.get(name, "")
+            answers_at_once = not trait and self.agents.think_seconds[1] == 0.0
+            if answers_at_once and number % 2:  # Some are told several things in a row.
+                role.house = HOUSE
             mind = mind_of(trait, ports.clock, self.agents.think_seconds, seed)
             return Host(Watched(role, self.bugs), ports.clock, ports.transport, mind=mind)
 

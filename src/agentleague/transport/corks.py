@@ -1,7 +1,10 @@
 """What is written to one connection in one turn of the loop goes out in one piece."""
 
 import asyncio
+import logging
 from collections.abc import Callable
+
+log = logging.getLogger(__name__)
 
 
 class Corks:
@@ -20,4 +23,7 @@ class Corks:
     def _pull(self) -> None:
         held, self._held = self._held, []
         for write in held:
-            write()
+            try:
+                write()
+            except Exception:  # It must not take the others with it.
+                log.exception("What was to be written could not be.")

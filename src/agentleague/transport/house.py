@@ -4,6 +4,7 @@ Whoever calls several of them needs one connection, and reads and writes much at
 agents that answer at once: on a connection answers come in the order of the requests.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from agentleague.errors import LeagueError
@@ -15,23 +16,31 @@ Toll = Callable[[str], float]
 
 
 class House:
-    """Opens its port with the first agent, and closes it with the last."""
+    """Opens its port with the first agent, and closes it with the last, for good."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: frozenset[str] = frozenset()) -> None:
+        self._names = names  # host names under which others may ask for it
         self._rooms: dict[str, OnRequest] = {}
         self._server: HttpServer | None = None
         self._port = 0
+        self._opening = asyncio.Lock()
         self._rooms_total = 0
+        self._is_closed = False
 
     def room(
         self, on_request: OnRequest, refusal: Refusal, toll: Toll, limits: ServerLimits
     ) -> "Room":
         """A place for one more agent; what is nobody's is refused as the first one does."""
+        assert not self._is_closed, "all have left this house"
         self._rooms_total += 1
         path = f"/mcp/{self._rooms_total}"
         if self._server is None:
             self._server = HttpServer(
-                self._on_request, refusal=refusal, paths=frozenset(), limits=limits
+                self._on_request,
+                refusal=refusal,
+                paths=frozenset(),
+                names=self._names,
+                limits=limits,
             )
             self._server.toll = toll
         self._server.rules.paths |= {path}
@@ -40,15 +49,18 @@ class House:
 
     async def open(self, server: HttpServer, hosts: Sequence[str], port: int) -> int:
         """The port, which is opened only once."""
-        if not self._port:
-            self._port = await server.start(hosts, port)
+        async with self._opening:
+            if not self._port:
+                self._port = await server.start(hosts, port)
         return self._port
 
     async def leave(self, server: HttpServer, path: str) -> None:
         """One agent goes."""
         self._rooms.pop(path, None)
         server.rules.paths -= {path}
+        server.rules.heads.clear()  # One that is remembered leads to it.
         if not self._rooms:
+            self._is_closed = True
             await server.stop()
 
     def _on_request(self, request: HttpRequest, respond: Respond) -> None:

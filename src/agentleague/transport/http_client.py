@@ -9,7 +9,7 @@ last two ways takes no more calls and ends with its last one.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
@@ -21,10 +21,17 @@ from agentleague.transport.listening import descriptors
 
 __all__ = ["ClientLimits", "HttpAnswer", "HttpClient"]
 
-_SHARED_PER_ORIGIN = 2
+_SHARED_PER_ORIGIN = 2  # To a house it is one: what an agent is told comes in order.
 _FEW = 8  # Calls on a shared connection before a second one is opened.
 _TARGETS_MAX = 4096
+_CROWD = "*"  # The house of all who have one where there are too many.
 _HOUSE_IDLE_SECONDS = 20.0  # Servers of ours keep a connection for longer than that.
+
+
+class Census:
+    """How many connections this process has, by all its clients."""
+
+    connections = 0
 
 
 class Desk:
@@ -32,7 +39,6 @@ class Desk:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop, self.deadlines, self.corks = loop, Deadlines(loop), Corks(loop)
-        self.connections = 0  # To all origins.
         self.connections_many = descriptors() // 4
 
 
@@ -46,14 +52,14 @@ class Origin:
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.
-        self._endpoint, self._house, self._limits, self._dialer = endpoint, house, limits, dialer
+        self._endpoint, self.house, self._limits, self._dialer = endpoint, house, limits, dialer
         self._desk = desk
         self._sweeper: asyncio.TimerHandle | None = None
 
     @property
     def idle_seconds(self) -> float:
         """How long a connection is kept that nobody uses: while there is room, to ours longer."""
-        has_room = self._house and self._desk.connections < self._desk.connections_many
+        has_room = self.house and Census.connections < self._desk.connections_many
         return _HOUSE_IDLE_SECONDS if has_room else self._limits.idle_seconds
 
     def take(self, call: Call) -> None:
@@ -81,7 +87,7 @@ class Origin:
         if call.shared:
             open_ones = [each for each in self.connections if each.shared and each.usable]
             connection = min(open_ones, key=lambda each: len(each.calls), default=None)
-            is_all = full or len(open_ones) >= _SHARED_PER_ORIGIN
+            is_all = full or len(open_ones) >= (1 if self.house else _SHARED_PER_ORIGIN)
             most = self._limits.pipelined
             if connection and (is_all or len(connection.calls) < min(_FEW, most)):
                 return connection if len(connection.calls) < most else None
@@ -89,7 +95,7 @@ class Origin:
             return None
         connection = Connection(self, self._limits)
         self.connections.append(connection)
-        self._desk.connections += 1
+        Census.connections += 1
         connection.opening = self.loop.create_task(self._dial(connection))
         return connection
 
@@ -108,7 +114,7 @@ class Origin:
     def forget(self, connection: Connection) -> None:
         """It is closed."""
         self.connections.remove(connection)
-        self._desk.connections -= 1
+        Census.connections -= 1
         if connection in self.idle:
             self.idle.remove(connection)
 
@@ -132,6 +138,7 @@ class HttpClient:
         # By URL and house: the head of a request.
         self._targets: dict[tuple[str, str], tuple[bytes, Origin]] = {}
         self._origins: dict[tuple[str, str, int, str], Origin] = {}
+        self._houses: Counter[tuple[str, str, int]] = Counter()
         self._desk: Desk | None = None
         self._stopped = False
 
@@ -167,11 +174,24 @@ class HttpClient:
         if len(self._targets) >= _TARGETS_MAX:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
+            self._houses = Counter(key[:3] for key in self._origins if key[3])
         if self._desk is None:
             self._desk = Desk(asyncio.get_running_loop())
-        new = Origin(endpoint, house, self._limits, self._dialer, self._desk)
-        origin = self._origins.setdefault((*endpoint[:3], house), new)
+        origin = self._origin(endpoint, house)
         return self._targets.setdefault((url, house), (endpoint.post_head, origin))
+
+    def _origin(self, endpoint: Endpoint, house: str) -> Origin:
+        """Where many houses are at one place, the later ones are as one."""
+        assert self._desk
+        place, known = endpoint[:3], self._origins.get((*endpoint[:3], house))
+        if known:
+            return known
+        if house and self._houses[place] >= self._limits.connections_per_origin:
+            house = _CROWD
+        elif house:
+            self._houses[place] += 1
+        new = Origin(endpoint, house, self._limits, self._dialer, self._desk)
+        return self._origins.setdefault((*place, house), new)
 
     async def stop(self) -> None:
         """Fails what is outstanding, closes every connection, and refuses later calls."""
