@@ -5,6 +5,7 @@ from itertools import pairwise
 from random import Random
 from zlib import crc32
 
+from agentleague.transport.corks import Corks
 from agentleague.transport.http_server import (
     HttpRequest,
     HttpServer,
@@ -31,6 +32,7 @@ class Service:
             self._on_request, refusal=lambda error: error.name.encode(), limits=LIMITS
         )
         self.server.loop = self.loop  # type: ignore[assignment]
+        self.server.corks = Corks(self.loop)  # type: ignore[arg-type]
 
     def talk(self, pieces: Sequence[bytes]) -> bytes:
         """All that is answered to these bytes, but for the permission to go on."""

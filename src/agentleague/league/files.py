@@ -12,7 +12,7 @@ forgotten when at least one more has ended after it.
 import re
 from array import array
 from collections import deque
-from collections.abc import ItemsView, Iterable, Iterator, ValuesView
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from agentleague.league.events import RoundScheduled
@@ -44,13 +44,13 @@ class _Ended(NamedTuple):
     matches: list[str]
 
 
-class Files:
-    """Every match that was scheduled; iteration is over those at hand, as they were scheduled."""
+class Files(dict[str, MatchFile]):
+    """Every match that was scheduled; what a dict iterates over are those at hand, in order."""
 
     def __init__(self, archive: Archive | None = None) -> None:
+        super().__init__()
         self.of_player: dict[str, list[MatchFile]] = {}  # those at hand
         self._archive = archive
-        self._at_hand: dict[str, MatchFile] = {}
         self._held: dict[str, MatchFile] = {}  # disputed or ruled on, of rounds that are forgotten
         self._recalled: dict[str, MatchFile] = {}  # the last one asked for at the end
         self._totals: dict[str, int] = {}  # player -> its matches so far
@@ -66,7 +66,7 @@ class Files:
         """A round begins with row `seq`."""
         for match in event.matches:
             file = scheduled(match, event.round_id)
-            self._at_hand[file.match_id] = file
+            self[file.match_id] = file
             for player_id in file.players:
                 self.of_player.setdefault(player_id, []).append(file)
                 self._totals[player_id] = self._totals.get(player_id, 0) + 1
@@ -92,15 +92,17 @@ class Files:
             self._forget(oldest)
             yield oldest.round_id
 
-    def get(self, match_id: str) -> MatchFile | None:
+    def get(self, match_id: str) -> MatchFile | None:  # type: ignore[override]
         """The file of a match, if it was scheduled."""
-        file = self._at_hand.get(match_id)
-        if file is None and self._forgotten:
-            file = self._held.get(match_id) or self._recall(match_id)
-        return file
+        try:
+            return self[match_id]
+        except KeyError:
+            return None
 
-    def __getitem__(self, match_id: str) -> MatchFile:
-        file = self.get(match_id)
+    def __missing__(self, match_id: str) -> MatchFile:
+        file = None
+        if self._forgotten:
+            file = self._held.get(match_id) or self._recall(match_id)
         if file is None:
             raise KeyError(match_id)
         return file
@@ -108,7 +110,7 @@ class Files:
     def hold(self, match_id: str) -> MatchFile:
         """The file of a match that is never to be forgotten from here on."""
         file = self[match_id]
-        if match_id not in self._at_hand:
+        if match_id not in self:
             self._held[match_id] = file
             self._recalled.pop(match_id, None)
         return file
@@ -121,23 +123,9 @@ class Files:
         """The last matches of a player, the newest one last."""
         return [self[match_id] for match_id in self._last.get(player_id, ())]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._at_hand)
-
-    def __len__(self) -> int:
-        return len(self._at_hand)
-
-    def values(self) -> ValuesView[MatchFile]:
-        """The files at hand."""
-        return self._at_hand.values()
-
-    def items(self) -> ItemsView[str, MatchFile]:
-        """The files at hand, by match."""
-        return self._at_hand.items()
-
     def newest(self) -> Iterator[MatchFile]:
         """The files at hand, the last one first."""
-        return reversed(self._at_hand.values())
+        return reversed(self.values())
 
     def _has_enough(self, at_hand: int) -> bool:
         """Whether the oldest round is not needed any more."""
@@ -149,7 +137,7 @@ class Files:
         self._forgotten = ended.round_id
         self._ended_matches -= self._per_round
         for match_id in ended.matches:
-            file = self._at_hand.pop(match_id)
+            file = self.pop(match_id)
             for player_id in file.players:
                 self.of_player[player_id].remove(file)
             if file.disputes or file.ruling:

@@ -64,7 +64,7 @@ class Outbox:
         if agent_id in self._lagging:
             self._thin(agent_id, waiting)
         self._queue(to)
-        return self._calls(now)
+        return self._calls(now) if self._ready else []
 
     def answered(
         self, to: Address, number: int, now: float, error: LeagueError | None = None
@@ -87,10 +87,11 @@ class Outbox:
             self._thin(agent_id, waiting)
         else:
             self._lagging.discard(agent_id)
-        self._queue(to)
-        if not waiting and not in_flight:
+        if waiting:
+            self._queue(to)
+        elif not in_flight:
             del self._waiting[agent_id], self._addresses[agent_id], self._in_flight[agent_id]
-        return None if goes_again else done.tag, self._calls(now)
+        return None if goes_again else done.tag, self._calls(now) if self._ready else []
 
     def is_empty(self) -> bool:
         """Whether everybody was told everything, or given up."""
@@ -103,7 +104,7 @@ class Outbox:
     def _queue(self, to: Address) -> None:
         """Let its next letter go as soon as there is room, if one may before an answer comes."""
         agent_id = to.agent_id
-        if not self._waiting[agent_id] or agent_id in self._is_ready:
+        if agent_id in self._is_ready:
             return
         is_quick = to.house and agent_id not in self._lagging
         has_room = self._in_flight_total < IN_FLIGHT_MAX // 2  # Who is slow takes no more of it.
@@ -119,13 +120,16 @@ class Outbox:
             self._is_ready.discard(agent_id)
             to, waiting = self._addresses[agent_id], self._waiting[agent_id]
             letter, in_flight = waiting.pop(0), self._in_flight.setdefault(agent_id, {})
-            number = next(each for each in range(IN_A_ROW_MAX) if each not in in_flight)
+            number = 0
+            while number in in_flight:
+                number += 1
             letter.is_behind = bool(in_flight)
             in_flight[number] = letter
             self._in_flight_total += 1
             key, until = ("tell", agent_id, number), now + self._seconds
             calls.append(Call(key, to, letter.message, until, letter.receipt))
-            self._queue(to)
+            if waiting:
+                self._queue(to)
         return calls
 
     def _thin(self, agent_id: str, waiting: list[Letter]) -> None:
