@@ -88,6 +88,17 @@ def test_what_is_lost_behind_another_letter_goes_once_more_by_itself_and_in_orde
     assert told == ["completed 1", "round 2"]  # A second time it is given up.
 
 
+def test_no_table_goes_again_after_a_newer_one():
+    outbox, eve = Outbox(10.0), Address("P05", "http://eve/mcp", house="h")
+    for letter in (completed(1), table(1), completed(2), table(2)):
+        outbox.send(eve, letter, 0.0)
+
+    outbox.answered(eve, 3, 1.0)
+    tag, calls = outbox.answered(eve, 1, 10.0, NoConnection("gone"))  # Its answer was lost.
+
+    assert (tag, calls) == ("table 1", [])
+
+
 def test_who_is_slow_takes_no_more_than_half_of_the_room(monkeypatch):
     monkeypatch.setattr(module, "IN_FLIGHT_MAX", 4)
     outbox, eve = Outbox(10.0), Address("P05", "http://eve/mcp", house="h")

@@ -7,6 +7,7 @@ from agentleague.simulation import agents as nature
 from agentleague.simulation.faults import Fault, Faults
 from agentleague.simulation.invariants import Course, check
 from agentleague.simulation.league import SimulatedLeague, url_of
+from agentleague.simulation.modes import outcome
 from rules import rule
 from simulation.crashing import AGENTS, a_league, commanded, running
 
@@ -186,3 +187,10 @@ def test_ids_under_which_a_referee_of_another_make_registered_in_vain_get_no_mat
     assert len(ghosts) > 1, "it tried several times"
     assert not set(held) & set(ghosts)
     assert len(set(held)) == 2, "it takes part all the same"
+
+
+@rule("R-REG-16")
+@pytest.mark.parametrize("seed", [89, 117, 447, 6947, 14366])
+def test_letters_in_a_row_that_are_lost_together_are_told_once_more_and_in_order(seed):
+    # Found by chaos: one loss took the news of a result along, and an old table came again.
+    assert outcome("chaos", seed).violation == ""

@@ -46,6 +46,7 @@ class Outbox:
         self._ready: deque[str] = deque()  # to whom one is to go as soon as there is room
         self._is_ready: set[str] = set()  # the same
         self._lagging: set[str] = set()
+        self._tables: dict[str, Letter] = {}  # the last one that went to each who is being told
         self.dropped: list[tuple[str, Letter]] = []
 
     def send(self, to: Address, letter: Letter, now: float) -> list[Call]:
@@ -77,8 +78,7 @@ class Outbox:
         in_flight, waiting = self._in_flight[agent_id], self._waiting[agent_id]
         done, self._addresses[agent_id] = in_flight.pop(number), to
         self._in_flight_total -= 1
-        is_lost = isinstance(error, LOST)
-        goes_again = is_lost and done.is_behind and not done.is_again
+        goes_again = isinstance(error, LOST) and self._may_go_again(agent_id, done)
         if goes_again:
             done.is_again = True
             waiting.insert(sum(letter.is_again for letter in waiting), done)
@@ -91,6 +91,7 @@ class Outbox:
             self._queue(to)
         elif not in_flight:
             del self._waiting[agent_id], self._addresses[agent_id], self._in_flight[agent_id]
+            self._tables.pop(agent_id, None)
         return None if goes_again else done.tag, self._calls(now) if self._ready else []
 
     def is_empty(self) -> bool:
@@ -113,6 +114,11 @@ class Outbox:
             self._ready.append(agent_id)
             self._is_ready.add(agent_id)
 
+    def _may_go_again(self, agent_id: str, letter: Letter) -> bool:
+        """Whether it may have been lost with another; no table goes after a newer one."""
+        is_newest = not _is_table(letter) or self._tables[agent_id] is letter
+        return letter.is_behind and not letter.is_again and is_newest
+
     def _calls(self, now: float) -> list[Call]:
         calls = []
         while self._ready and self._in_flight_total < IN_FLIGHT_MAX:
@@ -124,6 +130,8 @@ class Outbox:
             while number in in_flight:
                 number += 1
             letter.is_behind = bool(in_flight)
+            if isinstance(letter.message, LeagueStandingsUpdate):
+                self._tables[agent_id] = letter
             in_flight[number] = letter
             self._in_flight_total += 1
             key, until = ("tell", agent_id, number), now + self._seconds
