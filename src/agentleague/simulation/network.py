@@ -178,6 +178,10 @@ class _Exchange:
 
     def _send_in_bad_weather(self, url: str, body: bytes) -> None:
         network, target = self._network, host_of(url)
+        links = network.links
+        if self.line and self.line.is_broken and (links.is_fine or links.resets()):
+            network.hang_up(self.line)  # A client that notices sends it on another.
+            self.line = network.line(self._asker, url)
         for _ in range(2 if network.links.repeats() else 1):
             if not self._loses(target):
                 self._send(url, body)
