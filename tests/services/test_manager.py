@@ -278,7 +278,7 @@ def feed_all_but_the_end(feed, stimulus):
 
 
 def test_a_league_ends_only_when_all_were_called_however_many_there_are(monkeypatch):
-    monkeypatch.setattr(outbox, "IN_FLIGHT_MAX", 2)
+    monkeypatch.setattr(outbox, "CALLED_MAX", 2)
     league = MemoryLeague(players=6, referees=1, reply_seconds=10.0).fill()
     for host in league.hosts[1:]:
         host.feed = partial(feed_all_but_the_end, host.feed)

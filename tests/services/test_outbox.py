@@ -99,14 +99,32 @@ def test_no_table_goes_again_after_a_newer_one():
     assert (tag, calls) == ("table 1", [])
 
 
-def test_who_is_slow_takes_no_more_than_half_of_the_room(monkeypatch):
-    monkeypatch.setattr(module, "IN_FLIGHT_MAX", 4)
+def test_an_agent_takes_one_place_however_many_letters_are_on_their_way_to_it(monkeypatch):
+    monkeypatch.setattr(module, "CALLED_MAX", 2)
     outbox, eve = Outbox(10.0), Address("P05", "http://eve/mcp", house="h")
 
     calls = [call for n in range(4) for call in outbox.send(eve, completed(n), 0.0)]
 
-    assert len(calls) == 2
+    assert len(calls) == 4
     assert len(outbox.send(BOB, completed(1), 0.0)) == 1
+    assert outbox.send(ANN, completed(1), 0.0) == []
+    for number in (0, 1, 2):
+        assert outbox.answered(eve, number, 1.0)[1] == []
+    assert outbox.answered(eve, 3, 1.0)[1][0].to == ANN
+
+
+def test_where_there_is_no_room_all_that_waits_for_an_agent_goes_together(monkeypatch):
+    monkeypatch.setattr(module, "CALLED_MAX", 1)
+    outbox = Outbox(10.0)
+    eve, eva = (Address(f"P0{n}", "http://eve/mcp", house="h") for n in (5, 6))
+    outbox.send(ANN, completed(1), 0.0)
+    for letter in (completed(1), completed(2)):
+        outbox.send(eve, letter, 0.0)
+        outbox.send(eva, letter, 0.0)
+
+    calls = outbox.answered(ANN, 0, 1.0)[1]
+
+    assert [call.key for call in calls] == [("tell", "P05", 0), ("tell", "P05", 1)]
 
 
 def test_who_comes_back_as_an_agent_of_a_house_still_gets_what_waits():
@@ -128,7 +146,7 @@ def test_agents_do_not_wait_for_one_another():
 
 
 def test_where_there_is_no_room_letters_wait_their_turn(monkeypatch):
-    monkeypatch.setattr(module, "IN_FLIGHT_MAX", 1)
+    monkeypatch.setattr(module, "CALLED_MAX", 1)
     outbox, carl = Outbox(10.0), Address("P03", "http://carl/mcp")
     outbox.send(ANN, completed(1), 0.0)
     assert outbox.send(BOB, table(1), 0.0) == []
@@ -262,7 +280,7 @@ def test_a_report_that_repeats_is_answered_with_the_same_next_match():
 
 
 def test_an_agent_that_lags_and_waits_for_room_waits_once(monkeypatch):
-    monkeypatch.setattr(module, "IN_FLIGHT_MAX", 1)
+    monkeypatch.setattr(module, "CALLED_MAX", 1)
     outbox = Outbox(10.0)
     outbox.send(BOB, completed(1), 0.0)
     outbox.answered(BOB, 0, 10.0, NoAnswer("late"))

@@ -14,7 +14,7 @@ from agentleague.protocol.messages import LeagueStandingsUpdate, Message
 from agentleague.roles.effects import Address, Call
 
 LOST = (NoAnswer, NoConnection)
-IN_FLIGHT_MAX = 1_000  # letters; more would open connections and hold messages for nothing
+CALLED_MAX = 1_000  # agents at a time; more would open connections and hold messages for nothing
 IN_A_ROW_MAX = 4  # letters to one agent that reads them one behind another
 
 
@@ -42,7 +42,7 @@ class Outbox:
         self._waiting: dict[str, list[Letter]] = {}  # of those who are still to be told something
         self._addresses: dict[str, Address] = {}  # of the same, the newest known
         self._in_flight: dict[str, dict[int, Letter]] = {}  # to whom letters go, by their number
-        self._in_flight_total = 0
+        self._called = 0  # agents to whom letters are on their way
         self._ready: deque[str] = deque()  # to whom one is to go as soon as there is room
         self._is_ready: set[str] = set()  # the same
         self._lagging: set[str] = set()
@@ -77,7 +77,8 @@ class Outbox:
         agent_id = to.agent_id
         in_flight, waiting = self._in_flight[agent_id], self._waiting[agent_id]
         done, self._addresses[agent_id] = in_flight.pop(number), to
-        self._in_flight_total -= 1
+        if not in_flight:
+            self._called -= 1
         goes_again = isinstance(error, LOST) and self._may_go_again(agent_id, done)
         if goes_again:
             done.is_again = True
@@ -107,10 +108,9 @@ class Outbox:
         agent_id = to.agent_id
         if agent_id in self._is_ready:
             return
-        is_quick = to.house and agent_id not in self._lagging
-        has_room = self._in_flight_total < IN_FLIGHT_MAX // 2  # Who is slow takes no more of it.
-        in_a_row = IN_A_ROW_MAX if is_quick and has_room else 1
-        if len(self._in_flight.get(agent_id, ())) < in_a_row:
+        in_flight = len(self._in_flight.get(agent_id, ()))
+        is_next = to.house and in_flight < IN_A_ROW_MAX and agent_id not in self._lagging
+        if not in_flight or is_next:
             self._ready.append(agent_id)
             self._is_ready.add(agent_id)
 
@@ -121,23 +121,25 @@ class Outbox:
 
     def _calls(self, now: float) -> list[Call]:
         calls = []
-        while self._ready and self._in_flight_total < IN_FLIGHT_MAX:
+        while self._ready and self._called < CALLED_MAX:
             agent_id = self._ready.popleft()
             self._is_ready.discard(agent_id)
             to, waiting = self._addresses[agent_id], self._waiting[agent_id]
-            letter, in_flight = waiting.pop(0), self._in_flight.setdefault(agent_id, {})
-            number = 0
-            while number in in_flight:
-                number += 1
-            letter.is_behind = bool(in_flight)
-            if isinstance(letter.message, LeagueStandingsUpdate):
-                self._tables[agent_id] = letter
-            in_flight[number] = letter
-            self._in_flight_total += 1
-            key, until = ("tell", agent_id, number), now + self._seconds
-            calls.append(Call(key, to, letter.message, until, letter.receipt))
-            if waiting:
-                self._queue(to)
+            in_flight = self._in_flight.setdefault(agent_id, {})
+            if not in_flight:
+                self._called += 1
+            is_quick = to.house and agent_id not in self._lagging
+            in_a_row = IN_A_ROW_MAX if is_quick else 1
+            while waiting and len(in_flight) < in_a_row:
+                number, letter = 0, waiting.pop(0)
+                while number in in_flight:
+                    number += 1
+                letter.is_behind = bool(in_flight)
+                if isinstance(letter.message, LeagueStandingsUpdate):
+                    self._tables[agent_id] = letter
+                in_flight[number] = letter
+                key, until = ("tell", agent_id, number), now + self._seconds
+                calls.append(Call(key, to, letter.message, until, letter.receipt))
         return calls
 
     def _thin(self, agent_id: str, waiting: list[Letter]) -> None:
