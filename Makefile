@@ -15,7 +15,7 @@ help:  ## List what can be made.
 demo: .venv/run  ## Play a whole league over real HTTP and print the table.
 	$(BIN)/league demo
 
-test: .venv/dev  ## Run the tests; rings 0-3 must be covered completely, in branches.
+test: .venv/dev  ## Run the tests; the pure folders must be covered completely, in branches.
 	$(BIN)/pytest -m "not slow" $(PARALLEL) --cov --cov-report= $(ARGS)
 	$(BIN)/python tools/coverage_gate.py
 

@@ -6,16 +6,16 @@ from typing import Any
 
 from agentleague.games import even_odd
 from agentleague.league.events import read_event
-from agentleague.league.files import MATCHES_AT_HAND
+from agentleague.league.match_records import MATCHES_AT_HAND
+from agentleague.manager.role import Manager, Secrets
 from agentleague.player import strategies
+from agentleague.player.role import Player
 from agentleague.protocol.messages import WIRE_NAME, LeagueCommand, Message
+from agentleague.referee.role import Referee
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Caller
-from agentleague.services.archive import JournalArchive
-from agentleague.services.host import Host, Ledger
-from agentleague.services.manager import Manager, Secrets
-from agentleague.services.player import Player
-from agentleague.services.referee import Referee
-from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.archive import JournalArchive
+from agentleague.runtime.host import Host, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork

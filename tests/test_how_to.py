@@ -12,7 +12,7 @@ from pages import Desk, Page
 
 ADD_A_GAME = Page("docs", "how-to", "add-a-game.md")
 JOIN = Page("docs", "how-to", "join-another-league.md")
-HOUSE = ROOT / "tests" / "foreign" / "house.py"
+HOUSE = ROOT / "tests" / "foreign" / "leagues.py"
 MOVE = Page("docs", "how-to", "move-a-league.md")
 RESUME = Page("docs", "how-to", "resume-after-a-crash.md")
 SEVERAL = Page("docs", "how-to", "several-machines.md")

@@ -10,16 +10,11 @@ from hashlib import sha256
 from typing import Any
 
 from agentleague.games import even_odd
-from agentleague.services.host import Host, Ledger
-from agentleague.services.manager import Manager
-from agentleague.services.player import Player
-from agentleague.services.referee import Referee
-from agentleague.services.settings import (
-    ManagerSettings,
-    PlayerSettings,
-    RefereeSettings,
-    Secrets,
-)
+from agentleague.manager.role import Manager
+from agentleague.player.role import Player
+from agentleague.referee.role import Referee
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings, Secrets
+from agentleague.runtime.host import Host, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork, MemoryTransport

@@ -90,7 +90,7 @@ def _timed(program: str) -> float:
 
 
 def _player_memory() -> float:
-    program = f"{LOAD}; from agentleague.services.memory_use import peak_bytes; print(peak_bytes())"
+    program = f"{LOAD}; from agentleague.runtime.memory_use import peak_bytes; print(peak_bytes())"
     return int(subprocess.run([PYTHON, "-c", program], stdout=subprocess.PIPE).stdout) / 1e6
 
 

@@ -2,8 +2,8 @@
 
 from itertools import groupby
 
-from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.services.settings_table import Setting, describe
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.settings_table import Setting, describe
 from page_parts import GENERATED, code, page, table
 
 ROLES = {

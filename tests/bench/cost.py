@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import uvloop
 
-from agentleague.services import demo
-from agentleague.services.manager import Manager
-from agentleague.services.processes import Home, Place, open_manager
-from agentleague.services.settings import ManagerSettings
+from agentleague.manager.role import Manager
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime import local_league
+from agentleague.runtime.processes import Home, Place, open_manager
 from agentleague.transport.memory import MemoryTransport
 from memory_league import MemoryLeague
 
@@ -112,11 +112,16 @@ class HttpCost(NamedTuple):
 
 async def _cost_over_http(players, cycles, folder):
     settings = ManagerSettings(league_id="cost", players=players, referees=1, cycles=cycles)
-    manager = await open_manager(settings, Home(folder, "7"), Place(0, hosts=demo.HOSTS))
+    manager = await open_manager(settings, Home(folder, "7"), Place(0, hosts=local_league.HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)
-    make = partial(demo.Cast, manager_url=manager.url, game="even_odd", seed="7", is_private=True)
-    crews = [demo.LocalCrew(make("referee", 0, 1)), demo.LocalCrew(make("player", 0, players))]
+    make = partial(
+        local_league.Cast, manager_url=manager.url, game="even_odd", seed="7", is_private=True
+    )
+    crews = [
+        local_league.LocalCrew(make("referee", 0, 1)),
+        local_league.LocalCrew(make("player", 0, players)),
+    ]
     tasks, calls = {}, Calls()
 
     def made(loop, work, **options):
@@ -131,7 +136,7 @@ async def _cost_over_http(players, cycles, folder):
         with calls.counting():
             await manager.ended
         matches = role.league.decided_total
-        tallies = [demo.Stopwatch("manager").tally([manager])]
+        tallies = [local_league.Stopwatch("manager").tally([manager])]
         tallies += [await crew.finish() for crew in crews]
         commits = manager.host._ledger.journal.commits
     finally:

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from agentleague.bench import field
-from agentleague.bench.field import Plan, play_field
-from agentleague.services.manager import Manager
+from agentleague.bench import league_run
+from agentleague.bench.league_run import Plan, play_field
+from agentleague.manager.role import Manager
 from commands import league
 
 
@@ -21,7 +21,7 @@ def test_hosted_players_share_the_port_of_their_process_and_play_all_matches(tmp
 
     monkeypatch.setattr(Manager, "handle", handle)
     plan = Plan(6, 1, 15, 2, directory=tmp_path, is_hosted=True)
-    outcome = asyncio.run(field._play(plan, tmp_path))
+    outcome = asyncio.run(league_run._play(plan, tmp_path))
 
     assert outcome.matches == 15
     assert len(ports) == 2

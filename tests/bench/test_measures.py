@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import pytest
 
 from agentleague.bench.endurance import Endurance, Glance, look_on
-from agentleague.bench.field import Field, Outcome, Plan, _watch
+from agentleague.bench.league_run import Field, Outcome, Plan, _watch
 from agentleague.bench.match_times import MatchTimes, within
 from agentleague.bench.measure import plan_for
 from agentleague.bench.scale import Step, growth, sizes
-from agentleague.cli.bench_words import endurance_verdicts, scale_verdicts
+from agentleague.cli.bench_text import endurance_verdicts, scale_verdicts
 from agentleague.errors import LeagueError, NoAnswer
 from agentleague.league.league import League, Phase
 from agentleague.protocol.messages import GameInvitation, GameOver, GameResult, MatchResultReport
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
-from agentleague.services.demo import Stopwatch, Tally
+from agentleague.runtime.local_league import Stopwatch, Tally
 from memory_league import MemoryLeague
 
 THERE = Address("P01", "http://there/mcp")

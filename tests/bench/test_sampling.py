@@ -3,10 +3,10 @@
 import json
 from types import SimpleNamespace
 
-from agentleague.bench.field import Outcome
+from agentleague.bench.league_run import Outcome
 from agentleague.bench.sampling import Sampler, hits_in, sampling
-from agentleague.cli.bench_words import plain_profile, profile_rows
-from agentleague.services.demo import Tally
+from agentleague.cli.bench_text import plain_profile, profile_rows
+from agentleague.runtime.local_league import Tally
 
 
 def frame(name, line, caller=None):

@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
-from agentleague.services.addresses import manager_url
-from cli.shelf import keep, served
+from agentleague.runtime.addresses import manager_url
 from cli.test_standings import in_its_second_round, league, printed
+from cli.two_sources import keep, served
 from commands import BIN, first_line, free_port, started
 from commands import league as run_league
 

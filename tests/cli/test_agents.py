@@ -6,9 +6,9 @@ import re
 import pytest
 
 from agentleague.league.events import DialectLearnt
-from cli.shelf import keep, served
 from cli.test_standings import in_its_second_round, league, printed
-from league.office import Office
+from cli.two_sources import keep, served
+from league.decided_league import Office
 from records.journals import told_match
 
 

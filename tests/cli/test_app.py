@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from agentleague.cli import app as app_module
-from agentleague.cli import games
 from agentleague.cli.app import COMMANDS, MEANT, app
+from agentleague.cli.commands import games
 from agentleague.cli.options import Real, Whole
 from agentleague.errors import LeagueError
 from commands import league

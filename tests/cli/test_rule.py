@@ -6,12 +6,12 @@ import json
 import pytest
 
 from agentleague.league.events import Disputed, MatchRuled, RoundEnded, TokenMisused
-from cli.shelf import keep
 from cli.test_organise import a_manager, agents
 from cli.test_standings import league as asked
 from cli.test_standings import printed
+from cli.two_sources import keep
 from commands import SECONDS, league
-from league.office import Office
+from league.decided_league import Office
 
 
 def troubled():

@@ -3,9 +3,9 @@
 import json
 
 from agentleague.league.events import RoundEnded
-from cli.shelf import keep
 from cli.test_standings import in_its_second_round, league, printed
-from league.office import Office
+from cli.two_sources import keep
+from league.decided_league import Office
 
 
 def rows(text):

@@ -5,8 +5,8 @@ import tomllib
 
 import pytest
 
-from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.services.settings_table import describe
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.settings_table import describe
 from commands import BIN, SECONDS, first_line, free_port, league, started
 
 ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}

@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from agentleague.cli.app import app
 from agentleague.league.events import LeagueEnded, LeaguePaused
 from agentleague.transport.rates import Rate
-from cli.shelf import keep, served
+from cli.two_sources import keep, served
 from commands import free_port
-from league.office import Office
+from league.decided_league import Office
 
 NAMES = [
     "Alpha",

@@ -5,14 +5,14 @@ import json
 
 import pytest
 
-from agentleague.cli import status
+from agentleague.cli.commands import status
 from agentleague.errors import LeagueError
 from agentleague.league.events import LeagueEnded, LeaguePaused
 from agentleague.protocol.messages import Exchange
 from agentleague.storage.lock import hold, publish, release
-from cli.shelf import keep
 from cli.test_standings import in_its_second_round, league, printed
-from league.office import Office
+from cli.two_sources import keep
+from league.decided_league import Office
 
 
 def told():

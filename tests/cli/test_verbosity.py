@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.cli.verbosity import aloud, speak_up
-from agentleague.services.log_lines import Entry, Level
+from agentleague.runtime.log_lines import Entry, Level
 
 
 class Quiet:

@@ -20,7 +20,7 @@ from agentleague.league.events import (
 )
 from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, read_directory
 from games.throwaway import THROWAWAY
-from league.office import LEAGUE_ID, Office
+from league.decided_league import LEAGUE_ID, Office
 from records.journals import changed, otherwise, place, played, written
 
 LEAGUE = played()

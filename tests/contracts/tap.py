@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import NamedTuple
 
-from agentleague.services.processes import Place
+from agentleague.runtime.processes import Place
 
 HOST = "127.0.0.1"
 

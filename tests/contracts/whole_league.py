@@ -8,8 +8,8 @@ from threading import Event
 from typing import NamedTuple
 
 from agentleague.games import registry
-from agentleague.services.processes import Home, open_manager, open_player, open_referee
-from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.processes import Home, open_manager, open_player, open_referee
 from contracts.foreign_player import ForeignPlayer
 from contracts.tap import Wire, post
 

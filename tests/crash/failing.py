@@ -22,6 +22,7 @@ import msgspec
 
 from agentleague.cli import main
 from agentleague.player import registry
+from agentleague.player.role import Player
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameOver,
@@ -35,11 +36,10 @@ from agentleague.protocol.messages import (
     RoundCompleted,
 )
 from agentleague.roles.effects import Call, Drop, Effect, End, Record, Reply, Think, WakeAt
+from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Answered
-from agentleague.services.host import Host
-from agentleague.services.player import Player
-from agentleague.services.processes import Running
-from agentleague.services.settings import ManagerSettings
+from agentleague.runtime.host import Host
+from agentleague.runtime.processes import Running
 from agentleague.storage.sqlite import SqliteJournal
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec import Raw
 
 from agentleague.games import registry
-from agentleague.league.court import Court
+from agentleague.league.adjudicator import Court
 from agentleague.league.events import (
     LeagueEnded,
     LeagueOpened,
@@ -26,9 +26,9 @@ from agentleague.league.events import (
 from agentleague.league.league import League
 from agentleague.protocol.messages import Exchange, LockRequest
 from agentleague.protocol.tokens import digest
-from agentleague.services.processes import Home, Place, open_manager
-from agentleague.services.secrets_file import write_secrets
-from agentleague.services.settings import ManagerSettings
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.runtime.secrets_file import write_secrets
 from agentleague.storage.sqlite import FILE_NAME, SqliteJournal
 
 PLAYERS, REFEREES = 448, 4  # 447 rounds, 100,128 matches

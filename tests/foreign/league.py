@@ -9,13 +9,13 @@ from typing import NamedTuple
 from agentleague.games import registry
 from agentleague.league.events import MatchDecided, read_event
 from agentleague.records.verify import Findings, verify
-from agentleague.services.processes import Home, open_manager, open_referee
-from agentleague.services.settings import ManagerSettings
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.processes import Home, open_manager, open_referee
 from agentleague.storage.sqlite import read_directory
 from hostile.contest import good_player, place, referee
 
-ZOO = Path(__file__).with_name("zoo.py")
-UMPIRES = Path(__file__).with_name("umpires.py")
+ZOO = Path(__file__).with_name("players.py")
+UMPIRES = Path(__file__).with_name("referees.py")
 LEAGUE_ID = "league_foreign"
 SECONDS = 240  # within which a league must have ended, on however slow a machine
 

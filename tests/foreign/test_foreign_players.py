@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
+from agentleague.dialects.table import base_of
 from agentleague.league.events import DialectLearnt
-from agentleague.protocol.dialects import base_of
 from foreign.league import play
 from rules import rule
 

@@ -4,8 +4,9 @@ from zlib import crc32
 
 import msgspec
 
+from agentleague.dialects import answers
 from agentleague.errors import MissingField, NoConnection, PeerRefused, RateLimited
-from agentleague.protocol import answers, codec
+from agentleague.protocol import codec
 from agentleague.protocol.message_examples import example
 from agentleague.protocol.messages import MESSAGES
 from fuzz.seeds import ANSWERS

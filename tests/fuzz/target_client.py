@@ -7,7 +7,7 @@ from zlib import crc32
 
 from agentleague.transport.guard import Endpoint, Guard
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
-from agentleague.transport.http_exchange import Connection
+from agentleague.transport.http_connection import Connection
 from fuzz.loop import StillLoop, Wire
 from fuzz.seeds import HTTP_ANSWERS
 

@@ -5,10 +5,11 @@ import re
 
 import msgspec
 
+from agentleague.dialects import lenient
 from agentleague.errors import LeagueError, UnreadableJson
-from agentleague.protocol import codec, json_text, mending, usual
-from agentleague.protocol.glances import GLANCES
+from agentleague.protocol import codec, fast_path, json_text
 from agentleague.protocol.messages import Message
+from agentleague.protocol.partial_messages import GLANCES
 from fuzz.seeds import REQUESTS
 from protocol.wire import NOW
 
@@ -30,16 +31,16 @@ def one(data: bytes) -> None:
         for path in ("/mcp", "/register") if receiver == "manager" else ("/mcp",):
             _check(data, codec.read_request(data, taken, thorough=is_thorough, path=path))
         if receiver != "manager":  # As a guest at somebody else's.
-            mended = mending.read_request(data, taken, thorough=is_thorough)
+            mended = lenient.read_request(data, taken, thorough=is_thorough)
             _check(data, mended)
             if mended.message:
-                answer = mending.write_answer(mended.letter, mended.message)
+                answer = lenient.write_answer(mended.letter, mended.message)
                 assert answer == b"" or isinstance(msgspec.json.decode(answer), dict)
 
 
 def _compare(data: bytes, taken: frozenset[str], *, thorough: bool) -> None:
     """What is read in one pass is read alike the long way, which a space makes it go."""
-    if not usual.read(data, taken, thorough=thorough) or _has_a_key_twice(data):
+    if not fast_path.read(data, taken, thorough=thorough) or _has_a_key_twice(data):
         return
     quick = codec.read_request(data, taken, thorough=thorough)
     slow = codec.read_request(b" " + data, taken, thorough=thorough)

@@ -5,7 +5,6 @@ from itertools import pairwise
 from random import Random
 from zlib import crc32
 
-from agentleague.transport.corks import Corks
 from agentleague.transport.http_server import (
     HttpRequest,
     HttpServer,
@@ -13,6 +12,7 @@ from agentleague.transport.http_server import (
     ServerLimits,
     _Connection,
 )
+from agentleague.transport.write_batching import Corks
 from fuzz.complaints import no_complaints
 from fuzz.loop import StillLoop, Wire
 from fuzz.seeds import STREAMS, posted

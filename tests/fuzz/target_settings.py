@@ -5,8 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 from tempfile import gettempdir
 
-from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.services.settings_reading import SettingError, read_settings
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.settings_reading import SettingError, read_settings
 from fuzz.sentences import check_sentence
 
 ROLES = (ManagerSettings, RefereeSettings, PlayerSettings)

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
+from agentleague.dialects.answers import read_answer
 from agentleague.errors import Damaged, MissingField, StorageError
 from agentleague.league.events import read_event
-from agentleague.protocol.answers import read_answer
 from agentleague.protocol.messages import GameInvitation, LeagueQuery
-from agentleague.services.history_file import HistoryFile
-from agentleague.services.secrets_file import read_secrets
-from agentleague.services.settings import ManagerSettings
-from agentleague.services.settings_reading import SettingError, read_settings
-from agentleague.services.state_file import Whose, open_state
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.history_file import HistoryFile
+from agentleague.runtime.secrets_file import read_secrets
+from agentleague.runtime.settings_reading import SettingError, read_settings
+from agentleague.runtime.state_file import Whose, open_state
 from agentleague.storage.lock import address_in
 
 DEEP = b'{"x":' + b"[" * 3_000

@@ -6,17 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentleague.league.events import MatchClosed, MatchDecided, RoundScheduled, read_event
-from agentleague.services.processes import (
-    Home,
-    Place,
-    open_manager,
-    open_player,
-    open_referee,
-)
-from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.storage.sqlite import read_directory
 
-ZOO = Path(__file__).with_name("zoo.py")
+ZOO = Path(__file__).with_name("players.py")
 HOSTS = ("127.0.0.1",)
 LEAGUE = "league_hostile"
 SECONDS = 120  # within which a league must have ended, on however slow a machine

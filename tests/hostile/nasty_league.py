@@ -4,8 +4,8 @@ import asyncio
 import json
 from typing import NamedTuple
 
-from agentleague.services.processes import Place, open_player
-from agentleague.services.settings import PlayerSettings
+from agentleague.roles.settings import PlayerSettings
+from agentleague.runtime.processes import Place, open_player
 from commands import BIN, environment, free_port, league
 from contracts.foreign_player import ACKS, ForeignPlayer
 from contracts.tap import Wire, post

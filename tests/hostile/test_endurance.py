@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentleague.services.processes import Home, open_manager
-from agentleague.services.settings import ManagerSettings
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.processes import Home, open_manager
 from commands import BIN, first_line, started
 from hostile.contest import LEAGUE, ZOO, good_player, place
 

@@ -10,15 +10,18 @@ from hypothesis import strategies as st
 
 from agentleague.cli.app import app
 from agentleague.league.events import RefereeRegistered
-from agentleague.protocol.harmless import harmless
 from agentleague.protocol.messages import Exchange
+from agentleague.protocol.printable import harmless
 from agentleague.protocol.tokens import digest
-from agentleague.records.layout import cell
+from agentleague.records.export_files import cell
 from agentleague.records.plain_text import json_text, printable
 from agentleague.transport.rates import Rate
-from cli.shelf import keep, served
+from cli.two_sources import keep, served
 from commands import league
-from hostile.harmless import (
+from hostile.hostile_manager import hostile_manager
+from hostile.nasty_league import play_nastily
+from hostile.nasty_names import NASTY, NO_TEXT
+from hostile.printable_check import (
     OUR_STYLES,
     assert_aligned,
     assert_harmless,
@@ -27,11 +30,8 @@ from hostile.harmless import (
     read_lines,
     width,
 )
-from hostile.hostile_manager import hostile_manager
-from hostile.nasty_league import play_nastily
-from hostile.nasty_names import NASTY, NO_TEXT
 from hostile.terminal import COLUMNS, on_terminal
-from league.office import Office, token
+from league.decided_league import Office, token
 
 NAMES = list(NASTY.values())
 READING = (

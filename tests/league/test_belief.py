@@ -4,8 +4,8 @@ import pytest
 
 from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
+from agentleague.league.adjudicator import DISPUTES_MAX
 from agentleague.league.belief import spelt_out
-from agentleague.league.court import DISPUTES_MAX
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchRuled
 from agentleague.protocol.messages import (
     MatchResultAck,
@@ -13,7 +13,7 @@ from agentleague.protocol.messages import (
     ReportedResult,
     ResultDetails,
 )
-from league.office import Office
+from league.decided_league import Office
 from rules import rule
 
 EVEN = {"P01": "even", "P02": "odd"}

@@ -25,7 +25,7 @@ from agentleague.league.events import (
 )
 from agentleague.roles.effects import Event
 from games.throwaway import THROWAWAY
-from league.office import DRAW_SECRET, TOKEN_SECRET, Office, token
+from league.decided_league import DRAW_SECRET, TOKEN_SECRET, Office, token
 from rules import rule
 
 

@@ -2,12 +2,12 @@
 
 import msgspec
 
-from agentleague.league.admission import Terms, admit_player
 from agentleague.league.events import PlayerReturned
+from agentleague.manager.admission import Terms, admit_player
 from agentleague.protocol.messages import LeagueRegisterRequest, PlayerMeta
 from agentleague.protocol.tokens import digest
-from agentleague.records.words import shown
-from league.office import TOKEN_SECRET, Office, token
+from agentleague.records.event_text import shown
+from league.decided_league import TOKEN_SECRET, Office, token
 from memory_league import MemoryLeague
 from rules import rule
 

@@ -7,7 +7,7 @@ from agentleague.league.events import MatchDecided, RoundEnded, read_event
 from agentleague.league.league import League, Phase
 from agentleague.protocol.messages import GameResult
 from games.throwaway import THROWAWAY
-from league.office import Office, token
+from league.decided_league import Office, token
 from rules import rule
 
 

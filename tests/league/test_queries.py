@@ -15,8 +15,8 @@ from agentleague.errors import (
 from agentleague.league import queries
 from agentleague.league.events import LeagueEnded, LeaguePaused, PlayerRemoved
 from agentleague.protocol.messages import LeagueQuery
-from league.asking import BYTES_MAX, ask, size
-from league.office import Office, token
+from league.decided_league import Office, token
+from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
 BEGUN = ["GET_MATCH", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_SCHEDULE", "GET_STANDINGS"]

@@ -14,8 +14,8 @@ from agentleague.league.events import (
 from agentleague.league.league import SILENCES_MAX
 from agentleague.league.queries import respond
 from agentleague.protocol.messages import LeagueQuery
-from league.asking import BYTES_MAX, ask, size
-from league.office import Office
+from league.decided_league import Office
+from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
 

@@ -8,8 +8,8 @@ from agentleague.errors import MatchMismatch, WrongType
 from agentleague.league.events import MatchAssigned
 from agentleague.protocol.messages import Exchange
 from games.throwaway import THROWAWAY
-from league.asking import BYTES_MAX, ask, size
-from league.office import Office
+from league.decided_league import Office
+from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
 MOVES = [(0, "P01", "even"), (0, "P02", "odd")]

@@ -3,10 +3,10 @@
 import pytest
 
 from agentleague.league.events import MatchAssigned, MatchClosed
-from agentleague.league.measures import MATCHES_MAX
+from agentleague.league.metrics import MATCHES_MAX
 from agentleague.protocol.messages import Exchange
-from league.asking import ask
-from league.office import Office
+from league.decided_league import Office
+from league.querying import ask
 from rules import rule
 
 

@@ -14,7 +14,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.roster import NAME_MAX, TOKENS_MAX, Roster, clean_name
 from agentleague.protocol.tokens import channel_key, digest, match_token
-from league.office import Office, token
+from league.decided_league import Office, token
 from rules import rule
 
 

@@ -34,7 +34,6 @@ from agentleague.errors import (
     TokenInvalid,
     TokenMissing,
 )
-from agentleague.league.admission import Terms, admit_player, admit_referee
 from agentleague.league.events import (
     LeagueEnded,
     LeagueStarted,
@@ -44,6 +43,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import League
 from agentleague.league.roster import clean_name
+from agentleague.manager.admission import Terms, admit_player, admit_referee
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     PlayerMeta,
@@ -51,7 +51,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
 )
 from agentleague.protocol.tokens import digest, league_token
-from league.office import LEAGUE_ID, TOKEN_SECRET, Office
+from league.decided_league import LEAGUE_ID, TOKEN_SECRET, Office
 
 PLAYERS_MAX, REFEREES_MAX, TOKENS_MAX = 5, 3, 4
 FORBIDDEN = "http://169.254.169.254/mcp"

@@ -6,11 +6,11 @@ from itertools import permutations
 import pytest
 
 from agentleague.league import queries
-from agentleague.league.bulletins import Bulletins
 from agentleague.league.events import Disputed, MatchRuled, TokenMisused
 from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.league.standings import TIE_BREAKS, Points, Table
-from league.office import Office
+from agentleague.manager.broadcasts import Bulletins
+from league.decided_league import Office
 from league.test_league import replayed, state
 from rules import rule
 

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from league.office import Office
+from league.decided_league import Office
 from rules import rule
 
 DRAWN = [(0, "P01", "odd"), (0, "P02", "odd")]

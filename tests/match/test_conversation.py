@@ -6,7 +6,7 @@ from agentleague.games import even_odd
 from agentleague.match.phases import Phase
 from agentleague.protocol.messages import LockRequest, MatchResultAck
 from games.throwaway import THROWAWAY
-from match.arena import (
+from match.ann_and_bob import (
     JOINED,
     MANAGER,
     SEATS,

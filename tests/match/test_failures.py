@@ -13,15 +13,15 @@ from agentleague.errors import (
     RateLimited,
     WrongType,
 )
-from agentleague.match.course import MOVE_BYTES_MAX
+from agentleague.match.game_progress import MOVE_BYTES_MAX
+from agentleague.match.judging import UNREACHABLE
 from agentleague.match.phases import Phase
-from agentleague.match.verdicts import UNREACHABLE
 from agentleague.protocol import codec
 from agentleague.protocol.messages import GameError, GameJoinAck, GameOver, LockRequest
 from agentleague.roles.effects import Drop
 from games.throwaway import CLUMSY, THROWAWAY
-from league.office import Office
-from match.arena import (
+from league.decided_league import Office
+from match.ann_and_bob import (
     JOINED,
     RULES,
     SEATS,
@@ -37,7 +37,7 @@ from match.arena import (
     playing,
     said,
 )
-from match.stage import SILENCE, Stage
+from match.virtual_match import SILENCE, Stage
 from rules import rule
 
 LATE = NoAnswer("the time ran out")

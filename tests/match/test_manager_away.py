@@ -7,7 +7,7 @@ from agentleague.match.phases import Phase
 from agentleague.protocol.messages import GameJoinAck, LockRequest, LockResponse, MatchResultAck
 from agentleague.roles.effects import Drop, WakeAt
 from games.throwaway import THROWAWAY
-from match.arena import (
+from match.ann_and_bob import (
     CLOCK,
     answer,
     calls,

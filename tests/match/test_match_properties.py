@@ -28,8 +28,8 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Call
 from agentleague.roles.stimuli import Caller
 from games.throwaway import THROWAWAY
-from match.arena import PATIENT, answer, decided, match_of, only, playing
-from match.stage import Stage
+from match.ann_and_bob import PATIENT, answer, decided, match_of, only, playing
+from match.virtual_match import Stage
 from rules import rule
 
 GAMES = [even_odd, *THROWAWAY.values()]

@@ -11,7 +11,7 @@ from agentleague.protocol.messages import (
     MatchResultAck,
 )
 from games.throwaway import THROWAWAY
-from match.arena import (
+from match.ann_and_bob import (
     JOINED,
     answer,
     calls,

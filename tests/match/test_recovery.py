@@ -7,7 +7,7 @@ from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
-from agentleague.match.course import Course
+from agentleague.match.game_progress import Course
 from agentleague.match.phases import Phase
 from agentleague.protocol.messages import (
     Draw,
@@ -21,7 +21,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Drop, WakeAt
 from games.throwaway import THROWAWAY
-from match.arena import (
+from match.ann_and_bob import (
     CLOCK,
     RULES,
     SEATS,

@@ -7,7 +7,7 @@ from agentleague.errors import NoAnswer
 from agentleague.match.phases import Phase
 from agentleague.protocol.messages import GameError
 from agentleague.roles.effects import Call, Drop, WakeAt
-from match.arena import (
+from match.ann_and_bob import (
     CLOCK,
     PATIENT,
     RULES,
@@ -20,7 +20,7 @@ from match.arena import (
     rings,
     said,
 )
-from match.stage import EVEN, ODD, SILENCE, Stage
+from match.virtual_match import EVEN, ODD, SILENCE, Stage
 from rules import rule
 
 

@@ -8,8 +8,8 @@ from agentleague.match.transcript import BYTES_MAX, Transcript
 from agentleague.protocol.messages import ChooseParityResponse, Exchange, GameJoinAck
 from agentleague.roles.stimuli import Caller
 from games.throwaway import THROWAWAY
-from match.arena import JOINED
-from match.stage import EVEN, SILENCE, Stage
+from match.ann_and_bob import JOINED
+from match.virtual_match import EVEN, SILENCE, Stage
 from rules import rule
 
 GONE = NoConnection("refused")

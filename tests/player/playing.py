@@ -3,7 +3,7 @@
 from random import Random
 
 from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
-from agentleague.player.notebook import Notebook
+from agentleague.player.memory import Notebook
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,

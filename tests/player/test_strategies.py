@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from agentleague.errors import LeagueError
 from agentleague.player import registry, strategies, strategies_learning, strategies_perfect
-from agentleague.player.notebook import Notebook
+from agentleague.player.memory import Notebook
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
 from player.playing import GAMES, Table
 

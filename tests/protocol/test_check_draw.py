@@ -12,7 +12,7 @@ from agentleague.games import rock_paper_scissors
 from agentleague.player import strategies
 from agentleague.protocol import codec
 from agentleague.protocol.messages import GameOver, RoundAnnouncement
-from agentleague.records.layout import match_file
+from agentleague.records.export_files import match_file
 from commands import ROOT, SECONDS
 from memory_league import MemoryLeague
 from protocol.wire import FIXTURES

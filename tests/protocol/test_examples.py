@@ -5,8 +5,9 @@ import json
 import msgspec
 import pytest
 
+from agentleague.dialects import answers
 from agentleague.errors import PeerRefused
-from agentleague.protocol import answers, codec
+from agentleague.protocol import codec
 from agentleague.protocol.messages import MESSAGES, LeagueQuery
 from protocol.wire import EXAMPLES, INCOMPLETE, MESSAGE_EXAMPLES, message_of, refused, taken
 from rules import rule

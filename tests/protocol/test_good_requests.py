@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from agentleague.protocol import answers, codec
+from agentleague.dialects import answers
+from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import (
     ChooseParityResponse,

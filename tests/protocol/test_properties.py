@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from agentleague.dialects import answers
 from agentleague.errors import MissingField, NoConnection, PeerRefused, RateLimited
-from agentleague.protocol import answers, codec
+from agentleague.protocol import codec
 from agentleague.protocol.messages import (
     MESSAGES,
     ChooseParityCall,

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agentleague.protocol import codec
-from agentleague.protocol.field_notes import NOTES
+from agentleague.protocol.field_docs import NOTES
 from agentleague.protocol.messages import MESSAGES
 from agentleague.protocol.schema import all_schemas, answer_of, message_schema
 from protocol.wire import EXAMPLES, MESSAGE_EXAMPLES, message_of

@@ -12,7 +12,7 @@ from agentleague.league.events import (
 from agentleague.protocol.messages import Exchange
 from agentleague.storage import chain
 from agentleague.storage.sqlite import SqliteJournal
-from league.office import LEAGUE_ID, Office
+from league.decided_league import LEAGUE_ID, Office
 
 AT = "2026-11-15T10:00:00.000Z"
 

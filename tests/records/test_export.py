@@ -25,12 +25,12 @@ from agentleague.league.events import (
     TokenRenewed,
 )
 from agentleague.protocol.tokens import digest
-from agentleague.records import words
+from agentleague.records import event_text
 from agentleague.records.export import MARK, Mirror, write_tree
-from agentleague.records.layout import cell, path_part
+from agentleague.records.export_files import cell, path_part
 from agentleague.records.reading import folded
 from agentleague.storage.sqlite import SqliteJournal
-from league.office import DRAW_SECRET, LEAGUE_ID, TOKEN_SECRET, Office, token
+from league.decided_league import DRAW_SECRET, LEAGUE_ID, TOKEN_SECRET, Office, token
 from records.journals import changed, place, played, rows_of
 
 LEAGUE = played()
@@ -152,7 +152,7 @@ def test_the_log_has_a_line_for_each_row_in_words_and_as_json(tmp_path):
 
 
 def test_every_kind_of_row_has_its_sentence():
-    assert set(words._SENTENCES) == set(KINDS.values())
+    assert set(event_text._SENTENCES) == set(KINDS.values())
 
 
 def test_sentences_of_rare_rows():
@@ -162,14 +162,14 @@ def test_sentences_of_rare_rows():
     lost = Office(2).start()
     lost.record(lost.court.no_contest("R1M1", "why not"))
 
-    assert words.sentence(believed).endswith("(believed, not verified)")
-    assert words.sentence(lost.events[-1]) == (
+    assert event_text.sentence(believed).endswith("(believed, not verified)")
+    assert event_text.sentence(lost.events[-1]) == (
         "R1M1 counts for neither player: no contest: why not"
     )
-    assert words.sentence(LeagueEnded("", aborted=True)) == (
+    assert event_text.sentence(LeagueEnded("", aborted=True)) == (
         "The organiser ended the league; nobody led"
     )
-    assert words.sentence(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent")) == (
+    assert event_text.sentence(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent")) == (
         "R1M1 was given to REF02 because REF01 fell silent"
     )
 
@@ -198,7 +198,7 @@ def test_no_token_no_digest_and_no_secret_is_in_any_file(tmp_path):
 
 
 def test_an_end_point_that_is_no_url_is_left_out():
-    assert words.public_url("http://[broken") == ""
+    assert event_text.public_url("http://[broken") == ""
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from agentleague.league.standings import Table
 from agentleague.protocol.messages import GameResult
 from agentleague.records.verify import missing_receipt, verify
 from games.throwaway import CLUMSY, THROWAWAY
-from league.office import LEAGUE_ID, Office
+from league.decided_league import LEAGUE_ID, Office
 from records.journals import changed, otherwise, place, played, rows_of, twice, without
 
 LEAGUE = played()  # four players, three rounds, six matches

@@ -12,7 +12,7 @@ from agentleague.league.events import (
     TokenMisused,
 )
 from agentleague.records.reading import folded
-from league.office import Office
+from league.decided_league import Office
 from records.journals import place, rows_of
 from records.test_verify import LEAGUE, found, inserted, lie
 

@@ -1,13 +1,13 @@
 """The league of `play_league` as manager, referee and players play it, message by message."""
 
+from agentleague.manager.role import Manager
 from agentleague.player import registry as strategies
-from agentleague.services.host import Host
-from agentleague.services.manager import Manager
-from agentleague.services.minds import InlineMind
-from agentleague.services.player import Player
-from agentleague.services.referee import Referee
-from agentleague.services.secrets_file import new_league_id, new_secrets
-from agentleague.services.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.player.role import Player
+from agentleague.referee.role import Referee
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.host import Host
+from agentleague.runtime.secrets_file import new_league_id, new_secrets
+from agentleague.runtime.strategy_runner import InlineMind
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.memory import MemoryNetwork
 

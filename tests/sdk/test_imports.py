@@ -48,7 +48,7 @@ for name in POSIX_ONLY:
 sys.platform = "win32"
 sys.modules["msvcrt"] = types.ModuleType("msvcrt")
 from agentleague import Player, Turn
-import agentleague.sdk.taking_part
+import agentleague.sdk.joining
 print(json.dumps(sorted(sys.modules)))
 """
 
@@ -68,7 +68,7 @@ def players_modules(*more):
     return loaded(f"{imports}from agentleague import Player; print(json.dumps([*sys.modules]))")
 
 
-TO_PLAY = "agentleague.sdk.taking_part"  # what a player loads when it runs
+TO_PLAY = "agentleague.sdk.joining"  # what a player loads when it runs
 
 
 def test_the_package_offers_these_names_and_loads_each_when_it_is_used():
@@ -95,7 +95,7 @@ def test_a_player_loads_nothing_heavy():
 
     assert {name.partition(".")[0] for name in modules} & HEAVY == set()
     assert not modules & {"difflib", "importlib.metadata", "tomllib"}
-    others = ("league.league", "services.manager", "services.referee", "simulation", "sdk.hall")
+    others = ("league.league", "manager.role", "referee.role", "simulation", "sdk.offline")
     assert modules & {f"agentleague.{name}" for name in others} == set()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from agentleague.errors import LeagueError
 from agentleague.player import registry, strategies
-from agentleague.player.notebook import Notebook
+from agentleague.player.memory import Notebook
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
 from agentleague.sdk import llm as llm_module
 from agentleague.sdk.llm import Llm, LlmSettings, Spent, llm

@@ -7,7 +7,7 @@ import pytest
 from agentleague import Player, Turn, play_league
 from agentleague.errors import LeagueError, UnsupportedGame
 from agentleague.games import registry as games
-from agentleague.sdk.hall import Contestant, Hall
+from agentleague.sdk.offline import Contestant, Hall
 from commands import league
 from games.throwaway import THROWAWAY
 from sdk.roles_league import with_messages

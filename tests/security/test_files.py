@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from agentleague.services.log_file import LogFile
-from agentleague.services.log_lines import Entry, Level
-from agentleague.services.secrets_file import ADMIN_NAME, NAME, read_secrets, write_secrets
-from agentleague.services.state_file import Whose, open_state
+from agentleague.runtime.log_file import LogFile
+from agentleague.runtime.log_lines import Entry, Level
+from agentleague.runtime.secrets_file import ADMIN_NAME, NAME, read_secrets, write_secrets
+from agentleague.runtime.state_file import Whose, open_state
 from commands import BIN, SECONDS, environment, free_port
 from commands import RUNNING as STARTED
 

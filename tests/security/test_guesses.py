@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from agentleague.services import organiser
+from agentleague.manager import organiser
 from agentleague.transport.http import HttpTransport
 from security.spies import message
 from security.test_inbound import manager, registration, run

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from agentleague.services import processes
-from agentleague.services.network import default_address
-from agentleague.services.processes import Home, Place, open_manager
-from agentleague.services.settings import ManagerSettings
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime import processes
+from agentleague.runtime.network import default_address
+from agentleague.runtime.processes import Home, Place, open_manager
 from agentleague.transport import http
 from agentleague.transport.http import Manners
 from agentleague.transport.http_server import ServerLimits

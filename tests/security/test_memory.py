@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from agentleague.services import processes
+from agentleague.runtime import processes
 from agentleague.transport import http
 from agentleague.transport.http import Manners
 from agentleague.transport.http_server import ServerLimits

@@ -17,11 +17,11 @@ from agentleague.protocol.messages import (
     ReportedResult,
 )
 from agentleague.roles.stimuli import Caller
-from agentleague.services.host import Host
+from agentleague.runtime.host import Host
+from manager.test_abuse import ask
+from manager.test_assignments import events_of
+from manager.test_misuse import token_of
 from memory_league import MemoryLeague
-from services.test_assignments import events_of
-from services.test_misuse import token_of
-from services.test_strangers import ask
 
 SENDERS = ("league_manager", "referee:REF01", "referee:REF02", "player:P02", "P01", "", "x" * 64)
 SAID = [

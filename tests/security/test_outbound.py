@@ -14,8 +14,8 @@ import uvloop
 from agentleague.errors import NoAnswer, NoConnection
 from agentleague.protocol.messages import RoundCompleted
 from agentleague.roles.effects import Address
-from agentleague.services.processes import Home, Place, open_manager, open_referee
-from agentleague.services.settings import ManagerSettings, RefereeSettings
+from agentleague.roles.settings import ManagerSettings, RefereeSettings
+from agentleague.runtime.processes import Home, Place, open_manager, open_referee
 from agentleague.transport.guard import Guard
 from scripted_server import server
 from security.spies import register
@@ -92,11 +92,11 @@ OPENS = {
 WAYS = {
     ("transport/guard.py", "create_connection"): "judges the address that it reached",
     ("transport/guard.py", "start_tls"): "on a connection that was judged",
-    ("services/network.py", "socket"): "a datagram socket that sends nothing",
-    ("services/network.py", "connect"): "of that socket: asks the system for the way, no more",
+    ("runtime/network.py", "socket"): "a datagram socket that sends nothing",
+    ("runtime/network.py", "connect"): "of that socket: asks the system for the way, no more",
     ("storage/sqlite.py", "connect"): "opens a file",
     ("records/reading.py", "connect"): "opens a file",
-    ("bench/bare.py", "create_connection"): "to its own echo, in `league bench` alone",
+    ("bench/bare_http.py", "create_connection"): "to its own echo, in `league bench` alone",
     ("sdk/llm_exchange.py", "connect"): "a player asks its author's model",
 }
 CLIENTS = {"http.client", "urllib.request", "ftplib", "smtplib", "aiohttp", "httpx", "requests"}
@@ -120,7 +120,7 @@ def test_nothing_but_the_guard_opens_a_connection_for_managers_and_referees():
 
 
 def test_the_socket_that_finds_the_way_is_a_datagram_socket():
-    tree = ast.parse((PACKAGE / "services" / "network.py").read_text(encoding="utf-8"))
+    tree = ast.parse((PACKAGE / "runtime" / "network.py").read_text(encoding="utf-8"))
     made = [
         ast.unparse(node)
         for node in ast.walk(tree)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from agentleague.services.network import Wishes, place_of_manager
+from agentleague.runtime.network import Wishes, place_of_manager
 from commands import RUNNING, free_port
 from pages import Desk, Page
 

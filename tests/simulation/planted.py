@@ -11,24 +11,24 @@ from typing import NamedTuple
 import msgspec
 
 from agentleague.errors import TokenInvalid, WrongType
-from agentleague.league import court
+from agentleague.league import adjudicator
 from agentleague.league import judge as judging
 from agentleague.league import league as league_module
-from agentleague.league.bulletins import Bulletins
-from agentleague.league.court import Court, Ruling
+from agentleague.league.adjudicator import Court, Ruling
 from agentleague.league.events import Disputed, MatchDecided
 from agentleague.league.league import League
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Table
-from agentleague.match.asking import Failure, Question
+from agentleague.manager.broadcasts import Bulletins
+from agentleague.manager.leases import Leases
+from agentleague.manager.misuse import Misuse
+from agentleague.manager.outbox import Outbox
+from agentleague.manager.rounds import Rounds
 from agentleague.match.machine import Match, Phase
+from agentleague.match.question import Failure, Question
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult, LockedResult, LockResponse
-from agentleague.services.host import Host
-from agentleague.services.leases import Leases
-from agentleague.services.misuse import Misuse
-from agentleague.services.outbox import Outbox
-from agentleague.services.rounds import Rounds
+from agentleague.runtime.host import Host
 
 
 def release_before_commit(monkeypatch):
@@ -48,14 +48,14 @@ def no_dedupe(monkeypatch):
     """A lock that comes again decides the match again."""
     lock, decided = Court.lock, League._decided
 
-    def forgetful(court, referee_id, request):
-        file = court._league.matches.get(request.match_id)
+    def forgetful(adjudicator, referee_id, request):
+        file = adjudicator._league.matches.get(request.match_id)
         if file and file.decided and not file.closed and not file.locks:
             file.decided, before = None, file.decided
-            ruling = lock(court, referee_id, request)
+            ruling = lock(adjudicator, referee_id, request)
             file.decided = before
             return ruling
-        return lock(court, referee_id, request)
+        return lock(adjudicator, referee_id, request)
 
     def again(league, event):
         league.matches[event.match_id].decided = None
@@ -70,9 +70,9 @@ def epoch_in_the_draw(monkeypatch):
     number, decide = draws.number, Court._decide
     epoch = [1]
 
-    def decide_in(court, file, request):
+    def decide_in(adjudicator, file, request):
         epoch[0] = file.epoch
-        return decide(court, file, request)
+        return decide(adjudicator, file, request)
 
     def redrawn(seed, league_id, match_id, **more):
         name = match_id if epoch[0] == 1 else f"{match_id}|{epoch[0]}"
@@ -103,10 +103,12 @@ def no_fence(monkeypatch):
     """A referee that lost its match may lock all the same."""
     lock = Court.lock
 
-    def unfenced(court, referee_id, request):
-        file = court._league.matches[request.match_id]
+    def unfenced(adjudicator, referee_id, request):
+        file = adjudicator._league.matches[request.match_id]
         now = msgspec.structs.replace(request, epoch=file.epoch)
-        return lock(court, file.referee_id if referee_id in file.referees else referee_id, now)
+        return lock(
+            adjudicator, file.referee_id if referee_id in file.referees else referee_id, now
+        )
 
     monkeypatch.setattr(Court, "lock", unfenced)
 
@@ -226,13 +228,13 @@ def a_lost_letter_blocks_the_queue(monkeypatch):
 
 def lies_are_forgotten(monkeypatch):
     """A report that contradicts the result is refused, and nobody ever hears of it."""
-    monkeypatch.setattr(court, "_dispute", lambda file, referee_id, why: ())
+    monkeypatch.setattr(adjudicator, "_dispute", lambda file, referee_id, why: ())
 
 
 def every_lie_is_another_dispute(monkeypatch):
     """A liar that goes on lying fills the journal."""
     noted = lambda file, referee_id, why: (Disputed(file.match_id, referee_id, why),)  # noqa: E731
-    monkeypatch.setattr(court, "_dispute", noted)
+    monkeypatch.setattr(adjudicator, "_dispute", noted)
 
 
 def misuse_is_forgotten(monkeypatch):
@@ -287,9 +289,9 @@ def referees_are_not_believed(monkeypatch):
     """The court decides by other moves than it was sent: both have chosen as the first did."""
     decide = Court._decide
 
-    def doubting(court, file, request):
+    def doubting(adjudicator, file, request):
         moves = [(turn, who, request.moves[0][2]) for turn, who, _ in request.moves]
-        return decide(court, file, msgspec.structs.replace(request, moves=moves))
+        return decide(adjudicator, file, msgspec.structs.replace(request, moves=moves))
 
     monkeypatch.setattr(Court, "_decide", doubting)
 
@@ -298,11 +300,11 @@ def honest_locks_are_refused(monkeypatch):
     """Every second lock is refused, for no reason."""
     lock, asked = Court.lock, Counter()
 
-    def moody(court, referee_id, request):
-        asked[court, request.match_id] += 1
-        if asked[court, request.match_id] % 2:
+    def moody(adjudicator, referee_id, request):
+        asked[adjudicator, request.match_id] += 1
+        if asked[adjudicator, request.match_id] % 2:
             return Ruling((), WrongType("LOCK_REQUEST.moves: not today", field="moves"))
-        return lock(court, referee_id, request)
+        return lock(adjudicator, referee_id, request)
 
     monkeypatch.setattr(Court, "lock", moody)
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from agentleague.league.events import Disputed
-from agentleague.services.player import Player
+from agentleague.player.role import Player
 from agentleague.simulation.invariants import CALM, Course, Violation, check
 from agentleague.simulation.league import LEAGUE_ID
 from simulation.crashing import a_league, commanded, running

@@ -2,8 +2,8 @@
 
 import pytest
 
+from agentleague.player.role import Player
 from agentleague.records.verify import verify
-from agentleague.services.player import Player
 from agentleague.simulation import exhaustive
 from agentleague.simulation.modes import MODES, attempt, outcome
 from simulation.crashing import a_league, some

@@ -3,10 +3,10 @@
 import ast
 from pathlib import Path
 
-from agentleague.services.host import Host
-from agentleague.services.manager import Manager
-from agentleague.services.player import Player
-from agentleague.services.referee import Referee
+from agentleague.manager.role import Manager
+from agentleague.player.role import Player
+from agentleague.referee.role import Referee
+from agentleague.runtime.host import Host
 from simulation.crashing import running
 
 PACKAGE = Path(__file__).parents[2] / "src" / "agentleague"

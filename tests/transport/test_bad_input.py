@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from agentleague.services.processes import Home, Place, open_manager
-from agentleague.services.settings import ManagerSettings
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.processes import Home, Place, open_manager
 
 GOOD = {
     "jsonrpc": "2.0",

@@ -5,11 +5,12 @@ import gc
 import sys
 import weakref
 
-from agentleague.protocol import answers, codec
+from agentleague.dialects import answers
+from agentleague.protocol import codec
 from agentleague.protocol.messages import GameInvitation
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
-from agentleague.services.clock import LoopClock
+from agentleague.runtime.clock import LoopClock
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import PIPELINED, TO_A_MANAGER, HttpTransport, Manners
 from agentleague.transport.http_client import HttpAnswer

@@ -5,8 +5,8 @@ from collections import Counter
 
 from agentleague.protocol.messages import GameInvitation, GameJoinAck
 from agentleague.roles.effects import Address
-from agentleague.services.clock import LoopClock
-from agentleague.services.processes import Place
+from agentleague.runtime.clock import LoopClock
+from agentleague.runtime.processes import Place
 from agentleague.transport.guard import Guard
 from agentleague.transport.house import House
 from agentleague.transport.http import HttpTransport, Manners

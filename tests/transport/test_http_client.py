@@ -16,7 +16,7 @@ from agentleague.errors import NoAnswer, NoConnection
 from agentleague.transport import http_client
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpClient
-from agentleague.transport.http_exchange import Connection
+from agentleague.transport.http_connection import Connection
 from scripted_server import server
 
 OK = b"HTTP/1.1 200 OK\r\n"

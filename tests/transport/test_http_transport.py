@@ -19,8 +19,8 @@ from agentleague.protocol.messages import (
     RoundCompleted,
 )
 from agentleague.roles.effects import Address
-from agentleague.services.clock import LoopClock
-from agentleague.services.processes import Place
+from agentleague.runtime.clock import LoopClock
+from agentleague.runtime.processes import Place
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, Manners

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from agentleague.protocol.messages import LeagueRegisterResponse
-from agentleague.services.clock import LoopClock
+from agentleague.runtime.clock import LoopClock
 from agentleague.transport.guard import Guard, parse_url
 from agentleague.transport.http import HttpTransport, Manners
 from agentleague.transport.probe import Probes, reachable

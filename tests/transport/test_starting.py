@@ -4,9 +4,9 @@ import pytest
 
 from agentleague.errors import NoAnswer, PeerRefused
 from agentleague.protocol.messages import MatchResultReport, RoundAnnouncementAck, RoundCompleted
-from protocol.test_assigned import ASSIGNMENT
+from dialects.test_assigned import ASSIGNMENT
 from rules import rule
-from transport.test_falling_back import NO_METHOD, OK, Ann
+from transport.test_fallback import NO_METHOD, OK, Ann
 
 WON = {"result": {"match_id": "R1M1", "winner": "P01"}}
 SAME = {"result": {"match_id": "R1M1"}}

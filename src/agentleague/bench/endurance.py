@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from agentleague.bench.field import CYCLES_MAX, Field, Plan, play_field
+from agentleague.bench.league_run import CYCLES_MAX, Field, Plan, play_field
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
-from agentleague.services.memory_use import resident_bytes
+from agentleague.runtime.memory_use import resident_bytes
 
 PARTS = 10
 GROWTH_MB = 5.0  # more than that, and it is said that memory grows

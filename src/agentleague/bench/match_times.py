@@ -8,8 +8,8 @@ from time import perf_counter
 from agentleague.protocol.messages import GameInvitation, MatchResultReport, Message
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel
-from agentleague.services.demo import Cast, open_built_in
-from agentleague.services.processes import Running
+from agentleague.runtime.local_league import Cast, open_built_in
+from agentleague.runtime.processes import Running
 
 SUFFIX = ".times"
 

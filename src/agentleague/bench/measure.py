@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from agentleague.bench.bare import Load, exchange
-from agentleague.bench.field import Outcome, Plan, play_field
+from agentleague.bench.bare_http import Load, exchange
+from agentleague.bench.league_run import Outcome, Plan, play_field
 from agentleague.bench.match_times import within
 
 MATCHES_A_LEAGUE = 5_000

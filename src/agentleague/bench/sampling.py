@@ -17,8 +17,8 @@ from typing import Any
 
 from agentleague.bench.match_times import open_timed
 from agentleague.errors import LeagueError
-from agentleague.services.demo import Cast
-from agentleague.services.processes import Running
+from agentleague.runtime.local_league import Cast
+from agentleague.runtime.processes import Running
 
 SECONDS = 0.001  # of processor time between two looks; most systems look more seldom
 SUFFIX = ".hits"

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agentleague.bench.field import Outcome, Plan, play_field
+from agentleague.bench.league_run import Outcome, Plan, play_field
 
 SIZES = (10, 100, 1_000, 10_000)
 PLAYER_PROCESSES = 4

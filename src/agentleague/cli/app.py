@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from agentleague.cli import ending
+from agentleague.cli import exits
 from agentleague.cli.options import always, prepare
 
 SECTIONS = {
@@ -87,7 +87,7 @@ class Commands(click.Group):
         module, name = (
             ("organise", cmd_name.replace("-", "_")) if of_organiser else (cmd_name, "command")
         )
-        return prepare(getattr(import_module(f"agentleague.cli.{module}"), name))
+        return prepare(getattr(import_module(f"agentleague.cli.commands.{module}"), name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -132,7 +132,7 @@ class Commands(click.Group):
             arguments = [*arguments[1:], "--help"]
         if VARIABLE in os.environ:  # The shell asks what could be typed.
             super().main(arguments, "league", **extra)
-        sys.exit(ending.run(lambda: self._run(arguments, extra), arguments))
+        sys.exit(exits.run(lambda: self._run(arguments, extra), arguments))
 
     def _run(self, arguments: list[str], extra: Mapping[str, Any]) -> int:
         try:

@@ -8,8 +8,8 @@ import click
 from agentleague.cli.settings_options import misused
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game
-from agentleague.services.settings import ManagerSettings
-from agentleague.services.settings_reading import SettingError, read_settings
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.settings_reading import SettingError, read_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 game_option = click.option(

@@ -4,8 +4,8 @@ from typing import Any, Generic, TypeVar
 
 import click
 
-from agentleague.cli.offers import OFFERS
-from agentleague.cli.talk import DEBUG, QUIET
+from agentleague.cli.completions import OFFERS
+from agentleague.cli.output import DEBUG, QUIET
 
 T = TypeVar("T", int, float)
 METAVARS = {  # what an option of this name takes, unless it says so itself

@@ -4,7 +4,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from agentleague.cli.talk import counted, is_plain, is_quiet, say
+from agentleague.cli.output import counted, is_plain, is_quiet, say
 from agentleague.league.league import League
 
 LINES_MAX = 10  # where there is no terminal

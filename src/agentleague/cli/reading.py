@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from agentleague.cli.whereabouts import dir_option
+from agentleague.cli.manager_address import dir_option
 from agentleague.errors import LeagueError
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ def read(
         raise click.UsageError("say either --dir DIR or --manager URL, not both")
     if directory is not None:
         return asyncio.run(_from(Archive(directory), work))
-    from agentleague.services.processes import run
+    from agentleague.runtime.processes import run
 
     url = manager_url or _as_url(os.environ.get(VARIABLE) or MANAGER)
     return run(_from_manager(url, work))
@@ -148,7 +148,7 @@ def _read_manager(
 
 
 def _as_url(text: str) -> str:
-    from agentleague.services.addresses import manager_url
+    from agentleague.runtime.addresses import manager_url
 
     return manager_url(text)
 
@@ -158,8 +158,8 @@ async def _from(source: Source, work: Callable[[Source], Awaitable[T]]) -> T:
 
 
 async def _from_manager(url: str, work: Callable[[Source], Awaitable[T]]) -> T:
-    from agentleague.services.clock import wall
-    from agentleague.services.inquiry import Inquiry
+    from agentleague.runtime.clock import wall
+    from agentleague.runtime.manager_client import Inquiry
 
     inquiry = Inquiry(url, wall)
     try:

@@ -4,7 +4,7 @@ import asyncio
 import signal
 from typing import Any
 
-from agentleague.services.processes import Running
+from agentleague.runtime.processes import Running
 
 
 def stop_signal() -> asyncio.Future[None]:

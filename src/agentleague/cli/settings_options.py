@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
-from agentleague.cli.offers import Offered
-from agentleague.services.network import Wishes
-from agentleague.services.settings import AgentSettings, ManagerSettings
-from agentleague.services.settings_reading import Given, SettingError, read_settings
-from agentleague.services.settings_table import Setting, describe
+from agentleague.cli.completions import Offered
+from agentleague.roles.settings import AgentSettings, ManagerSettings
+from agentleague.runtime.network import Wishes
+from agentleague.runtime.settings_reading import Given, SettingError, read_settings
+from agentleague.runtime.settings_table import Setting, describe
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from agentleague.cli.talk import is_plain
+from agentleague.cli.output import is_plain
 from agentleague.league.standings import Standing
-from agentleague.protocol.harmless import harmless
+from agentleague.protocol.printable import harmless
 from agentleague.records.plain_text import json_text
 
 WIDTH_ELSEWHERE = 120  # where stdout is no terminal

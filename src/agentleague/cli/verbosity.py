@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import click
 
-from agentleague.services.log_lines import Entry, in_words
-from agentleague.services.processes import Running
+from agentleague.runtime.log_lines import Entry, in_words
+from agentleague.runtime.processes import Running
 
 verbose_option = click.option(
     "-v",

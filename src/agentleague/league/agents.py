@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
+from agentleague.dialects.table import in_words
 from agentleague.errors import NotRegistered
 from agentleague.league.league import League, Phase
 from agentleague.league.match_facts import described
-from agentleague.league.match_file import MatchFile
+from agentleague.league.match_record import MatchFile
 from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
 from agentleague.league.roster import Member
 from agentleague.league.rulings import misuse_in_words
 from agentleague.league.standings import Standing
-from agentleague.protocol.dialects import in_words
 
 AGENTS_A_PAGE = 100
 KINDS = ("player", "referee")

@@ -33,8 +33,8 @@ from agentleague.league.events import (
     TokenShown,
     Told,
 )
-from agentleague.league.files import Archive, Files
-from agentleague.league.match_file import MatchFile
+from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import Archive, Files
 from agentleague.league.roster import Roster
 from agentleague.league.schedule import Schedule
 from agentleague.league.standings import Points, Table

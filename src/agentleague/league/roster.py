@@ -14,7 +14,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenRenewed,
 )
-from agentleague.protocol.harmless import UNSEEN
+from agentleague.protocol.printable import UNSEEN
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
 NAME_MAX = 50

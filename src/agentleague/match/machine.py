@@ -22,13 +22,13 @@ from msgspec import UNSET
 
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
 from agentleague.games.game import Game
-from agentleague.match.asking import Act, Ask, Complain, Failure, Given, Question, Terms
-from agentleague.match.course import Course
-from agentleague.match.letters import PARITY_GAME, Assignment, Desk, Letters, addresses
+from agentleague.match.game_progress import Course
+from agentleague.match.judging import forfeits, is_refused, judged, standing
+from agentleague.match.messages import PARITY_GAME, Assignment, Desk, Letters, addresses
 from agentleague.match.phases import STATE, STEP, Phase
-from agentleague.match.pushes import Pusher, who_pushed
+from agentleague.match.push_identity import Pusher, who_pushed
+from agentleague.match.question import Act, Ask, Complain, Failure, Given, Question, Terms
 from agentleague.match.transcript import Transcript
-from agentleague.match.verdicts import forfeits, is_refused, judged, standing
 from agentleague.protocol.messages import (
     GameJoinAck,
     LockResponse,

@@ -15,15 +15,15 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.protocol import (
+    fast_path,
     json_text,
     jsonrpc,
     registrations,
     reports,
     starts,
     timestamps,
-    usual,
 )
-from agentleague.protocol.faults import fault, told
+from agentleague.protocol.error_messages import fault, told
 from agentleague.protocol.jsonrpc import Letter
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -95,7 +95,7 @@ def read_request(
     body: bytes, taken: frozenset[str], *, thorough: bool = True, path: str = "/mcp"
 ) -> Incoming:
     """Read a request in any form; a refusal still knows whom to answer and how."""
-    letter, message = usual.read(body, taken, thorough=thorough) or (Letter(), None)
+    letter, message = fast_path.read(body, taken, thorough=thorough) or (Letter(), None)
     try:
         if message is None:
             assumed = registrations.assumed(body) if path == "/register" else None

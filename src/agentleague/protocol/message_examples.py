@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, inspect
 
-from agentleague.protocol.field_notes import note_of
+from agentleague.protocol.field_docs import note_of
 from agentleague.protocol.messages import MESSAGES
 
 _SENDERS = {"manager": "league_manager", "referee": "referee:REF01"}

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import NODEFAULT, inspect
 
 from agentleague.errors import LeagueError, wire_errors
-from agentleague.protocol.faults import REMEDIES
-from agentleague.protocol.field_notes import note_of
+from agentleague.protocol.error_messages import REMEDIES
+from agentleague.protocol.field_docs import note_of
 from agentleague.protocol.messages import MESSAGES, Kind, Message
 
 _ENVELOPE = frozenset(Message.__struct_fields__)

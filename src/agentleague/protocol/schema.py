@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from agentleague.protocol.field_notes import Note, note_of
+from agentleague.protocol.field_docs import Note, note_of
 from agentleague.protocol.jsonrpc import RequestId
 from agentleague.protocol.message_examples import example
 from agentleague.protocol.messages import MESSAGES, PROTOCOL, Exchange, Kind

@@ -11,7 +11,7 @@ from typing import Any
 from agentleague.errors import LeagueError
 from agentleague.league.events import LeagueStarted, PlayerRegistered
 from agentleague.league.league import League
-from agentleague.records.layout import (
+from agentleague.records.export_files import (
     File,
     by_match,
     files,

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agentleague.protocol.harmless import harmless
+from agentleague.protocol.printable import harmless
 
 TEXT_MAX = 200
 MOVE_MAX = 60

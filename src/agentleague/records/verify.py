@@ -38,9 +38,9 @@ from agentleague.league.events import (
 from agentleague.league.league import League
 from agentleague.league.schedule import Schedule
 from agentleague.league.standings import TIE_BREAKS
+from agentleague.records.match_check import Dossier, rules_on_nothing, score_of, what_is_wrong
 from agentleague.records.pairings import pairings_differ
 from agentleague.records.reading import event_of
-from agentleague.records.replay import Dossier, rules_on_nothing, score_of, what_is_wrong
 from agentleague.records.tally import Score, tally
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row

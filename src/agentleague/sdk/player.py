@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentleague.errors import LeagueError
-from agentleague.protocol.harmless import harmless
-from agentleague.sdk.mishaps import Mishaps
-from agentleague.services.authors import AuthorTold
-from agentleague.services.loop_thread import LoopThread
+from agentleague.protocol.printable import harmless
+from agentleague.runtime.authors import AuthorTold
+from agentleague.runtime.loop_thread import LoopThread
+from agentleague.sdk.author_errors import Mishaps
 
 if TYPE_CHECKING:
+    from agentleague.player.role import Heard
     from agentleague.roles.effects import Turn
-    from agentleague.services.player import Heard
-    from agentleague.services.processes import Running
+    from agentleague.runtime.processes import Running
 
 Strategy = Callable[["Turn"], Any]
 Hook = TypeVar("Hook", bound=Callable[[Any], Any])
@@ -91,7 +91,7 @@ class Player:
         Its token and its history are kept in the directory `state`, in the user's own unless given:
         started again it is the same player. Whatever stops it ends the program with a sentence.
         """
-        from agentleague.sdk.taking_part import take_part
+        from agentleague.sdk.joining import take_part
 
         given = {"manager_url": manager, "port": port, "join_code": join_code, "state": state}
         take_part(self, {**given, **settings}, self._move, self._say)
@@ -124,7 +124,7 @@ class Player:
 
     def join(self, agent: "Running") -> None:
         """From now on the hooks hear what this agent hears, and its matches lie by its token."""
-        from agentleague.sdk.taking_part import listen
+        from agentleague.sdk.joining import listen
 
         agent.closing += [listen(self, agent, self._say), self.close, self.mishaps.close]
 

@@ -11,10 +11,10 @@ from agentleague.errors import LeagueError
 from agentleague.league.standings import Standing
 from agentleague.player import registry
 from agentleague.roles.effects import Turn
-from agentleague.sdk.hall import Contestant, Hall, PlayedMatch
+from agentleague.runtime.game_files import find_game
+from agentleague.runtime.loop_thread import LoopThread
+from agentleague.sdk.offline import Contestant, Hall, PlayedMatch
 from agentleague.sdk.player import Player
-from agentleague.services.game_files import find_game
-from agentleague.services.loop_thread import LoopThread
 
 
 class PlayedLeague(Struct, frozen=True):

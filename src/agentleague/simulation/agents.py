@@ -29,7 +29,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Address, Turn
 from agentleague.roles.ports import Answer, Cancel, OnAsk, Transport
 from agentleague.roles.stimuli import Caller
-from agentleague.services.minds import thought
+from agentleague.runtime.strategy_runner import thought
 from agentleague.simulation.clock import Lifetime
 from agentleague.simulation.network import Tongue
 

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from agentleague.games.game import turns_max
 from agentleague.league.events import Disputed, MatchRuled
 from agentleague.league.league import League, Phase
+from agentleague.manager.leases import longest_match
 from agentleague.roles.effects import Event
-from agentleague.services.leases import longest_match
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
 from agentleague.simulation.recount import Recount
 from agentleague.simulation.recovery import Recovery

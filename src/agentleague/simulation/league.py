@@ -11,20 +11,15 @@ from typing import Any
 
 from agentleague.games.game import Game
 from agentleague.league.events import TokenMisused, read_event
+from agentleague.manager.role import Manager
+from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueCommand, Message
+from agentleague.referee.role import Referee
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Row, Transport
-from agentleague.services.archive import JournalArchive
-from agentleague.services.host import Host, Ledger
-from agentleague.services.manager import Manager
-from agentleague.services.player import Player
-from agentleague.services.referee import Referee
-from agentleague.services.settings import (
-    ManagerSettings,
-    PlayerSettings,
-    RefereeSettings,
-    Secrets,
-)
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings, Secrets
+from agentleague.runtime.archive import JournalArchive
+from agentleague.runtime.host import Host, Ledger
 from agentleague.simulation.agents import (
     DEFAULT,
     FALSE,
@@ -38,11 +33,11 @@ from agentleague.simulation.agents import (
 )
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
+from agentleague.simulation.impostor import Thief
 from agentleague.simulation.links import Links
 from agentleague.simulation.network import SimulatedNetwork
+from agentleague.simulation.observer import Witness
 from agentleague.simulation.process import Place, Ports, Process, Watched
-from agentleague.simulation.thief import Thief
-from agentleague.simulation.witness import Witness
 
 BEGAN = 1_700_000_000.0
 HOUSE = "h_1"

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from agentleague.games.game import turns_max
+from agentleague.manager.assignments import EPOCHS_MAX
+from agentleague.manager.leases import longest_match
 from agentleague.protocol.messages import Rules
-from agentleague.services.assignments import EPOCHS_MAX
-from agentleague.services.leases import longest_match
-from agentleague.services.settings import ManagerSettings
+from agentleague.roles.settings import ManagerSettings
 from agentleague.simulation import exhaustive, scenarios
 from agentleague.simulation.faults import Faults
 from agentleague.simulation.invariants import Violation, check

@@ -10,8 +10,9 @@ from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from agentleague.dialects import answers
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
-from agentleague.protocol import answers, codec
+from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel

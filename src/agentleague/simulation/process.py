@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from agentleague.roles.effects import Effect, Event
 from agentleague.roles.ports import Role
 from agentleague.roles.stimuli import Stimulus
-from agentleague.services.host import Host
+from agentleague.runtime.host import Host
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import SimulatedNetwork, SimulatedTransport

@@ -14,7 +14,7 @@ from agentleague.league.events import (
     RoundScheduled,
     Told,
 )
-from agentleague.league.match_file import MatchFile
+from agentleague.league.match_record import MatchFile
 from agentleague.roles.effects import Event
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
 from agentleague.simulation.network import host_of

@@ -5,8 +5,9 @@ from functools import partial
 
 from msgspec import Struct
 
+from agentleague.dialects import lenient
 from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
-from agentleague.protocol import codec, mending
+from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Letter
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -21,7 +22,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.falling_back import Tongues, is_misunderstood, read
+from agentleague.transport.fallback import Tongues, is_misunderstood, read
 from agentleague.transport.guard import Guard
 from agentleague.transport.house import House, Room
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
@@ -100,7 +101,7 @@ class HttpTransport:
 
     def be_a_guest(self) -> None:
         """From now on, read and answer with more patience: the manager is of another make."""
-        self._read_request, self.write_answer = mending.read_request, mending.write_answer
+        self._read_request, self.write_answer = lenient.read_request, lenient.write_answer
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""

@@ -13,11 +13,11 @@ from collections import Counter, deque
 from collections.abc import Callable
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
-from agentleague.transport.corks import Corks
 from agentleague.transport.deadlines import Deadlines
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
-from agentleague.transport.http_exchange import Call, ClientLimits, Connection, Done, HttpAnswer
+from agentleague.transport.http_connection import Call, ClientLimits, Connection, Done, HttpAnswer
 from agentleague.transport.listening import descriptors
+from agentleague.transport.write_batching import Corks
 
 __all__ = ["ClientLimits", "HttpAnswer", "HttpClient"]
 

@@ -16,10 +16,10 @@ from typing import NamedTuple, Protocol, cast
 
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
-from agentleague.transport.corks import Corks
-from agentleague.transport.http_requests import Exchange, Headers, Reader, Refused, Rules
-from agentleague.transport.http_requests import ServerLimits as ServerLimits
+from agentleague.transport.http_reader import Exchange, Headers, Reader, Refused, Rules
+from agentleague.transport.http_reader import ServerLimits as ServerLimits
 from agentleague.transport.listening import BACKLOG, descriptors, listen
+from agentleague.transport.write_batching import Corks
 
 log = logging.getLogger(__name__)
 _START_ATTEMPTS = 16

@@ -9,8 +9,8 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.falling_back import Conversation, Tongues, is_misunderstood, read
-from agentleague.transport.http_exchange import HttpAnswer
+from agentleague.transport.fallback import Conversation, Tongues, is_misunderstood, read
+from agentleague.transport.http_connection import HttpAnswer
 
 OnMessage = Callable[[str, Message], None]
 

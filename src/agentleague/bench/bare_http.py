@@ -1,0 +1,113 @@
+"""A naked pair: an echo server and a client on httptools, doing exchanges and nothing else.
+
+It is what a league is compared with: the same number of exchanges, of the same sizes, on the same
+machine in the same run, without messages, rules, limits or a disk.
+"""
+
+import asyncio
+import multiprocessing
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import httptools
+
+from agentleague.runtime.processes import run
+
+CONNECTIONS = 64
+
+
+@dataclass(frozen=True)
+class Load:
+    """So many exchanges of these sizes."""
+
+    exchanges: int
+    request_bytes: int
+    answer_bytes: int
+
+
+def exchange(load: Load) -> float:
+    """Exchanges per second of the pair, each side in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    server = context.Process(target=_serve, args=(load.answer_bytes, theirs), daemon=True)
+    server.start()
+    try:
+        port = ours.recv()
+        return run(_drive(port, load))
+    finally:
+        server.terminate()
+        server.join()
+
+
+class _Echo(asyncio.Protocol):
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self._parser = httptools.HttpRequestParser(self)
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_message_complete(self) -> None:
+        self._transport.write(self._answer)
+
+
+def _serve(size: int, pipe: Connection) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+    answer = head.encode() + b"x" * size
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Echo(answer), "127.0.0.1", 0)
+        pipe.send(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    run(main())
+
+
+class _Asker(asyncio.Protocol):
+    def __init__(self, request: bytes, race: "_Race") -> None:
+        self._request, self._race = request, race
+        self._parser = httptools.HttpResponseParser(self)
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._ask()
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_message_complete(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._race.answered += 1
+        self._ask()
+
+    def _ask(self) -> None:
+        if self._race.asked < self._race.total:
+            self._race.asked += 1
+            self._transport.write(self._request)
+        elif self._race.answered >= self._race.total and not self._race.over.done():
+            self._race.over.set_result(None)
+
+
+class _Race:
+    def __init__(self, total: int) -> None:
+        self.total, self.asked, self.answered = total, 0, 0
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+
+async def _drive(port: int, load: Load) -> float:
+    loop = asyncio.get_running_loop()
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {load.request_bytes}\r\n\r\n"
+    )
+    request, race = head.encode() + b"x" * load.request_bytes, _Race(load.exchanges)
+    began = loop.time()
+    for _ in range(CONNECTIONS):
+        await loop.create_connection(lambda: _Asker(request, race), "127.0.0.1", port)
+    await race.over
+    return load.exchanges / (loop.time() - began)

@@ -1,0 +1,139 @@
+"""`league agent P03`: all that anybody may know of one agent, and why it lost what it lost."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from agentleague.cli.agent_lookup import id_of
+from agentleague.cli.output import say
+from agentleague.cli.reading import Source, read, reading_options, source_option
+from agentleague.cli.table import print_facts, print_json
+from agentleague.errors import LeagueError
+from agentleague.records.match_story import read_answer
+from agentleague.records.player_story import Told, in_words, told_of
+
+EXAMPLES = """\b
+Examples:
+  league agent P03
+  league agent "Agent Alpha"
+  league agent P03 --dir ./league --all
+  league agent REF01 --dir ./league --json
+"""
+WHAT = """
+Print all of one agent, by its id or its name. Of a player, its matches are told too: how each
+ended, and for whatever went wrong what was asked, what came, how long it took, which rule of
+docs/protocol.md says so, and what to change.
+"""
+HEADINGS = {
+    "kind": "Kind",
+    "state": "State",
+    "activity": "Activity",
+    "version": "Version",
+    "endpoint": "End point",
+    "speaks": "Speaks",
+    "locks": "Locks",
+    "max_concurrent_matches": "Matches at once",
+    "open_matches": "Open matches",
+    "at_matches": "At",
+    "rank": "Rank",
+    "points": "Points",
+    "played": "Played",
+    "wins": "Won",
+    "draws": "Drawn",
+    "losses": "Lost",
+    "technical_losses": "Lost by default",
+    "why": "Why there",
+    "misused": "Refused",
+}
+
+
+@click.command(help=EXAMPLES + WHAT)
+@click.argument("agent_id", metavar="AGENT")
+@click.option("--all", "all_matches", is_flag=True, help="Tell all matches, not the last 20.")
+@reading_options
+def command(
+    agent_id: str,
+    all_matches: bool,
+    directory: Path | None,
+    manager_url: str | None,
+    as_json: bool,
+) -> None:
+    """Print the agent."""
+    agent = read(directory, manager_url, lambda source: _agent(source, agent_id, all_matches))
+    if agent is None:
+        look = f"league agents{source_option(directory, manager_url)}"
+        raise click.ClickException(
+            f"there is no agent {agent_id!r} in this league; see who is there with: {look}"
+        )
+    told = [told_of(facts, agent["agent_id"]) for facts in agent.pop("facts")]
+    if as_json:
+        print_json({**agent, "told": msgspec.to_builtins(told)})
+        return
+    print_facts(_facts(agent), f"{agent.get('agent_id')} {agent.get('display_name')}")
+    _tell(told, agent.get("matches") or 0)
+
+
+def _tell(told: Sequence[Told], total: int) -> None:
+    for match in told:
+        for line in in_words(match):
+            print(line)
+    if len(told) < total:
+        say(f"These are the last {len(told)} of {total} matches; see all with: --all")
+
+
+async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any] | None:
+    """What is known of an agent, with the `facts` of its matches; None if there is none."""
+    agent = await _known(source, typed.upper())
+    if agent is None and (agent_id := await id_of(source, typed)):
+        agent = await _known(source, agent_id)
+    if agent is None:
+        return None
+    wanted = [match["match_id"] for match in agent.get("last_matches", ())]
+    if all_matches and wanted:
+        wanted = await _all_matches(source, agent["agent_id"])
+    facts = [await source.ask("GET_MATCH", match_id=match_id) for match_id in wanted]
+    return {**agent, "facts": [read_answer(answer).match for answer in facts]}
+
+
+async def _known(source: Source, agent_id: str) -> dict[str, Any] | None:
+    try:
+        answer = await source.ask("GET_AGENT", agent_id=agent_id)
+    except LeagueError as error:
+        if "not found in registry" not in str(error):
+            raise
+        return None
+    return dict(answer.get("agent", {}))
+
+
+async def _all_matches(source: Source, player_id: str) -> list[str]:
+    """The ids of a player's matches so far, from the schedule; a page counts matches."""
+    found: list[str] = []
+    seen, total = 0, 1
+    while seen < total:
+        data = await source.ask("GET_SCHEDULE", offset=seen)
+        page = [match for each in data.get("rounds", ()) for match in each["matches"]]
+        found += [
+            match["match_id"]
+            for match in page
+            if player_id in (match["player_A_id"], match["player_B_id"])
+            and "draw_commitment" in match
+        ]
+        seen, total = seen + len(page), data.get("total", 0) if page else 0
+    return found
+
+
+def _facts(agent: dict[str, Any]) -> dict[str, Any]:
+    return {
+        heading: _words(agent[field])
+        for field, heading in HEADINGS.items()
+        if agent.get(field) not in (None, [])
+    }
+
+
+def _words(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, list) else value

@@ -1,0 +1,61 @@
+"""`league agents`: who takes part, and what they do now."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.output import counted
+from agentleague.cli.reachable import mark_reachable
+from agentleague.cli.reading import Source, all_rows, read, reading_options
+from agentleague.cli.table import Column, print_json, print_rows
+
+EXAMPLES = """\b
+Examples:
+  league agents
+  league agents --kind referee
+  league agents --dir ./league --json
+"""
+COLUMNS = (
+    Column("agent_id", "Id", True),
+    Column("kind", "Kind", True),
+    Column("display_name", "Name", True, True),
+    Column("state", "State", True),
+    Column("activity", "Activity", True),
+    Column("matches", "Matches"),
+    Column("open_matches", "Open"),
+)
+SPEAKS = Column("speaks", "Speaks", True)  # only where somebody does not speak as we do
+
+
+@click.command(help=EXAMPLES + "\nPrint who takes part, and what they do now.")
+@click.option(
+    "--kind",
+    type=click.Choice(["player", "referee"]),
+    help="Only the players, or only the referees.",
+)
+@reading_options
+def command(
+    directory: Path | None, manager_url: str | None, as_json: bool, kind: str | None
+) -> None:
+    """Print the agents."""
+    params = {"kind": kind} if kind else {}
+
+    async def ask(source: Source) -> list[dict[str, Any]]:
+        rows = await all_rows(source, "GET_AGENTS", "agents", **params)
+        await mark_reachable(rows, directory)
+        return rows
+
+    rows = read(directory, manager_url, ask)
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        if row.get("reachable") is False:
+            row["state"] += ", not reachable"
+        if row.get("misuses"):
+            row["state"] += ", misused a token"
+    players = sum(row["kind"] == "player" for row in rows)
+    told = f"{counted(players, 'player')}, {counted(len(rows) - players, 'referee')}"
+    speaks = (SPEAKS,) if any("speaks" in row for row in rows) else ()
+    print_rows(rows, (*COLUMNS, *speaks), told)

@@ -1,0 +1,194 @@
+"""`league demo`: a whole league on this machine."""
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import click
+
+from agentleague.cli.directory_check import check_room
+from agentleague.cli.game_choice import chosen_options, game_choice
+from agentleague.cli.local_players import guests
+from agentleague.cli.manager_address import dir_option
+from agentleague.cli.output import counted, is_debugging, say
+from agentleague.cli.progress import Progress
+from agentleague.cli.table import plain, print_json, print_table, shown
+from agentleague.league.league import League
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.clock import wall
+from agentleague.runtime.game_files import find_game
+from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
+from agentleague.runtime.processes import run
+from agentleague.runtime.secrets_file import new_league_id
+
+EXAMPLES = """\b
+Examples:
+  league demo
+  league demo --players 12 --seed 7
+  league demo --dir ./cup
+  league demo --players 100 --json > table.json
+  league demo --game tic_tac_toe
+  league demo --game ./my_game.py
+  league demo --game rock_paper_scissors --game-options '{"best_of": 5}'
+  league demo --player ./mine.py --player http://127.0.0.1:8101/mcp --player random
+"""
+WHAT = """
+Play a whole league on this machine over real HTTP.
+
+Each --player is a file that ends with .py, the URL of an agent that is running, or a strategy by
+its name. --players fills up with built-in ones. The journal stays, so all that can be asked about a
+league can be asked about this one.
+"""
+PLAYERS = 4  # unless somebody says how many
+LOSERS_MAX = 3  # of whom it is said how to find out why
+
+
+@click.command(help=EXAMPLES + WHAT)
+@game_choice
+@click.option(
+    "--players",
+    type=click.IntRange(2, 500),
+    help=f"How many players, from 2 to 500; those of --player alone, or {PLAYERS}, unless given.",
+)
+@click.option(
+    "--player",
+    "brought",
+    multiple=True,
+    metavar="FILE|URL|STRATEGY",
+    help="A player of yours; give it once for each.",
+)
+@click.option(
+    "--referees",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 10),
+    help="How many referees, from 1 to 10.",
+)
+@click.option("--seed", help="Any text: the same seed gives the same table.")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the journal goes; a new temporary folder unless given.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    game: str,
+    game_options: str | None,
+    players: int | None,
+    brought: tuple[str, ...],
+    referees: int,
+    seed: str | None,
+    directory: Path | None,
+    as_json: bool,
+) -> None:
+    """Play, print, exit."""
+    if directory:
+        check_room(directory)
+    raise_descriptor_limit()
+    how_many = _how_many(players, brought)
+    found = find_game(game)
+    options = chosen_options(found, game_options)
+    invited = guests(brought, game, seed, in_full=is_debugging())
+    year = datetime.fromtimestamp(wall(), UTC).year
+    settings = ManagerSettings(
+        league_id=new_league_id(found.name, year, seed),
+        game_type=game,
+        game_options=options,
+        players=how_many,
+        referees=referees,
+        seeded=seed is not None,
+    )
+    folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
+    try:
+        with Progress() as progress:
+            played = run(play(settings, folder, seed, progress, guests=invited))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(*_left(folder)) from None
+    if as_json:
+        print_json(_summary(played, folder))
+    else:
+        _tell(played, folder)
+
+
+def _how_many(players: int | None, brought: Sequence[str]) -> int:
+    for number in filter(str.isdecimal, brought):
+        raise click.UsageError(
+            f"--player takes a file, a URL or a strategy. Did you mean --players {number}?"
+        )
+    if players is None:
+        return len(brought) if len(brought) > 1 else PLAYERS
+    if players < len(brought):
+        raise click.UsageError(
+            f"--player is there {len(brought)} times, --players says {players}; say --players "
+            f"{len(brought)} or more, or leave it out"
+        )
+    return players
+
+
+def _tell(played: Played, folder: Path) -> None:
+    league, schedule = played.league, played.league.schedule
+    assert schedule
+    rows = plain(league.table.rows())
+    print_table(rows, f"{league.rules.league_id}: final table")
+    rate = schedule.matches_total / played.seconds if played.seconds else 0.0
+    say(
+        f"{shown(rows[0]['display_name'])} is the champion{_by_what(league, rows)}. "
+        f"{counted(schedule.rounds_total, 'round')}, "
+        f"{counted(schedule.matches_total, 'match', 'matches')} and "
+        f"{counted(played.messages, 'message')} in {played.seconds:.2f} s "
+        f"({rate:,.0f} matches/s).\n"
+        f"The journal is in {folder}; print the table again with:\n"
+        f"  {_command()} standings {dir_option(folder)}"
+    )
+    for row in [row for row in rows if row["technical_losses"]][:LOSERS_MAX]:
+        say(
+            f"{shown(row['display_name'])} lost {row['technical_losses']} of its matches without a "
+            "game; see why with:\n"
+            f"  {_command()} agent {row['player_id']} {dir_option(folder)}"
+        )
+
+
+def _by_what(league: League, rows: Sequence[dict[str, Any]]) -> str:
+    """Why, where two have the points of the champion."""
+    if rows[0]["points"] != rows[1]["points"]:
+        return ""
+    return f", with {league.table.why(rows[0]['player_id'])}"
+
+
+def _left(folder: Path) -> list[str]:
+    """What to say of a league that was stopped, if there is anything to see."""
+    from agentleague.records.reading import has_journal
+
+    if not has_journal(folder):
+        return []
+    return [f"What was played is kept; see it with: {_command()} status {dir_option(folder)}"]
+
+
+def _command() -> str:
+    """How this command is called from here."""
+    return "league" if which("league") else sys.argv[0]
+
+
+def _summary(played: Played, folder: Path) -> dict[str, object]:
+    league, schedule = played.league, played.league.schedule
+    assert schedule
+    rows = plain(league.table.rows())
+    return {
+        "league_id": league.rules.league_id,
+        "game_type": league.rules.game_type,
+        "players": len(league.roster.players),
+        "referees": len(league.roster.referees),
+        "total_rounds": schedule.rounds_total,
+        "total_matches": schedule.matches_total,
+        "champion": {key: rows[0][key] for key in ("player_id", "display_name", "points")},
+        "final_standings": rows,
+        "seconds": round(played.seconds, 4),
+        "matches_per_second": round(schedule.matches_total / played.seconds, 1),
+        "messages": played.messages,
+        "dir": str(folder),
+    }

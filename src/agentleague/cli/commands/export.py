@@ -1,0 +1,51 @@
+"""`league export`: a league as files."""
+
+from pathlib import Path
+
+import click
+
+from agentleague.cli.reading import directory_argument
+
+EXAMPLES = """\b
+Examples:
+  league export ./league --out ./published
+  league export ./league --out ./published     again: the earlier export is replaced
+"""
+WHAT = """
+Write a league as files: config/agents/agents_config.json, data/leagues (standings, rounds, CSV),
+data/matches (a file for each), data/players (a history for each) and logs. No token is in them.
+
+OUT appears when it is complete. An OUT that is there already must be empty, or an earlier export of
+this league to which nothing was added; anything else is left alone. The league may still run.
+"""
+
+
+@click.command(help=EXAMPLES + WHAT)
+@directory_argument
+@click.option(
+    "--out",
+    required=True,
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="The directory to write; always needed.",
+)
+def command(directory: Path, out: Path) -> None:
+    """Write the files, print where they are."""
+    from agentleague.cli.output import counted, say
+    from agentleague.league.league import Phase
+    from agentleague.records.export import write_tree
+    from agentleague.records.export_files import table_path
+    from agentleague.records.reading import folded, has_journal, no_league, read_rows
+
+    rows = read_rows(directory) if has_journal(directory) else []
+    if not rows:
+        raise click.UsageError(no_league(directory))
+    league = folded(rows)
+    count = write_tree(league, rows, out)
+    print(out)
+    state = "" if league.phase is Phase.COMPLETED else " so far"
+    decided = counted(league.decided_total, "match", "matches")
+    say(
+        f"{counted(count, 'file')}: {league.rules.league_id}{state}, {decided} decided.\n"
+        f"The table is in {out / table_path(league)}; what else there is says {out / 'README.txt'}."
+    )

@@ -1,0 +1,106 @@
+"""`league games`: what can be played."""
+
+import json
+from typing import Any
+
+import click
+
+from agentleague.cli.table import print_facts, print_json
+from agentleague.errors import UnsupportedGame
+from agentleague.games import registry
+from agentleague.games.game import Game
+from agentleague.runtime.game_files import find_game
+
+EXAMPLES = """\b
+Examples:
+  league games
+  league games tic_tac_toe
+  league games ./my_game.py
+  league games --json
+"""
+WHAT = """
+List the games that are installed, one a line; of GAME alone, all that the author of a player must
+know: its rules, options, moves, and what `turn.position` looks like.
+"""
+
+
+@click.command(help=EXAMPLES + WHAT)
+@click.argument("game", metavar="[GAME]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(game: str | None, as_json: bool) -> None:
+    """Print the list, or one game."""
+    if game:
+        _tell(find_game(game), as_json)
+        return
+    games = [_described(name) for name in registry.names()]
+    if as_json:
+        print_json(games)
+        return
+    width = max((len(game["name"]) for game in games), default=0)
+    for each in games:
+        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{_told(each)}")
+
+
+def _tell(game: Game, as_json: bool) -> None:
+    """One game, by what it shows at the start and after a turn."""
+    options = dict(getattr(game, "defaults", {}))
+    state = game.start(options)
+    seat = game.to_move(state)[0]
+    moves = game.legal_moves(state, seat)
+    facts = {
+        "name": game.name,
+        "rules": " ".join((game.__doc__ or "").split()),
+        "options": options,
+        "at_once": len(game.to_move(state)) > 1,
+        "moves": None if moves is None else list(moves),
+        "position": game.view(state, seat),
+        "position_later": _later(game, state),
+    }
+    if as_json:
+        print_json(facts)
+        return
+    shown = {
+        "Rules": facts["rules"],
+        "Options": ", ".join(f"{name}={value}" for name, value in options.items()) or "none",
+        "Who moves": "both at once" if facts["at_once"] else "one after the other",
+        "Moves": "too many to list" if moves is None else ", ".join(map(json.dumps, moves)),
+        "Position": json.dumps(facts["position"]),
+    }
+    if facts["position_later"] is not None:
+        shown["Later"] = json.dumps(facts["position_later"])
+    print_facts(shown, game.name)
+
+
+def _later(game: Game, state: Any) -> Any:
+    """What the next to move sees after one turn; nothing where the game is over then."""
+    moves = {
+        seat: next(iter(game.legal_moves(state, seat) or ()), None) for seat in game.to_move(state)
+    }
+    if None in moves.values():
+        return None
+    bounds = game.chance(state)
+    after = game.play(state, moves, bounds[0] if bounds else None)
+    waiting = tuple(game.to_move(after))
+    return game.view(after, waiting[0]) if waiting else None
+
+
+def _described(name: str) -> dict[str, Any]:
+    """One game; a plug-in that is broken is listed with what is wrong with it."""
+    try:
+        game = registry.load(name)
+    except UnsupportedGame as error:
+        return {"name": name, "summary": "", "options": {}, "error": str(error)}
+    options = dict(getattr(game, "defaults", {}))
+    return {"name": name, "summary": _first_sentence(game), "options": options, "error": None}
+
+
+def _first_sentence(game: object) -> str:
+    words = " ".join((game.__doc__ or "").partition("\n\n")[0].split())
+    sentence, stop, _ = words.partition(". ")
+    return sentence + stop.strip()
+
+
+def _told(game: dict[str, Any]) -> str:
+    """The options with their defaults, at the end of the line."""
+    told = ", ".join(f"{name}={value}" for name, value in game["options"].items())
+    return f" ({told})" if told else ""

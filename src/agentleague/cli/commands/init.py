@@ -1,0 +1,102 @@
+"""`league init`: a file with every setting of a role, ready to be changed."""
+
+import shlex
+from pathlib import Path
+from textwrap import fill
+
+import click
+
+from agentleague.cli.output import say
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.settings_table import Setting, describe
+
+EXAMPLES = """\b
+Examples:
+  league init cup.toml
+  league manager cup.toml
+"""
+WHAT = """
+Write a file with every setting, its default and what it is for.
+
+All lines begin with #: take it away from those that you change.
+"""
+ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}
+USES = {
+    "manager": "league manager {file}",
+    "referee": "league referee --config {file}",
+    "player": "league player --config {file}",
+}
+WIDTH = 96
+
+
+@click.command(help=EXAMPLES + WHAT)
+@click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
+@click.option(
+    "--for",
+    "role",
+    type=click.Choice(list(ROLES)),
+    default="manager",
+    show_default=True,
+    help="Whose settings.",
+)
+def command(file: Path, role: str) -> None:
+    """Write it, unless something is there already."""
+    if file.suffix != ".toml":
+        raise click.UsageError(
+            f"{file} does not end with .toml; say: league init {file.with_suffix('.toml')}"
+        )
+    use = USES[role].format(file=shlex.quote(str(file)))
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(page(role, use))
+    except FileExistsError:
+        raise click.ClickException(
+            f"{file} is there already, and stays as it is; choose another name"
+        ) from None
+    say(f"{file} is written. Change what you like, then start with:")
+    say(f"  {use}")
+
+
+def page(role: str, use: str) -> str:
+    """The whole file."""
+    about = (
+        f"Settings of a {role}; start it with: {use}. The values shown are the defaults: to "
+        "change one, take away its # and write another. The environment (LEAGUE_MOVE_SECONDS=10) "
+        "counts more than this file, an option (--move-seconds 10) more than both."
+    )
+    if role != "manager":
+        about = about.replace("MOVE_SECONDS", "PORT").replace("move-seconds", "port")
+    blocks = [_comment(about)]
+    tables: list[str] = []
+    by_heading: dict[str, list[Setting]] = {}
+    for row in describe(ROLES[role]):
+        by_heading.setdefault(row.heading, []).append(row)
+    for heading, rows in by_heading.items():
+        blocks.append(f"# ---- {heading} ----")
+        for row in rows:
+            (tables if row.type == "a table" else blocks).append(_block(row))
+    return "\n\n".join([*blocks, *tables]) + "\n"
+
+
+def _block(row: Setting) -> str:
+    sentence = row.sentence
+    if row.choices:
+        sentence += f" Takes {row.type}."
+    if row.type == "a table":
+        return f"{_comment(sentence)}\n# [{row.name}]"
+    if not row.default:
+        sentence += " Not set unless you do; for example:"
+    return f"{_comment(sentence)}\n# {row.name} = {row.default or EXAMPLE_VALUES[row.name]}"
+
+
+# What is shown for settings that have no default.
+EXAMPLE_VALUES = {
+    "players": "4",
+    "start_after_seconds": "600.0",
+    "network": '"lan"',
+    "tokenless_referees": "false",
+}
+
+
+def _comment(text: str) -> str:
+    return fill(text, WIDTH, initial_indent="# ", subsequent_indent="# ")

@@ -1,0 +1,67 @@
+"""`league match`: how one match went, and why it ended so."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.reading import Source, read, reading_options
+from agentleague.cli.table import print_json
+
+EXAMPLES = """\b
+Examples:
+  league match R1M1
+  league match R1M1 --dir ./league
+  league match R2M3 --manager http://127.0.0.1:8000/mcp --json
+"""
+WHAT = """
+Tell how a match went: a line for each message that a player was sent and what came back, then the
+draw, and in the last line why it ended, by which rule of docs/protocol.md, and what the loser could
+change.
+"""
+PAGES_MAX = 1000  # of a transcript; no manager needs so many
+
+
+@click.command(help=EXAMPLES + WHAT)
+@click.argument("match_id", metavar="MATCH")
+@reading_options
+def command(match_id: str, directory: Path | None, manager_url: str | None, as_json: bool) -> None:
+    """Tell the match."""
+    from agentleague.records.match_story import in_words
+
+    wanted = match_id.upper()
+    if directory is not None and manager_url is None:
+        facts = _from_directory(directory, wanted)
+    else:
+        facts = read(directory, manager_url, lambda source: _facts(source, wanted))
+    if as_json:
+        print_json(facts)
+        return
+    for line in in_words(facts):
+        print(line)
+
+
+def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
+    """From the journal, which alone knows why a match was given out again."""
+    from agentleague.records.match_story import told
+    from agentleague.records.reading import event_of, open_league
+
+    league, rows = open_league(directory)
+    return told(league, match_id, (event_of(row) for row in rows if row.kind == "match_assigned"))
+
+
+async def _facts(source: Source, match_id: str) -> dict[str, Any]:
+    """Ask for the match, page by page of its transcript."""
+    from agentleague.records.match_story import next_page, read_answer, with_ending
+
+    facts: dict[str, Any] = {}
+    rows: list[Any] = []
+    page: dict[str, int] = {}
+    for _ in range(PAGES_MAX):
+        part = read_answer(await source.ask("GET_MATCH", match_id=match_id, **page))
+        facts, added = facts or part.match, part.transcript()
+        rows += added
+        page = next_page(rows, part.total) if added else {}
+        if not page:
+            break
+    return with_ending({**facts, "transcript": rows})

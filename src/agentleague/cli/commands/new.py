@@ -1,0 +1,118 @@
+"""`league new`: files to begin with."""
+
+import keyword
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from agentleague.cli import game_template, player_template, player_template_javascript
+from agentleague.cli.output import say
+from agentleague.games import registry
+from agentleague.games.checks import NAME_MAX
+
+GAME = """\b
+Example:
+  league new game my_game
+"""
+PLAYER = """\b
+Examples:
+  league new player my_player
+  league new player my_player --language javascript
+"""
+EXAMPLES = """\b
+Examples:
+  league new player my_player
+  league new game my_game
+"""
+WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")  # What Python, pip and node all take.
+
+
+@click.group(help=EXAMPLES + "\nWrite a player or a game of your own to begin with.")
+def command() -> None:
+    """What can be written is a subcommand each."""
+
+
+@command.command(
+    short_help="Write a game that works, with its test.",
+    help=GAME + "\nWrite a game that works, with its test, into a folder NAME.",
+)
+@click.argument("name", metavar="NAME")
+def game(name: str) -> None:
+    """Write the folder, say what to type next."""
+    _check_name(name, "game")
+    if name in registry.names() or find_spec(name):
+        raise click.BadParameter(f"{name} is a game or module that is installed; choose another")
+    folder = _write(name, game_template.FILES)
+    say(
+        f"A game that works, to be changed in {folder / f'{name}.py'}. Try it:\n"
+        f"  league demo --game {folder / f'{name}.py'}\n"
+        f"or install it, and it is found by its name:\n"
+        f"  pip install -e {folder}\n"
+        f"  league demo --game {name}"
+    )
+
+
+@command.command(
+    short_help="Write a player that works, with its test.",
+    help=PLAYER + "\nWrite a player that works, with its test, into a folder NAME.",
+)
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--language",
+    default="python",
+    show_default=True,
+    type=click.Choice(["python", "javascript"]),
+    help="The language to write it in; docs/how-to/any-language.md says how to go about any other.",
+)
+def player(name: str, language: str) -> None:
+    """Write the folder, say what to type next."""
+    _check_name(name, "player")
+    if language == "javascript":
+        folder = _write(name, player_template_javascript.FILES)
+        say(
+            f"A player that works; its moves are in {folder / 'choose.js'}. Start it:\n"
+            f"  node {folder / f'{name}.js'}\n"
+            f"and play a match against it, from another terminal:\n"
+            f"  league play http://127.0.0.1:8101/mcp random"
+        )
+        return
+    if find_spec(name):
+        raise click.BadParameter(f"{name} is a module that is installed; choose another")
+    folder = _write(name, player_template.FILES)
+    say(
+        f"A player that works, to be changed in {folder / f'{name}.py'}. Play a match:\n"
+        f"  league play {folder / f'{name}.py'} random\n"
+        f"or a whole league:\n"
+        f"  league demo --player {folder / f'{name}.py'}"
+    )
+
+
+def _check_name(name: str, what: str) -> None:
+    if name[:1].isdecimal():
+        raise click.BadParameter(f"{name!r} must begin with a letter, as in my_{name}")
+    if not WORD.fullmatch(name) or keyword.iskeyword(name) or len(name) > NAME_MAX:
+        raise click.BadParameter(
+            f"{name!r} is no name for a {what}; take letters, digits and single _ between them, "
+            f"such as my_{what}, at most {NAME_MAX}"
+        )
+
+
+def _write(name: str, files: Mapping[str, str]) -> Path:
+    """The files in a new folder of that name; says which."""
+    folder = Path(name)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise click.ClickException(
+            f"{folder} is there already; choose another name, or remove it first"
+        ) from None
+    except OSError as error:
+        raise click.ClickException(f"{folder} cannot be made ({error.strerror})") from None
+    for template, text in files.items():
+        path = folder / template.replace("NAME", name)
+        path.write_text(text.replace("NAME", name), encoding="utf-8")
+        print(path)
+    return folder

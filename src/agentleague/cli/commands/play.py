@@ -1,0 +1,201 @@
+"""`league play`: one match between two agents, told at once."""
+
+import sys
+import tempfile
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.game_choice import chosen_options, game_choice
+from agentleague.cli.local_players import guests
+from agentleague.cli.output import is_debugging, say
+from agentleague.cli.progress import Progress
+from agentleague.cli.table import Column, plain, print_json, print_rows, shown
+from agentleague.league.league import League
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.clock import wall
+from agentleague.runtime.game_files import find_game
+from agentleague.runtime.local_league import play
+from agentleague.runtime.processes import run
+from agentleague.runtime.secrets_file import new_league_id
+
+EXAMPLES = """\b
+Examples:
+  league play ./mine.py random
+  league play ./mine.py http://127.0.0.1:8101/mcp
+  league play random fixed --game tic_tac_toe --matches 10
+  league play ./mine.py pattern --matches 3 -v
+"""
+WHAT = """
+Play a match between two agents on this machine, over real HTTP, and tell how it went. Of several
+matches a table is printed; -v tells each.
+
+An agent is a file that ends with .py, with `player = Player(...)` or a function `choose(turn)` in
+it; the URL of an agent that is running, which need not register; or a strategy by its name. A file
+runs in a process of its own, and may be a program that ends with `player.run()`.
+
+It exits with 0 when the matches were played, whoever won and however: an agent that fails loses its
+match, and that is told. It exits with 1 if they could not be played.
+"""
+MATCHES = (
+    Column("match_id", "Match", True),
+    Column("first", "First", True),
+    Column("winner", "Winner", True, True),
+    Column("reason", "Why", True, True, True),
+)
+RETRIES = 1  # after two silences there is nothing new to see
+RETRY_SECONDS = 0.2
+SILENCE = ("timeout", "reach")  # in the cause of a loss that more patience might have spared
+OTHER_SECONDS = (1.0, 5.0)  # for all but moves: as long as for a move, within these bounds
+
+
+@click.command(help=EXAMPLES + WHAT)
+@click.argument("a")
+@click.argument("b")
+@game_choice
+@click.option(
+    "--matches",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="How many matches, from 1 to 1000, one after another; seats change each time.",
+)
+@click.option("--seed", help="Any text: the same seed gives the same draws and chances.")
+@click.option(
+    "--move-seconds",
+    default=5,
+    show_default=True,
+    metavar="SECONDS",
+    type=click.FloatRange(0.1, 3600.0),
+    help="How long an agent may take for a move, from 0.1 to 3600; a league grants 30.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Tell each of several matches in full.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    a: str,
+    b: str,
+    game: str,
+    game_options: str | None,
+    matches: int,
+    seed: str | None,
+    move_seconds: float,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Play, tell, exit."""
+    least, most = OTHER_SECONDS
+    other_seconds = max(least, min(move_seconds, most))
+    found = find_game(game)
+    options = chosen_options(found, game_options)
+    year = datetime.fromtimestamp(wall(), UTC).year
+    settings = ManagerSettings(
+        league_id=new_league_id(found.name, year, seed),
+        game_type=game,
+        game_options=options,
+        players=2,
+        cycles=matches,
+        move_seconds=move_seconds,
+        join_seconds=other_seconds,
+        game_over_seconds=other_seconds,
+        reply_seconds=other_seconds,
+        retries=RETRIES,
+        join_retries=RETRIES,
+        retry_delay_seconds=RETRY_SECONDS,
+        seeded=seed is not None,
+    )
+    brought = guests((a, b), game, seed, in_full=verbose or is_debugging())
+    with tempfile.TemporaryDirectory(prefix="league-") as folder:
+        with Progress() as progress:
+            watch = progress if matches > 1 or sys.stderr.isatty() else _look_away
+            run(play(settings, Path(folder), seed, watch, guests=brought))
+        told = _told(Path(folder))
+    if as_json:
+        print_json(told)
+        return
+    _tell(told, in_full=verbose or matches == 1)
+    causes = [cause for facts in told["matches"] for _, cause in facts.get("forfeits", ())]
+    if any(word in cause for cause in causes for word in SILENCE):
+        say(_patience(move_seconds))
+
+
+def _look_away(league: League) -> None:
+    """One match is its own progress."""
+
+
+def _told(directory: Path) -> dict[str, Any]:
+    """All of it, from the journal."""
+    from agentleague.records.match_story import told
+    from agentleague.records.reading import event_of, open_league
+
+    league, rows = open_league(directory)
+    given = [event_of(row) for row in rows if row.kind == "match_assigned"]
+    assert league.schedule
+    table = plain(league.table.rows())
+    ids = [f"R{number}M1" for number in range(1, league.schedule.rounds_total + 1)]
+    return {
+        "game_type": league.rules.game_type,
+        "winner": _winner(table),
+        "players": table,
+        "matches": [told(league, match_id, given) for match_id in ids],
+    }
+
+
+def _winner(table: list[dict[str, Any]]) -> str | None:
+    """The id of who won more matches."""
+    first, second = sorted(table, key=lambda row: int(row["wins"]), reverse=True)
+    return str(first["player_id"]) if first["wins"] > second["wins"] else None
+
+
+def _tell(told: dict[str, Any], *, in_full: bool) -> None:
+    from agentleague.records.match_story import in_words
+
+    if in_full:
+        for facts in told["matches"]:
+            print("\n".join([*in_words(facts), ""]))
+    else:
+        rows = [_row(facts) for facts in told["matches"]]
+        first, second = sorted(told["players"], key=lambda row: str(row["player_id"]))
+        print_rows(rows, MATCHES, f"{told['game_type']}: {_named(first)} against {_named(second)}")
+        say("Each match is told in full with: -v")
+    print(_score(told))
+
+
+def _row(facts: dict[str, Any]) -> dict[str, Any]:
+    """A match in a line."""
+    result = facts["result"]
+    names = {facts[f"player_{seat}_id"]: facts[f"player_{seat}_name"] for seat in "AB"}
+    return {
+        "match_id": facts["match_id"],
+        "first": facts["player_A_id"],
+        "winner": names.get(result.get("winner_player_id"), "nobody"),
+        "reason": result.get("reason", ""),
+    }
+
+
+def _named(row: dict[str, Any]) -> str:
+    return f"{row['display_name']} ({row['player_id']})"
+
+
+def _patience(move_seconds: float) -> str:
+    """What a league would have granted whoever lost by silence."""
+    usual: dict[str, Any] = {field.name: field.default for field in fields(ManagerSettings)}
+    return (
+        f"Here each call was made at most {RETRIES + 1} times, and a move had {move_seconds:g} s; "
+        f"a league calls {usual['retries'] + 1} times, and a move has {usual['move_seconds']:g} s. "
+        "Grant more time with: --move-seconds"
+    )
+
+
+def _score(told: dict[str, Any]) -> str:
+    """Who won, in a line."""
+    first, second = sorted(told["players"], key=lambda row: int(row["wins"]), reverse=True)
+    winner = f"{shown(first['display_name'])} wins" if told["winner"] else "Nobody wins"
+    count = len(told["matches"])
+    if count == 1:
+        return f"{winner}."
+    drawn = count - first["wins"] - second["wins"]
+    rest = f", and {'one' if drawn == 1 else drawn} that nobody won" if drawn else ""
+    return f"{winner}: {first['wins']} to {second['wins']} in {count} matches{rest}."

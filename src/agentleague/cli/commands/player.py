@@ -1,0 +1,112 @@
+"""`league player`: one player, from a file or with a strategy by name."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.output import is_debugging, say
+from agentleague.cli.player_files import load_player, moves_of
+from agentleague.cli.serving import stop_signal, until_stopped
+from agentleague.cli.settings_options import (
+    SettingsCommand,
+    config_option,
+    given_settings,
+    settings_options,
+    wishes,
+)
+from agentleague.cli.verbosity import speak_up, verbose_option
+from agentleague.games import registry
+from agentleague.player import registry as strategies
+from agentleague.roles.settings import PlayerSettings
+from agentleague.runtime.addresses import manager_url
+from agentleague.runtime.game_files import find_game
+from agentleague.runtime.network import place_of_agent
+from agentleague.runtime.processes import open_player, run
+from agentleague.runtime.state_file import StateFile, Whose, kept
+
+EXAMPLES = """\b
+Examples:
+  league player ./mine.py --manager http://127.0.0.1:8000/mcp
+  league player --strategy random --name "Agent Alpha" --manager http://127.0.0.1:8000/mcp
+"""
+WHAT = """
+Run a player that registers at a manager.
+
+FILE is a Python file with `player = Player(...)` or a function `choose(turn)` in it; its
+`player.run()` is left out. Settings also come from the environment (LEAGUE_MANAGER=9000,
+LEAGUE_JOIN_CODE=sesame).
+"""
+
+
+@click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
+@click.argument("file", required=False, metavar="[FILE.py]", type=click.Path(path_type=Path))
+@click.option(
+    "--strategy",
+    metavar="NAME",
+    help="What it plays: a strategy that is installed, or a plug-in of yours.  [random]",
+)
+@click.option(
+    "--game",
+    "games",
+    metavar="NAME|FILE.py",
+    multiple=True,
+    help="A game that it plays beside those installed; may be given several times.",
+)
+@config_option
+@verbose_option
+@settings_options(PlayerSettings)
+def command(
+    file: Path | None,
+    strategy: str | None,
+    games: tuple[str, ...],
+    config: Path | None,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """Serve until the league is over, or until Ctrl-C."""
+    if file and strategy:
+        raise click.UsageError(f"say either {file} or --strategy {strategy}, not both")
+    if file and not file.exists() and str(file) in strategies.names():
+        raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
+    asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
+    player = load_player(file, registry.names) if file else None
+    own_name = player.name if player else f"Player {strategy or 'random'}"
+    settings = replace(
+        asked,
+        manager_url=manager_url(asked.manager_url),
+        display_name=asked.display_name or own_name,
+        game_types=_games(player.games if player else registry.names(), games),
+    )
+    shown = settings.display_name
+    where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
+
+    async def serve(kept_state: StateFile | None) -> None:
+        stopped = stop_signal()
+        agent = await open_player(
+            lambda url: replace(settings, endpoint=url),
+            moves_of(player, in_full=bool(verbose) or is_debugging())
+            if player
+            else strategies.load(strategy or "random"),
+            where,
+            threads=True,
+            state=kept_state,
+        )
+        say(f"{shown} listens at {agent.url} and registers at {settings.manager_url}.")
+        agent.tell(say)
+        speak_up(agent, verbose, say)
+        if player:
+            player.join(agent)
+        await until_stopped(agent, stopped, ends=True)
+
+    whose = Whose(settings.manager_url, "player", shown, settings.port)
+    with kept(whose, settings.state or None, say) as kept_state:
+        run(serve(kept_state))
+
+
+def _games(own: Sequence[str], more: Sequence[str]) -> list[str]:
+    """What it says it plays: a game in a file by the name it has there."""
+    named = (find_game(each).name if each.endswith(".py") else each for each in more)
+    return sorted({*own, *named})

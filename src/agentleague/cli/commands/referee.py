@@ -1,0 +1,82 @@
+"""`league referee`: one referee."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.output import say
+from agentleague.cli.serving import stop_signal, until_stopped
+from agentleague.cli.settings_options import (
+    SettingsCommand,
+    config_option,
+    given_settings,
+    settings_options,
+    wishes,
+)
+from agentleague.cli.verbosity import speak_up, verbose_option
+from agentleague.games import registry
+from agentleague.games.game import Game
+from agentleague.roles.settings import RefereeSettings
+from agentleague.runtime.addresses import manager_url
+from agentleague.runtime.game_files import find_game
+from agentleague.runtime.network import place_of_agent
+from agentleague.runtime.processes import open_referee, run
+from agentleague.runtime.state_file import StateFile, Whose, kept
+
+EXAMPLES = """\b
+Examples:
+  league referee --manager http://127.0.0.1:8000/mcp
+  league referee --manager 8000 --game ./my_game.py
+"""
+
+
+WHAT = """
+Run a referee that registers at a manager.
+
+Settings also come from the environment (LEAGUE_MANAGER=9000, LEAGUE_JOIN_CODE=sesame).
+"""
+
+
+@click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
+@click.option(
+    "--game",
+    "files",
+    metavar="FILE.py",
+    multiple=True,
+    help="A game that it runs beside those installed; may be given several times.",
+)
+@config_option
+@verbose_option
+@settings_options(RefereeSettings)
+def command(files: tuple[str, ...], config: Path | None, verbose: int, **options: Any) -> None:
+    """Serve until the league is over, or until Ctrl-C."""
+    asked = given_settings(RefereeSettings, config, options).make(RefereeSettings)
+    games = {game.name: game for game in map(find_game, files)}
+
+    def load_game(game_type: str) -> Game:
+        return games.get(game_type) or registry.load(game_type)
+
+    settings = replace(
+        asked,
+        manager_url=manager_url(asked.manager_url),
+        game_types=sorted({*registry.names(), *games}),
+    )
+    name = settings.display_name
+    where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
+
+    async def serve(kept_state: StateFile | None) -> None:
+        stopped = stop_signal()
+        agent = await open_referee(
+            lambda url: replace(settings, endpoint=url), where, load_game, state=kept_state
+        )
+        say(f"{name} listens at {agent.url} and registers at {settings.manager_url}.")
+        agent.tell(say)
+        speak_up(agent, verbose, say)
+        if await until_stopped(agent, stopped, ends=True):
+            say("The league is over.")
+
+    whose = Whose(settings.manager_url, "referee", name, settings.port)
+    with kept(whose, settings.state or None, say) as kept_state:
+        run(serve(kept_state))

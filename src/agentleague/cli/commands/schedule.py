@@ -1,0 +1,121 @@
+"""`league schedule`: who meets whom, and how it ended."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.output import counted
+from agentleague.cli.reading import Source, all_rows, read, reading_options
+from agentleague.cli.table import Column, print_json, print_rows
+from agentleague.errors import LeagueError
+
+EXAMPLES = """\b
+Examples:
+  league schedule
+  league schedule --round 2
+  league schedule --dir ./league --json
+"""
+COLUMNS = (
+    Column("round_id", "Round"),
+    Column("match_id", "Match", True),
+    Column("player_a", "Player A", True, True),
+    Column("player_b", "Player B", True, True),
+    Column("ended", "Ended", True),
+)
+Schedule = tuple[list[dict[str, Any]], dict[str, str]]
+
+
+@click.command(help=EXAMPLES + "\nPrint who meets whom, and how it ended.")
+@click.option(
+    "--round", "round_id", metavar="N", type=click.IntRange(min=1), help="This round alone."
+)
+@reading_options
+def command(
+    directory: Path | None, manager_url: str | None, as_json: bool, round_id: int | None
+) -> None:
+    """Print the schedule."""
+
+    async def ask(source: Source) -> Schedule:
+        if round_id:
+            await _check_round(source, round_id)
+        rounds = await _rounds(source, {"round_id": round_id} if round_id else {})
+        agents = [] if as_json else await all_rows(source, "GET_AGENTS", "agents", kind="player")
+        return rounds, {row["agent_id"]: row["display_name"] for row in agents}
+
+    rounds, names = read(directory, manager_url, ask)
+    if as_json:
+        print_json(rounds)
+        return
+    title = f"Round {round_id}" if round_id else counted(len(rounds), "round")
+    print_rows(list(_rows(rounds, names)), COLUMNS, title)
+
+
+async def _check_round(source: Source, round_id: int) -> None:
+    total = (await source.ask("GET_STATUS")).get("total_rounds")
+    if isinstance(total, int) and 0 < total < round_id:
+        raise LeagueError(f"there is no round {round_id}; there are rounds 1 to {total}")
+
+
+async def _rounds(source: Source, params: dict[str, int]) -> list[dict[str, Any]]:
+    """All rounds; a page counts matches, so it may end in the middle of one."""
+    rounds: dict[int, dict[str, Any]] = {}
+    seen = 0
+    while True:
+        data = await source.ask("GET_SCHEDULE", offset=seen, **params)
+        if not isinstance(data.get("rounds"), list):
+            raise LeagueError(
+                "the answer to GET_SCHEDULE has no 'rounds'; this manager is of another make"
+            )
+        for part in data["rounds"]:
+            whole = rounds.setdefault(part["round_id"], {**part, "matches": []})
+            whole["matches"] += part["matches"]
+            seen += len(part["matches"])
+        if not data["rounds"] or seen >= data.get("total", 0):
+            return list(rounds.values())
+
+
+def _rows(rounds: list[dict[str, Any]], names: dict[str, str]) -> Iterator[dict[str, Any]]:
+    for each in rounds:
+        for match in each["matches"]:
+            yield {
+                "round_id": each["round_id"],
+                "match_id": match["match_id"],
+                "player_a": _named(match["player_A_id"], names),
+                "player_b": _named(match["player_B_id"], names),
+                "ended": ", ".join(filter(None, [_ended(match), *_marks(match)])),
+            }
+        for player_id in each["byes"]:
+            yield {
+                "round_id": each["round_id"],
+                "match_id": "bye",
+                "player_a": _named(player_id, names),
+            }
+
+
+def _named(player_id: str, names: dict[str, str]) -> str:
+    return f"{player_id} {names.get(player_id, '')}".rstrip()
+
+
+def _marks(match: dict[str, Any]) -> Iterator[str]:
+    """What is special about a match: the organiser's word, its referee's alone, or a dispute."""
+    for field, words in (
+        ("ruled", "ruled"),
+        ("unverified", "not verified"),
+        ("disputed", "disputed"),
+    ):
+        if match.get(field):
+            yield words
+
+
+def _ended(match: dict[str, Any]) -> str:
+    if "status" not in match:
+        return "playing" if "draw_commitment" in match else ""
+    if match.get("no_contest"):
+        return "no contest"
+    winner = match.get("winner_player_id")
+    if match["status"] == "DRAW":
+        return "draw"
+    won = f"{winner} won" if winner else "both lost"
+    return f"{won} by default" if match["status"] == "TECHNICAL_LOSS" and winner else won

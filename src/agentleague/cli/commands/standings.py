@@ -1,0 +1,86 @@
+"""`league standings`: the table, from a running manager or from a directory."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.output import say
+from agentleague.cli.reading import Source, all_rows, read, reading_options
+from agentleague.cli.table import print_json, print_table, shown
+from agentleague.errors import LeagueError
+
+EXAMPLES = """\b
+Examples:
+  league standings
+  league standings --dir ./league
+  league standings --manager http://127.0.0.1:8000/mcp --json
+"""
+NOTES_MAX = 10
+TRIES = 5  # to read a long table that changes meanwhile
+
+
+@click.command(help=EXAMPLES + "\nPrint the table of a league that runs or was played.")
+@reading_options
+def command(directory: Path | None, manager_url: str | None, as_json: bool) -> None:
+    """Print the table."""
+    status, rows, notes, tie = read(directory, manager_url, _table)
+    if as_json:
+        print_json(rows)
+        return
+    print_table(rows, f"{status.get('league_id')}: {where_it_stands(status)}")
+    for note in notes:
+        print(shown(note))
+    if tie:
+        say(shown(tie))
+
+
+async def _table(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]], list[str], str]:
+    for _ in range(TRIES):
+        rows = await all_rows(source, "GET_STANDINGS", "standings")
+        if len({row["player_id"] for row in rows}) == len(rows):
+            break  # Else somebody changed places between two pages.
+    status = await source.ask("GET_STATUS")
+    notes = [note async for note in _footnotes(source, status)]
+    return status, rows, notes, await _tie(source, rows)
+
+
+async def _tie(source: Source, rows: list[dict[str, Any]]) -> str:
+    """By what the first is before the second, where points do not say it."""
+    if len(rows) < 2 or rows[0]["points"] != rows[1]["points"] or not rows[0]["played"]:
+        return ""
+    first = rows[0]["player_id"]
+    try:
+        why = (await source.ask("GET_AGENT", agent_id=first))["agent"]["why"]
+    except (LeagueError, LookupError):  # It is a manager of another make.
+        return ""
+    return f"{first} is first with {why}."
+
+
+async def _footnotes(source: Source, status: dict[str, Any]) -> AsyncIterator[str]:
+    """What somebody who counts the results by hand must know."""
+    ruled = status.get("ruled_matches") or []
+    for match_id in ruled[:NOTES_MAX]:
+        match = (await source.ask("GET_MATCH", match_id=match_id, limit=0))["match"]
+        words = (match.get("ruling") or {}).get("words")
+        if words:
+            yield f"{match_id}: {words}."
+    if len(ruled) > NOTES_MAX:
+        yield f"The organiser ruled on {len(ruled)} matches; see all with: league schedule"
+    disputed = status.get("disputed_matches") or []
+    if disputed:
+        more = " and more" if len(disputed) > NOTES_MAX else ""
+        yield f"Disputed, not ruled on yet: {', '.join(disputed[:NOTES_MAX])}{more}."
+
+
+def where_it_stands(status: dict[str, Any]) -> str:
+    """What a table is the table of."""
+    rounds = status.get("rounds_completed")
+    after = f"after round {rounds}" if rounds else "before the first round ended"
+    if status.get("aborted"):
+        return f"aborted {after}"
+    if status.get("status") == "LEAGUE_COMPLETED":
+        return "final table"
+    paused = ", paused" if status.get("paused") else ""
+    return f"{after}{paused}"

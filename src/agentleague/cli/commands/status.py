@@ -1,0 +1,151 @@
+"""`league status`: how far a league is, and how well it goes."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentleague.cli.manager_address import address_of, dir_option, none_runs
+from agentleague.cli.output import counted, say
+from agentleague.cli.reachable import mark_reachable
+from agentleague.cli.reading import Source, all_rows, read, reading_options
+from agentleague.cli.table import Column, print_facts, print_json, print_rows
+from agentleague.errors import LeagueError
+from agentleague.league.league import Phase
+
+EXAMPLES = """\b
+Examples:
+  league status
+  league status --metrics
+  league status --dir ./league --json
+"""
+METRICS = (
+    Column("words", "Measure", True, True),
+    Column("shown", "Value"),
+    Column("wanted", "Wanted"),
+    Column("verdict", "Kept", True),
+)
+SHOWN = 12  # matches or agents in a line
+LISTS = {  # of matches or agents, shown where they are not empty
+    "in_play": "In play",
+    "not_reachable": "Not reachable",
+    "disputed_matches": "Disputed",
+    "ruled_matches": "Ruled on",
+    "misused_tokens_of": "Misused tokens",
+}
+VERDICTS = {True: "yes", False: "NO", None: ""}
+
+
+@click.command(help=EXAMPLES + "\nSay how far a league is, and how well it goes.")
+@click.option(
+    "--metrics",
+    "with_metrics",
+    is_flag=True,
+    help="Say also how well it goes: answers in time, losses by default, and more.",
+)
+@reading_options
+def command(
+    directory: Path | None, manager_url: str | None, as_json: bool, with_metrics: bool
+) -> None:
+    """Print the status."""
+
+    async def ask(source: Source) -> tuple[dict[str, Any], dict[str, Any]]:
+        status = await source.ask("GET_STATUS")
+        status.pop("you", None)
+        if status.get("status") != Phase.COMPLETED:
+            status |= await _now(source, directory)
+        return status, await source.ask("GET_METRICS") if with_metrics else {}
+
+    status, metrics = read(directory, manager_url, ask)
+    if as_json:
+        print_json(status | metrics)
+        return
+    print_facts(_facts(status), str(status.get("league_id")))
+    if metrics:
+        _print_metrics(metrics)
+    if directory is not None:
+        say(_of_directory(directory, status))
+
+
+async def _now(source: Source, directory: Path | None = None) -> dict[str, list[str]]:
+    """The matches in play, and the agents that cannot be reached; nothing if it is not told."""
+    try:
+        agents = await all_rows(source, "GET_AGENTS", "agents")
+        await mark_reachable(agents, directory)
+        at_work = [row for row in agents if row["kind"] == "referee" and row["open_matches"]]
+        in_play: list[str] = []
+        for row in at_work:
+            answer = await source.ask("GET_AGENT", agent_id=row["agent_id"])
+            in_play += answer["agent"]["at_matches"]
+        lost = [row["agent_id"] for row in agents if row.get("reachable") is False]
+    except (LeagueError, LookupError):  # It is a manager of another make.
+        return {}
+    return {"in_play": in_play, "not_reachable": lost}
+
+
+def _of_directory(directory: Path, status: dict[str, Any]) -> str:
+    """What only the directory knows: when its manager last wrote, and whether it runs."""
+    from agentleague.records.reading import read_rows
+
+    wrote = f"The last row was written at {read_rows(directory)[-1].at}"
+    address = address_of(directory)
+    if address:
+        paused = f"; go on with: league start {dir_option(directory)}"
+        more = paused if status.get("paused") else "."
+        return f"{wrote}; a manager runs, here at {address}{more}"
+    if status.get("status") == Phase.COMPLETED:
+        return f"{wrote}; no manager runs in {directory}."
+    return f"{wrote}; {none_runs(directory)}"
+
+
+def _facts(status: dict[str, Any]) -> dict[str, Any]:
+    mark = "paused" if status.get("paused") else "aborted" if status.get("aborted") else ""
+    facts = {
+        "State": f"{status.get('status')}{f' ({mark})' if mark else ''}",
+        "Game": status.get("game_type"),
+        "Round": f"{status.get('current_round')} of {status.get('total_rounds')}",
+        "Matches": f"{status.get('matches_completed')} of {status.get('total_matches')}",
+        "Players": status.get("players"),
+        "Referees": status.get("referees"),
+    }
+    for field, heading in LISTS.items():
+        if status.get(field):
+            facts[heading] = _list(status[field])
+    if status.get("champion"):
+        facts["Leader" if status.get("aborted") else "Champion"] = status["champion"]
+    return facts
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _print_metrics(metrics: dict[str, Any]) -> None:
+    rows = [
+        {
+            **row,
+            "shown": _value(row["value"], row["unit"]),
+            "wanted": _wanted(row["threshold"], row["unit"]),
+            "verdict": VERDICTS[row["kept"]],
+        }
+        for row in metrics["metrics"]
+    ]
+    title = f"Measured over the last {counted(metrics['matches_measured'], 'match', 'matches')}"
+    print_rows(rows, METRICS, title, lambda row: "bold red" if row["kept"] is False else "")
+
+
+def _value(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    if unit == "share":
+        return f"{value:.1%}"
+    return f"{value:.0f} ms" if unit == "ms" else str(value)
+
+
+def _wanted(threshold: str | None, unit: str) -> str:
+    """`< 0.05` of shares is `< 5%`."""
+    sign, _, bound = (threshold or "").partition(" ")
+    if not bound:
+        return ""
+    return f"{sign} {float(bound):.0%}" if unit == "share" else f"{sign} {bound} ms"

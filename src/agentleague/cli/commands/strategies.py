@@ -1,0 +1,53 @@
+"""`league strategies`: what a player can be told to play."""
+
+from typing import Any
+
+import click
+
+from agentleague.cli.output import counted
+from agentleague.cli.table import Column, print_json, print_rows
+from agentleague.errors import LeagueError
+from agentleague.player import registry
+
+EXAMPLES = """\b
+Examples:
+  league strategies
+  league strategies --json
+  league player --strategy pattern
+"""
+COLUMNS = (
+    Column("name", "Name", True),
+    Column("told_games", "Made for", True, True, True),
+    Column("told", "What it plays", True, True, True),
+)
+
+
+@click.command(help=EXAMPLES + "\nList the strategies that are installed, and their games.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(as_json: bool) -> None:
+    """Print the list."""
+    rows = [_described(name) for name in registry.names()]
+    if as_json:
+        print_json(rows)
+        return
+    print_rows(
+        [row | _told(row) for row in rows], COLUMNS, counted(len(rows), "strategy", "strategies")
+    )
+
+
+def _told(row: dict[str, Any]) -> dict[str, str]:
+    """What the table says of it."""
+    if row["error"]:
+        return {"told_games": "", "told": row["error"]}
+    return {"told_games": ", ".join(row["games"]) or "any game", "told": row["summary"]}
+
+
+def _described(name: str) -> dict[str, Any]:
+    """One strategy; a plug-in that is broken is listed with what is wrong with it."""
+    try:
+        strategy = registry.find(name)
+    except LeagueError as error:
+        return {"name": name, "summary": "", "games": [], "error": str(error)}
+    summary = " ".join((strategy.__doc__ or "").partition("\n\n")[0].split())
+    games = list(registry.games_of(strategy))
+    return {"name": name, "summary": summary, "games": games, "error": None}

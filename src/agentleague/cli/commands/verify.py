@@ -1,0 +1,165 @@
+"""`league verify`: whether a journal says what follows from its own rows."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from agentleague.cli.output import counted
+from agentleague.cli.reading import directory_argument
+from agentleague.cli.table import print_json
+from agentleague.errors import Damaged, UnsupportedGame
+
+if TYPE_CHECKING:
+    from agentleague.games.game import Game
+    from agentleague.records.verify import Findings
+
+EXAMPLES = """\b
+Examples:
+  league verify ./league
+  league verify ./league --receipt 41:9f86d0...   the receipt of a GAME_OVER, hash in full
+  league verify ./cup --game ./my_game.py         a game that is not installed
+"""
+WHAT = """
+Recompute a league from its journal: the chain of its rows, the schedule, every draw and result,
+the table and the champion.
+
+It exits with 0 if everything follows, 3 at the first difference, 2 if there is no league. It may
+run while the league does.
+"""
+DIFFERS = 3
+RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
+
+
+def _receipts(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> list[tuple[int, str]]:
+    """SEQ:HASH, as GAME_OVER, MATCH_RESULT_ACK and ROUND_COMPLETED carry them."""
+    receipts = []
+    for value in values:
+        found = RECEIPT.fullmatch(value)
+        if found is None:
+            raise click.BadParameter(
+                f"{value!r} is no receipt; give the row and its 64 hex digits, as in 41:9f86..."
+            )
+        receipts.append((int(found[1]), found[2].lower()))
+    return receipts
+
+
+@click.command(help=EXAMPLES + WHAT)
+@directory_argument
+@click.option(
+    "--receipt",
+    "receipts",
+    metavar="SEQ:HASH",
+    multiple=True,
+    callback=_receipts,
+    help="A row that must be there, with that hash; may be given several times.",
+)
+@click.option("--game", metavar="FILE.py", help="The game, where it is not installed.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    directory: Path, receipts: list[tuple[int, str]], game: str | None, as_json: bool
+) -> None:
+    """Print what was found."""
+    from agentleague.records.reading import has_journal, no_league
+
+    if not has_journal(directory):
+        raise click.UsageError(no_league(directory))
+    findings = _findings(directory, receipts, game)
+    if as_json:
+        told = msgspec.to_builtins(findings)
+        print_json({"ok": findings.difference is None, **told})
+    else:
+        for line in in_words(findings):
+            print(line)
+    if findings.difference:
+        click.get_current_context().exit(DIFFERS)
+
+
+def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None) -> "Findings":
+    from agentleague.records.reading import file_damage, no_league, read_rows
+    from agentleague.records.verify import Difference, Findings, missing_receipt, verify
+
+    try:
+        rows = read_rows(directory)
+    except Damaged as error:
+        return Findings(difference=Difference(error.context.get("seq", 0), None, str(error)))
+    if not rows:
+        raise click.UsageError(no_league(directory))
+    findings = verify(rows, lambda name: _load(name, game))
+    if findings.difference is None:
+        findings.difference = missing_receipt(rows, receipts)
+    damage = file_damage(directory)
+    if findings.difference is None and damage:
+        sentence = f"the rows that can be read are true, but SQLite says of the file: {damage}"
+        findings.difference = Difference(findings.rows, None, sentence)
+    return findings
+
+
+def _load(name: str, given: str | None) -> "Game":
+    from agentleague.runtime.game_files import find_game
+
+    try:
+        game = find_game(given or name)
+    except UnsupportedGame as error:
+        hint = "" if given else f"; install it, or say where it is: --game ./{name}.py"
+        raise UnsupportedGame(f"{error}{hint}") from None
+    if game.name != name:
+        raise UnsupportedGame(f"{given} is the game {game.name}, but the league played {name}")
+    return game
+
+
+def in_words(findings: "Findings") -> list[str]:
+    """What was found, for people."""
+    from agentleague.records.plain_text import printable
+
+    wrong = findings.difference
+    if wrong:
+        match = f" ({wrong.match_id})" if wrong.match_id else ""
+        return [printable(f"Row {wrong.row}{match}: {wrong.sentence}.", 2000)]
+    lines = [_first_line(findings)]
+    is_one = 1 in (findings.matches_decided, findings.total_matches)
+    lines.append(
+        f"{findings.matches_decided} of {counted(findings.total_matches, 'match', 'matches')} "
+        f"{'is' if is_one else 'are'} decided, each once; "
+        f"{findings.recomputed} {'was' if findings.recomputed == 1 else 'were'} recomputed, move "
+        "by move and draw by draw."
+    )
+    lines += [f"{words}: {_list(found)}." for words, found in _not_recomputed(findings) if found]
+    if findings.seeded:
+        lines.append("A seed was given at the start: whoever knew it could foretell the draws.")
+    lines.append(f"The last row is {findings.head}; it serves as a receipt of all before it.")
+    return lines
+
+
+def _not_recomputed(findings: "Findings") -> list[tuple[str, int | list[str]]]:
+    """What rests on somebody's word, and on whose: matches, or how many."""
+    return [
+        ("Forfeited, by the word of a referee", findings.forfeited),
+        ("Forfeited, since the organiser had removed the player", findings.forfeited_by_removal),
+        ("Believed, since their referees do not lock", findings.believed),
+        ("Without a contest", findings.no_contests),
+        ("Disputed by a referee", findings.disputed),
+        ("Counted as the organiser ruled", findings.ruled),
+    ]
+
+
+def _first_line(findings: "Findings") -> str:
+    rounds = f"{findings.rounds_ended} of {counted(findings.total_rounds, 'round')} ended"
+    rows = counted(findings.rows, "row")
+    played = f"{findings.league_id} ({findings.game_type}), {rows}, {rounds}"
+    if not findings.complete:
+        return f"{played}: all is true so far."
+    if findings.aborted:
+        return f"{played}: all is true; the organiser ended it early."
+    return f"{played}: all is true. The champion is {findings.champion}."
+
+
+def _list(match_ids: int | list[str]) -> str:
+    if isinstance(match_ids, int):
+        return str(match_ids)
+    shown = ", ".join(match_ids[:20])
+    return shown if len(match_ids) <= 20 else f"{shown} and {len(match_ids) - 20} more"

@@ -1,0 +1,1 @@
+"""How foreign agents spell the protocol: all that is read or written besides our own form; pure."""

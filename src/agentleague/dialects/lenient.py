@@ -1,0 +1,147 @@
+"""Requests of managers and referees of other makes, read and answered with more patience.
+
+A guest cannot choose its hosts: what does not fit in a message is mended or left out, and an answer
+says the same under every name by which that is looked for. Nobody decides anything by what was
+mended here; the manager is somebody else's.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from agentleague.dialects.tools import kind_of
+from agentleague.errors import (
+    InvalidTimestamp,
+    LeagueError,
+    MissingField,
+    UnknownMethod,
+    VersionMismatch,
+)
+from agentleague.protocol import codec, jsonrpc, starts, timestamps
+from agentleague.protocol.codec import DECODERS, Incoming, encode
+from agentleague.protocol.jsonrpc import Form, Letter
+from agentleague.protocol.messages import METHODS, PROTOCOL, GameJoinAck, Message
+
+MENDED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
+MISFITS_MAX = 100  # in one message
+_RPC = frozenset({"jsonrpc", "method", "id", "params"})
+_STATUSES = ("WIN", "DRAW", "TECHNICAL_LOSS")
+_NOBODY = ("", "draw", "tie", "none", "null")
+_AT = re.compile(r" - at `\$(.*)`$")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_DIGITS = re.compile(r"-?\d{1,9}")
+_object = msgspec.json.Decoder(dict[str, Any])
+_Fields = dict[str, Any]
+
+
+def read_request(
+    body: bytes, taken: frozenset[str], *, thorough: bool = True, path: str = "/mcp"
+) -> Incoming:
+    """The same as the codec's; what that refuses for a field is read without it."""
+    incoming = codec.read_request(body, taken, thorough=thorough, path=path)
+    letter = incoming.letter
+    is_usual = bool(letter.whole)  # Then its params hold the message.
+    is_empty = not is_usual and letter.method and bytes(codec.text_of(letter)) == b"{}"
+    if is_empty and _stands_beside(body):
+        letter.form, letter.body = Form.HYBRID, body
+    elif not isinstance(incoming.error, MENDED):
+        return incoming
+    called = letter.message_type or letter.method
+    name = METHODS.get(called.lower()) or kind_of(called, taken)
+    message = _mended(name, letter) if name in taken else None
+    return Incoming(letter, message) if message else incoming
+
+
+def write_answer(letter: Letter, message: Message) -> bytes:
+    """An answer in the form of its request, and in the words of several makes."""
+    body = encode({**_synonyms(message), **_object.decode(encode(message))})
+    if letter.form is not Form.HYBRID:
+        return jsonrpc.write_result(letter, body)
+    wrapped = jsonrpc.write_result(Letter(id=letter.id), body)
+    return encode({**_object.decode(body), **_object.decode(wrapped)}) if wrapped else b""
+
+
+def _stands_beside(body: bytes) -> bool:
+    """Whether the message stands beside `method`, where `params` should hold it."""
+    try:
+        return bool(_object.decode(body).keys() - _RPC)
+    except jsonrpc.UNREADABLE:  # In a field that nobody looked at.
+        return False
+
+
+def _synonyms(message: Message) -> _Fields:
+    if isinstance(message, GameJoinAck):
+        return {"accepted": message.accept, "status": "ACK" if message.accept else "DECLINED"}
+    move = getattr(message, "parity_choice", getattr(message, "move", None))
+    return {} if move is None else {"choice": move}
+
+
+def _mended(name: str, letter: Letter) -> Message | None:
+    """The message without what does not fit; None where too little is left of it."""
+    try:
+        fields = _object.decode(codec.text_of(letter))
+    except jsonrpc.UNREADABLE:
+        return None
+    try:
+        fields = starts.spelt_out(fields) if name == starts.START else fields
+    except MissingField:
+        return None
+    fields |= {"message_type": name, "protocol": PROTOCOL}
+    fields["timestamp"] = _time(fields.get("timestamp"))
+    if name == "GAME_OVER":
+        fields["game_result"] = _result(fields)
+    return _fitted(name, fields)
+
+
+def _fitted(name: str, fields: _Fields) -> Message | None:
+    for _ in range(MISFITS_MAX):
+        try:
+            message = DECODERS[name].decode(encode(fields))
+            is_given_out = isinstance(message, starts.GIVING_OUT)
+            return starts.with_players(message, encode(fields)) if is_given_out else message
+        except msgspec.ValidationError as error:
+            if not _mend(fields, str(error)):
+                return None
+    return None
+
+
+def _time(told: Any) -> str:
+    try:
+        timestamps.parse(str(told))
+    except LeagueError:
+        return ""
+    return str(told)
+
+
+def _result(fields: _Fields) -> _Fields:
+    """How a match ended, wherever it stands and however the winner is called."""
+    held = next((fields[name] for name in ("game_result", "result") if name in fields), fields)
+    told = dict(held) if isinstance(held, dict) else {}
+    names = ("winner_player_id", "winner", "winner_id")
+    winner = next((told[name] for name in names if isinstance(told.get(name), str)), "")
+    winner = None if winner.lower() in _NOBODY else winner
+    status = str(told.get("status")).upper()
+    if status not in _STATUSES:
+        status = "WIN" if winner else "DRAW"
+    return {**told, "winner_player_id": winner, "status": status}
+
+
+def _mend(fields: _Fields, complaint: str) -> bool:
+    """Make what the decoder complains of fit, or leave it out; False if it is the whole."""
+    found = _AT.search(complaint)
+    steps = [name or int(index) for name, index in _STEP.findall(found[1])] if found else []
+    if not steps:
+        return False
+    place: Any = fields
+    for step in steps[:-1]:
+        place = place[step]
+    last, value = steps[-1], place[steps[-1]]
+    digits = _DIGITS.search(value) if isinstance(value, str) else None
+    if complaint.startswith("Expected `int") and digits:
+        place[last] = int(digits[0])
+    elif complaint.startswith("Expected `str") and isinstance(value, int):
+        place[last] = str(value)
+    else:
+        del place[last]
+    return True

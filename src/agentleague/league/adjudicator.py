@@ -1,0 +1,304 @@
+"""How locks and reports are judged: the table of answers of the design, row by row.
+
+The first lock of an index is final, and a lock that ends the game is the result. A refused lock or
+report changes nothing; a repeated one gets the first one's answer.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from agentleague.errors import (
+    DuplicateReport,
+    LeagueError,
+    MatchMismatch,
+    UnexpectedMessage,
+    WrongType,
+)
+from agentleague.games.game import Game
+from agentleague.league.belief import believed, spelt_out, status_of
+from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
+from agentleague.league.judge import UNREACHABLE, Case, choices, judge
+from agentleague.league.league import League
+from agentleague.league.match_record import MatchFile
+from agentleague.league.rulings import ANOTHER_RESULT, NOT_ITS_REFEREE
+from agentleague.protocol import draws
+from agentleague.protocol.messages import (
+    Draw,
+    Exchange,
+    GameResult,
+    LockedResult,
+    LockRequest,
+    LockResponse,
+    MatchResultAck,
+    MatchResultReport,
+)
+from agentleague.roles.effects import Event
+
+DISPUTES_MAX = 10  # of one referee about one match, each after a ruling
+
+
+class Ruling(NamedTuple):
+    """What is decided, what is answered, and whether the result's row is named in the answer."""
+
+    events: Sequence[Event]
+    answer: LockResponse | MatchResultAck | LeagueError
+    receipt: bool = False
+    again: bool = False  # nobody reached either player: the match is to be given out again
+
+
+class Court:
+    """Decides the matches of one league."""
+
+    def __init__(self, league: League, game: Game, draw_secret: bytes) -> None:
+        self.game = game
+        self._league, self._secret = league, draw_secret
+        self._seeds: dict[str, bytes] = {}  # of matches that are not decided yet
+
+    def commitment(self, match_id: str) -> str:
+        """What the draws of a match are sealed with."""
+        league_id = self._league.rules.league_id
+        return draws.commitment(self._seed(match_id), league_id, match_id)
+
+    def lock(self, referee_id: str, request: LockRequest) -> Ruling:
+        """Fix the moves so far: a number follows, or the result."""
+        file = self._league.matches.get(request.match_id)
+        if file is None or referee_id not in file.referees:
+            return self._stranger(file, referee_id, request.match_id)
+        if (request.epoch, referee_id) != (file.epoch, file.referee_id):
+            return Ruling((), self._old_epoch(file))
+        if file.decided or 0 <= request.index < len(file.locks):
+            answer = self._standing(file, request.index)
+            return Ruling((), answer, isinstance(answer, LockResponse) and bool(answer.result))
+        if self._is_our_fault(file, request):
+            refusal = MatchMismatch(
+                f"neither player of {file.match_id} was reached; it is given out again",
+                epoch=file.epoch + 1,
+            )
+            return Ruling((), refusal, again=True)
+        try:
+            event = self._decide(file, request)
+        except LeagueError as error:
+            return Ruling((), error)
+        if isinstance(event, MatchLocked):
+            return Ruling((event,), _drawn(event))
+        return Ruling((event,), self._result(file, event), receipt=True)
+
+    def report(self, referee_id: str, report: MatchResultReport) -> Ruling:
+        """Close a match, if the report says what the league holds."""
+        file = self._league.matches.get(report.match_id)
+        if file is None or referee_id not in file.referees:
+            return self._stranger(file, referee_id, report.match_id)
+        roster = self._league.roster
+        if not roster.referees[referee_id].locks:
+            names = {each: roster.players[each].display_name for each in file.players}
+            report = spelt_out(report, names)
+        agrees = file.decided is not None and _agrees(report, file.decided)
+        is_old = referee_id != file.referee_id or report.epoch not in (UNSET, file.epoch)
+        if not agrees and is_old:
+            return Ruling((), self._old_epoch(file))
+        if file.decided is None:
+            return self._unlocked(file, referee_id, report)
+        if not agrees:
+            return self._contradiction(file, referee_id)
+        ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
+        if file.closed:
+            return Ruling((), _duplicate(ack), receipt=True)
+        return Ruling((_closing(file, report),), ack, receipt=True)
+
+    def forfeit(self, match_id: str, forfeits: Sequence[tuple[str, str]]) -> MatchDecided:
+        """The result of a match that was not begun, since these players are out of the league."""
+        file = self._league.matches[match_id]
+        verdict = judge(self._case(file), [], forfeits)
+        assert verdict.result
+        seed = self._reveal(match_id)
+        return MatchDecided(
+            match_id, file.epoch, verdict.index, [], list(forfeits), verdict.result, seed
+        )
+
+    def no_contest(self, match_id: str, why: str) -> MatchDecided:
+        """The result of a match that nobody could referee: it counts for neither player."""
+        file = self._league.matches[match_id]
+        moves = file.locks[-1].moves if file.locks else []
+        result = GameResult(
+            "TECHNICAL_LOSS",
+            choices=choices(file.players, moves),
+            reason=f"no contest: {why}"[:500],
+            no_contest=True,
+        )
+        seed = self._reveal(match_id)
+        return MatchDecided(match_id, file.epoch, len(file.locks), moves, [], result, seed)
+
+    def result(self, match_id: str) -> LockResponse:
+        """A result that stands, as its referee was told it."""
+        file = self._league.matches[match_id]
+        assert file.decided
+        return self._result(file, file.decided)
+
+    def points(self, file: MatchFile, result: GameResult) -> dict[str, int]:
+        """What each player gets for the result."""
+        win, draw, loss = self._league.rules.points
+        if result.no_contest is True:
+            return dict.fromkeys(file.players, 0)
+        if result.status == "DRAW":
+            return dict.fromkeys(file.players, draw)
+        return {
+            player_id: win if player_id == result.winner_player_id else loss
+            for player_id in file.players
+        }
+
+    def _decide(self, file: MatchFile, request: LockRequest) -> MatchLocked | MatchDecided:
+        locked = file.locks[-1].moves if file.locks else []
+        if request.moves[: len(locked)] != locked:
+            raise WrongType(
+                "LOCK_REQUEST.moves: they differ from those of the lock before", field="moves"
+            )
+        verdict = judge(self._case(file), request.moves, request.forfeits)
+        if verdict.index != request.index or request.index != len(file.locks):
+            raise WrongType(
+                f"LOCK_REQUEST.index: {request.index}, but it is lock {verdict.index} of the match",
+                field="index",
+            )
+        names = (file.match_id, file.epoch, request.index, request.moves)
+        if verdict.result is None:
+            assert verdict.value is not None
+            return MatchLocked(*names, verdict.value)
+        seed = self._reveal(file.match_id)
+        return MatchDecided(*names, request.forfeits, verdict.result, seed)
+
+    def _standing(self, file: MatchFile, index: int) -> LockResponse | LeagueError:
+        """The first lock's answer, whatever the moves of the second."""
+        if 0 <= index < len(file.locks):
+            return _drawn(file.locks[index])
+        assert file.decided
+        return self._result(file, file.decided)
+
+    def _result(self, file: MatchFile, event: MatchDecided) -> LockResponse:
+        winner, score = event.result.winner_player_id, self.points(file, event.result)
+        return LockResponse(
+            file.match_id,
+            event.index,
+            moves=event.moves,
+            result=LockedResult(winner, score, event.result),
+            draw=Draw(file.commitment, event.seed, event.moves),
+        )
+
+    def _unlocked(self, file: MatchFile, referee_id: str, report: MatchResultReport) -> Ruling:
+        """A referee that locks must lock first; any other is believed, and its match is marked."""
+        if self._league.roster.referees[referee_id].locks:
+            return Ruling((), UnexpectedMessage("lock the moves before you report the result"))
+        try:
+            result, doubt = believed(self._case(file), report)
+        except LeagueError as error:
+            return Ruling((), error)
+        seed = self._reveal(file.match_id)
+        events: tuple[Event, ...] = (
+            MatchDecided(file.match_id, file.epoch, 0, [], [], result, seed, verified=False),
+            *((Disputed(file.match_id, referee_id, doubt),) if doubt else ()),
+            MatchClosed(file.match_id, file.epoch, told="unverified"),
+        )
+        ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
+        return Ruling(events, ack, receipt=True)
+
+    def _stranger(self, file: MatchFile | None, referee_id: str, match_id: str) -> Ruling:
+        refusal = MatchMismatch(
+            f"match {match_id!r} is unknown or not assigned to {referee_id}", match_id=match_id
+        )
+        if file is None:
+            return Ruling((), refusal)
+        return Ruling(_dispute(file, referee_id, NOT_ITS_REFEREE), refusal)
+
+    def _contradiction(self, file: MatchFile, referee_id: str) -> Ruling:
+        refusal = DuplicateReport(
+            f"{file.match_id} has another result already, which stands", match_id=file.match_id
+        )
+        return Ruling(_dispute(file, referee_id, ANOTHER_RESULT), refusal)
+
+    def _is_our_fault(self, file: MatchFile, request: LockRequest) -> bool:
+        """Not one byte came from either player: first of all that is the referee's fault, once."""
+        return (
+            {(player_id, UNREACHABLE) for player_id in file.players} == set(request.forfeits)
+            and not file.unreached
+            and not any(map(self._league.is_suspended, file.players))
+        )
+
+    def _old_epoch(self, file: MatchFile) -> MatchMismatch:
+        """The match went on without this referee; what stands, it may tell those it invited."""
+        told: dict[str, Any] = {"epoch": file.epoch}
+        if file.decided:
+            standing = self._result(file, file.decided)
+            told |= {"result": standing.result, "draw": standing.draw}
+        return MatchMismatch(f"{file.match_id} is in epoch {file.epoch} now", **told)
+
+    def _reveal(self, match_id: str) -> str:
+        """The seed, in the row that holds the result; it is not needed any more."""
+        seed = self._seed(match_id).hex()
+        del self._seeds[match_id]
+        return seed
+
+    def _case(self, file: MatchFile) -> Case:
+        rules = self._league.rules
+        return Case(
+            self.game,
+            rules.rules.game_options,
+            rules.league_id,
+            file.match_id,
+            file.players,
+            self._seed(file.match_id),
+        )
+
+    def _seed(self, match_id: str) -> bytes:
+        if match_id not in self._seeds:
+            league_id = self._league.rules.league_id
+            self._seeds[match_id] = draws.seed_of(self._secret, league_id, match_id)
+        return self._seeds[match_id]
+
+
+def _dispute(file: MatchFile, referee_id: str, why: str) -> tuple[Disputed, ...]:
+    """Journalled once per referee and match, however often it comes, and anew after a ruling."""
+    of_referee = [each for each in file.disputes if each.referee_id == referee_id]
+    is_open = any(each.referee_id == referee_id for each in file.disputes[file.settled :])
+    if is_open or len(of_referee) >= DISPUTES_MAX:
+        return ()
+    return (Disputed(file.match_id, referee_id, why),)
+
+
+def _drawn(event: MatchLocked) -> LockResponse:
+    return LockResponse(event.match_id, event.index, event.value, event.moves)
+
+
+def _duplicate(ack: MatchResultAck) -> MatchResultAck:
+    return MatchResultAck(match_id=ack.match_id, round_id=ack.round_id, duplicate=True)
+
+
+def _closing(file: MatchFile, report: MatchResultReport) -> MatchClosed:
+    """What the referee tells of how it went, as far as it is about this match."""
+    rows: list[Exchange] = [] if report.transcript is UNSET else report.transcript
+    kept = [row for row in rows if row.player_id in file.players]
+    left_out = 0 if report.transcript_left_out is UNSET else report.transcript_left_out
+    silences = {} if report.silences is UNSET else report.silences
+    return MatchClosed(
+        file.match_id,
+        file.epoch,
+        Raw(msgspec.json.encode(kept)),
+        max(left_out, 0),
+        {
+            player_id: (max(unanswered, 0), answered)
+            for player_id, (unanswered, answered) in silences.items()
+            if player_id in file.players
+        },
+    )
+
+
+def _agrees(report: MatchResultReport, decided: MatchDecided) -> bool:
+    """Same winner; same status, choices and number where they are given."""
+    details, result = report.result.details, decided.result
+    status = details.status if decided.verified else status_of(report.result)
+    return (
+        report.result.winner == result.winner_player_id
+        and (details.status is None or status == result.status)
+        and details.drawn_number in (None, result.drawn_number)
+        and details.choices in ({}, result.choices)
+    )

@@ -1,0 +1,168 @@
+"""The files of a league's matches: the last rounds' at hand, older ones looked up in an archive.
+
+A league may run for ever, and a file takes 2 KB. So where there is an archive, which is the
+journal itself, a round that ended long enough ago is forgotten, but for where its rows lie; a match
+of it that is asked for is folded from its rows again. Disputed matches and those that the organiser
+ruled on are never forgotten, since more rows about them may follow. Without an archive nothing is.
+
+Only rows that are on disk are looked up: a round begins when its own row is there, and it is
+forgotten when at least one more has ended after it.
+"""
+
+import re
+from array import array
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from agentleague.league.events import RoundScheduled
+from agentleague.league.match_record import MatchFile, scheduled
+from agentleague.roles.effects import Event
+
+ROUNDS_AT_HAND = 2  # that have ended, whatever their size: what is repeated is mostly about them
+MATCHES_AT_HAND = 1_000  # of rounds that have ended, as long as there are fewer
+RECALLED_MAX = 256  # files that were looked up and may be asked for again
+LAST_OF_PLAYER = 20  # matches of each player that can be named without its rounds
+_MATCH_ID = re.compile("R([1-9][0-9]{0,9})M([1-9][0-9]{0,9})")
+
+
+class Archive(Protocol):
+    """Where the rows of a match can be found again: a journal, which only grows."""
+
+    @property
+    def at_hand(self) -> int:
+        """How many matches of rounds that have ended need not be looked up here."""
+
+    def find(self, first: int, last: int, match_id: str) -> Iterable[tuple[int, Event]]:
+        """Row numbers and events, from row `first` to `last`: all that name this match."""
+
+
+class _Ended(NamedTuple):
+    """A round whose files are still at hand."""
+
+    round_id: int
+    matches: list[str]
+
+
+class Files(dict[str, MatchFile]):
+    """Every match that was scheduled; what a dict iterates over are those at hand, in order."""
+
+    def __init__(self, archive: Archive | None = None) -> None:
+        super().__init__()
+        self.of_player: dict[str, list[MatchFile]] = {}  # those at hand
+        self._archive = archive
+        self._held: dict[str, MatchFile] = {}  # disputed or ruled on, of rounds that are forgotten
+        self._recalled: dict[str, MatchFile] = {}  # the last one asked for at the end
+        self._totals: dict[str, int] = {}  # player -> its matches so far
+        self._last: dict[str, list[str]] = {}  # player -> its last ones
+        self._running: dict[int, list[str]] = {}  # round that has not ended -> its matches
+        self._ended: deque[_Ended] = deque()
+        self._ended_matches = 0  # of the rounds in `_ended`
+        self._forgotten = 0  # the last round whose files are not at hand
+        self._per_round = 0  # matches: in every round as many
+        self._first_rows, self._last_rows = array("Q"), array("Q")  # of each round
+
+    def schedule(self, event: RoundScheduled, seq: int) -> None:
+        """A round begins with row `seq`."""
+        for match in event.matches:
+            file = scheduled(match, event.round_id)
+            self[file.match_id] = file
+            for player_id in file.players:
+                self.of_player.setdefault(player_id, []).append(file)
+                self._totals[player_id] = self._totals.get(player_id, 0) + 1
+                last = self._last.setdefault(player_id, [])
+                last.append(file.match_id)
+                del last[:-LAST_OF_PLAYER]
+        if self._archive:
+            self._running[event.round_id] = [match.match_id for match in event.matches]
+            self._per_round = len(event.matches)
+            self._first_rows.append(seq)
+            assert len(self._first_rows) == event.round_id, "rounds are scheduled in order"
+
+    def end_round(self, round_id: int, seq: int) -> Iterator[int]:
+        """A round ended with row `seq`; yields the rounds that are forgotten for it."""
+        if self._archive is None:
+            return
+        self._last_rows.append(seq)
+        assert len(self._last_rows) == round_id, "rounds end in order"
+        self._ended.append(_Ended(round_id, self._running.pop(round_id)))
+        self._ended_matches += self._per_round
+        while self._has_enough(self._archive.at_hand):
+            oldest = self._ended.popleft()
+            self._forget(oldest)
+            yield oldest.round_id
+
+    def get(self, match_id: str) -> MatchFile | None:  # type: ignore[override]
+        """The file of a match, if it was scheduled."""
+        try:
+            return self[match_id]
+        except KeyError:
+            return None
+
+    def __missing__(self, match_id: str) -> MatchFile:
+        file = None
+        if self._forgotten:
+            file = self._held.get(match_id) or self._recall(match_id)
+        if file is None:
+            raise KeyError(match_id)
+        return file
+
+    def hold(self, match_id: str) -> MatchFile:
+        """The file of a match that is never to be forgotten from here on."""
+        file = self[match_id]
+        if match_id not in self:
+            self._held[match_id] = file
+            self._recalled.pop(match_id, None)
+        return file
+
+    def total_of(self, player_id: str) -> int:
+        """How many matches of a player were scheduled so far."""
+        return self._totals.get(player_id, 0)
+
+    def last_of(self, player_id: str) -> list[MatchFile]:
+        """The last matches of a player, the newest one last."""
+        return [self[match_id] for match_id in self._last.get(player_id, ())]
+
+    def newest(self) -> Iterator[MatchFile]:
+        """The files at hand, the last one first."""
+        return reversed(self.values())
+
+    def _has_enough(self, at_hand: int) -> bool:
+        """Whether the oldest round is not needed any more."""
+        if len(self._ended) <= ROUNDS_AT_HAND:
+            return False
+        return self._ended_matches - self._per_round >= at_hand
+
+    def _forget(self, ended: _Ended) -> None:
+        self._forgotten = ended.round_id
+        self._ended_matches -= self._per_round
+        for match_id in ended.matches:
+            file = self.pop(match_id)
+            for player_id in file.players:
+                self.of_player[player_id].remove(file)
+            if file.disputes or file.ruling:
+                self._held[match_id] = file
+
+    def _recall(self, match_id: str) -> MatchFile | None:
+        file = self._recalled.pop(match_id, None) or self._look_up(match_id)
+        if file:
+            self._recalled[match_id] = file
+            if len(self._recalled) > RECALLED_MAX:
+                del self._recalled[next(iter(self._recalled))]
+        return file
+
+    def _look_up(self, match_id: str) -> MatchFile | None:
+        """Fold a forgotten match from its rows; strangers' words are not searched for."""
+        assert self._archive
+        named = _MATCH_ID.fullmatch(match_id)
+        round_id, number = (int(named[1]), int(named[2])) if named else (0, 0)
+        if not (1 <= round_id <= self._forgotten and number <= self._per_round):
+            return None
+        first, last = self._first_rows[round_id - 1], self._last_rows[round_id - 1]
+        (_, opening), *later = self._archive.find(first, last, match_id)
+        assert isinstance(opening, RoundScheduled)
+        file = scheduled(opening.matches[number - 1], round_id)
+        for seq, event in later:
+            if getattr(event, "match_id", "") == match_id:  # Else a move is called like the match.
+                file.take(event, seq)
+        return file

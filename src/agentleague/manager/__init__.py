@@ -1,0 +1,1 @@
+"""The league manager as a role: pure decisions, no I/O."""

@@ -1,0 +1,363 @@
+"""Which referee has which match: handed out by capacity, taken away from who falls silent.
+
+A match is given out at most four times, to another referee where there is one. Undecided after
+that, or without a referee for too long, it is no contest; decided, the manager itself tells its
+players. While the league is paused nothing is handed out and no lease runs out.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from agentleague.errors import LeagueError
+from agentleague.games.game import turns_max
+from agentleague.league.events import MatchAssigned
+from agentleague.league.league import Phase
+from agentleague.league.match_record import MatchFile
+from agentleague.manager.attendance import Attendance
+from agentleague.manager.foreign_starts import Starts
+from agentleague.manager.leases import Leases, longest_match
+from agentleague.manager.moves import Moves
+from agentleague.manager.office import Office
+from agentleague.manager.tidings import Tidings
+from agentleague.manager.workload import Workload
+from agentleague.protocol.messages import MatchResultAck, RoundMatch
+
+MATCHES_A_LETTER = 20
+EPOCHS_MAX = 4
+AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
+
+
+class Assignments:
+    """The matches of the running round and their referees."""
+
+    def __init__(self, office: Office, tidings: Tidings) -> None:
+        self._clerk, self._court, self._bulletins, self._keys, self._settings = office
+        self._tidings = tidings
+        self._league = self._clerk.league
+        self._workload = Workload(lambda match_id: match_id in self._league.open_matches)
+        self._leases = Leases()
+        self.starts = Starts(self._clerk)  # of referees that do not lock
+        self.starts.heard, self.starts.failed = self._answers, self._not_started
+        self.moves = Moves(self._clerk, self._bulletins, self._moved)
+        lease_seconds = self._settings.lease_seconds
+        self._attendance = Attendance(self._clerk, lease_seconds, self._longest_match)
+        self._alone_since: float | None = None  # since when no match found a referee
+        self._orphans: dict[str, float] = {}  # matches that no referee is there for, since when
+        self._is_looking = False
+        self._longest: float | None = None  # seconds a match can take
+
+    # Referees come, speak and go
+
+    def join(self, referee_id: str) -> None:
+        """A referee registered, or did so again: what its former session held is given out."""
+        member = self._league.roster.referees[referee_id]
+        is_back = referee_id in self._workload.referees
+        matches = self._workload.matches_of(referee_id) if is_back else []
+        self._workload.join(referee_id, member.capacity)
+        self._attendance.join(referee_id)
+        self._replace_former(referee_id)
+        self.heard(referee_id)
+        for match_id in matches:
+            self.reassign(match_id, f"{referee_id} began anew")
+
+    def heard(self, referee_id: str) -> None:
+        """A word from a referee: whatever was thought of it, it is there."""
+        self._attendance.hear(referee_id)
+        for match_id in list(self._orphans):
+            if self._next_referee(self._league.matches[match_id]):
+                self.reassign(match_id, "no referee was there")
+
+    def status(self, referee_id: str, matches: Sequence[str]) -> None:
+        """A referee says which matches it is at: their leases begin anew."""
+        self.heard(referee_id)
+        for match_id in matches:
+            if self._is_at(referee_id, match_id):
+                self._leases.renew(match_id, self._clerk.now)
+
+    def locked(self, referee_id: str, match_id: str) -> None:
+        """A lock renews a lease; one that decided the match leaves it only time to tell."""
+        if self._orphans.pop(match_id, None) is not None:  # It is back at what nobody took over.
+            self._workload.plan(referee_id, match_id)
+            self._lease(referee_id, [match_id])
+        self.heard(referee_id)
+        self._leases.renew(match_id, self._clerk.now)
+        if self._league.matches[match_id].decided:
+            seconds = self._settings.game_over_seconds
+            self._leases.decide(match_id, self._clerk.now, seconds)
+
+    def _replace_former(self, referee_id: str) -> None:
+        """Who listened at the same end point before, and is silent, is not there any more."""
+        referees = self._league.roster.referees
+        endpoint = referees[referee_id].endpoint
+        for other in self._workload.referees:
+            is_there = other != referee_id and referees[other].endpoint == endpoint
+            if is_there and self._attendance.is_silent(other):
+                self._leave(other, f"{referee_id} took the place of {other}")
+
+    def _leave(self, referee_id: str, why: str) -> None:
+        self._attendance.gone.add(referee_id)
+        for match_id in self._workload.matches_of(referee_id):
+            self.reassign(match_id, why)
+
+    # Matches are given out
+
+    def spread(self, matches: int) -> list[str]:
+        """Who is to have each of so many matches: by what each can take at once."""
+        workload, attendance, chosen = self._workload, self._attendance, list[str]()
+        there = attendance.available(workload.referees) or workload.referees
+        planned = dict.fromkeys(attendance.trusted(there), 0)
+        for _ in range(matches):
+            least = min(planned, key=lambda each: planned[each] / workload.weight(each))
+            planned[least] += 1
+            chosen.append(least)
+        return chosen
+
+    def begin_round(self) -> None:
+        """Hand out the open matches of the round, each to the referee it is planned for."""
+        league = self._league
+        assert league.schedule
+        self._workload.begin_round()
+        for pairing in league.schedule.round(league.round_id).pairings:
+            file = league.matches[pairing.match_id]
+            if self._tidings.is_telling(file.match_id):
+                continue
+            if file.referee_id in self._attendance.gone:
+                self.reassign(file.match_id, f"{file.referee_id} is not there")
+            elif file.match_id in league.open_matches:
+                self._workload.plan(file.referee_id, file.match_id)
+        for referee_id in self._workload.referees:
+            self.hand_out(referee_id)
+
+    def resume(self) -> None:
+        """Go on after a restart."""
+        for referee_id, member in self._league.roster.referees.items():
+            self._workload.join(referee_id, member.capacity)
+        self._attendance.resume()
+
+    def hand_out(self, referee_id: str) -> None:
+        """As many of its matches as the referee can take."""
+        if not self._is_on:
+            return
+        at_most = MATCHES_A_LETTER if self._attendance.is_ours(referee_id) else 1
+        while matches := self._workload.take(referee_id, at_most):
+            self._send(referee_id, matches)
+
+    def after_report(self, referee_id: str, ack: MatchResultAck) -> MatchResultAck:
+        """A match was reported: the next one goes with the answer."""
+        self.heard(referee_id)
+        match_id = ack.match_id
+        for each in {referee_id, self._league.matches[match_id].referee_id}:
+            self._workload.done(each, match_id)
+        self._leases.end(match_id)
+        self.starts.learn(match_id)
+        self.starts.end(match_id)
+        self._tidings.stop(match_id)
+        self._attendance.unfit.discard(referee_id)
+        if not self._attendance.is_ours(referee_id):
+            self.hand_out(referee_id)  # It looks for matches in letters only.
+            return ack
+        more = self._workload.take_after(referee_id, match_id) if self._is_on else []
+        self._lease(referee_id, more)
+        return msgspec.structs.replace(ack, matches=self._described(more)) if more else ack
+
+    def refresh(self, player_id: str) -> None:
+        """A player has a new end point or token: the referee of its open match must know."""
+        for file in self._league.matches.of_player.get(player_id, ()):
+            is_ours = self._attendance.is_ours(
+                file.referee_id
+            )  # Any other would begin the match anew.
+            if is_ours and self._leases.held([file.match_id]) and not file.decided:
+                self._send(file.referee_id, [file.match_id])
+
+    def letter_answered(
+        self, referee_id: str, matches: Sequence[str], error: LeagueError | None
+    ) -> None:
+        """An assignment was taken, or is to be sent again."""
+        if error is None:
+            self._answers(referee_id)
+            return
+        self._workload.give_back(referee_id, matches)
+        self._clerk.wake(("assign", referee_id), self._clerk.now + AGAIN_SECONDS)
+
+    def _answers(self, referee_id: str) -> None:
+        self._alone_since = None
+        self.heard(referee_id)
+
+    # Matches are taken away
+
+    def look(self) -> None:
+        """The leases are looked at, again and again while a match is handed out."""
+        self._is_looking = False
+        if self._league.paused:
+            return
+        for match_id in self._leases.expired(self._clerk.now):
+            if self._leases.is_over(match_id, self._clerk.now):  # Else it went with another.
+                self._expire(match_id)
+        self._look_again()
+
+    def reassign(self, match_id: str, why: str) -> None:
+        """Give a match to a referee again, or decide what becomes of it without one."""
+        file = self._league.matches[match_id]
+        is_over = self._league.phase is not Phase.RUNNING and file.decided is None
+        if (
+            match_id not in self._league.open_matches
+            or self._tidings.is_telling(match_id)
+            or is_over
+        ):
+            return
+        self._workload.done(file.referee_id, match_id)
+        self._leases.end(match_id)
+        self.starts.end(match_id)
+        if file.epoch >= EPOCHS_MAX:
+            self._give_up(file, f"{EPOCHS_MAX} referees could not bring it to an end")
+            return
+        referee_id = self._next_referee(file)
+        if referee_id is None:
+            self._wait_for_a_referee(file)
+            return
+        self._orphans.pop(match_id, None)
+        self._alone_since = None
+        self._clerk.record(MatchAssigned(match_id, file.epoch + 1, referee_id, why))
+        self._clerk.news.append(f"{match_id} goes to {referee_id}: {why}.")
+        if file.decided:
+            self._moved(match_id)
+        else:
+            self.moves.tell(file)
+
+    def alone(self) -> None:
+        """No referee came for as long as the league waits for one."""
+        if self._league.paused:
+            return
+        wait = self._settings.referee_wait_seconds
+        for match_id, since in list(self._orphans.items()):
+            if since + wait <= self._clerk.now:
+                del self._orphans[match_id]
+                why = f"no referee was there for {wait:g} seconds"
+                self._give_up(self._league.matches[match_id], why)
+
+    def continued(self) -> None:
+        """The league goes on after a pause: no clock ran meanwhile."""
+        self._leases.again(self._clerk.now)
+        self._attendance.go_on(self._workload.referees)
+        for referee_id in self._workload.referees:
+            self.hand_out(referee_id)
+        if self._alone_since is not None:
+            self._alone_since = self._clerk.now
+        if self._orphans:
+            self._orphans = dict.fromkeys(self._orphans, self._clerk.now)
+            self._clerk.wake("alone", self._clerk.now + self._settings.referee_wait_seconds)
+        self._look_again()
+
+    # Small things
+
+    def _send(self, referee_id: str, matches: Sequence[str]) -> None:
+        described, session = self._described(matches), self._keys.session(referee_id)
+        message = self._bulletins.assignment(self._clerk.now_text, described, session)
+        self._lease(referee_id, matches)
+        if self._attendance.is_ours(referee_id):
+            self._clerk.tell(referee_id, message, ("matches", *matches), keep=True)
+        elif not self._runs(matches[0]):
+            until = self._clerk.now + self._longest_match()
+            self.starts.begin(referee_id, matches[0], message, until)
+
+    def _runs(self, match_id: str) -> bool:
+        """Whether its referee, of another make, said so before the manager started again."""
+        file = self._league.matches[match_id]
+        return file.begun == file.epoch
+
+    def _longest_match(self) -> float:
+        if self._longest is None:
+            rules = self._league.rules.rules
+            self._longest = longest_match(rules, turns_max(self._court.game, rules.game_options))
+        return self._longest
+
+    def _lease(self, referee_id: str, matches: Sequence[str]) -> None:
+        is_ours, longest = self._attendance.is_ours(referee_id), self._longest_match()
+        seconds = self._settings.lease_seconds if is_ours else longest
+        for match_id in matches:
+            self._leases.begin(match_id, self._clerk.now, seconds, longest if is_ours else 0.0)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        if self._is_looking:
+            return
+        when = self._leases.next_look(self._clerk.now, self._settings.lease_seconds / 4)
+        if when is not None:
+            self._is_looking = True
+            self._clerk.wake("leases", when)
+
+    def _expire(self, match_id: str) -> None:
+        referee_id, attendance = self._league.matches[match_id].referee_id, self._attendance
+        self._leases.end(match_id)
+        if attendance.is_silent(referee_id) and referee_id not in attendance.gone:
+            self._leave(referee_id, f"{referee_id} was silent")
+        elif match_id in self._league.open_matches:
+            attendance.unfit.add(referee_id)
+            self.reassign(match_id, f"{referee_id} did not bring it to an end")
+
+    def _not_started(self, match_id: str, why: str) -> None:
+        """A referee does not take a match: it goes to another."""
+        file = self._league.matches[match_id]
+        self._attendance.unfit.add(file.referee_id)
+        if self._next_referee(file) is None:  # Else it is said when the other one gets it.
+            self._clerk.news.append(f"{match_id}: {file.referee_id} {why}.")
+        self.reassign(match_id, f"{file.referee_id} {why}"[:500])
+
+    @property
+    def _is_on(self) -> bool:
+        return self._league.phase is Phase.RUNNING and not self._league.paused
+
+    def _next_referee(self, file: MatchFile) -> str | None:
+        """Who takes a match over: rather another than the same again, rather one with less to do.
+
+        A referee that does not lock gets a match at most once, and none that is decided.
+        """
+        members = self._league.roster.referees
+        candidates = [
+            each
+            for each in self._attendance.available(self._workload.referees)
+            if members[each].locks or (each not in file.referees and not file.decided)
+        ]
+        if not candidates:
+            return None
+        attendance, workload = self._attendance, self._workload
+
+        def burden(referee_id: str) -> tuple[bool, bool, bool, float]:
+            is_doubtful = referee_id in attendance.ghosts, referee_id in file.referees
+            return *is_doubtful, referee_id in attendance.unfit, workload.load(referee_id)
+
+        return min(candidates, key=burden)
+
+    def _wait_for_a_referee(self, file: MatchFile) -> None:
+        if file.decided:
+            self._tidings.tell(file.match_id)
+            return
+        if self._alone_since is None:
+            self._alone_since = self._clerk.now
+            self._clerk.news.append(
+                "No referee is there. Start one; without one the matches that wait are no contest "
+                f"after {self._settings.referee_wait_seconds:g} seconds."
+            )
+        self._orphans.setdefault(file.match_id, self._alone_since)
+        first = min(self._orphans.values())
+        self._clerk.wake("alone", first + self._settings.referee_wait_seconds)
+
+    def _give_up(self, file: MatchFile, why: str) -> None:
+        if file.decided is None:
+            self._clerk.record(self._court.no_contest(file.match_id, why))
+            self._clerk.news.append(f"{file.match_id} is no contest: {why}.")
+        self._tidings.tell(file.match_id)
+
+    def _moved(self, match_id: str) -> None:
+        referee_id = self._league.matches[match_id].referee_id
+        self._workload.plan(referee_id, match_id)
+        self.hand_out(referee_id)
+
+    def _described(self, matches: Sequence[str]) -> list[RoundMatch]:
+        files = [self._league.matches[match_id] for match_id in matches]
+        return [self._bulletins.assigned(file, self._keys.channel) for file in files]
+
+    def _is_at(self, referee_id: str, match_id: str) -> bool:
+        file = self._league.matches.get(match_id)
+        return file is not None and file.referee_id == referee_id

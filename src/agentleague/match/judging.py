@@ -1,0 +1,83 @@
+"""What is made of answers: a player's, and a manager's that is not the usual one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from agentleague.errors import (
+    IllegalMove,
+    LeagueError,
+    MatchMismatch,
+    MissingField,
+    NoAnswer,
+    PeerRefused,
+    PeerUnavailable,
+)
+from agentleague.match.question import content
+from agentleague.match.transcript import Transcript
+from agentleague.protocol.messages import GameJoinAck, LockResponse, Message, Seated
+
+UNREACHABLE = "unreachable"  # the manager's word for: not one byte came from this player
+
+
+def judged(match_id: str, check: Callable[[Any], None] | None, message: Message) -> Any:
+    """What a player's answer holds; `check` is for its move, none where it is to join.
+
+    Raises:
+        MatchMismatch: it is about another match.
+        MissingField: it is no join.
+        IllegalMove: it is no legal move.
+    """
+    told = getattr(message, "match_id", "")
+    if told and told != match_id:
+        raise MatchMismatch(f"the answer is about match {told!r}, not {match_id!r}")
+    is_join = isinstance(message, GameJoinAck)
+    if check:
+        check(None if is_join else content(message))
+    elif not is_join:
+        raise MissingField("the answer to an invitation says whether the player joins")
+    return content(message)
+
+
+def forfeits(
+    seats: Sequence[Seated], failures: Mapping[int, LeagueError | None], notes: Transcript
+) -> list[tuple[str, str]]:
+    """Who failed, and why. If nothing came from anybody, that may be the referee's own fault."""
+    is_touched = any(at.suspended or notes.is_touched(seat) for seat, at in enumerate(seats))
+    if len(failures) == len(seats) and not is_touched:
+        return [(at.player_id, UNREACHABLE) for at in seats]
+    return [(seats[seat].player_id, cause(failures[seat])) for seat in sorted(failures)]
+
+
+def cause(error: LeagueError | None) -> str:
+    """Why a player failed, as the predicate of a sentence."""
+    if error is None:
+        return "declined the invitation"
+    if isinstance(error, NoAnswer):
+        is_empty = error.context.get("is_empty")
+        return "gave no usable answer" if is_empty else "failed to respond within timeout"
+    if isinstance(error, PeerRefused):
+        return "answered with an error of its own"
+    if isinstance(error, IllegalMove):
+        return "made an illegal move"
+    if isinstance(error, PeerUnavailable):
+        return "could not be reached, or gave no usable HTTP answer"
+    return "gave no usable answer"
+
+
+def is_refused(error: LeagueError | None) -> bool:
+    """Whether the manager will say the same again; otherwise it is not there now."""
+    return isinstance(error, PeerRefused) and not error.context["data"].get("retryable")
+
+
+def standing(match_id: str, error: LeagueError | None) -> LockResponse | None:
+    """The result of a match that went on without us, where the manager says it."""
+    data = error.context["data"] if error else {}
+    told = {name: data[name] for name in ("result", "draw", "receipt") if name in data}
+    try:
+        found = msgspec.convert({"match_id": match_id, "index": 0, **told}, LockResponse)
+    except msgspec.ValidationError:
+        return None
+    return None if found.result is UNSET else found

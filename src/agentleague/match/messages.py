@@ -1,0 +1,258 @@
+"""What a referee writes during a match: every message, with all its fields."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
+
+from agentleague.errors import IllegalMove
+from agentleague.games.game import Game
+from agentleague.match.question import Complain
+from agentleague.match.transcript import Transcript, shortened
+from agentleague.protocol.messages import (
+    ChooseParityCall,
+    GameError,
+    GameInvitation,
+    GameMoveCall,
+    GameOver,
+    LockRequest,
+    LockResponse,
+    MatchResultReport,
+    Message,
+    MoveContext,
+    ReportedResult,
+    ResultDetails,
+    RetryInfo,
+    RoundMatch,
+    Rules,
+    Seated,
+)
+from agentleague.protocol.timestamps import Calendar
+from agentleague.roles.effects import Address
+
+PARITY_GAME = "even_odd"  # the one game whose moves have messages of their own
+ROLES = ("PLAYER_A", "PLAYER_B")
+ACTIONS = {"join": "GAME_JOIN_ACK", "move": "GAME_MOVE_RESPONSE"}
+# What is not in document 001's GAME_OVER.
+EXTRAS = (
+    *("league_id", "round_id", "player_id", "epoch", "referee_endpoint"),
+    *("reason", "draw", "receipt"),
+)
+
+
+class Desk(Struct, frozen=True):
+    """The referee, as far as its matches need to know it."""
+
+    referee_id: str
+    endpoint: str
+    token: str
+    calendar: Calendar
+
+
+class Assignment(Struct, frozen=True):
+    """A match to run, with the league's rules for it."""
+
+    league_id: str
+    round_id: int
+    match: RoundMatch
+    seats: Sequence[Seated]
+    epoch: int
+    rules: Rules
+
+
+class Letters:
+    """Writes the messages of one match."""
+
+    def __init__(self, assignment: Assignment, desk: Desk) -> None:
+        match = assignment.match
+        self._assignment, self._desk = assignment, desk
+        self._sender = f"referee:{desk.referee_id}"
+        self._conversation = f"conv-{match.match_id.lower()}-{assignment.epoch:03d}"
+        self._shared: dict[str, Any] = {
+            "sender": self._sender,
+            "conversation_id": self._conversation,
+            "league_id": assignment.league_id,
+            "round_id": assignment.round_id,
+            "match_id": match.match_id,
+            "epoch": assignment.epoch,
+            "referee_endpoint": desk.endpoint,
+        }
+
+    def reseat(self, seats: Sequence[Seated]) -> None:
+        """The players are the same; where they are and what they are shown may have changed."""
+        self._assignment = replace(self._assignment, seats=seats)
+
+    def invitation(self, seat: int, now: float) -> Message:
+        """Sit down, please."""
+        return GameInvitation(
+            **self._to(seat, now),
+            game_type=self._assignment.match.game_type,
+            role_in_match=ROLES[seat],
+            opponent_id=self._assignment.seats[1 - seat].player_id,
+        )
+
+    def move_call(
+        self, seat: int, turn: tuple[Game, Any, int], *, now: float, until: float
+    ) -> Message:
+        """Your move, please; `turn` is the game, its state and how many turns were played."""
+        game, state, number = turn
+        context = MoveContext(
+            opponent_id=self._assignment.seats[1 - seat].player_id,
+            round_id=self._assignment.round_id,
+            your_standings=self._assignment.seats[seat].record,
+        )
+        deadline = self._desk.calendar.write(until)
+        if game.name == PARITY_GAME:
+            return ChooseParityCall(
+                **self._to(seat, now), game_type=game.name, context=context, deadline=deadline
+            )
+        name = game.seats[seat]
+        legal = game.legal_moves(state, name)
+        return GameMoveCall(
+            **self._to(seat, now),
+            game_type=game.name,
+            turn=number,
+            position=game.view(state, name),
+            legal_moves=None if legal is None else list(legal),
+            context=context,
+            deadline=deadline,
+        )
+
+    def game_over(self, seat: int, locked: LockResponse, now: float) -> Message:
+        """How it ended."""
+        assert locked.result
+        return GameOver(
+            game_result=locked.result.game_result,
+            **self._to(seat, now),
+            game_type=self._assignment.match.game_type,
+            reason=locked.result.game_result.reason,
+            draw=locked.draw,
+            receipt=locked.receipt,
+        )
+
+    def game_over_plain(self, seat: int, locked: LockResponse, now: float) -> Message:
+        """The same, in the fields of the documents alone and without a null."""
+        assert locked.result
+        result = locked.result.game_result
+        choices = {who: made for who, made in result.choices.items() if made is not None}
+        fields = {**asdict(result), "choices": choices, "no_contest": None}
+        nulls = [name for name, value in fields.items() if value is None]
+        plain = replace(result, choices=choices, **dict.fromkeys(nulls, UNSET))
+        letter = self.game_over(seat, locked, now)
+        return replace(letter, game_result=plain, **dict.fromkeys(EXTRAS, UNSET))
+
+    def error(
+        self, seat: int, step: str, told: Complain, *, turn: tuple[Game, Any, str], now: float
+    ) -> Message:
+        """What went wrong, and what can be done about it; `turn`: game, state, state's name."""
+        game, state, state_name = turn
+        is_parity = game.name == PARITY_GAME
+        action = ACTIONS[step]
+        context = _plain(told.error.context)
+        if step == "move":
+            action = "CHOOSE_PARITY_RESPONSE" if is_parity else action
+            context |= _legal(told, game, state, seat)
+        at = None if told.next_retry_at is None else self._desk.calendar.write(told.next_retry_at)
+        counts = (told.retry_count, told.max_retries)
+        return GameError(
+            **self._to(seat, now),
+            error_code=told.error.code,
+            error_name=told.error.name,
+            error_description=told.error.name,
+            error_message=str(told.error)[:500],
+            affected_player=self._assignment.seats[seat].player_id,
+            action_required=action,
+            game_state=state_name,
+            retryable=told.is_retryable,
+            retry_count=told.retry_count,
+            max_retries=told.max_retries,
+            time_remaining=told.time_remaining,
+            retry_info=RetryInfo(*counts, at, told.time_remaining),
+            context=context,
+            consequence=_consequence(told),
+        )
+
+    def lock(
+        self,
+        index: int,
+        moves: Sequence[tuple[int, str, Any]],
+        forfeits: Sequence[tuple[str, str]],
+        now: float,
+    ) -> Message:
+        """These are the moves; what follows from them?"""
+        return LockRequest(
+            self._assignment.match.match_id,
+            self._assignment.epoch,
+            index,
+            list(moves),
+            list(forfeits),
+            sender=self._sender,
+            timestamp=self._desk.calendar.write(now),
+            conversation_id=self._conversation,
+            auth_token=self._desk.token,
+        )
+
+    def report(
+        self, locked: LockResponse, notes: Transcript, *, began: float, now: float
+    ) -> Message:
+        """The match is over and its players know; and how it went."""
+        assert locked.result
+        result, match = locked.result.game_result, self._assignment.match
+        rows, left_out = notes.rows(began)
+        details = ResultDetails(result.drawn_number, result.choices, result.status)
+        return MatchResultReport(
+            match.match_id,
+            ReportedResult(locked.result.winner, locked.result.score, details),
+            self._assignment.league_id,
+            self._assignment.round_id,
+            match.game_type,
+            self._assignment.epoch,
+            rows,
+            left_out or UNSET,
+            notes.silences(),
+            sender=self._sender,
+            timestamp=self._desk.calendar.write(now),
+            conversation_id=f"conv-{match.match_id.lower()}-report",
+            auth_token=self._desk.token,
+        )
+
+    def _to(self, seat: int, now: float) -> dict[str, Any]:
+        seated = self._assignment.seats[seat]
+        return {
+            **self._shared,
+            "player_id": seated.player_id,
+            "auth_token": seated.match_token,
+            "timestamp": self._desk.calendar.write(now),
+        }
+
+
+def addresses(seats: Sequence[Seated]) -> list[Address]:
+    """Where and how the players are called."""
+    return [
+        Address(seat.player_id, seat.endpoint, seat.dialect or "", seat.house or "")
+        for seat in seats
+    ]
+
+
+def _plain(context: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in context.items() if isinstance(value, str | int | float)}
+
+
+def _legal(told: Complain, game: Game, state: Any, seat: int) -> dict[str, Any]:
+    """What came and what is legal, in document 004's words where it has any."""
+    if not isinstance(told.error, IllegalMove):
+        return {}
+    legal = game.legal_moves(state, game.seats[seat])
+    listed = None if legal is None else list(legal)
+    if game.name == PARITY_GAME:
+        return {"invalid_choice": shortened(told.came), "valid_choices": listed}
+    return {"invalid_move": shortened(told.came), "legal_moves": listed}
+
+
+def _consequence(told: Complain) -> str:
+    if told.next_retry_at is not None:
+        return "Technical loss if max retries exceeded"
+    if told.time_remaining is not None:
+        return "Technical loss if valid choice not received before timeout"
+    return "Technical loss"

@@ -1,0 +1,145 @@
+"""What a player remembers: its matches so far, the table it was last shown, and earlier leagues."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from agentleague.games.even_odd import PARITIES
+from agentleague.player.history import History
+from agentleague.protocol.messages import (
+    ChooseParityCall,
+    GameMoveCall,
+    GameOver,
+    LeagueStandingsUpdate,
+    StandingRow,
+)
+from agentleague.protocol.partial_messages import read_rows
+from agentleague.roles.effects import Turn
+
+OVER_MAX = 64  # matches that are known to be over: who tells it again does so soon
+
+
+class Shown(Sequence[Mapping[str, Any]]):
+    """Rows of the table as plain mappings, read and written out only when somebody looks."""
+
+    def __init__(self, rows: list[StandingRow] | Raw) -> None:
+        self._rows = rows
+
+    @property
+    def rows(self) -> list[StandingRow]:
+        """The rows as they were sent."""
+        self._rows = read_rows(self._rows)
+        return self._rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [msgspec.structs.asdict(row) for row in self.rows[number]]
+        return msgspec.structs.asdict(self.rows[number])
+
+
+class Notebook:
+    """One player's memory; `seed` is where all its chance comes from, match by match."""
+
+    def __init__(self, seed: str) -> None:
+        self.history = History()
+        self.past: Sequence[Mapping[str, Any]] = ()
+        self.standings = Shown([])
+        self._names: dict[str, str] = {}  # as tables told them
+        self._has_new_names = False
+        self._seed = seed
+        self._own = ("", "")  # the league that it is in, and under which id
+        self._over: dict[tuple[str, str], None] = {}  # leagues and matches, the newest last
+
+    def turn(self, call: ChooseParityCall | GameMoveCall, player_id: str, seconds: float) -> Turn:
+        """What the strategy is shown."""
+        legal: Sequence[Any] = PARITIES
+        position: Any = {}
+        if isinstance(call, GameMoveCall):
+            legal, position = call.legal_moves or (), call.position
+        return Turn(
+            game_type=call.game_type,
+            league_id=call.league_id,
+            match_id=call.match_id,
+            round_id=call.round_id,
+            player_id=player_id,
+            opponent_id=call.context.opponent_id,
+            record=msgspec.structs.asdict(call.context.your_standings),
+            history=self.history.copy(),  # It runs in a thread; matches end meanwhile.
+            standings=self.standings,
+            legal_moves=legal,
+            position=position,
+            seconds_left=seconds,
+            rng=self._rng(call, player_id),
+            opponent_name=self.name(call.context.opponent_id),
+            past=self.past,
+        )
+
+    def recall(self, matches: Sequence[Mapping[str, Any]], league_id: str, player_id: str) -> None:
+        """What earlier runs kept: this league goes on where it was, other leagues are the past."""
+        own = (league_id, player_id)
+        if own == self._own:  # It registered again.
+            return
+        self._own, self._names, self._has_new_names = own, {}, False
+        self.past = [m for m in matches if (m["league_id"], m["player_id"]) != own]
+        for match in matches:
+            if (match["league_id"], match["player_id"]) == own:
+                self._remember(match)
+
+    def over(self, message: GameOver, player_id: str) -> bool:
+        """A match is over; told twice, it is remembered once. Whether it was new."""
+        result = message.game_result
+        opponent_id = next((p for p in result.choices if p != player_id), None)
+        return self._remember(
+            {
+                "league_id": message.league_id,
+                "game_type": message.game_type,
+                "match_id": message.match_id,
+                "round_id": message.round_id,
+                "player_id": player_id,
+                "opponent_id": opponent_id,
+                "opponent_name": self.name(opponent_id),
+                "result": msgspec.to_builtins(result),
+                "won": result.winner_player_id == player_id,
+            }
+        )
+
+    def keepsakes(self) -> list[Mapping[str, Any]]:
+        """The matches of this league for the next run, with the names that are known by now."""
+        return [
+            match
+            if match["opponent_name"]
+            else {**match, "opponent_name": self.name(match["opponent_id"])}
+            for match in self.history
+        ]
+
+    def table(self, message: LeagueStandingsUpdate) -> None:
+        """The table was shown."""
+        self.standings = Shown(message.standings)
+        self._has_new_names = True
+
+    def name(self, player_id: str | None) -> str:
+        """What a player is called; nothing until a table has told it."""
+        if player_id not in self._names and self._has_new_names:
+            self._has_new_names = False
+            self._names |= {row.player_id: row.display_name for row in self.standings.rows}
+        return self._names.get(player_id or "", "")
+
+    def _remember(self, match: Mapping[str, Any]) -> bool:
+        place = (match["league_id"], match["match_id"])
+        if place in self._over:
+            return False
+        self._over[place] = None
+        if len(self._over) > OVER_MAX:
+            del self._over[next(iter(self._over))]
+        self.history.append(match)
+        return True
+
+    def _rng(self, call: ChooseParityCall | GameMoveCall, player_id: str) -> Random:
+        turn = 0 if isinstance(call, ChooseParityCall) else call.turn
+        return Random(f"{self._seed}|{call.league_id}|{call.match_id}|{player_id}|{turn}")

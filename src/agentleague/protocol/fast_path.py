@@ -1,0 +1,81 @@
+"""The usual request, read in one pass: our own form, as our own agents write it.
+
+Its method stands at the front, so the decoder that knows the message reads the whole request.
+Whatever looks otherwise, or does not fit, is left to the codec, which looks closer and explains.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from agentleague.errors import UnreadableJson
+from agentleague.protocol import json_text
+from agentleague.protocol.jsonrpc import UNREADABLE, Letter, RequestId
+from agentleague.protocol.messages import MESSAGES, Message
+from agentleague.protocol.partial_messages import GLANCES
+from agentleague.protocol.registrations import METAS
+
+_OPENING = b'{"jsonrpc":"2.0","method":"'
+_THEN = b',"params":{"message_type"'  # Not one level down: that is another form.
+_METHOD_MAX = 64
+
+
+class _Request(Struct):
+    params: Message
+    id: RequestId | UnsetType = UNSET
+
+
+class _Reader(Struct):
+    """Reads the requests of one method."""
+
+    name: str
+    method: str
+    decoder: "msgspec.json.Decoder[_Request]"
+
+
+def _reader(name: str, method: str, cls: type[Message]) -> _Reader:
+    fields = [("params", cls), ("id", RequestId | UnsetType, UNSET)]
+    request = msgspec.defstruct("Request", fields, gc=False)  # type: ignore[arg-type]
+    return _Reader(name, method, msgspec.json.Decoder(request))
+
+
+class _Readers(dict[bytes, _Reader | None]):
+    """By method, each made when it is first needed; None for what is no method of ours."""
+
+    def __init__(self, glances: Mapping[str, type[Message]]) -> None:
+        self._classes = {**{name: kind.cls for name, kind in MESSAGES.items()}, **glances}
+
+    def __missing__(self, method: bytes) -> _Reader | None:
+        name = _NAMES.get(method)
+        if name is None:
+            return None
+        reader = self[method] = _reader(name, method.decode(), self._classes[name])
+        return reader
+
+
+_NAMES = {
+    kind.method.encode(): name
+    for name, kind in MESSAGES.items()
+    if kind.method and name not in METAS  # What those say of an agent may be anywhere in them.
+}
+_READERS, _GLANCING = _Readers({}), _Readers(GLANCES)
+
+
+def read(body: bytes, taken: frozenset[str], *, thorough: bool) -> tuple[Letter, Message] | None:
+    """The request, if it is a usual one, of a type that is taken, and in order.
+
+    Who is not thorough only glances at what is long.
+    """
+    if not body.startswith(_OPENING):
+        return None
+    end = body.find(b'"', len(_OPENING), len(_OPENING) + _METHOD_MAX)
+    reader = (_READERS if thorough else _GLANCING)[body[len(_OPENING) : end]]
+    if reader is None or reader.name not in taken or not body.startswith(_THEN, end + 1):
+        return None
+    try:
+        json_text.check(body, thorough=thorough)
+        request = reader.decoder.decode(body)
+    except (UnreadableJson, *UNREADABLE):
+        return None
+    return Letter(id=request.id, method=reader.method, whole=body), request.params

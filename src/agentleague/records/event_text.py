@@ -1,0 +1,91 @@
+"""A journal row in words and as JSON that may be shown to anybody: no token, no digest of one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from agentleague.dialects.table import in_words
+from agentleague.league import events
+from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
+from agentleague.roles.effects import Event
+
+HIDDEN = frozenset({"token_digest", "house", "kind"})  # the kind is told beside
+
+
+def shown(event: Event) -> dict[str, Any]:
+    """The fields of an event that are for everybody."""
+    fields = {
+        k: v for k, v in msgspec.json.decode(msgspec.json.encode(event)).items() if k not in HIDDEN
+    }
+    if "endpoint" in fields:
+        fields["endpoint"] = public_url(fields["endpoint"])
+    return fields
+
+
+def public_url(url: str) -> str:
+    """An end point without what may be secret in it: a query can hold a key."""
+    try:
+        scheme, place, path, _, _ = urlsplit(url)
+    except ValueError:
+        return ""
+    return urlunsplit((scheme, place.rpartition("@")[2], path, "", ""))
+
+
+def sentence(event: Event) -> str:
+    """What was decided; of a kind that has no sentence yet, nothing."""
+    write = _SENTENCES.get(type(event))
+    return write(event) if write else ""
+
+
+def _result(event: events.MatchDecided) -> str:
+    result = event.result
+    if result.no_contest is True:
+        return f"{event.match_id} counts for neither player: {result.reason}"
+    winner = result.winner_player_id
+    end = f"{winner} won" if winner else "nobody won"
+    believed = "" if event.verified else " (believed, not verified)"
+    return f"{event.match_id}: {end} ({result.status}): {result.reason}{believed}"
+
+
+def _ended(event: events.LeagueEnded) -> str:
+    if event.aborted:
+        return f"The organiser ended the league; {event.champion or 'nobody'} led"
+    return f"The league is over; {event.champion} won it"
+
+
+def _many(things: Sequence[Any], plural: str, one: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else plural}"
+
+
+_SENTENCES: dict[type[Event], Callable[[Any], str]] = {
+    events.LeagueOpened: lambda e: f"League {e.league_id} was opened for {e.game_type}",
+    events.PlayerRegistered: lambda e: f"{e.display_name} registered as player {e.player_id}",
+    events.PlayerReturned: lambda e: f"{e.player_id} registered again",
+    events.RefereeRegistered: lambda e: f"{e.display_name} registered as referee {e.referee_id}",
+    events.TokenRenewed: lambda e: f"{e.agent_id} was given a new token",
+    events.TokenConfirmed: lambda e: f"{e.agent_id} uses its new token",
+    events.PlayerRemoved: lambda e: f"The organiser removed {e.player_id}",
+    events.LeagueStarted: lambda e: (
+        f"The league began with {_many(e.players, 'players', 'player')}"
+    ),
+    events.RoundScheduled: lambda e: (
+        f"Round {e.round_id} has {_many(e.matches, 'matches', 'match')}"
+    ),
+    events.MatchAssigned: lambda e: f"{e.match_id} was given to {e.referee_id} because {e.why}",
+    events.MatchBegun: lambda e: f"{e.match_id}: its referee said that it runs",
+    events.MatchLocked: lambda e: f"{e.match_id}: lock {e.index} drew {e.value}",
+    events.MatchDecided: _result,
+    events.MatchClosed: lambda e: f"{e.match_id} is closed: its players were told",
+    events.Disputed: lambda e: f"{e.match_id} is disputed: {dispute_in_words(e)}",
+    events.MatchRuled: lambda e: f"{e.match_id}: {ruling_in_words(e)}",
+    events.TokenMisused: lambda e: f"{e.agent_id}: {misuse_in_words(e)}",
+    events.TokenShown: lambda e: f"{e.agent_id} showed its token",
+    events.DialectLearnt: lambda e: f"{e.agent_id} is spoken to in {in_words(e.dialect)}",
+    events.RoundEnded: lambda e: f"Round {e.round_id} is over",
+    events.Told: lambda e: f"Everybody was told: {e.what} of round {e.round_id}",
+    events.LeaguePaused: lambda e: "The organiser paused the league",
+    events.LeagueContinued: lambda e: "The organiser let the league go on",
+    events.LeagueEnded: _ended,
+}

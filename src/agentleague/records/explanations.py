@@ -1,0 +1,117 @@
+"""Why a match ended as it did, by which rules of docs/protocol.md, and what would have helped."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from agentleague.records.failure_text import CAUSES, NULL_MOVE
+from agentleague.records.plain_text import printable
+
+
+class Result(Struct):
+    """How a match ended, as far as its ending is told from it."""
+
+    status: str
+    winner_player_id: str | None = None
+    drawn_number: int | None = None
+    number_parity: str | None = None
+    reason: str = ""
+    no_contest: bool = False
+
+
+class Ending(Struct, frozen=True):
+    """Why, by which rules, and a sentence of advice for each who lost."""
+
+    sentence: str
+    rules: list[str]
+    advice: list[str]
+
+
+class _GameRules(NamedTuple):
+    ends: str  # the rule that says who wins
+    moves: str  # the rule that says what is legal
+    luck: str  # what to tell who lost by the rules
+
+
+_GAMES = {
+    "even_odd": _GameRules(
+        "R-GAME-03", "R-GAME-01", "could change nothing: both parities are equally likely"
+    ),
+    "rock_paper_scissors": _GameRules(
+        "R-GAME-07", "R-GAME-06", "could have thrown what beats the other's throws"
+    ),
+    "tic_tac_toe": _GameRules(
+        "R-GAME-11", "R-GAME-10", "could have taken other cells: perfect play never loses"
+    ),
+}
+_OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "could have made other moves")
+
+_REMOVED = "could change nothing: the organiser removed it"
+_VERDICTS = {  # by words of a cause: it decided, so it is asked first
+    "timeout": "E001",
+    "illegal": "E004",
+    "reach": "E009",
+    "declined": "declined",
+    "error of its own": "E052",
+    "rate limit": "rate limited",
+}
+
+
+def ending_of(  # noqa: PLR0913 - six facts of one match.
+    game_type: str,
+    names: Mapping[str, str],
+    result: Result,
+    *,
+    forfeits: Mapping[str, str],
+    verdicts: Mapping[str, str],
+    verified: bool,
+) -> Ending:
+    """Why a match ended; `forfeits` says why players failed, `verdicts` how they last did."""
+    game = _GAMES.get(game_type, _OTHER_GAME)
+    losers = [player_id for player_id in names if player_id != result.winner_player_id]
+    reason = printable(result.reason, 500)
+    if result.no_contest:
+        return Ending(f"It counts for neither player: {reason}", ["R-LEASE-05"], [])
+    if not verified:
+        won = _won(names, result)
+        return Ending(
+            f"{won}, as its referee reported it; the league could not check that",
+            ["R-LEAGUE-12"],
+            [],
+        )
+    if result.status == "TECHNICAL_LOSS":
+        failed = [player_id for player_id in losers if player_id in forfeits]
+        blamed = {each: _blamed(forfeits[each], verdicts.get(each, "")) for each in failed}
+        advice = [
+            f"{names[each]} {_advice(forfeits[each], blamed[each], game)}." for each in failed
+        ]
+        lost = " and ".join(names[each] for each in failed)
+        if set(blamed.values()) == {NULL_MOVE}:
+            reason = "no move was sent, only null"
+        return Ending(f"{lost} lost without a game: {reason}", ["R-MATCH-07"], advice)
+    if result.status == "DRAW":
+        return Ending(f"{_won(names, result)}: {reason}", [game.ends], [])
+    advice = [f"{names[each]} {game.luck}." for each in losers]
+    return Ending(f"{_won(names, result)}: {reason}", [game.ends], advice)
+
+
+def _won(names: Mapping[str, str], result: Result) -> str:
+    winner = result.winner_player_id
+    if winner is not None:
+        return f"{names.get(winner, winner)} won"
+    return "Nobody won" if result.status == "TECHNICAL_LOSS" else "A draw"
+
+
+def _blamed(cause: str, verdict: str) -> str:
+    """The verdict that lost the match: the cause decided, the verdict says more."""
+    found = [known for word, known in _VERDICTS.items() if word in cause]
+    blamed = found[0] if found else verdict
+    return NULL_MOVE if blamed == "E004" and verdict == NULL_MOVE else blamed
+
+
+def _advice(cause: str, blamed: str, game: _GameRules) -> str:
+    if "removed" in cause:
+        return _REMOVED
+    legal = f"; {game.moves} says which" if blamed == "E004" else ""
+    return f"should {CAUSES.get(blamed, CAUSES['no content']).change}{legal}"

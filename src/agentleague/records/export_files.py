@@ -1,0 +1,309 @@
+"""A league as the files that document 001 names, and as CSV: paths and texts, nothing written."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from agentleague.errors import LeagueError
+from agentleague.league.league import League
+from agentleague.league.match_record import MatchFile
+from agentleague.league.roster import Member
+from agentleague.league.standings import Standing
+from agentleague.protocol.messages import GameResult
+from agentleague.protocol.printable import harmless
+from agentleague.records.event_text import public_url, sentence, shown
+from agentleague.records.match_story import told
+from agentleague.records.reading import event_of
+from agentleague.roles.effects import Event
+from agentleague.roles.ports import Row
+
+File = tuple[str, str]  # a path with slashes, and its text
+
+TABLE_FIELDS = (*Standing.__struct_fields__, "why")
+# fmt: off
+MATCH_FIELDS = (
+    "match_id", "round_id", "player_A_id", "player_A_name", "player_B_id", "player_B_name",
+    "referee_id", "status", "winner_player_id", "drawn_number", "no_contest", "verified",
+    "disputed", "ruled", "reason",
+)
+# fmt: on
+_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)  # by Windows
+_FORMULA = tuple("=+-@|%\uff1d\uff0b\uff0d\uff20")  # to one spreadsheet or another
+
+
+def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
+    """All files of a league; `rows` are all of its journal.
+
+    Raises:
+        LeagueError: an id cannot be part of a path.
+    """
+    events = [event_of(row) for row in rows]
+    times = [row.at for row in rows]
+    assigned = by_match(events)
+    yield "README.txt", index(league)
+    yield from league_files(league, times)
+    for match_id in league.matches:
+        yield match_file(league, match_id, times, assigned.get(match_id, ()))
+    for player_id in league.roster.players:
+        yield history_file(league, player_id, times)
+    yield log_path(league), "".join(map(log_line, rows, events))
+
+
+def index(league: League) -> str:
+    """What lies where, for people."""
+    league_id = path_part(league.rules.league_id)
+    home, matches = f"data/leagues/{league_id}", f"data/matches/{league_id}"
+    lines = {
+        f"{home}/standings.csv": "the table, for a spreadsheet",
+        f"{home}/standings.json": "the table, for a program",
+        f"{home}/matches.csv": "every match in a line: who met, who won, why",
+        f"{home}/rounds.json": "the rounds: who met whom, who had a bye",
+        f"{matches}/R1M1.json": "a match in full, a file each; its draw can be checked",
+        "data/players/P01/history.json": "a player's matches, a file each",
+        "config/agents/agents_config.json": "who took part",
+        f"{log_path(league)}": "every decision, in order",
+        "export.json": "the names of all files, and the last row of the journal",
+    }
+    told_where = "".join(f"{path}\n    {what}\n" for path, what in lines.items())
+    return f"{league.rules.league_id}, a league of {league.rules.game_type}.\n\n{told_where}"
+
+
+def table_path(league: League) -> str:
+    """Where the table goes, as people open it."""
+    return f"data/leagues/{path_part(league.rules.league_id)}/standings.csv"
+
+
+def league_files(league: League, times: Sequence[str]) -> Iterator[File]:
+    """Those that are about all: agents, table, rounds; `times` has when each row was written."""
+    home = f"data/leagues/{path_part(league.rules.league_id)}"
+    table = _table(league)
+    yield "config/agents/agents_config.json", _json(_agents(league))
+    yield f"{home}/standings.json", _json({**_state(league, times), "standings": table})
+    yield f"{home}/rounds.json", _json({**_state(league, times), "rounds": _rounds(league)})
+    yield f"{home}/standings.csv", _csv(TABLE_FIELDS, table)
+    matches = [_match_row(league, file) for file in league.matches.values()]
+    yield f"{home}/matches.csv", _csv(MATCH_FIELDS, matches)
+
+
+def match_file(
+    league: League, match_id: str, times: Sequence[str], events: Iterable[Event]
+) -> File:
+    """One match: what GET_MATCH tells of it, its moves in full, and when it was decided."""
+    file = league.matches[match_id]
+    facts = {"league_id": league.rules.league_id, **told(league, match_id, events)}
+    facts["referee_endpoint"] = public_url(facts["referee_endpoint"])
+    if file.decided:
+        facts["result"] = msgspec.to_builtins(file.decided.result)
+        facts["draw"]["moves"] = msgspec.to_builtins(file.decided.moves)
+        facts["decided_at"] = times[file.decided_seq - 1]
+    path = f"data/matches/{path_part(league.rules.league_id)}/{path_part(match_id)}.json"
+    return path, _json(facts)
+
+
+def history_file(league: League, player_id: str, times: Sequence[str]) -> File:
+    """One player: its record and its matches."""
+    played = [f for f in league.matches.of_player.get(player_id, ()) if f.decided]
+    history = {
+        "player_id": player_id,
+        "display_name": league.roster.players[player_id].display_name,
+        "league_id": league.rules.league_id,
+        "record": _record(league, player_id),
+        "matches": [_played(league, player_id, file, times) for file in played],
+    }
+    return f"data/players/{path_part(player_id)}/history.json", _json(history)
+
+
+def log_path(league: League) -> str:
+    """Where the log goes."""
+    return f"logs/league/{path_part(league.rules.league_id)}/league.log.jsonl"
+
+
+def log_line(row: Row, event: Event) -> str:
+    """One row of the journal for everybody, as a line of JSON."""
+    told_as = {"timestamp": row.at, "seq": row.seq, "event": row.kind, "words": sentence(event)}
+    return json.dumps({**told_as, "data": shown(event), "hash": row.hash.hex()}) + "\n"
+
+
+def path_part(name: str) -> str:
+    """An id as part of a path.
+
+    Raises:
+        LeagueError: it could lead elsewhere.
+    """
+    if not _ID.fullmatch(name) or _RESERVED.fullmatch(name):
+        raise LeagueError(f"the id {name[:64]!r} cannot be part of a file's name")
+    return name
+
+
+def cell(value: Any) -> Any:
+    """A value that no spreadsheet takes for a formula, and no terminal for a command."""
+    if not isinstance(value, str):
+        return value
+    text = harmless(value.replace("\n", "?"))
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def by_match(events: Iterable[Event]) -> dict[str, list[Event]]:
+    """The events that are about a match, for each of them."""
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        match_id = getattr(event, "match_id", None)
+        if match_id:
+            found.setdefault(match_id, []).append(event)
+    return found
+
+
+def _state(league: League, times: Sequence[str]) -> dict[str, Any]:
+    return {
+        "league_id": league.rules.league_id,
+        "game_type": league.rules.game_type,
+        "status": str(league.phase),
+        "rounds_completed": league.rounds_ended,
+        "total_rounds": league.schedule.rounds_total if league.schedule else 0,
+        "champion": league.champion or None,
+        "last_updated": times[-1],
+    }
+
+
+def _table(league: League) -> list[dict[str, Any]]:
+    return [
+        {**msgspec.to_builtins(row), "why": league.table.why(row.player_id)}
+        for row in league.table.rows()
+    ]
+
+
+def _agents(league: League) -> dict[str, Any]:
+    roster = league.roster
+    return {
+        "league_id": league.rules.league_id,
+        "referees": [
+            {
+                "referee_id": each.agent_id,
+                **_agent(league, each),
+                "max_concurrent_matches": each.capacity,
+                "locks": each.locks,
+            }
+            for each in roster.referees.values()
+        ],
+        "players": [
+            {
+                "player_id": each.agent_id,
+                **_agent(league, each),
+                "removed": each.agent_id in roster.removed,
+            }
+            for each in roster.players.values()
+        ],
+    }
+
+
+def _agent(league: League, member: Member) -> dict[str, Any]:
+    return {
+        "display_name": member.display_name,
+        "version": member.version,
+        "game_types": [league.rules.game_type],
+        "contact_endpoint": public_url(member.endpoint),
+    }
+
+
+def _rounds(league: League) -> list[dict[str, Any]]:
+    matches: dict[int, list[dict[str, Any]]] = {round_id: [] for round_id in league.byes}
+    for file in league.matches.values():
+        matches[file.round_id].append(_match_row(league, file))
+    return [
+        {
+            "round_id": round_id,
+            "status": "COMPLETED" if round_id <= league.rounds_ended else "RUNNING",
+            "matches": rows,
+            "byes": league.byes[round_id],
+        }
+        for round_id, rows in matches.items()
+    ]
+
+
+def _match_row(league: League, file: MatchFile) -> dict[str, Any]:
+    players = league.roster.players
+    a, b = file.players
+    result = file.result
+    return {
+        "match_id": file.match_id,
+        "round_id": file.round_id,
+        "player_A_id": a,
+        "player_A_name": players[a].display_name,
+        "player_B_id": b,
+        "player_B_name": players[b].display_name,
+        "referee_id": file.referee_id,
+        "status": result.status if result else None,
+        "winner_player_id": result.winner_player_id if result else None,
+        "drawn_number": result.drawn_number if result else None,
+        "no_contest": bool(result and result.no_contest is True),
+        "verified": _is_recomputable(file),
+        "disputed": file.is_disputed,
+        "ruled": file.is_overruled,
+        "reason": result.reason if result else None,
+    }
+
+
+def _is_recomputable(file: MatchFile) -> bool | None:
+    """Whether the result follows from the moves; a forfeit is the word of a referee."""
+    if file.decided is None:
+        return None
+    return file.decided.verified and not file.decided.forfeits
+
+
+def _record(league: League, player_id: str) -> dict[str, Any] | None:
+    """What it has done so far; not its rank, which changes with every match of the others."""
+    if league.schedule is None:
+        return None
+    try:
+        row: dict[str, Any] = msgspec.to_builtins(league.table.row(player_id))
+    except KeyError:  # Removed before the start.
+        return None
+    return {name: value for name, value in row.items() if type(value) is int and name != "rank"}
+
+
+def _played(
+    league: League, player_id: str, file: MatchFile, times: Sequence[str]
+) -> dict[str, Any]:
+    result = file.result
+    assert result
+    opponent = file.players[file.players[0] == player_id]
+    return {
+        "match_id": file.match_id,
+        "round_id": file.round_id,
+        "opponent_id": opponent,
+        "opponent_name": league.roster.players[opponent].display_name,
+        "outcome": _outcome(player_id, result),
+        "ruled": file.is_overruled,
+        "status": result.status,
+        "my_choice": result.choices.get(player_id),
+        "opponent_choice": result.choices.get(opponent),
+        "drawn_number": result.drawn_number,
+        "reason": result.reason,
+        "decided_at": times[file.decided_seq - 1],
+    }
+
+
+def _outcome(player_id: str, result: GameResult) -> str:
+    if result.no_contest is True:
+        return "NO_CONTEST"
+    if result.winner_player_id == player_id:
+        return "WIN"
+    return "DRAW" if result.status == "DRAW" else "LOSS"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _csv(fields: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fields, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
+    return text.getvalue()

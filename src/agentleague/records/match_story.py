@@ -1,0 +1,330 @@
+"""How one match went, told line by line.
+
+The facts are those that GET_MATCH answers, from a directory or from a manager alike; a directory
+adds why the match was given out again, which only the journal knows.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.errors import IllegalMove, LeagueError, MatchMismatch
+from agentleague.league import match_facts
+from agentleague.league.events import MatchAssigned
+from agentleague.league.judge import UNREACHABLE
+from agentleague.league.league import League
+from agentleague.league.rulings import STAND
+from agentleague.records.explanations import Ending, Result, ending_of
+from agentleague.records.failure_text import CAUSES, NULL_MOVE
+from agentleague.records.plain_text import as_json, printable
+from agentleague.roles.effects import Event
+
+TRIED = "tried "  # how a note begins that says in which forms a player was asked
+NOTE_MAX = 240  # characters of what is noted of an answer
+
+
+class Contact(Struct):
+    """One attempt to get something out of a player; times in ms."""
+
+    at: int
+    player_id: str
+    message: str
+    attempt: int
+    verdict: str
+    move: Any = None
+    answered_after: int | None = None
+    note: str = ""
+
+
+class Assignment(Struct):
+    """A match was given to a referee again."""
+
+    epoch: int
+    referee_id: str
+    why: str = ""
+
+
+class Draw(Struct):
+    """What was moved; None where it is too long to be told."""
+
+    moves: list[tuple[int, str, Any]] | None = None
+
+
+class Dispute(Struct):
+    """A referee's word against a result, or against itself."""
+
+    referee_id: str
+    words: str
+
+
+class OrganisersRuling(Struct):
+    """What the organiser said of a match."""
+
+    verdict: str
+    words: str
+    winner_player_id: str | None = None
+    reason: str = ""
+
+
+class Facts(Struct):
+    """What is known of a match; what has not happened yet is missing."""
+
+    match_id: str
+    round_id: int
+    game_type: str
+    player_A_id: str
+    player_A_name: str
+    player_B_id: str
+    player_B_name: str
+    state: str | None = None
+    referee_id: str = ""
+    referee_name: str = ""
+    referees: list[str] = []
+    closed: bool = False
+    disputes: list[Dispute] = []
+    disputed: bool = False
+    ruling: OrganisersRuling | None = None
+    locks: int = 0
+    result: Result | None = None
+    forfeits: list[tuple[str, str]] = []
+    verified: bool = True
+    draw: Draw | None = None
+    told: str = ""
+    transcript: list[Contact] = []
+    transcript_left_out: int = 0
+    assignments: list[Assignment] = []
+
+    def name(self, player_id: str) -> str:
+        """A player as people know it."""
+        names = {self.player_A_id: self.player_A_name, self.player_B_id: self.player_B_name}
+        return named(names.get(player_id, "somebody"), player_id)
+
+
+def named(name: str, player_id: str) -> str:
+    """A player by name and id; a name that was not the only one ends with the id already."""
+    return printable(name if name.endswith(f"({player_id})") else f"{name} ({player_id})")
+
+
+def told(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[str, Any]:
+    """The facts of a match as GET_MATCH has them, its whole transcript in one piece.
+
+    `events` are the league's, or none: then nobody knows why the match was given out again.
+
+    Raises:
+        MatchMismatch: there is no such match; the sentence says what there is.
+    """
+    if league.schedule is None:
+        raise MatchMismatch("the league has not begun: there are no matches yet")
+    params = {"match_id": match_id}
+    try:
+        answer = match_facts.match(league, params, None)
+    except MatchMismatch:
+        raise MatchMismatch(_unknown(league, match_id)) from None
+    facts, rows = answer["match"], answer["match"].get("transcript", [])
+    while page := next_page(rows, answer["total"]):
+        answer = match_facts.match(league, {**params, **page}, None)
+        rows += answer["match"]["transcript"]
+    referee = league.roster.referees.get(facts.get("referee_id", ""))
+    if referee:
+        facts["referee_name"] = referee.display_name
+    facts["assignments"] = [
+        {"epoch": event.epoch, "referee_id": event.referee_id, "why": event.why}
+        for event in events
+        if isinstance(event, MatchAssigned) and event.match_id == match_id
+    ]
+    return with_ending(facts)
+
+
+class Answer(Struct):
+    """The `data` of a manager's answer to GET_MATCH."""
+
+    match: dict[str, Any]
+    total: int = 0
+
+    def transcript(self) -> list[Any]:
+        """The rows of this page."""
+        rows = self.match.get("transcript")
+        return rows if isinstance(rows, list) else []
+
+
+def read_answer(data: Any) -> Answer:
+    """A manager's answer.
+
+    Raises:
+        LeagueError: it is none.
+    """
+    try:
+        return msgspec.convert(data, Answer)
+    except msgspec.ValidationError as error:
+        raise LeagueError(
+            f"the manager told no match ({error}); use --dir with its journal"
+        ) from None
+
+
+def next_page(rows: list[Any], total: int) -> dict[str, int]:
+    """What to ask for next, when so many rows of a transcript are here; nothing if all are."""
+    return {"offset": len(rows)} if 0 < len(rows) < total else {}
+
+
+def with_ending(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts, and `ending`: why the match ended so, by which rules, what would have helped.
+
+    Raises:
+        LeagueError: they are no facts of a match.
+    """
+    ending = _ending(_read(facts))
+    return {**facts, "ending": msgspec.to_builtins(ending) if ending else None}
+
+
+def in_words(facts: Mapping[str, Any]) -> list[str]:
+    """The match for people, a line for each exchange; the last line says why it ended so.
+
+    Raises:
+        LeagueError: they are no facts of a match.
+    """
+    return list(_lines(_read(facts)))
+
+
+def _read(facts: Mapping[str, Any]) -> Facts:
+    try:
+        return msgspec.convert(dict(facts), Facts)
+    except msgspec.ValidationError as error:
+        raise LeagueError(f"these are no facts of a match: {error}") from None
+
+
+def _lines(facts: Facts) -> Iterator[str]:
+    players = f"{facts.name(facts.player_A_id)} against {facts.name(facts.player_B_id)}"
+    yield f"{facts.match_id} of round {facts.round_id}, {facts.game_type}: {players}."
+    if facts.state is None:
+        yield "It has not begun: its round comes later."
+        return
+    yield from _referees(facts)
+    if facts.transcript or not facts.closed:
+        yield from (_exchange(facts, contact) for contact in facts.transcript)
+    else:
+        yield "What was said to whom was not kept, only the moves."
+        yield from _moves(facts)
+    if facts.transcript_left_out:
+        yield f"  ... and {facts.transcript_left_out} exchanges more, which were not kept."
+    yield from _draw(facts)
+    if facts.told == "manager":
+        yield "No referee was left to tell the players the result; the manager did."
+    for dispute in facts.disputes:
+        yield f"Disputed: {printable(dispute.words)}."
+    if facts.disputed and facts.result:
+        yield f"The result stands until the organiser rules: league rule {facts.match_id} ..."
+    yield _last(facts)
+    if facts.ruling:
+        yield _ruling(facts.ruling)
+
+
+def _referees(facts: Facts) -> Iterator[str]:
+    last = facts.referee_id
+    named = f"{facts.referee_name} ({last})" if facts.referee_name else last
+    is_first = not facts.referees or facts.referees[0] == last
+    before = "" if is_first else f"; {printable(facts.referees[0])} had it first"
+    yield f"Referee: {printable(named)}{before}."
+    later = facts.assignments or [
+        Assignment(epoch, referee_id) for epoch, referee_id in enumerate(facts.referees[1:], 2)
+    ]
+    for assignment in later:
+        because = _WHYS.get(assignment.why, assignment.why)
+        why = f" because {printable(because)}" if because else ""
+        yield f"Given to {printable(assignment.referee_id)}{why} (epoch {assignment.epoch})."
+
+
+_HARMLESS = {
+    "late": "it counts until the phase ends",
+    "in it already": "it counts as joined",
+    "dropped": "nothing came of it",
+}
+_WHYS = {UNREACHABLE: "the referee before reached neither player"}
+
+
+def _exchange(facts: Facts, contact: Contact) -> str:
+    asked = printable(contact.message, 64)
+    attempt = f", attempt {contact.attempt}" if contact.attempt > 1 else ""
+    move = "" if contact.move is None else f" {as_json(contact.move)},"
+    verdict = printable(contact.verdict, 64)
+    cause = CAUSES.get(NULL_MOVE if _is_null(contact) else contact.verdict)
+    why = cause.came if cause else _HARMLESS.get(contact.verdict)
+    verdict += f" ({why})" if why else ""
+    after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
+    is_told = contact.note.startswith(("as ", TRIED))
+    note = f" ({printable(contact.note, NOTE_MAX)})" if is_told else ""
+    who = facts.name(contact.player_id)
+    return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}{note}"
+
+
+def _is_null(contact: Contact) -> bool:
+    return contact.verdict == IllegalMove.code and contact.move is None
+
+
+def _moves(facts: Facts) -> Iterator[str]:
+    for turn, player_id, move in (facts.draw and facts.draw.moves) or ():
+        yield f"  turn {turn + 1}  {facts.name(player_id)}: {as_json(move)}"
+
+
+def _draw(facts: Facts) -> Iterator[str]:
+    if facts.result is None or facts.result.drawn_number is None:
+        if facts.locks:
+            yield f"Numbers drawn on the way, each from seed and moves: {facts.locks}."
+        return
+    parity = f" ({facts.result.number_parity})" if facts.result.number_parity else ""
+    number = f"{facts.result.drawn_number}{parity}"
+    if facts.verified:
+        yield f"The number {number} was drawn from the sealed seed and these moves."
+    else:
+        yield f"The number was {number}, says the referee; it was not drawn by the league."
+
+
+def _ending(facts: Facts) -> Ending | None:
+    if facts.result is None:
+        return None
+    troubles = {contact.player_id: contact for contact in facts.transcript if _failed(contact)}
+    verdicts = {
+        player_id: NULL_MOVE if _is_null(contact) else contact.verdict
+        for player_id, contact in troubles.items()
+    }
+    players = (facts.player_A_id, facts.player_B_id)
+    return ending_of(
+        facts.game_type,
+        {player_id: facts.name(player_id) for player_id in players},
+        facts.result,
+        forfeits=dict(facts.forfeits),
+        verdicts=verdicts,
+        verified=facts.verified,
+    )
+
+
+def _failed(contact: Contact) -> bool:
+    return contact.verdict not in ("ok", "late", "pushed", "in it already")
+
+
+def _last(facts: Facts) -> str:
+    ending = _ending(facts)
+    if ending is None:
+        return f"It is being played: {facts.referee_id} has it, and there is no result yet."
+    if facts.ruling and facts.ruling.verdict != STAND:  # Neither rule nor advice counts any more.
+        return f"{ending.sentence}."
+    rules = f" ({', '.join(ending.rules)})" if ending.rules else ""
+    return " ".join([f"{ending.sentence}{rules}.", *ending.advice])
+
+
+def _ruling(ruling: OrganisersRuling) -> str:
+    words = printable(ruling.words, 500)
+    counts = "" if ruling.verdict == STAND else "; that counts in the table, not the result above"
+    return f"{words[:1].upper()}{words[1:]}{counts}."
+
+
+def _unknown(league: League, match_id: str) -> str:
+    """What to say of a match that is not there."""
+    assert league.schedule
+    last = league.schedule.round(league.schedule.rounds_total).pairings[-1].match_id
+    near = get_close_matches(match_id.upper(), league.matches, n=1)
+    meant = f"did you mean {near[0]}? There" if near else "there"
+    wanted = printable(match_id, 64)
+    return f"there is no match {wanted!r} in this league; {meant} are R1M1 to {last}"

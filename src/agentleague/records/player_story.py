@@ -1,0 +1,161 @@
+"""The matches of one player, a sentence each, and whatever went wrong in them.
+
+A failure is told with what was asked, what came, how long it took, which rule of docs/protocol.md
+says so, and what to change.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.league.rulings import STAND
+from agentleague.records.failure_text import CAUSES, NULL_MOVE, Cause
+from agentleague.records.match_story import NOTE_MAX, TRIED, Contact, named, with_ending
+from agentleague.records.plain_text import as_json, printable
+
+INDENT = " " * 8
+
+
+class Failure(Struct, frozen=True):
+    """One attempt of a referee that came to nothing; times in ms since the match began."""
+
+    asked: str
+    attempt: int
+    at: int
+    verdict: str
+    came: str
+    answered_after: int | None
+    rules: list[str]
+    change: str
+
+
+class Told(Struct, frozen=True):
+    """One match from the side of one player."""
+
+    match_id: str
+    round_id: int
+    opponent_id: str
+    sentence: str
+    rules: list[str]
+    advice: str
+    failures: list[Failure]
+
+
+_UNKNOWN = Cause("something its referee found wrong", "R-MATCH-07", "ask the referee's author")
+_FINE = frozenset({"ok", "late", "pushed", "in it already", "dropped"})
+_LEGAL = {
+    "even_odd": "R-GAME-01",
+    "rock_paper_scissors": "R-GAME-06",
+    "tic_tac_toe": "R-GAME-10",
+}
+
+
+def told_of(facts: Mapping[str, Any], player_id: str) -> Told:
+    """A match as GET_MATCH has it, from the side of one of its players.
+
+    Raises:
+        LeagueError: they are no facts of a match.
+    """
+    ending = with_ending(facts)["ending"] or {"rules": [], "advice": []}
+    ruling = _ruling(facts)
+    if ruling["verdict"] != STAND:  # By the organiser's word, not by a rule of the game.
+        ending = {"rules": [], "advice": []}
+    own, other = ("A", "B") if facts["player_A_id"] == player_id else ("B", "A")
+    opponent_id = facts[f"player_{other}_id"]
+    name = named(facts[f"player_{own}_name"], player_id)
+    opponent = named(facts[f"player_{other}_name"], opponent_id)
+    rows = msgspec.convert(facts.get("transcript", []), list[Contact])
+    return Told(
+        facts["match_id"],
+        facts["round_id"],
+        opponent_id,
+        f"{_ended(facts, player_id)} {opponent}{_because(facts)}",
+        ending["rules"],
+        " ".join(line for line in ending["advice"] if line.startswith(name)),
+        [
+            _failure(row, facts["game_type"])
+            for row in rows
+            if row.player_id == player_id
+            and row.verdict not in _FINE
+            and ruling.get("winner_player_id") != player_id  # It won all the same.
+        ],
+    )
+
+
+def in_words(told: Told) -> Iterator[str]:
+    """A match for people: how it ended, then each failure, then what to change."""
+    rules = f" ({', '.join(told.rules)})" if told.rules else ""
+    yield f"{told.match_id:<6}  {told.sentence}{rules}."
+    for failure in told.failures:
+        again = f", attempt {failure.attempt}," if failure.attempt > 1 else ""
+        took = "" if failure.answered_after is None else f" after {failure.answered_after} ms"
+        yield (
+            f"{INDENT}At {failure.at / 1000:.3f} s it was asked with {failure.asked}{again} and "
+            f"there came {failure.came}{took} ({', '.join([failure.verdict, *failure.rules])})."
+        )
+    for change in dict.fromkeys(failure.change for failure in told.failures):
+        yield f"{INDENT}To change: {change}."
+    if told.advice and not told.failures:
+        yield f"{INDENT}{told.advice}"
+
+
+def _ended(facts: Mapping[str, Any], player_id: str) -> str:
+    result = facts.get("result")
+    if result is None:
+        return "still to be played, against"
+    ruling = _ruling(facts)
+    if ruling["verdict"] != STAND:
+        return _ruled(ruling, player_id)
+    if result.get("no_contest"):
+        return "no contest with"
+    if result["status"] == "DRAW":
+        return "drawn with"
+    by_default = " by default" if result["status"] == "TECHNICAL_LOSS" else ""
+    if result.get("winner_player_id") == player_id:
+        return f"won{by_default} against"
+    return f"lost{by_default} against"
+
+
+def _ruling(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The organiser's word on a match; without one the result stands."""
+    return facts.get("ruling") or {"verdict": STAND}
+
+
+def _ruled(ruling: Mapping[str, Any], player_id: str) -> str:
+    if ruling["verdict"] == "win":
+        won = "won" if ruling["winner_player_id"] == player_id else "lost"
+        return f"{won} by a ruling against"
+    ended = "drawn" if ruling["verdict"] == "draw" else "no contest"
+    return f"{ended} by a ruling with"
+
+
+def _because(facts: Mapping[str, Any]) -> str:
+    ruling = _ruling(facts)
+    if ruling["verdict"] != STAND:
+        return f": {printable(ruling['reason'], 500)}"
+    result = facts.get("result") or {}
+    reason = f": {printable(result['reason'], 500)}" if result.get("reason") else ""
+    return reason if facts.get("verified", True) else f"{reason}; the league could not check that"
+
+
+def _failure(row: Contact, game_type: str) -> Failure:
+    is_null = row.verdict == "E004" and row.move is None
+    known = CAUSES.get(NULL_MOVE if is_null else row.verdict, _UNKNOWN)
+    came, rules = known.came, [known.rule]
+    if row.verdict == "E004":
+        came = came if is_null else f"{as_json(row.move)}, {came}"
+        rules += [_LEGAL[game_type]] if game_type in _LEGAL else []
+    if row.note.startswith(TRIED):
+        came, rules = f"{came} ({printable(row.note, NOTE_MAX)})", [*rules, "R-DIA-01"]
+    return Failure(
+        printable(row.message, 64),
+        row.attempt,
+        row.at,
+        printable(row.verdict, 64),
+        came,
+        row.answered_after,
+        rules,
+        known.change,
+    )

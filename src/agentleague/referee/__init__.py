@@ -1,0 +1,1 @@
+"""The referee as a role: pure decisions, no I/O."""

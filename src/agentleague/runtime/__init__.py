@@ -1,0 +1,1 @@
+"""What runs the roles: sockets, files, processes, the clock and the settings."""

@@ -1,0 +1,243 @@
+"""Joins a role to clock, transport and journal; the same in production and in simulation.
+
+A role's events are applied when it decides them and written at once; every other effect waits, in
+order, until all events before it are committed. So nobody sees what a crash could undo. A call that
+waited has its full time from when it goes out: a slow disk is no agent's silence.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+
+from agentleague.errors import InternalError, LeagueError, StorageError
+from agentleague.protocol.messages import Message, Receipt
+from agentleague.roles.effects import (
+    Call,
+    Drop,
+    Effect,
+    End,
+    Event,
+    Record,
+    Reply,
+    Think,
+    WakeAt,
+)
+from agentleague.roles.ports import (
+    Answer,
+    Cancel,
+    Clock,
+    Head,
+    Journal,
+    Mind,
+    Role,
+    Row,
+    Transport,
+)
+from agentleague.roles.stimuli import (
+    Answered,
+    Asked,
+    Caller,
+    Key,
+    Started,
+    Stimulus,
+    Thought,
+    Woken,
+)
+from agentleague.runtime.row_hashes import RowHashes
+
+log = logging.getLogger(__name__)
+Done = Callable[[Any], None]
+REPLAYED_AT_ONCE = 1_000  # rows: a quarter faster than one by one
+WAITING_MAX = 9_000  # events on their way to disk; the journal itself takes 10,000
+
+
+class Ledger(NamedTuple):
+    """One league's journal."""
+
+    journal: Journal
+    league_id: str
+
+
+class Host:
+    """Runs one role. `ledger` is for a role that records, `mind` for one that thinks."""
+
+    def __init__(
+        self,
+        role: Role,
+        clock: Clock,
+        transport: Transport,
+        *,
+        ledger: Ledger | None = None,
+        mind: Mind | None = None,
+    ) -> None:
+        self.role, self.ended = role, False
+        self.on_end: Done = lambda summary: None
+        self.on_step: Callable[[], None] | None = None  # called after each stimulus
+        self.on_seen: Callable[[Stimulus, Sequence[Effect]], None] | None = None  # shown each step
+        self.on_failure: Callable[[BaseException], None] = self._fail
+        self._clock, self._transport, self._mind = clock, transport, mind
+        self._ledger = ledger
+        self._decided = self._committed = 0  # numbers of the last event decided, and on disk
+        self._hashes = RowHashes(self._hash_on_disk)
+        self._waiting: deque[tuple[int, float, Effect]] = deque()  # behind which event, since when
+        self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
+        self._asked = 0
+        self._calls: dict[Key, Cancel] = {}
+        self._timers: dict[Key, Cancel] = {}
+
+    def replay(self, rows: Iterable[Row], read: Callable[[str, int, bytes], Event]) -> None:
+        """Let the role take in what its journal holds: nothing is decided and nothing sent."""
+        left = iter(rows)
+        while some := list(islice(left, REPLAYED_AT_ONCE)):
+            for event in [read(row.kind, row.version, row.body) for row in some]:
+                self.role.apply(event)
+            for row in some:
+                self._hashes.add(row.hash)
+            self._decided = self._committed = some[-1].seq
+
+    def start(self, wall_offset: float) -> None:
+        """Begin: listen, and tell the role."""
+        self._transport.listen(self._on_ask)
+        self.feed(Started(wall_offset))
+
+    def feed(self, stimulus: Stimulus) -> None:
+        """Something happened: let the role decide, write its events, then carry out the rest."""
+        now = self._clock.now()
+        try:
+            effects = self.role.handle(stimulus, now)
+        except Exception as bug:
+            self._stumble(stimulus, bug)
+            return
+        if self.on_seen:
+            self.on_seen(stimulus, effects)
+        if self._ledger:
+            self._append([effect.event for effect in effects if isinstance(effect, Record)])
+        if self._decided == self._committed:
+            for effect in effects:
+                self._RELEASE[type(effect)](self, effect)
+        else:
+            waiting = self._decided
+            self._waiting.extend((waiting, now, effect) for effect in effects)
+        if self.on_step:
+            self.on_step()
+
+    def _append(self, events: Sequence[Event]) -> None:
+        if not events or not self._ledger:
+            return
+        journal, league_id = self._ledger
+        after, self._decided = self._decided, self._decided + len(events)
+        journal.append(league_id, after, events, self._on_committed)
+
+    def _on_committed(self, heads: Sequence[Head] | StorageError) -> None:
+        if isinstance(heads, StorageError):
+            self.on_failure(heads)
+            return
+        for head in heads:
+            self._hashes.add(head.hash)
+        self._committed = heads[-1].seq
+        now = self._clock.now()
+        while self._waiting and self._waiting[0][0] <= self._committed:
+            _, decided_at, effect = self._waiting.popleft()
+            if isinstance(effect, Call):
+                self._call(effect, held_seconds=now - decided_at)
+            else:
+                self._RELEASE[type(effect)](self, effect)
+
+    def _written(self, effect: Record) -> None:
+        """It was written when it was decided."""
+
+    def _reply(self, effect: Reply) -> None:
+        self._replies.pop(effect.to)(self._with_receipt(effect.answer, effect.receipt))
+
+    def _drop(self, effect: Drop) -> None:
+        for waiting in (self._calls, self._timers):
+            cancel = waiting.pop(effect.key, None)
+            if cancel:
+                cancel()
+
+    def _end(self, effect: End) -> None:
+        self.ended = True
+        self.on_end(effect.summary)
+
+    def _call(self, effect: Call, held_seconds: float = 0.0) -> None:
+        def done(answer: Answer) -> None:
+            if answer.is_last:
+                self._calls.pop(effect.key, None)
+            self.feed(Answered(effect.key, *answer))
+
+        message = self._with_receipt(effect.message, effect.receipt)
+        assert isinstance(message, Message)
+        until = effect.until + held_seconds
+        self._calls[effect.key] = self._transport.call(effect.to, message, until, done)
+
+    def _wake_at(self, effect: WakeAt) -> None:
+        def wake() -> None:
+            self._timers.pop(effect.key, None)
+            self.feed(Woken(effect.key))
+
+        former = self._timers.pop(effect.key, None)
+        if former:
+            former()
+        self._timers[effect.key] = self._clock.call_at(effect.when, wake)
+
+    def _think(self, effect: Think) -> None:
+        assert self._mind, "a role that thinks needs a mind"
+        self._mind.think(
+            effect.turn, lambda move, error: self.feed(Thought(effect.key, move, error))
+        )
+
+    def _on_ask(
+        self, message: Message, caller: Caller, reply: Callable[[Message | LeagueError], None]
+    ) -> None:
+        is_full = self._ledger is not None and self._ledger.journal.state == "full"
+        if is_full or self._decided - self._committed > WAITING_MAX:
+            reply(StorageError("the disk is behind; send the same message again later"))
+            return
+        self._asked += 1
+        number = self._asked
+        self._replies[number] = reply
+        self.feed(Asked(message, caller, number))
+
+    def _stumble(self, stimulus: Stimulus, bug: Exception) -> None:
+        """A bug of ours: say so, and go on; but never with decisions that are not on disk."""
+        log.error("a %s could not be handled", type(stimulus).__name__, exc_info=bug)
+        if isinstance(stimulus, Asked) and stimulus.reply in self._replies:
+            reply = self._replies.pop(stimulus.reply)
+            reply(InternalError("something went wrong here; the log says what"))
+        is_sound = isinstance(stimulus, Asked) and getattr(self.role, "applied", 0) == self._decided
+        if self._ledger and not is_sound:
+            self.on_failure(InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}"))
+
+    def _with_receipt(
+        self, message: Message | LeagueError, seq: int | None
+    ) -> Message | LeagueError:
+        if seq is None or isinstance(message, LeagueError):
+            return message
+        try:
+            row_hash = self._hashes.of(seq)
+        except StorageError as error:
+            self.on_failure(error)
+            return message
+        return msgspec.structs.replace(message, receipt=Receipt(seq, row_hash.hex()))
+
+    def _hash_on_disk(self, seq: int) -> bytes:
+        assert self._ledger, "only who writes a journal names its rows"
+        return next(self._ledger.journal.read(self._ledger.league_id, seq - 1)).hash
+
+    def _fail(self, error: BaseException) -> None:
+        log.critical("stopped: %s", error)
+        raise error
+
+    _RELEASE: ClassVar[dict[type, Callable[..., None]]] = {
+        Record: _written,
+        Reply: _reply,
+        Call: _call,
+        Drop: _drop,
+        WakeAt: _wake_at,
+        Think: _think,
+        End: _end,
+    }

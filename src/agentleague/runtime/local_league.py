@@ -1,0 +1,390 @@
+"""A whole league on this machine over real HTTP: one process while it is small, else several."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple, Protocol
+
+from agentleague.errors import LeagueError
+from agentleague.league.league import League
+from agentleague.manager.role import Manager
+from agentleague.player import registry as strategies
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.clock import cpu_seconds
+from agentleague.runtime.game_files import find_game
+from agentleague.runtime.memory_use import peak_bytes
+from agentleague.runtime.processes import (
+    Home,
+    Place,
+    Running,
+    open_manager,
+    open_player,
+    open_referee,
+    run,
+)
+from agentleague.transport.house import House
+
+HOSTS = ("127.0.0.1",)
+ONE_PROCESS_MAX = 20  # players; beyond that the agents get processes of their own
+PLAYER_PROCESSES = 2
+NAMES = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta", "Theta", "Iota", "Kappa")
+COUNT = "count"  # what a process of agents can be told
+STRATEGIES = ("random", "alternating", "random", "fixed")
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who plays: so many of them, from this number on."""
+
+    role: str  # referee or player
+    first: int
+    count: int
+    manager_url: str
+    game: str  # a name, or a file that each process loads for itself
+    seed: str | None
+    is_private: bool = False  # on any free port: the usual ones may be somebody else's
+    guest: str = ""  # what a guest plays: its strategy or file
+    name: str = ""  # and its name, if it has none of its own
+    hosted: bool = False  # whether they share a port, and connections
+    house: House | None = None  # the one that they share, in their own process
+
+
+Opener = Callable[[Cast, int], Coroutine[Any, Any, Running]]  # of one agent, by its number
+
+
+class Tally(NamedTuple):
+    """What agents did: requests sent, bytes of them and of their answers, processor time, memory.
+
+    The memory is what their process ever held at once.
+    """
+
+    role: str
+    calls: int
+    bytes_sent: int
+    bytes_answered: int
+    cpu_seconds: float
+    peak_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of the league."""
+
+    league: League
+    seconds: float  # from the first announcement to the last LEAGUE_COMPLETED
+    tallies: Sequence[Tally]  # of the manager, the referees, the players
+
+    @property
+    def messages(self) -> int:
+        """Requests that were sent, by all agents together."""
+        return sum(tally.calls for tally in self.tallies)
+
+
+class Crew(Protocol):
+    """Agents of a league on this machine."""
+
+    async def start(self) -> None:
+        """Register all, one after another."""
+
+    async def finish(self) -> Tally:
+        """Wait for all to be told that the league is over."""
+
+    async def stop(self) -> None:
+        """Close all, at once if need be."""
+
+
+Guest = Callable[[str], Crew]  # one player that somebody brings; told where the manager is
+
+
+async def play(
+    settings: ManagerSettings,
+    directory: Path,
+    seed: str | None,
+    on_progress: Callable[[League], None],
+    *,
+    guests: Sequence[Guest] = (),
+) -> Played:
+    """Play a league to its end. `settings` say how many players and referees.
+
+    Their `game_type` may also be the file of a game; the league goes by the game's own name.
+    `guests` play first, in their order; built-in players fill up. Agents get processes of their own
+    if there are many.
+    """
+    assert settings.players
+    remote = settings.players > ONE_PROCESS_MAX
+    game = find_game(settings.game_type)
+    manager = await open_manager(
+        replace(settings, game_type=game.name),
+        Home(directory, seed, resumes=False),
+        Place(0 if guests else 8000, hosts=HOSTS),
+        lambda name: game,
+    )
+    role, stopwatch = manager.host.role, Stopwatch("manager")
+    assert isinstance(role, Manager)
+    make = partial(Cast, manager_url=manager.url, game=settings.game_type, seed=seed)
+    referees = make("referee", 0, settings.referees, is_private=bool(guests))
+    groups = PLAYER_PROCESSES if remote else 1
+    crews: list[Crew] = []
+    try:
+        crews.append(RemoteCrew(referees) if remote else LocalCrew(referees))
+        crews += [guest(manager.url) for guest in guests]
+        for first, end in pairwise(_bounds(settings.players - len(guests), groups)):
+            cast = make("player", first, end - first, is_private=bool(guests))
+            crews.append(RemoteCrew(cast) if remote else LocalCrew(cast))
+        for crew in crews:
+            await _unless_failed(manager, crew.start())
+        await _watch(manager, role.league, on_progress)
+        tallies = [stopwatch.tally([manager])]
+        for crew in crews:
+            tallies.append(await asyncio.wait_for(crew.finish(), settings.reply_seconds * 2))
+    finally:
+        for crew in crews:
+            await crew.stop()
+        await manager.stop()
+    return Played(role.league, role.seconds, tallies)
+
+
+async def _unless_failed(manager: Running, work: Coroutine[Any, Any, None]) -> None:
+    """Wait for the work, or for the manager's failure."""
+    task = asyncio.ensure_future(work)
+    waits: list[asyncio.Future[Any]] = [task, manager.failed]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    if manager.failed.done():
+        task.cancel()
+        raise manager.failed.result()
+    task.result()
+
+
+async def _watch(manager: Running, league: League, on_progress: Callable[[League], None]) -> None:
+    waits: list[asyncio.Future[Any]] = [manager.ended, manager.failed]
+    while not any(wait.done() for wait in waits):
+        on_progress(league)
+        await asyncio.wait(waits, timeout=0.05, return_when=asyncio.FIRST_COMPLETED)
+    on_progress(league)
+    if manager.failed.done():
+        raise manager.failed.result()
+
+
+def _bounds(players: int, groups: int) -> list[int]:
+    return [players * number // groups for number in range(groups + 1)]
+
+
+class Stopwatch:
+    """Counts what agents of this process do from now on: requests, bytes, processor time."""
+
+    def __init__(self, role: str, agents: Sequence[Running] = ()) -> None:
+        """`agents` are those that did something already, which does not count."""
+        self._role, self._before = role, _work_of(agents)
+
+    def tally(self, agents: Sequence[Running]) -> Tally:
+        """What these agents did since."""
+        done = zip(_work_of(agents), self._before, strict=True)
+        calls, bytes_sent, bytes_answered, seconds = (now - before for now, before in done)
+        return Tally(
+            self._role, int(calls), int(bytes_sent), int(bytes_answered), seconds, peak_bytes()
+        )
+
+
+def _work_of(agents: Sequence[Running]) -> tuple[float, ...]:
+    """Requests, bytes sent and answered of these agents so far, and processor time."""
+    transports = [agent.transport for agent in agents]
+    return (
+        sum(transport.calls for transport in transports),
+        sum(transport.bytes_sent for transport in transports),
+        sum(transport.bytes_answered for transport in transports),
+        cpu_seconds(),
+    )
+
+
+class LocalCrew:
+    """Agents in this process."""
+
+    def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
+        self._cast = replace(cast, house=House()) if cast.hosted else cast
+        self._open = open_agent or open_built_in
+        self._stopwatch = Stopwatch(cast.role)
+        self._agents: list[Running] = []
+
+    async def start(self) -> None:
+        """Register all, one after another."""
+        for number in range(self._cast.first, self._cast.first + self._cast.count):
+            agent = await self._open(self._cast, number)
+            self._agents.append(agent)
+            await agent.registered
+
+    def count_from_now(self) -> None:
+        """What its agents have done so far does not count."""
+        self._stopwatch = Stopwatch(self._cast.role, self._agents)
+
+    async def finish(self) -> Tally:
+        """Wait for all to be told that the league is over."""
+        for agent in self._agents:
+            await agent.ended
+        return self._stopwatch.tally(self._agents)
+
+    async def stop(self) -> None:
+        """Close all."""
+        await asyncio.gather(*(agent.stop() for agent in self._agents))
+
+
+class RemoteCrew:
+    """Agents in a process of their own, which says when it is ready and when it is done."""
+
+    def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process: BaseProcess = context.Process(
+            target=_crew_process, args=(cast, open_agent, theirs), daemon=True
+        )
+        with deaf_to_interrupts():  # A new process is deaf to what its parent is deaf to.
+            self._process.start()
+        theirs.close()
+        self._is_done = False
+
+    @property
+    def pid(self) -> int | None:
+        """The process."""
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Let it register its agents."""
+        self._pipe.send("register")
+        await self._hear()
+
+    async def count_from_now(self) -> None:
+        """What its agents have done so far, to register, does not count."""
+        self._pipe.send(COUNT)
+        await self._hear()
+
+    async def finish(self) -> Tally:
+        """Wait for it to be done."""
+        tally = Tally(*await self._hear())
+        self._is_done = True
+        return tally
+
+    async def stop(self) -> None:
+        """End the process, at once if its work is not done."""
+        if self._is_done:
+            await asyncio.to_thread(self._process.join, 2.0)
+        self._process.terminate()
+        await asyncio.to_thread(self._process.join)
+
+    async def _hear(self) -> Any:
+        try:
+            said = await asyncio.to_thread(self._pipe.recv)
+        except EOFError:
+            raise LeagueError(
+                "a process with agents died; what it said last stands above"
+            ) from None
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Ctrl-C reaches every process of a terminal; only the first should act on it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _crew_process(cast: Cast, open_agent: Opener | None, pipe: Connection) -> None:
+    """What runs in a process of agents; what they print is talk, stdout is for the result."""
+    raise_descriptor_limit()
+    try:
+        with redirect_stdout(sys.stderr):
+            run(_crew(LocalCrew(cast, open_agent), pipe))
+    except LeagueError as error:
+        pipe.send(LeagueError(str(error)))
+    except Exception as error:
+        pipe.send(LeagueError(f"{type(error).__name__}: {error}"))
+
+
+async def _crew(crew: LocalCrew, pipe: Connection) -> None:
+    await asyncio.to_thread(pipe.recv)
+    loop = asyncio.get_running_loop()
+
+    def count() -> None:
+        crew.count_from_now()
+        pipe.send("counts")
+
+    heed = partial(_heed, pipe, partial(loop.call_soon_threadsafe, count))
+    Thread(target=heed, daemon=True).start()
+    await crew.start()
+    pipe.send("registered")
+    pipe.send(await crew.finish())
+    await crew.stop()
+
+
+def _heed(pipe: Connection, count: Callable[[], object]) -> None:
+    """Such a process is told to count from now on, or nothing more."""
+    with suppress(EOFError, OSError):
+        while pipe.recv() == COUNT:
+            count()
+    os._exit(1)  # Its league is gone.
+
+
+def end_with_the_league(pipe: Connection) -> None:
+    """Nothing more is said to such a process: when it can hear something, its league is gone."""
+    pipe.poll(None)
+    os._exit(1)
+
+
+async def open_built_in(cast: Cast, number: int) -> Running:
+    """A referee, or a player of one of the built-in strategies."""
+    game = find_game(cast.game)
+    if cast.role == "referee":
+        referee_name = f"Referee {_name(number)}"
+        return await open_referee(
+            lambda url: RefereeSettings(
+                manager_url=cast.manager_url,
+                display_name=referee_name,
+                endpoint=url,
+                game_types=(game.name,),
+            ),
+            Place(0 if cast.is_private else 8001 + number, hosts=HOSTS),
+            lambda name: game,
+        )
+    strategy = STRATEGIES[number % len(STRATEGIES)]
+    return await open_player(
+        lambda url: PlayerSettings(
+            manager_url=cast.manager_url,
+            display_name=f"{_name(number)} ({strategy})",
+            endpoint=url,
+            game_types=(game.name,),
+            seed=cast.seed or "",
+        ),
+        strategies.load(strategy),
+        Place(0 if cast.is_private else 8101 + number, hosts=HOSTS, house=cast.house),
+    )
+
+
+def _name(number: int) -> str:
+    cycle, letter = divmod(number, len(NAMES))
+    return NAMES[letter] if not cycle else f"{NAMES[letter]} {cycle + 1}"
+
+
+def raise_descriptor_limit() -> None:
+    """Each agent needs sockets: ask for as many as the system allows."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65_536 if hard == resource.RLIM_INFINITY else hard
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,255 @@
+"""What a role's log says: which of the things that happen are worth a line, and its fields.
+
+INFO has what was decided and how the agent fares, WARNING what was refused or failed, DEBUG every
+message. A line names messages, it never holds one: so no token is in it, unless a stranger wrote
+one where none belongs, and there it is blotted out.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import Any, ClassVar
+
+from msgspec import UNSET, Struct
+
+from agentleague.errors import LeagueError
+from agentleague.protocol.messages import LockResponse, Message, RoundAnnouncement, tag_of
+from agentleague.protocol.printable import clean
+from agentleague.roles.effects import Call, Drop, Effect, End, Event, Record, Reply
+from agentleague.roles.stimuli import Answered, Asked, Key, Started, Stimulus, Thought
+
+
+class Level(IntEnum):
+    """How much a line matters."""
+
+    DEBUG = 10
+    INFO = 20
+    WARNING = 30
+    ERROR = 40
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One line to be; it is written out later, where nobody waits for it."""
+
+    level: Level
+    event: str
+    agent: str = ""  # who sent the message, as it says itself, or was called
+    message: Message | None = None
+    decision: Event | None = None
+    error_code: str = ""
+    seconds: float | None = None
+    text: str = ""
+
+
+Sink = Callable[[Entry], None]
+
+
+class Watcher:
+    """Is shown all that happens to a role and what it does; hands what matters to a sink."""
+
+    def __init__(self, sink: Sink, level: Level = Level.INFO) -> None:
+        self._sink, self._level = sink, level
+        self._is_debugging = level <= Level.DEBUG  # What is for that alone costs nothing else.
+        self._calls: dict[Key, Call] = {}  # in flight
+
+    def saw(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
+        """One step of the role."""
+        about = self._STIMULI.get(type(stimulus))
+        if about:
+            about(self, stimulus)
+        for effect in effects:
+            does = self._EFFECTS.get(type(effect))
+            if does:
+                does(self, effect, stimulus)
+
+    def refused(self, source: str, error: LeagueError) -> None:
+        """The transport refused what the role never saw."""
+        text = f"{source}: {error}"
+        self._note(Level.WARNING, "refused", error_code=error.code, text=text)
+
+    def _note(self, level: Level, event: str, **fields: Any) -> None:
+        if level >= self._level:
+            self._sink(Entry(level=level, event=event, **fields))
+
+    # What happened
+
+    def _started(self, stimulus: Started) -> None:
+        self._note(Level.INFO, "started")
+
+    def _asked(self, stimulus: Asked) -> None:
+        message = stimulus.message
+        if isinstance(message, RoundAnnouncement):
+            own = [
+                match.match_id
+                for match in message.matches
+                if getattr(match, "seats", UNSET) is not UNSET
+            ]
+            if own:
+                self._note(
+                    Level.INFO,
+                    "assigned",
+                    agent=message.sender,
+                    message=message,
+                    text=", ".join(own),
+                )
+        if self._is_debugging:
+            self._note(Level.DEBUG, "asked", agent=message.sender, message=message)
+
+    def _answered(self, stimulus: Answered) -> None:
+        call = self._calls.pop(stimulus.key, None)
+        error, answer = stimulus.error, stimulus.message
+        if error:
+            about = {"error_code": error.code, "text": str(error)}
+            self._note(Level.WARNING, "call_failed", **_of(call, stimulus), **about)
+        elif isinstance(answer, LockResponse) and answer.result is not UNSET:
+            reason = answer.result.game_result.reason
+            self._note(Level.INFO, "result", text=reason, **_of(call, stimulus))
+        elif self._is_debugging:
+            self._note(Level.DEBUG, "answered", **_of(call, stimulus))
+
+    def _thought(self, stimulus: Thought) -> None:
+        if stimulus.error is not None:
+            self._note(Level.WARNING, "strategy_failed", text=stimulus.error)
+
+    # What it does
+
+    def _records(self, effect: Record, stimulus: Stimulus) -> None:
+        kind = str(type(effect.event).__struct_config__.tag)
+        self._note(Level.INFO, kind, decision=effect.event)
+
+    def _replies(self, effect: Reply, stimulus: Stimulus) -> None:
+        answer = effect.answer
+        if isinstance(answer, LeagueError):
+            self._refuses(stimulus, answer.code, str(answer))
+        elif getattr(answer, "status", "") == "REJECTED":
+            code, reason = getattr(answer, "error_code", ""), getattr(answer, "reason", "")
+            self._refuses(stimulus, str(code or ""), str(reason or ""))
+        elif self._is_debugging:
+            self._note(Level.DEBUG, "replied", **_by(stimulus))
+
+    def _refuses(self, stimulus: Stimulus, error_code: str, text: str) -> None:
+        about = {"error_code": error_code, "text": text}
+        self._note(Level.WARNING, "refused", **_by(stimulus), **about)
+
+    def _calls_out(self, effect: Call, stimulus: Stimulus) -> None:
+        self._calls[effect.key] = effect
+        if self._is_debugging:
+            self._note(Level.DEBUG, "called", agent=effect.to.agent_id, message=effect.message)
+
+    def _drops(self, effect: Drop, stimulus: Stimulus) -> None:
+        self._calls.pop(effect.key, None)
+
+    def _ends(self, effect: End, stimulus: Stimulus) -> None:
+        self._note(Level.INFO, "ended")
+
+    _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
+        Started: _started,
+        Asked: _asked,
+        Answered: _answered,
+        Thought: _thought,
+    }
+    _EFFECTS: ClassVar[dict[type, Callable[..., None]]] = {
+        Record: _records,
+        Reply: _replies,
+        Call: _calls_out,
+        Drop: _drops,
+        End: _ends,
+    }
+
+
+def _by(stimulus: Stimulus) -> dict[str, Any]:
+    """Who asked what."""
+    if not isinstance(stimulus, Asked):
+        return {}
+    return {"agent": stimulus.message.sender, "message": stimulus.message}
+
+
+def _of(call: Call | None, stimulus: Answered) -> dict[str, Any]:
+    """Whom we had called, with what, and how long it took."""
+    known = {"agent": call.to.agent_id, "message": call.message} if call else {}
+    return {"seconds": stimulus.seconds, **known}
+
+
+# What of a decision is in its line; none of these is ever a secret.
+_FACTS = (
+    *("match_id", "round_id", "epoch", "player_id", "referee_id", "agent_id", "display_name"),
+    *("endpoint", "generation", "league_id", "game_type", "why", "champion", "aborted", "told"),
+    *("verdict", "winner", "reason", "scope", "message"),
+)
+
+
+def fields(entry: Entry) -> dict[str, Any]:
+    """A line as it is written, without its time; what there is nothing to say of is left out."""
+    line: dict[str, Any] = {"level": entry.level.name, "event": entry.event}
+    line["agent"] = clean(entry.agent)
+    message, decision = entry.message, entry.decision
+    if message is not None:
+        line["message_type"] = tag_of(type(message))
+        line["conversation_id"] = clean(message.conversation_id)
+        match_id = getattr(message, "match_id", None)
+        line["match_id"] = clean(match_id) if isinstance(match_id, str) else None
+    if decision is not None:
+        line |= _facts(decision)
+    line["error_code"] = entry.error_code
+    if entry.seconds is not None:
+        line["seconds"] = round(entry.seconds, 4)
+    if entry.text:
+        line["text"] = clean(entry.text)
+    return {key: value for key, value in line.items() if value not in ("", None)}
+
+
+def in_words(entry: Entry) -> str | None:
+    """The same for whoever watches the command; None where `news` says it already."""
+    if entry.event in _SAID_BY_NEWS:
+        return None
+    line = fields(entry)
+    plainly = f"{entry.event.replace('_', ' ').capitalize()} {_summary(line)}"
+    sentence = _WORDS.get(entry.event)
+    words = sentence.format_map(_Blanks(line)) if sentence else plainly
+    return " ".join(words.split()).replace(" :", ":").rstrip(":")
+
+
+def _facts(decision: Event) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in decision.__struct_fields__:
+        if name in _FACTS:
+            value = getattr(decision, name)
+            found[name] = clean(value) if isinstance(value, str) else value
+    result = getattr(decision, "result", None)
+    if result is not None:
+        found |= {"status": result.status, "winner": result.winner_player_id}
+        found["text"] = clean(result.reason)
+    return found
+
+
+class _Blanks(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+_SAID_BY_NEWS = frozenset(
+    {"player_registered", "referee_registered", "round_ended"}
+    | {"disputed", "match_ruled", "token_misused"}
+)
+_WORDS = {
+    "started": "Started.",
+    "ended": "Done.",
+    "refused": "Refused {agent} {message_type} {match_id}: {error_code} {text}",
+    "call_failed": "{agent} did not take {message_type} {match_id}: {error_code} {text}",
+    "strategy_failed": "The strategy failed: {text}",
+    "assigned": "To referee: {text}",
+    "result": "{match_id}: {text}",
+    "match_decided": "{match_id}: {status}. {text}",
+    "match_closed": "{match_id} is closed.",
+    "match_assigned": "{match_id} goes to {referee_id}, epoch {epoch}: {why}",
+    "match_locked": "{match_id} goes on after a draw.",
+    "asked": "<- {agent} {message_type} {match_id}",
+    "replied": "-> {agent} answered {message_type} {match_id}",
+    "called": "-> {agent} {message_type} {match_id}",
+    "answered": "<- {agent} answered {message_type} {match_id} after {seconds} s",
+}
+
+
+def _summary(line: dict[str, Any]) -> str:
+    """The facts of a line that has no sentence of its own."""
+    shown = ("round_id", "player_id", "referee_id", "agent_id", "why", "champion", "text")
+    return " ".join(str(line[name]) for name in shown if name in line)

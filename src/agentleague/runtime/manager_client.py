@@ -1,0 +1,136 @@
+"""Ask a running manager questions, as anybody may."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentleague.errors import (
+    LeagueError,
+    NoConnection,
+    PeerRefused,
+    RateLimited,
+    TokenInvalid,
+    UnknownMethod,
+)
+from agentleague.protocol.messages import (
+    LeagueCommand,
+    LeagueCommandResponse,
+    LeagueQuery,
+    LeagueQueryResponse,
+    Message,
+)
+from agentleague.protocol.timestamps import write
+from agentleague.roles.effects import Address
+from agentleague.roles.ports import Answer
+from agentleague.runtime.clock import LoopClock
+from agentleague.transport.guard import Guard
+from agentleague.transport.http import HttpTransport, Manners
+
+SECONDS = 10.0
+PATIENCE = 100  # how often a manager may say that it wants to be asked later
+ANYWHERE = ("0.0.0.0/0", "::/0")  # Whoever types an address means it.
+
+
+class Inquiry:
+    """Questions to one manager; close it in the end."""
+
+    def __init__(self, url: str, wall: Callable[[], float]) -> None:
+        self._url, self._wall = url, wall
+        self._loop = asyncio.get_running_loop()
+        guard = Guard("lan", ANYWHERE)
+        guard.check_url(url)
+        self._transport = HttpTransport(LoopClock(self._loop), Manners("player", guard, wall))
+
+    async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
+        """The `data` of the answer.
+
+        Raises:
+            LeagueError: nobody answers there, or the manager has no answer and says why.
+        """
+        answer = await self.answer(query_type, params)
+        if not answer.success:
+            raise LeagueError(answer.error.error_description if answer.error else "no answer")
+        return answer.data or {}
+
+    async def answer(self, query_type: str, params: Mapping[str, Any]) -> LeagueQueryResponse:
+        """The whole answer, also one that says why there is none.
+
+        Raises:
+            LeagueError: nobody answers there, or not as a manager does.
+        """
+        for _ in range(PATIENCE):
+            answer = await self._call(self._query(query_type, params))
+            if not isinstance(answer.error, RateLimited):
+                break
+            await asyncio.sleep(float(answer.error.context.get("retry_after") or 1))
+        if answer.error or not isinstance(answer.message, LeagueQueryResponse):
+            raise _no_manager(self._url, answer.error)
+        return answer.message
+
+    async def close(self) -> None:
+        """Let the connections go."""
+        await self._transport.stop()
+
+    async def command(self, command: str, params: Mapping[str, Any], token: str) -> str:
+        """Have the manager do something for its organiser; what it says it did.
+
+        Raises:
+            TokenInvalid: the token is not that of the manager's organiser.
+            NoConnection: nobody listens there.
+            LeagueError: not a manager answers there, or it will not, and says why.
+        """
+        message = LeagueCommand(
+            command,
+            dict(params),
+            sender="league_command",
+            timestamp=write(self._wall()),
+            conversation_id="conv-command",
+            auth_token=token,
+        )
+        answer = await self._call(message)
+        if isinstance(answer.error, PeerRefused):
+            said = str(answer.error.context["data"].get("error_message") or answer.error)
+            is_strange = answer.error.context["code"] == TokenInvalid.code
+            raise TokenInvalid(said) if is_strange else LeagueError(said)
+        if not isinstance(answer.message, LeagueCommandResponse):
+            raise _no_manager(self._url, answer.error)
+        return answer.message.said
+
+    def _query(self, query_type: str, params: Mapping[str, Any]) -> LeagueQuery:
+        return LeagueQuery(
+            query_type,
+            query_params=dict(params),
+            sender="league_command",
+            timestamp=write(self._wall()),
+            conversation_id="conv-query",
+        )
+
+    async def _call(self, query: Message) -> Answer:
+        answered: asyncio.Future[Answer] = self._loop.create_future()
+        until = self._loop.time() + SECONDS
+
+        def done(answer: Answer) -> None:
+            if not answered.done():  # Nobody waits any more when the command was stopped.
+                answered.set_result(answer)
+
+        self._transport.call(Address("manager", self._url), query, until, done)
+        return await answered
+
+
+def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
+    """What to say of an address where no manager answers: what it is instead, as far as known."""
+    if isinstance(error, PeerRefused) and error.context["number"] == UnknownMethod.number:
+        return LeagueError(
+            f"whoever answers at {url} is no manager: it takes no questions about a league; "
+            "give the manager's address"
+        )
+    if "SSL" in str(error) and url.lower().startswith("https:"):
+        return LeagueError(
+            f"nobody speaks https at {url} ({error}); managers speak http, so try: "
+            f"http{url[len('https') :]}"
+        )
+    kind = NoConnection if isinstance(error, NoConnection) else LeagueError
+    return kind(
+        f"the manager at {url} did not answer: {error}; is it running? Start one with: league "
+        "manager, or read what it wrote with: --dir DIR"
+    )

@@ -1,0 +1,240 @@
+"""Where an agent listens, at which address others call it, and whom it may call itself.
+
+An agent whose manager is on another machine listens at the address from which it reaches that
+manager: so one command is enough on every machine of a network. Whatever is not loopback is said
+aloud.
+"""
+
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from ipaddress import ip_address, ip_network
+from typing import Any, Literal, NamedTuple
+
+from agentleague.errors import EndpointNotAllowed, LeagueError
+from agentleague.protocol.hosts import is_loopback
+from agentleague.runtime.processes import Place
+from agentleague.transport.guard import Endpoint, Guard, parse_url
+
+Network = Literal["local", "lan"]
+Say = Callable[[str], None]
+Resolve = Callable[..., Sequence[tuple[Any, ...]]]  # Called like `socket.getaddrinfo`.
+
+LOOPBACK = ("127.0.0.0/8", "::1/128")
+PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+# Where to listen, but nowhere to call: what this machine calls instead, and an address in nobody's
+# network, to which the way is the default one.
+SELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+FAR_AWAY = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
+EVERYWHERE = tuple(SELF)
+ANY_PORT = 9  # To find the way to an address; nothing is sent.
+
+
+class Wishes(NamedTuple):
+    """What the settings say of the network; empty where they say nothing."""
+
+    bind: str = ""
+    endpoint: str = ""
+    network: Network | None = None
+    lan: Sequence[str] = ()
+
+
+def guard_for(network: Network | None, lan: Sequence[str], manager: str | None = None) -> Guard:
+    """Whom an agent may call: on this machine, or in the networks of `lan`, the private ones.
+
+    An agent that is not told follows its manager: is that elsewhere, so are the others.
+
+    Raises:
+        LeagueError: one of `lan` is no network.
+    """
+    for each in lan:
+        _check_network(each)
+    chosen = network or ("lan" if manager and not is_here(manager) else "local")
+    here = LOOPBACK if manager and is_here(manager) else ()  # Its own user sent it there.
+    return Guard(chosen, (*(lan or PRIVATE), *here))
+
+
+def is_here(url: str) -> bool:
+    """Whether a URL names this machine: by a loopback address, or as localhost.
+
+    Raises:
+        EndpointNotAllowed: it is no URL that can be called.
+    """
+    endpoint = parse_url(url)
+    return endpoint.host == "localhost" or bool(endpoint.address and endpoint.address.is_loopback)
+
+
+def place_of_agent(
+    port: int, wishes: Wishes, manager: str, say: Say, *, moves_on: bool = True
+) -> Place:
+    """Where a referee or player listens, so that its manager can call it.
+
+    Raises:
+        LeagueError: the manager cannot be looked up or lies beyond reach, or a wish makes no sense.
+    """
+    guard = guard_for(wishes.network, wishes.lan, manager)
+    guard.check_url(manager)
+    bind, shown = _address(wishes.bind), ""
+    if not is_here(manager) and (not bind or bind in EVERYWHERE):
+        shown = own_address(manager, guard)
+        bind = bind or shown
+    place = replace(_place(port, wishes, guard), moves_on=moves_on)
+    if not bind or is_loopback(bind):
+        return replace(place, hosts=(bind,)) if bind else place
+    say(_listens(bind))
+    called_at = shown or SELF.get(bind, bind)
+    if bind in EVERYWHERE and not wishes.endpoint:
+        say(_named(called_at, port))
+    return replace(place, hosts=(bind,), called_at=called_at, aliases=_names())
+
+
+def place_of_manager(port: int, wishes: Wishes, say: Say) -> Place:
+    """Where a manager listens: on this machine only, unless it is told where.
+
+    Raises:
+        LeagueError: a wish makes no sense.
+    """
+    bind = _address(wishes.bind)
+    place = replace(_place(port, wishes, guard_for(wishes.network, wishes.lan)), moves_on=False)
+    if not bind and wishes.network == "lan" and not wishes.endpoint:  # Else a proxy lets them in.
+        say(
+            "It listens on this machine only, where no other machine can reach it; to let them in, "
+            "add: --bind 0.0.0.0"
+        )
+    if not bind or is_loopback(bind):
+        return replace(place, hosts=(bind,)) if bind else place
+    say(_listens(bind))
+    if wishes.network != "lan":
+        say("But it takes agents of this machine only; to take others, add: --network lan")
+    called_at = (default_address(bind) or SELF[bind]) if bind in EVERYWHERE else bind
+    if bind in EVERYWHERE and not wishes.endpoint:
+        say(_named(called_at, port))
+    return replace(place, hosts=(bind,), called_at=called_at, aliases=_names())
+
+
+def check_wish(name: str, value: str | Sequence[str]) -> None:
+    """Whether what a setting says can be meant at all.
+
+    Raises:
+        LeagueError: it cannot.
+    """
+    if name == "lan":
+        for each in value:
+            _check_network(each)
+    elif name == "endpoint" and value:
+        parse_url(str(value))
+    elif name == "bind":
+        _address(str(value))
+
+
+def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -> str:
+    """The address of this machine from which it reaches this URL; nothing is sent there.
+
+    Raises:
+        EndpointNotAllowed: what is there may not be called.
+        LeagueError: the name cannot be looked up, or no way leads there.
+    """
+    endpoint = parse_url(url)
+    guard.check_url(url)
+    found = _look_up(endpoint, resolve)
+    allowed = [each for each in found if guard.allows(each)]
+    if not allowed and any(map(is_loopback, found)):
+        raise EndpointNotAllowed(
+            f"The manager's name {endpoint.host} leads to this very machine; say so with: "
+            f"--manager {endpoint.port}"
+        )
+    if not allowed:
+        raise EndpointNotAllowed(
+            f"The manager's name {endpoint.host} leads to {', '.join(found)}, and that lies where "
+            f"this agent does not call: {guard.remedy}."
+        )
+    for address in allowed:
+        mine = _way_to(address)
+        if mine and guard.allows(mine):
+            return mine
+    raise LeagueError(
+        f"this machine has no way to the manager at {url}; is it in the same network? If so, say "
+        "at which address of this machine others reach it with: --bind ADDRESS"
+    )
+
+
+def default_address(everywhere: str = "0.0.0.0") -> str:
+    """The address of this machine in the network it is in, or nothing where it is in none."""
+    return _way_to(FAR_AWAY[everywhere])
+
+
+def _place(port: int, wishes: Wishes, guard: Guard) -> Place:
+    if wishes.endpoint:
+        parse_url(wishes.endpoint)
+    return Place(port, endpoint=wishes.endpoint or None, guard=guard)
+
+
+def _address(bind: str) -> str:
+    """An address in the one way it is written; a name is left for the system to look up.
+
+    Raises:
+        LeagueError: it is neither.
+    """
+    if bind.replace(".", "").isdecimal() or ":" in bind:
+        try:
+            return str(ip_address(bind.strip("[]")))
+        except ValueError:
+            raise LeagueError(
+                f"{bind!r} is no address; write one of this machine, or 0.0.0.0 for all of them"
+            ) from None
+    return bind
+
+
+def _listens(bind: str) -> str:
+    where = "all addresses of this machine" if bind in EVERYWHERE else bind
+    return f"It listens on {where}, where the whole network can reach it."
+
+
+def _named(address: str, port: int) -> str:
+    doubt = ", which only this machine can call" if is_loopback(address) else ""
+    return (
+        f"It says that its address is {address}{doubt}; to name another, add: --endpoint "
+        f"http://HOST:{port or 'PORT'}/mcp"
+    )
+
+
+def _check_network(text: str) -> None:
+    try:
+        ip_network(text)
+    except ValueError:
+        try:
+            meant = f"did you mean {ip_network(text, strict=False)}?"
+        except ValueError:
+            meant = "write an address and its bits, like 192.168.1.0/24 or fd12::/16"
+        raise LeagueError(f"{text!r} is no network; {meant}") from None
+
+
+def _look_up(endpoint: Endpoint, resolve: Resolve) -> list[str]:
+    if endpoint.address:
+        return [endpoint.host]
+    try:
+        found = resolve(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise LeagueError(
+            f"the manager's name {endpoint.host} cannot be looked up ({error.strerror or error}); "
+            "check how it is written, or give its address instead: --manager HOST:PORT with a HOST "
+            "like 192.168.1.10"
+        ) from None
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def _way_to(address: str) -> str:
+    """From which address this machine would send there; a datagram socket sends nothing yet."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as way:
+            way.connect((address, ANY_PORT))
+            return str(way.getsockname()[0])
+    except OSError:
+        return ""
+
+
+def _names() -> tuple[str, ...]:
+    """What this machine is called in its network."""
+    name = socket.gethostname().split(".")[0].lower()
+    return (socket.gethostname().lower(), name, f"{name}.local") if name else ()

@@ -1,0 +1,384 @@
+"""The composition roots: the only place where roles meet sockets, files and the system's clock.
+
+Managers and referees import what they need when they are opened: a player loads nothing of it.
+"""
+
+import asyncio
+import errno
+import gc
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from secrets import token_bytes, token_hex
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from agentleague.errors import Claimed, LeagueError
+from agentleague.games.game import Game
+from agentleague.player.role import Player
+from agentleague.roles.agent import Agent
+from agentleague.roles.effects import Effect
+from agentleague.roles.enrolment import Refused
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.roles.stimuli import Stimulus
+from agentleague.runtime.clock import LoopClock, wall
+from agentleague.runtime.host import Host, Ledger
+from agentleague.runtime.state_file import StateFile
+from agentleague.runtime.strategy_runner import InlineMind, Strategy, ThreadMind
+from agentleague.transport.guard import Guard
+from agentleague.transport.house import House
+from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Manners
+from agentleague.transport.probe import Probes
+
+if TYPE_CHECKING:
+    from agentleague.runtime.log_lines import Entry, Watcher
+
+T = TypeVar("T")
+HOUSE = f"h_{token_hex(8)}"  # Agents of this process share connections.
+PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
+
+
+class CannotListen(OSError):
+    """The port, or the address, cannot be opened."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an agent listens, under which URL it is called there, and whom it may call."""
+
+    port: int
+    _: KW_ONLY
+    hosts: Sequence[str] = LOCAL_HOSTS
+    endpoint: str | None = None  # the URL, if it does not follow from address and port
+    guard: Guard = field(default_factory=Guard)
+    moves_on: bool = True  # to the next port, where this one is busy
+    called_at: str = ""  # the address that others call; the first host unless given
+    aliases: Sequence[str] = ()  # what this machine is called in its network
+    house: House | None = None  # whose port it shares; for agents that answer at once
+
+    async def open(self, transport: HttpTransport) -> str:
+        """Listen there, or on the next free port; the URL under which the agent is called.
+
+        Raises:
+            LeagueError: the port is busy, and the URL was given for this one.
+            OSError: neither can be opened.
+        """
+        for port in range(self.port, self.port + PORTS_TRIED):
+            try:
+                bound = await transport.start(port, self.hosts)
+            except OSError as error:
+                if not self.moves_on or error.errno != errno.EADDRINUSE:
+                    raise CannotListen(error.errno, error.strerror or str(error)) from error
+                if self.endpoint:  # At another port nobody would find it.
+                    raise LeagueError(
+                        f"port {port} is busy, and the agent would be called at {self.endpoint}: "
+                        "end what listens there, or choose another with --port, and the URL that "
+                        "leads to it with --endpoint"
+                    ) from None
+                continue
+            return self.endpoint or _url(self.called_at or self.hosts[0], bound, transport.path)
+        raise OSError(f"no port from {self.port} on is free")
+
+    def here(self, port: int) -> str:
+        """The URL under which this very machine calls it: nobody can stand in between."""
+        host = self.hosts[0]
+        return _url({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether something may stand between it and those who call it."""
+        return bool(self.endpoint) or tuple(self.hosts) != LOCAL_HOSTS
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Host names under which others may ask for it."""
+        named = urlsplit(self.endpoint or "").hostname
+        return frozenset(filter(None, [named, *self.hosts, *self.aliases]))
+
+
+def _url(host: str, port: int, path: str = "/mcp") -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
+
+
+class Running:
+    """An agent that runs: its host, where it is called, and the end of its work."""
+
+    def __init__(self, host: Host, transport: HttpTransport, url: str) -> None:
+        self.host, self.transport, self.url = host, transport, url
+        self.closing: list[Callable[[], Any]] = []
+        self.ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        self.registered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.refusal = ""  # why the manager will not have the agent, at first or when it came back
+        self.state: StateFile | None = None  # where the agent's token is kept
+        self.probes: Probes | None = None  # by which a manager's agents are tried
+        self._say: Callable[[str], None] | None = None
+        self._watchers: list[Watcher] = []
+        host.on_end, host.on_failure = self._on_end, self._on_failure
+        if hasattr(host.role, "agent_id"):
+            host.on_step = self._look
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """From now on, say what the role finds worth saying."""
+        self._say = say
+        self.host.on_step = self._look
+        self._look()
+
+    def watch(self, sink: Callable[["Entry"], None], *, every_message: bool = False) -> None:
+        """From now on, hand what happens to the role and what it does to this sink too."""
+        from agentleague.runtime.log_lines import Level, Watcher
+
+        watcher = Watcher(sink, Level.DEBUG if every_message else Level.INFO)
+        self._watchers.append(watcher)
+        self.host.on_seen, self.transport.refused = self._on_seen, self._on_refused
+
+    def check(self) -> None:
+        """Raise LeagueError if the manager refused the agent."""
+        if self.refusal:
+            raise LeagueError(f"the manager refused to register the agent: {self.refusal}")
+
+    async def stop(self) -> None:
+        """Let answers in flight go out, close everything."""
+        await self.transport.stop()
+        for close in self.closing:
+            close()
+
+    def _look(self) -> None:
+        """Notice when the manager has given the agent its id, and what there is to say."""
+        role: Any = self.host.role
+        if not self.registered.done() and getattr(role, "agent_id", None):
+            self._keep(role)
+            if role.is_guest:
+                self.transport.be_a_guest()
+            self.registered.set_result(role.agent_id)
+            if not self._say:
+                self.host.on_step = None
+        if self.probes:
+            self._try_end_points(role, self.probes)
+        while self._say and role.news:
+            self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
+
+    def _keep(self, role: Agent) -> None:
+        """Its token is on disk before it is first used."""
+        try:
+            if self.state:
+                self.state.save(*role.credential)
+        except OSError as error:
+            role.news.append(f"The token cannot be kept ({error}).")
+
+    def _try_end_points(self, role: Any, probes: Probes) -> None:
+        """Find out whether those who registered can be reached."""
+        while role.reachability.unchecked:
+            agent_id, endpoint = role.reachability.unchecked.popleft()
+            probes.check(agent_id, endpoint, partial(self._tried, agent_id, endpoint))
+
+    def _tried(self, agent_id: str, endpoint: str, is_reachable: bool) -> bool:
+        """Take in what was found; whether it is to be tried again."""
+        role: Any = self.host.role
+        sentence = role.reachability.learnt(agent_id, endpoint, is_reachable)
+        if sentence:
+            role.news.append(sentence)
+            self._look()
+        sought: bool = role.reachability.is_sought(agent_id, endpoint)
+        return sought
+
+    def _on_seen(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
+        for watcher in self._watchers:
+            watcher.saw(stimulus, effects)
+
+    def _on_refused(self, source: str, error: LeagueError) -> None:
+        for watcher in self._watchers:
+            watcher.refused(source, error)
+
+    def _on_end(self, summary: Any) -> None:
+        if not self.ended.done():
+            self.ended.set_result(summary)
+        if isinstance(summary, Refused):
+            self.refusal = summary.reason
+            if not self.registered.done():
+                self.registered.set_exception(LeagueError(summary.reason))
+                self.registered.exception()  # Whoever waits hears of it; nobody has to.
+        self._look()
+
+    def _on_failure(self, error: BaseException) -> None:
+        if not self.failed.done():
+            self.failed.set_result(error)
+
+
+class Home(NamedTuple):
+    """Where a manager keeps its league; a `seed` makes the draws of a new one foretellable."""
+
+    directory: Path
+    seed: str | None = None
+    resumes: bool = True  # whether a league that is there already goes on, or is an error
+    logs: bool = False  # whether a log is kept beside the journal
+    command: str = ""  # how a person starts it again
+
+
+async def open_manager(
+    settings: ManagerSettings,
+    home: Home,
+    place: Place,
+    load_game: Callable[[str], Game] | None = None,
+) -> Running:
+    """A manager whose journal lies in its home; a league that is there already goes on.
+
+    Raises:
+        Claimed: another manager is there, or a league and it may not be resumed.
+        StorageError: the league that is there has other rules, or cannot be read.
+        OSError: its port is busy.
+    """
+    from agentleague.games import registry
+    from agentleague.league.events import read_event
+    from agentleague.manager.role import Manager
+    from agentleague.runtime.archive import JournalArchive
+    from agentleague.runtime.resuming import same_league
+    from agentleague.runtime.secrets_file import read_secrets, write_secrets
+    from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, leagues_in, read_directory
+
+    directory, seed, resumes, logs, command = home
+    loop = asyncio.get_running_loop()
+    clock = LoopClock(loop)
+    game = (load_game or registry.load)(settings.game_type)
+    game.start(settings.game_options)
+    managers: list[Manager] = []  # The port is opened first, so that a busy one leaves no trace.
+    manners = Manners(
+        "manager",
+        place.guard,
+        wall,
+        lambda token: any(manager.is_known(token) for manager in managers),
+        lambda token: any(manager.is_referee(token) for manager in managers),
+        names=place.names,
+    )
+    transport = HttpTransport(clock, manners)
+    url = await place.open(transport)
+    journal = SqliteJournal(directory, wall, lambda call: _deliver(loop, call))
+    try:
+        there = leagues_in(directory) if (directory / FILE_NAME).exists() else []
+        if there and not resumes:
+            raise Claimed(
+                f"{directory} holds a league already; see it with: league standings --dir "
+                f"{directory}, or play another with: --dir ANOTHER"
+            )
+        if there:
+            rows = read_directory(directory, there[0])
+            settings = same_league(settings, there[0], rows, str(directory))
+        journal.claim(settings.league_id)
+        journal.publish(place.here(transport.port), command)
+        secrets = read_secrets(directory) if there else write_secrets(directory, seed)
+        archive = JournalArchive(journal, settings.league_id)
+        manager = Manager(settings, secrets, game, place.guard.check_agent, archive)
+        host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
+        if there:
+            gc.disable()  # What is read stays: there is nothing to collect.
+            host.replay(journal.read(settings.league_id), read_event)
+            gc.freeze()
+            gc.enable()
+    except BaseException:
+        journal.close()
+        await transport.stop()
+        raise
+    managers.append(manager)
+    running = _begin(host, transport, url, journal.close)
+    running.probes = Probes(place.guard)
+    running.closing.append(running.probes.close)
+    if logs:
+        _keep_log(running, directory / "log" / "manager.jsonl")
+    return running
+
+
+async def open_referee(
+    make: Callable[[str], RefereeSettings],
+    place: Place,
+    load_game: Callable[[str], Game] | None = None,
+    state: StateFile | None = None,
+) -> Running:
+    """A referee; `make` gives its settings once its end point is known."""
+    from agentleague.games import registry
+    from agentleague.referee.role import Referee
+
+    clock = LoopClock(asyncio.get_running_loop())
+    manners = Manners("referee", place.guard, wall, names=place.names)
+    transport = HttpTransport(clock, manners)
+    url = await place.open(transport)
+    role = Referee(make(url), load_game or registry.load, token_bytes(32))
+    role.is_far = place.is_far
+    return _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
+
+
+async def open_player(
+    make: Callable[[str], PlayerSettings],
+    strategy: Strategy,
+    place: Place,
+    *,
+    threads: bool = False,
+    state: StateFile | None = None,
+) -> Running:
+    """A player; its strategy runs in the loop, or in threads if it may take its time."""
+    loop = asyncio.get_running_loop()
+    clock = LoopClock(loop)
+    manners = Manners("player", place.guard, wall, names=place.names)
+    transport = HttpTransport(clock, manners, place.house)
+    url = await place.open(transport)
+    settings = make(url)
+    role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)
+    role.is_far = place.is_far
+    if threads:
+        mind = ThreadMind(strategy, loop.call_soon_threadsafe)
+        host = Host(role, clock, transport, mind=mind)
+        return _begin(host, transport, url, mind.close, state=state)
+    role.house = "" if place.endpoint else HOUSE  # It answers at once, and is no other's neighbour.
+    inline = InlineMind(strategy, loop.call_soon)
+    return _begin(Host(role, clock, transport, mind=inline), transport, url, state=state)
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Run until done, on the fastest loop there is."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)  # Most of what is made here is freed without its help.
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(main)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main)
+
+
+def _deliver(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    """Run on the loop's thread; when the loop is gone, so is whoever waited."""
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(call)
+
+
+def _keep_log(running: Running, path: Path) -> None:
+    from agentleague.runtime.log_file import LogFile, LogHandler
+
+    log, logger = LogFile(path, wall), logging.getLogger("agentleague")
+    handlers = [LogHandler(log.write), logging.StreamHandler()]  # A full disk holds no log.
+    for handler in handlers:
+        logger.addHandler(handler)
+        running.closing.append(partial(logger.removeHandler, handler))
+    running.watch(log.write)
+    running.closing.append(log.close)
+
+
+def _remembering(role: Agent, state: StateFile | None) -> Agent:
+    """It shows the token of its last run, if there was one."""
+    role.remember(state.token if state else "")
+    return role
+
+
+def _begin(
+    host: Host,
+    transport: HttpTransport,
+    url: str,
+    *close: Callable[[], Any],
+    state: StateFile | None = None,
+) -> Running:
+    running = Running(host, transport, url)
+    running.state = state
+    running.closing.extend(close)
+    host.start(wall() - asyncio.get_running_loop().time())
+    return running

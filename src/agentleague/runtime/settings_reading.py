@@ -1,0 +1,237 @@
+"""Settings from a TOML file, the environment and the command line, the later ones first.
+
+Whatever is wrong is said with where it stands, what would be right, and the nearest name.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.inspect import DictType, ListType, StrType, type_info
+
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.settings_table import PREFIX, SHORT, Setting, describe
+
+T = TypeVar("T")
+ROLES = (ManagerSettings, RefereeSettings, PlayerSettings)
+FILE_BYTES_MAX = 1_000_000
+OTHERS_BEGIN = ("LEAGUE_LLM_", "LEAGUE_TEST_")  # variables that are no settings of a role
+SHOWN_MAX = 60
+FAULTS_MAX = 20  # that are told at once
+NEAR = 0.8  # A variable as near as that to one of ours is taken for a slip.
+
+
+class SettingError(ValueError):
+    """A setting that cannot be; the sentence says where it stands and what would be right."""
+
+
+class Given(NamedTuple):
+    """What was given, and where each value stands."""
+
+    values: Mapping[str, Any]
+    places: Mapping[str, str]
+
+    def make(self, cls: type[T]) -> T:
+        """The settings, with their defaults where nothing was given."""
+        return cls(**self.values)
+
+    def wrong(self, name: str, problem: str) -> SettingError:
+        """That this value, right by itself, cannot be; where it stands, if it was given."""
+        return SettingError(f"{self.places.get(name, name)} {problem}")
+
+
+def read_settings(
+    cls: type,
+    *,
+    file: Path | None = None,
+    environment: Mapping[str, str],
+    options: Mapping[str, Any],
+) -> Given:
+    """What was given for a role: by the file, over it the environment, over it the options.
+
+    `options` holds texts as they were typed, by the setting's name; None is not given.
+
+    Raises:
+        SettingError: some are unknown, or cannot be what they are; each in a line.
+    """
+    rows = {row.name: row for row in describe(cls)}
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    sources = (
+        _from_file(rows, file) if file else (),
+        _from_environment(rows, environment),
+        _from_options(rows, options),
+    )
+    faults: list[str] = []
+    for source in sources:
+        for name, place, value in source:
+            if isinstance(value, SettingError):
+                faults.append(str(value))
+            values[name], places[name] = value, place
+    if faults:
+        more = [f"and {len(faults) - FAULTS_MAX} more"] if len(faults) > FAULTS_MAX else []
+        raise SettingError("\n".join(faults[:FAULTS_MAX] + more))
+    return Given(values, places)
+
+
+Found = Iterable[tuple[str, str, Any]]  # name, place, and the value or what is wrong with it
+
+
+def _from_file(rows: Mapping[str, Setting], file: Path) -> Found:
+    import tomllib  # Few settings come from a file.
+
+    text = _text(file)
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # Also a number of 5,000 digits.
+        raise SettingError(f"{file} is not TOML: {error}{_slip(text, str(error))}") from None
+    for key, value in table.items():
+        where = f"{file}, line {_line(text, key)}:"
+        if key in rows:
+            yield key, f"{where} {key}", _judged(rows[key], f"{where} {key}", value, strict=True)
+        else:
+            hint = _hint(key, rows)
+            yield key, where, SettingError(f"{where} there is no setting {_shown(key)}{hint}")
+
+
+def _text(file: Path) -> str:
+    try:
+        if file.stat().st_size > FILE_BYTES_MAX:
+            raise SettingError(f"{file} is too large for a file of settings")
+        return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        named = file.with_suffix(".toml")
+        other = "" if file == named else f"; a directory is named with: --dir {file}"
+        raise SettingError(
+            f"there is no file {file}; write one with: league init {named}{other}"
+        ) from None
+    except IsADirectoryError:
+        raise SettingError(
+            f"{file} is a directory, and a file of settings is wanted; to go on with the league in "
+            f"it: league manager --dir {file}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
+def _slip(text: str, complaint: str) -> str:
+    """What is likely meant where TOML's reader gave up."""
+    found = re.search(r"at line (\d+)", complaint)
+    lines = text.splitlines()
+    line = lines[int(found[1]) - 1].strip() if found and int(found[1]) <= len(lines) else ""
+    line = line if len(line) <= SHOWN_MAX else ""
+    key, _, value = (part.strip() for part in line.partition("="))
+    if value in ("True", "False"):
+        return f"; write it so: {key} = {value.lower()}"
+    if re.fullmatch(r"[A-Za-z][^\"'#]*", value):
+        return f'; a text stands in quotes: {key} = "{value}"'
+    if value.count('"') == 1 or value.count("'") == 1:
+        return "; a quote is missing at the end of that line"
+    return "; `league init` writes a file that is"
+
+
+def _line(text: str, key: str) -> int:
+    """Where the key stands; TOML's reader does not say."""
+    names = re.escape(key[:SHOWN_MAX])
+    pattern = rf"""^\s*\[*\s*["']?{names}"""
+    if len(key) <= SHOWN_MAX:
+        pattern += r"""["']?\s*[=.\]]"""
+    lines = text.splitlines()
+    return next((n for n, line in enumerate(lines, 1) if re.match(pattern, line)), 1)
+
+
+def _from_environment(rows: Mapping[str, Setting], environment: Mapping[str, str]) -> Found:
+    known = {variable: row for row in rows.values() for variable in row.variables}
+    for variable in sorted(environment):
+        slip = _slip_in(variable) if variable not in known else None
+        if slip:
+            yield variable, variable, slip
+    for row in rows.values():
+        for variable in row.variables:
+            text = environment.get(variable, "")
+            if text:
+                yield row.name, variable, _judged(row, variable, text)
+                break
+
+
+def _slip_in(variable: str) -> SettingError | None:
+    """A variable that only another role knows is ignored, a slip is not."""
+    if not variable.startswith(PREFIX) or variable.startswith(OTHERS_BEGIN):
+        return None
+    from difflib import get_close_matches
+
+    all_known = {name for role in ROLES for row in describe(role) for name in row.variables}
+    names = [name.removeprefix(PREFIX) for name in sorted(all_known)]
+    near = get_close_matches(variable.removeprefix(PREFIX), names, n=1, cutoff=NEAR)
+    if variable in all_known or not near:
+        return None
+    return SettingError(
+        f"the variable {variable} is no setting; did you mean {PREFIX}{near[0]}? Else unset it"
+    )
+
+
+def _from_options(rows: Mapping[str, Setting], options: Mapping[str, Any]) -> Found:
+    for name, value in options.items():
+        if value is not None:
+            option = rows[name].options[0]
+            yield name, option, _judged(rows[name], option, value)
+
+
+def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> Any:
+    """The value in its own type, or what is wrong with it."""
+    value, kind = given, type_info(row.annotation)
+    if isinstance(kind, StrType) and not isinstance(given, str):
+        instead = ": put it in quotes"
+    elif strict and _fits(given, row):
+        instead = f", not {_shown(given)}: take away its quotes"
+    else:
+        instead = f", not {_shown(given)}"
+    wrong = SettingError(f"{where} must be {row.type}{instead}")
+    if isinstance(given, str) and isinstance(kind, ListType) and not strict:
+        value = [item.strip() for item in given.split(",") if item.strip()]
+    elif isinstance(given, str) and isinstance(kind, DictType) and not strict:
+        try:
+            value = json.loads(given)
+        except (ValueError, RecursionError):
+            return SettingError(
+                f'{where} must be a JSON object like {{"name": 1}}, not {_shown(given)}'
+            )
+    try:
+        value = msgspec.convert(value, row.annotation, strict=strict)
+    except msgspec.ValidationError:
+        return wrong
+    is_endless = isinstance(value, float) and not isfinite(value)
+    return wrong if value is None or is_endless else value
+
+
+def _fits(given: Any, row: Setting) -> bool:
+    """Whether a text would be right if it were none."""
+    try:
+        msgspec.convert(given, row.annotation, strict=False)
+    except msgspec.ValidationError:
+        return False
+    return isinstance(given, str)
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    except ValueError:  # Python writes out no number of so many digits.
+        text = "a number of thousands of digits"
+    return text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "…"
+
+
+def _hint(key: str, rows: Mapping[str, Setting]) -> str:
+    """The nearest name, also from that of an option or from another spelling."""
+    plain = key.lower().replace("-", "_")
+    for name, short in SHORT.items():
+        if name in rows and plain == short:
+            return f"; did you mean {name!r}?"
+    from difflib import get_close_matches
+
+    near = get_close_matches(plain, rows, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "; `league init` writes a file with all"

@@ -1,0 +1,245 @@
+"""Where leagues are played in memory: the real rules, draws, schedule and table, and no messages.
+
+Nobody has to join and nobody is late; all else is as in any league with this seed. An illegal move
+is told to its player, who is asked again; the third loses the match (R-MATCH-20).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.errors import IllegalMove
+from agentleague.games.game import Game
+from agentleague.league.events import PlayerRegistered
+from agentleague.league.judge import Case, judge
+from agentleague.league.roster import Roster
+from agentleague.league.schedule import Pairing, Round, Schedule
+from agentleague.league.standings import Standing, Table
+from agentleague.match.game_progress import Course
+from agentleague.match.judging import cause
+from agentleague.match.question import ANSWERS_MAX
+from agentleague.player.memory import Notebook
+from agentleague.player.role import Heard, seen_by
+from agentleague.protocol import draws
+from agentleague.protocol.messages import (
+    Champion,
+    ChooseParityCall,
+    GameMoveCall,
+    GameOver,
+    GameResult,
+    LeagueCompleted,
+    LeagueStandingsUpdate,
+    MoveContext,
+    PlayerRecord,
+    RoundAnnouncement,
+    RoundMatch,
+    StandingRow,
+)
+from agentleague.roles.effects import Turn
+from agentleague.runtime.secrets_file import new_league_id, new_secrets
+
+MOVE_SECONDS = 30.0  # what a turn is told it has; the clock stands still
+PARITY_GAME = "even_odd"
+
+
+class Contestant(NamedTuple):
+    """Somebody who plays: a name, what moves, and who is told what happens."""
+
+    name: str
+    move: Callable[[Turn], Any]
+    tell: Callable[[Heard], None] | None = None
+
+
+class Seated(NamedTuple):
+    """A contestant in a league."""
+
+    player_id: str
+    contestant: Contestant
+    notebook: Notebook
+
+    def hear(self, name: str, what: Any) -> None:
+        """Tell whoever wants to know."""
+        if self.contestant.tell:
+            self.contestant.tell(Heard(name, what))
+
+
+class PlayedMatch(Struct, frozen=True):
+    """One match: who met in it, seat A first, and how it ended; no winner is a draw."""
+
+    match_id: str
+    round_id: int
+    player_ids: tuple[str, str]
+    winner: str | None
+    status: str  # WIN, DRAW or TECHNICAL_LOSS
+    moves: Sequence[tuple[int, str, Any]]  # turn, player, move
+    number: int | None
+    reason: str
+
+
+class Hall:
+    """One league; `table` and `illegal_moves` grow while its matches are played."""
+
+    def __init__(
+        self, game: Game, seed: str, contestants: Sequence[Contestant], cycles: int
+    ) -> None:
+        self.illegal_moves: list[tuple[str, str]] = []  # who, and what was wrong in which match
+        self._game, self._cycles = game, cycles
+        self._league_id = new_league_id(game.name, 0, seed)
+        self._secret = new_secrets(seed).draw_secret
+        self._seats: dict[str, Seated] = {}
+        names = {}
+        roster = Roster()
+        for contestant in contestants:
+            player_id = roster.next_player_id()
+            names[player_id] = roster.effective_name(contestant.name, player_id)
+            roster.add_player(PlayerRegistered(player_id, names[player_id], "", "", ""))
+            self._seats[player_id] = Seated(player_id, contestant, Notebook(seed))
+        self._schedule = Schedule(list(names), cycles)
+        self.table = Table(names)
+
+    def play(self) -> Iterator[PlayedMatch]:
+        """Every match, in order."""
+        for round_id in range(1, self._schedule.rounds_total + 1):
+            planned = self._schedule.round(round_id)
+            self._announce(planned)
+            rows = {row.player_id: row for row in self.table.rows()}
+            yield from [self._match(pairing, round_id, rows) for pairing in planned.pairings]
+            self._show_table(round_id)
+        self._end()
+
+    def _match(self, pairing: Pairing, round_id: int, rows: dict[str, Standing]) -> PlayedMatch:
+        match_id, *players = pairing
+        ids = (pairing.player_a, pairing.player_b)
+        seed = draws.seed_of(self._secret, self._league_id, match_id)
+        case = Case(self._game, {}, self._league_id, match_id, ids, seed)
+        course = Course(self._game, {}, players)
+        result = self._course(case, course, round_id, rows)
+        winner = result.winner_player_id
+        self.table.count(*ids, winner=winner, technical=result.status == "TECHNICAL_LOSS")
+        over = GameOver(
+            result,
+            league_id=self._league_id,
+            round_id=round_id,
+            match_id=match_id,
+            game_type=self._game.name,
+        )
+        for player_id in ids:
+            seat = self._seats[player_id]
+            seat.notebook.over(over, player_id)
+            seat.hear("result", seat.notebook.history[-1])
+        facts = (winner, result.status, course.moves, result.drawn_number, result.reason)
+        return PlayedMatch(match_id, round_id, ids, *facts)
+
+    def _course(
+        self, case: Case, course: Course, round_id: int, rows: dict[str, Standing]
+    ) -> GameResult:
+        """Turn by turn until there is a result."""
+        while True:
+            made, forfeits = {}, []
+            for seat in course.to_move():
+                call = self._call(case, course, (seat, round_id), rows[case.players[seat]])
+                try:
+                    made[seat] = self._ask(case.players[seat], call, course, seat)
+                except IllegalMove as error:
+                    forfeits.append((case.players[seat], cause(error)))
+            if forfeits or course.wants_number:
+                course.note(made)
+            else:
+                course.play(made)
+                if not course.is_over:
+                    continue
+            verdict = judge(case, course.moves, forfeits)
+            if verdict.result:
+                return verdict.result
+            assert verdict.value is not None
+            course.adopt(course.moves, verdict.value)
+
+    def _ask(
+        self, player_id: str, call: ChooseParityCall | GameMoveCall, course: Course, seat: int
+    ) -> Any:
+        """The move of a player; raises IllegalMove for one that makes none."""
+        seated = self._seats[player_id]
+        for _ in range(ANSWERS_MAX):
+            move = _moved(seated, seated.notebook.turn(call, player_id, MOVE_SECONDS))
+            try:
+                course.check(seat, move)
+            except IllegalMove as error:
+                self.illegal_moves.append((player_id, f"{call.match_id}: {error}"))
+            else:
+                return move
+        raise IllegalMove(f"{ANSWERS_MAX} moves in a row were illegal")
+
+    def _call(
+        self, case: Case, course: Course, where: tuple[int, int], row: Standing
+    ) -> ChooseParityCall | GameMoveCall:
+        seat, round_id = where
+        context = MoveContext(
+            case.players[1 - seat],
+            round_id,
+            PlayerRecord(row.wins, row.losses, row.draws, row.points),
+        )
+        fields: dict[str, Any] = {
+            "league_id": case.league_id,
+            "match_id": case.match_id,
+            "round_id": round_id,
+            "game_type": self._game.name,
+            "context": context,
+        }
+        if self._game.name == PARITY_GAME:
+            return ChooseParityCall(**fields)
+        name = self._game.seats[seat]
+        legal = self._game.legal_moves(course.state, name)
+        fields["legal_moves"] = None if legal is None else list(legal)
+        return GameMoveCall(
+            **fields, turn=course.turn, position=self._game.view(course.state, name)
+        )
+
+    def _announce(self, planned: Round) -> None:
+        told = [seat for seat in self._seats.values() if seat.contestant.tell]
+        if told:
+            matches = [
+                RoundMatch(match_id, self._game.name, player_a, player_b)
+                for match_id, player_a, player_b in planned.pairings
+            ]
+            message = RoundAnnouncement(
+                league_id=self._league_id,
+                round_id=planned.round_id,
+                matches=matches,
+                byes=list(planned.byes),
+            )
+            for seat in told:
+                seat.hear("round", seen_by(seat.player_id, message))
+
+    def _show_table(self, round_id: int) -> None:
+        message = LeagueStandingsUpdate(round_id=round_id, standings=self._rows())
+        for seat in self._seats.values():
+            seat.notebook.table(message)
+            seat.hear("standings", seat.notebook.standings)
+
+    def _end(self) -> None:
+        first = self.table.rows()[0]
+        message = LeagueCompleted(
+            league_id=self._league_id,
+            total_rounds=self._schedule.rounds_total,
+            total_matches=self._schedule.matches_total,
+            champion=Champion(first.player_id, first.display_name, first.points),
+            final_standings=self._rows(),
+        )
+        for seat in self._seats.values():
+            seat.hear("league_end", msgspec.to_builtins(message))
+
+    def _rows(self) -> list[StandingRow]:
+        return [StandingRow(**msgspec.structs.asdict(row)) for row in self.table.rows()]
+
+
+def _moved(seated: Seated, turn: Turn) -> Any:
+    """What the function says, as it would come over the wire; its exception says where."""
+    try:
+        move = seated.contestant.move(turn)
+        return msgspec.json.decode(msgspec.json.encode(move))
+    except Exception as error:
+        name = seated.contestant.name
+        error.add_note(f"{name} ({turn.player_id}) was to move in {turn.match_id}.")
+        raise

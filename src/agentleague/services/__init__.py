@@ -1,1 +1,0 @@
-"""Manager, referee and player as roles, and what joins them to the world."""

@@ -1,0 +1,170 @@
+"""How an agent wants to be spoken to: guessed, brought home by referees, kept, and used."""
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from agentleague.league.events import DialectLearnt
+from agentleague.league.league import League
+from agentleague.protocol.messages import (
+    GameInvitation,
+    GameJoinAck,
+    LockedResult,
+    LockResponse,
+    MatchResultReport,
+    RefereeMeta,
+    RefereeRegisterRequest,
+    ReportedResult,
+    RoundAnnouncement,
+)
+from agentleague.protocol.messages import GameResult as Result
+from agentleague.roles.effects import Call, Record, Reply
+from agentleague.roles.stimuli import Answered, Asked, Caller
+from manager.test_role import a_manager, player, referee
+from memory_league import BEGAN
+from referee.test_role import MATCH, SEATS, a_referee, announced
+from referee.test_role import ask as ask_referee
+from rules import rule
+
+LOCKED = LockResponse(
+    "R1M1", 0, result=LockedResult("P01", {"P01": 3, "P02": 0}, Result("WIN", "P01"))
+)
+
+
+def ask(manager, message, token=None, form="jsonrpc", method=""):
+    asked = Asked(message, Caller("127.0.0.1", token, form, method=method), 1)
+    effects = manager.handle(asked, BEGAN)
+    return next(each.answer for each in effects if isinstance(each, Reply)), effects
+
+
+def learnt(effects):
+    events = [each.event for each in effects if isinstance(each, Record)]
+    return [event for event in events if isinstance(event, DialectLearnt)]
+
+
+def begun(form="bare"):
+    """A manager whose second player registered in some form, and the referee's token."""
+    manager = a_manager()
+    ask(manager, player("Ann"))
+    ask(manager, player("Bob"), form=form)
+    answer, effects = ask(
+        manager, RefereeRegisterRequest(RefereeMeta("Ref", "http://127.0.0.1/ref"))
+    )
+    return manager, answer.auth_token, effects
+
+
+def report(manager, token, dialects):
+    message = MatchResultReport("R1M1", ReportedResult("P01"), dialects=dialects)
+    return ask(manager, message, token)
+
+
+@rule("R-DIA-08")
+def test_the_form_of_a_registration_is_written_down_as_a_guess():
+    manager = a_manager()
+
+    assert learnt(ask(manager, player("Ann"), form="bare")[1]) == [DialectLearnt("P01", "bare")]
+    assert learnt(ask(manager, player("Bob"), method="register_player")[1]) == []
+    assert learnt(ask(manager, referee(), method="REFEREE_REGISTER_REQUEST")[1]) == [
+        DialectLearnt("REF01", "type")
+    ]
+
+
+@rule("R-DIA-08")
+def test_the_managers_own_letters_are_written_in_the_dialect():
+    _, _, effects = begun("nested")
+
+    told = {each.to.agent_id: each.to.dialect for each in effects if isinstance(each, Call)}
+    assert told == {"P01": "", "P02": "message"}
+
+
+@rule("R-DIA-08")
+def test_a_referee_is_told_the_dialects_that_are_known():
+    manager, _, _ = begun("bare")
+    for player_id in ("P01", "P02"):
+        effects = manager.handle(Answered(("tell", player_id, 0), None, None, 0.1), BEGAN)
+
+    (assignment,) = [
+        each.message
+        for each in effects
+        if isinstance(each, Call) and isinstance(each.message, RoundAnnouncement)
+    ]
+    assert {s.player_id: s.dialect for s in assignment.matches[0].seats} == {
+        "P01": UNSET,
+        "P02": "bare",
+    }
+
+
+@rule("R-DIA-08")
+def test_a_report_corrects_what_is_known_once():
+    manager, token, _ = begun("bare")
+    dialects = {"P01": "tool", "P02": "type", "P09": "type", "REF01": "bare"}
+
+    answer, effects = report(manager, token, dialects)
+    again, repeated = report(manager, token, dialects)
+
+    assert (answer.status, again.status) == ("ACCEPTED", "ACCEPTED")
+    assert learnt(effects) == [DialectLearnt("P02", "type")]  # Nobody knew of another for P01.
+    assert learnt(repeated) == []
+
+
+def test_a_dialect_that_nobody_speaks_is_not_learnt():
+    manager, token, _ = begun()
+
+    assert learnt(report(manager, token, {"P01": "klingon"})[1]) == []
+
+
+def test_whoever_comes_back_is_spoken_to_as_before():
+    manager = a_manager()
+    ask(manager, player("Ann"))
+
+    assert learnt(ask(manager, player("Ann"), form="bare")[1]) == []
+
+
+def test_what_was_learnt_survives_a_restart():
+    league = League()
+    league.roster.dialects["P01"] = "bare"
+
+    league.apply(DialectLearnt("P01", "type"))
+
+    assert league.roster.dialects == {"P01": "type"}
+
+
+def reported(role, dialects):
+    """Play a match whose players were understood so; the referee's report."""
+    for seat, dialect in enumerate(dialects):
+        joined = Answered(
+            ("R1M1", "join", seat, 0, 1), GameJoinAck(accept=False), None, 0.1, dialect
+        )
+        role.handle(joined, BEGAN)
+    role.handle(Answered(("R1M1", "lock", -1, 0, 1), LOCKED, None, 0.1), BEGAN)
+    effects = []
+    for seat in (0, 1):
+        effects += role.handle(Answered(("R1M1", "over", seat, 0, 1), None, None, 0.1), BEGAN)
+    (call,) = [each for each in effects if isinstance(each, Call)]
+    assert isinstance(call.message, MatchResultReport)
+    return call.message
+
+
+@rule("R-DIA-08")
+def test_a_referee_reports_how_players_were_understood_where_that_is_news():
+    role = a_referee()
+    ask_referee(role, announced())
+
+    assert reported(role, ("", "type")).dialects == {"P02": "type"}
+
+
+def test_a_referee_has_nothing_to_report_where_the_manager_was_right():
+    role = a_referee()
+    seats = [SEATS[0], replace(SEATS[1], dialect="type")]
+    effects = ask_referee(role, announced(matches=[replace(MATCH, seats=seats)]))
+
+    assert reported(role, ("", "type")).dialects is UNSET
+    called = [each.to for each in effects if isinstance(each, Call)]
+    assert [to.dialect for to in called] == ["", "type"]
+    assert all(isinstance(e.message, GameInvitation) for e in effects if isinstance(e, Call))
+
+
+def test_a_referee_whose_players_speak_as_we_do_reports_no_dialects():
+    role = a_referee()
+    ask_referee(role, announced())
+
+    assert reported(role, ("", "")).dialects is UNSET

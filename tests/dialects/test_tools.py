@@ -1,0 +1,63 @@
+"""Which tool of an MCP agent takes which message."""
+
+import pytest
+
+from agentleague.dialects.tools import Tool, find_tools
+from rules import rule
+
+
+def tools(*names):
+    return {kind: tool.name for kind, tool in find_tools(listed(*names)).items()}
+
+
+def listed(*names):
+    return {"tools": [{"name": name} for name in names]}
+
+
+@rule("R-DIA-06")
+def test_tools_of_our_names_are_taken_as_they_are():
+    found = tools("handle_game_invitation", "choose_parity", "notify_match_result")
+
+    assert found == {
+        "GAME_INVITATION": "handle_game_invitation",
+        "CHOOSE_PARITY_CALL": "choose_parity",
+        "GAME_OVER": "notify_match_result",
+    }
+
+
+def test_tools_of_other_names_are_found_by_likeness():
+    found = tools("on_invite", "make_parity_choice", "receive_result", "see_standings", "new_round")
+
+    assert found == {
+        "GAME_INVITATION": "on_invite",
+        "CHOOSE_PARITY_CALL": "make_parity_choice",
+        "GAME_MOVE_CALL": "make_parity_choice",
+        "GAME_OVER": "receive_result",
+        "LEAGUE_STANDINGS_UPDATE": "see_standings",
+        "ROUND_ANNOUNCEMENT": "new_round",
+    }
+
+
+def test_one_tool_may_take_everything_and_say_that_it_wants_one_parameter():
+    schema = {"properties": {"message": {"type": "object"}}}
+
+    found = find_tools({"tools": [{"name": "handle_message", "inputSchema": schema}]})
+
+    assert found["GAME_INVITATION"] == found["GAME_OVER"] == Tool("handle_message", True)
+
+
+def test_a_tool_with_other_parameters_gets_them_flat():
+    schema = {"properties": {"match_id": {}, "message": {}}}
+
+    found = find_tools({"tools": [{"name": "on_message", "inputSchema": schema}]})
+
+    assert found["GAME_OVER"] == Tool("on_message")
+
+
+@pytest.mark.parametrize("listing", [None, [], {}, {"tools": None}, "tools", 7])
+def test_what_lists_no_tools_is_no_answer(listing):
+    assert find_tools(listing) is None
+
+
+def test_rows_that_are_no_tools_are_passed_over():
+    assert find_tools({"tools": [7, {}, {"name": 3}, {"name": "sing"}]}) == {}

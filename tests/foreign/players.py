@@ -1,0 +1,206 @@
+"""Foreign players: python players.py MANAGER SHAPE [SHAPE …], with the standard library alone.
+
+A shape is a list of traits, like `call=type,unknown=ok,answer=choice`. What is not said is as the
+documents have it. Each shape is a player with a port of its own.
+
+    call      what it understands: tool, choose, type, lower, message, bare, mcp, or own (MCP with
+              names of its own)
+    unknown   what it says to the rest: rpc, ok, type, inside, or an HTTP status
+    answer    documented, choice, ack, typed, bare, null, one (always id 1), push, first
+    register  tool, type, alias, message, mcp, bare, path, least
+    strict    fields (none unknown), nulls, ids (integers only)
+    needs     names of fields without which it does not work, joined by +
+    context   the name under which it wants the context of a call for its move
+    busy      refuses a second invitation until it hears of the end of its match
+    limit     requests after which it wants to be left alone once
+    path      it listens at /mcp and registers without that
+    moves     even or odd
+"""
+
+import json
+import sys
+import threading
+from pathlib import Path
+
+if __name__ == "__main__":  # It runs apart from everything else, and finds its neighbour by itself.
+    sys.path.append(str(Path(__file__).parents[1]))
+
+from foreign.http_agent import at_mcp, not_understood, post, register, serve, traits_of
+
+TOOLS = {
+    "handle_game_invitation": "GAME_INVITATION",
+    "parity_choose": "CHOOSE_PARITY_CALL",
+    "notify_match_result": "GAME_OVER",
+}
+KNOWN = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "LEAGUE_COMPLETED")
+OWN = {
+    "join_game_invite": "GAME_INVITATION",
+    "make_parity_decision": "CHOOSE_PARITY_CALL",
+    "on_result": "GAME_OVER",
+}
+DOCUMENTED = {
+    "GAME_INVITATION": "league_id round_id match_id game_type role_in_match opponent_id",
+    "CHOOSE_PARITY_CALL": "match_id player_id game_type context deadline",
+    "GAME_OVER": "match_id game_type game_result",
+}
+ENVELOPE = "protocol message_type sender timestamp conversation_id auth_token"
+
+
+class Unknown(Exception):
+    """It does not understand."""
+
+
+class Broken(Exception):
+    """It understands, and cannot work with it; the HTTP status."""
+
+
+def methods(call):
+    """Method -> the message it is for, as one of these has it."""
+    if call == "choose":
+        return {name.replace("parity_choose", "choose_parity"): TOOLS[name] for name in TOOLS}
+    if call in ("type", "lower"):
+        return {name if call == "type" else name.lower(): name for name in KNOWN}
+    return OWN if call == "own" else TOOLS
+
+
+def unwrap(call, body):
+    """The message in a request, for one that understands only this."""
+    method, params = body.get("method"), body.get("params")
+    if call == "bare":
+        return known(body, "jsonrpc" not in body)
+    if call == "message":
+        return known((params or {}).get("message", {}), method == "handle_message")
+    if call in ("mcp", "own"):
+        is_called = method == "tools/call"
+        method, params = (params["name"], params["arguments"]) if is_called else ("", {})
+    return known({**(params or {}), "message_type": methods(call).get(method)}, method)
+
+
+def known(message, is_right):
+    if not is_right or message.get("message_type") not in KNOWN:
+        raise Unknown
+    return message
+
+
+def check(traits, message):
+    """Refuse what this author never thought of."""
+    strict, name = traits.get("strict", ""), message["message_type"]
+    if "fields" in strict and name in DOCUMENTED:
+        allowed = f"{ENVELOPE} {DOCUMENTED[name]}".split()
+        if set(message) - set(allowed):
+            raise Broken(422)
+    if "nulls" in strict and ": null" in json.dumps(message):
+        raise Broken(500)
+    if name in ("GAME_INVITATION", "CHOOSE_PARITY_CALL"):
+        needs = [each for each in traits.get("needs", "").split("+") if each]
+        if name == "CHOOSE_PARITY_CALL" and "context" in traits:
+            needs.append(traits["context"])
+        if not all(message.get(field) for field in needs):
+            raise Broken(400)
+        if "needs" in traits and not isinstance(message.get("round_id", 1), int):
+            raise Broken(400)
+
+
+class Player:
+    """One shape at one port."""
+
+    def __init__(self, shape):
+        self.traits = traits_of(shape)
+        self.name, self.match, self.asked = shape[:50], None, 0
+        self.limit = int(self.traits.get("limit", 0))
+        self.server = serve(at_mcp(self.answer))
+
+    @property
+    def url(self):
+        path = "" if "path" in self.traits else "/mcp"
+        return f"http://127.0.0.1:{self.server.server_port}{path}"
+
+    def answer(self, body):
+        """Status and body of an answer to a request."""
+        self.asked += 1
+        if self.limit and self.asked > self.limit:
+            self.limit = 0
+            error = {"code": -32000, "message": "Rate limit exceeded"}
+            return 200, {"jsonrpc": "2.0", "error": error, "id": body.get("id")}
+        call = self.traits.get("call", "tool")
+        if body.get("method") == "tools/list" and call in ("mcp", "own"):
+            names = OWN if call == "own" else TOOLS
+            return self.wrap(body, {"tools": [{"name": name} for name in names]})
+        if "ids" in self.traits.get("strict", "") and not isinstance(body.get("id", 1), int):
+            return 500, "an id is a number"
+        try:
+            message = unwrap(call, body)
+            check(self.traits, message)
+        except Unknown:
+            return not_understood(self.traits.get("unknown", "rpc"), body)
+        except Broken as error:
+            return error.args[0], {"detail": "unexpected"}
+        return self.respond(body, message)
+
+    def respond(self, body, message):
+        kind, how = message["message_type"], self.traits.get("answer", "documented")
+        if kind in ("GAME_OVER", "LEAGUE_COMPLETED"):
+            self.match = None
+            return self.wrap(body, {"status": "ok"})
+        if kind == "GAME_INVITATION":
+            if "busy" in self.traits and self.match not in (None, message["match_id"]):
+                return self.wrap(body, {"accept": False, "reason": "in a match"})
+            self.match = message["match_id"]
+        content = self.content(kind, message, how)
+        if how in ("push", "first"):
+            pushed = {**content, "match_id": message["match_id"], "player_id": message["player_id"]}
+            send = threading.Thread(target=post, args=(message["referee_endpoint"], pushed))
+            send.start()
+            if how == "first":
+                send.join()
+            return 200, {"status": "ok"}
+        return self.wrap(body, content)
+
+    def content(self, kind, message, how):
+        is_join, move = kind == "GAME_INVITATION", self.traits.get("moves", "even")
+        if how == "choice":
+            return {"accepted": True} if is_join else {"choice": move, "player_id": "P01"}
+        if how == "ack":
+            return {"status": "ACK"} if is_join else {"parity_choice": move}
+        if how == "typed":
+            typed = "GAME_JOIN_ACK" if is_join else "CHOOSE_PARITY_RESPONSE"
+            return {"message_type": typed} | ({} if is_join else {"parity_choice": move})
+        more = {"accept": True} if is_join else {"parity_choice": move}
+        return {
+            "message_type": "GAME_JOIN_ACK" if is_join else "CHOOSE_PARITY_RESPONSE",
+            "timestamp": "20250115T103000Z",
+            "sender": "player:P01",
+            **more,
+        }
+
+    def wrap(self, body, content):
+        how, call = self.traits.get("answer", "documented"), self.traits.get("call", "tool")
+        if call == "bare" or how == "bare":
+            return 200, content
+        answer = {"jsonrpc": "2.0", "result": content, "id": body.get("id")}
+        if how == "one":
+            answer["id"] = 1
+        if how == "null":
+            answer["error"] = None
+        if call in ("mcp", "own") and "tools" not in content:
+            answer["result"] = {"content": [{"type": "text", "text": json.dumps(content)}]}
+        return 200, answer
+
+    def register(self, manager):
+        meta = {"display_name": self.name, "contact_endpoint": self.url}
+        message = {"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": meta}
+        return register(manager, self.traits.get("register", "tool"), message)
+
+
+def main(manager, *shapes):
+    for shape in shapes:
+        player = Player(shape)
+        print(player.url, flush=True)
+        if manager != "-" and player.traits.get("register") != "never":
+            player.register(manager)
+    print("ready", flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

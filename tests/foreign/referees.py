@@ -1,0 +1,254 @@
+"""Referees of other makes: python referees.py MANAGER SHAPE [SHAPE …], standard library alone.
+
+A shape is a list of traits, like `start=assign,unknown=ok,answer=result`. What is not said is as
+most have it. Each shape is a referee with a port of its own; it plays even_odd with whoever it is
+told to, and calls players as document 001 has it, without the token of the match.
+
+    call      what it understands: tool, type, message, bare, mcp, or own (MCP, a name of its own)
+    start     by what it is started: start, assign, assignment, run, announce
+    unknown   what it says to the rest: rpc, ok, type, inside, or an HTTP status
+    names     how it names the players: A, a, 1, url; it breaks where they are not there
+    strict    fields: none but those it knows
+    answer    started (and which match), ok, result (after the match), late (the same, and a report)
+    report    documented, name, word, seat, flat, zero, bare, points
+    token     no: it never shows one
+    rule      A: it gives player A the match when both guess right
+    busy      refuses a second match while it is at one
+    fails     the first so many matches it drops without a word
+    register  tool, type, alias, message, mcp, bare, path, never
+"""
+
+import itertools
+import json
+import sys
+import threading
+from pathlib import Path
+
+if __name__ == "__main__":  # It runs apart from everything else, and finds its neighbour by itself.
+    sys.path.append(str(Path(__file__).parents[1]))
+
+from foreign.http_agent import at_mcp, not_understood, post, register, serve, traits_of
+
+WAYS = {
+    "start": ("start_match", "START_MATCH"),
+    "assign": ("assign_match", "ASSIGN_MATCH"),
+    "assignment": ("match_assignment", "MATCH_ASSIGNMENT"),
+    "run": ("run_match", "RUN_MATCH"),
+    "announce": ("notify_round", "ROUND_ANNOUNCEMENT"),
+}
+NAMES = {
+    "A": ("player_A_id", "player_B_id", "player_A_endpoint", "player_B_endpoint"),
+    "a": ("player_a", "player_b", "player_a_endpoint", "player_b_endpoint"),
+    "1": ("player1_id", "player2_id", "player1_endpoint", "player2_endpoint"),
+    "url": ("player1", "player2", "player1_url", "player2_url"),
+}
+OWN = "begin_refereeing_a_match"
+NUMBERS = itertools.cycle([4, 7, 2, 9])
+
+
+class Unknown(Exception):
+    """It does not understand."""
+
+
+class Broken(Exception):
+    """It understands, and cannot work with it."""
+
+
+class Referee:
+    """One shape at one port."""
+
+    def __init__(self, shape):
+        self.traits, self.name = traits_of(shape), shape[:50]
+        self.manager = self.token = ""
+        self.league_id, self.at, self.lost = "", set(), int(self.traits.get("fails", 0))
+        self.server = serve(at_mcp(self.answer))
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server.server_port}/mcp"
+
+    def answer(self, body):
+        """Status and body of an answer to a request."""
+        if body.get("method") == "tools/list" and self.call in ("mcp", "own"):
+            return self.wrap(body, {"tools": [self.tool()]})
+        try:
+            match = self.read(self.unwrap(body))
+        except Unknown:
+            return not_understood(self.traits.get("unknown", "rpc"), body)
+        except (Broken, KeyError) as error:
+            fault = {"code": -32602, "message": f"Invalid params: {error}"}
+            return 200, {"jsonrpc": "2.0", "error": fault, "id": body.get("id")}
+        return self.wrap(body, self.start(match))
+
+    @property
+    def call(self):
+        return self.traits.get("call", "tool")
+
+    def tool(self):
+        names = ("match_id", "round_id", *NAMES[self.traits.get("names", "A")])
+        schema = {"properties": {name: {"type": "string"} for name in names}}
+        own = OWN if self.call == "own" else WAYS[self.traits.get("start", "start")][0]
+        return {"name": own, "inputSchema": schema}
+
+    def unwrap(self, body):
+        """The message in a request that starts a match; Unknown for all else."""
+        tool, kind = WAYS[self.traits.get("start", "start")]
+        method, params = body.get("method"), body.get("params") or {}
+        if self.call == "bare":
+            is_right, params = body.get("message_type") == kind, body
+        elif self.call == "message":
+            params = params.get("message", {})
+            is_right = method == "handle_message" and params.get("message_type") == kind
+        elif self.call in ("mcp", "own"):
+            is_right = method == "tools/call" and params["name"] == self.tool()["name"]
+            params = params.get("arguments")
+        else:
+            is_right = method == {"tool": tool, "type": kind}[self.call]
+        if not is_right:
+            raise Unknown
+        return params
+
+    def read(self, message):
+        """The match it is told of: its id, its players and their end points."""
+        if self.traits.get("start") == "announce":
+            return self.announced(message)
+        names = NAMES[self.traits.get("names", "A")]
+        known = {"match_id", "round_id", "league_id", "game_type", *names}
+        if self.traits.get("strict") and set(message) - known:
+            raise Broken("unexpected keyword argument")
+        return message["match_id"], *(message[name] for name in names)
+
+    def announced(self, message):
+        """Of all matches of a round those are its own that have its end point, to the letter."""
+        own = [each for each in message["matches"] if each["referee_endpoint"] == self.url]
+        if len(own) != 1:
+            raise Unknown
+        return own[0]["match_id"], *(own[0][name] for name in NAMES["A"])
+
+    def start(self, match):
+        how = self.traits.get("answer", "started")
+        if "busy" in self.traits and self.at:
+            return {"error": "busy with another match"}
+        self.at.add(match[0])
+        if self.lost:
+            self.lost -= 1
+            self.at.discard(match[0])
+            return {"status": "started", "match_id": match[0]}
+        if how in ("result", "late"):
+            result = self.play(match)
+            if how == "late":
+                self.report(result)
+            return {"status": "completed", **self.told(result)}
+        threading.Thread(target=lambda: self.report(self.play(match)), daemon=True).start()
+        return {"status": "started", "match_id": match[0]} if how == "started" else {"status": "ok"}
+
+    def play(self, match):
+        """One match of even_odd by its rules, or nearly."""
+        match_id, *seats = match
+        ids, urls = seats[:2], seats[2:]
+        for player_id, other_id, url in zip(ids, ids[::-1], urls, strict=True):
+            more = {"role_in_match": "PLAYER_A", "opponent_id": other_id}
+            self.ask(url, "handle_game_invitation", "GAME_INVITATION", match_id, player_id, more)
+        context = {"context": {}, "deadline": ""}
+        choices = {
+            player_id: self.ask(
+                url, "parity_choose", "CHOOSE_PARITY_CALL", match_id, player_id, context
+            )["parity_choice"]
+            for player_id, url in zip(ids, urls, strict=True)
+        }
+        number = next(NUMBERS)
+        parity = "odd" if number % 2 else "even"
+        right = [player_id for player_id in ids if choices[player_id] == parity]
+        winner = right[0] if len(right) == 1 else None
+        if len(right) == 2 and self.traits.get("rule") == "A":
+            winner = ids[0]
+        over = {"status": "WIN" if winner else "DRAW", "winner_player_id": winner}
+        for player_id, url in zip(ids, urls, strict=True):
+            more = {"game_result": {**over, "drawn_number": number, "choices": choices}}
+            self.ask(url, "notify_match_result", "GAME_OVER", match_id, player_id, more)
+        self.at.discard(match_id)
+        return match_id, ids, winner, number, choices
+
+    def ask(self, url, method, kind, match_id, player_id, more):
+        message = {
+            "protocol": "league.v2",
+            "message_type": kind,
+            "sender": "referee:REF01",
+            "timestamp": "2025-01-15T10:30:00Z",
+            "conversation_id": "conv-1",
+            "auth_token": self.token,
+            "league_id": self.league_id,
+            "match_id": match_id,
+            "player_id": player_id,
+            "game_type": "even_odd",
+            **more,
+        }
+        request = {"jsonrpc": "2.0", "method": method, "params": message, "id": 1}
+        return post(url, request)["result"]
+
+    def told(self, result):
+        """A result as this one tells it."""
+        match_id, ids, winner, number, choices = result
+        how = self.traits.get("report", "documented")
+        if how == "flat":
+            status = "WIN" if winner else "DRAW"
+            return {"match_id": match_id, "winner_player_id": winner, "status": status}
+        said = {"name": NAMES_OF.get(winner, winner), "word": winner or "DRAW"}.get(how, winner)
+        if how == "name" and winner is None:
+            said = ""
+        if how == "seat" and winner:
+            said = f"player_{'ab'[ids.index(winner)]}"
+        win, draw = (1, 0) if how in ("points", "zero") else (3, 1)
+        score = {each: draw if winner is None else win * (each == winner) for each in ids}
+        details = {"drawn_number": number, "choices": choices}
+        if how in ("zero", "word", "name", "seat"):
+            details = {}
+        result = {"winner": said, "score": score, "details": details}
+        return {"match_id": match_id, "result": result}
+
+    def report(self, result):
+        how = self.traits.get("report", "documented")
+        message = {"message_type": "MATCH_RESULT_REPORT", "sender": "referee", **self.told(result)}
+        if self.traits.get("token") != "no":
+            message["auth_token"] = self.token
+        if how == "bare":
+            post(self.manager, message)
+        else:
+            request = {"jsonrpc": "2.0", "method": "report_match_result", "params": message}
+            post(self.manager, {**request, "id": 1})
+
+    def wrap(self, body, content):
+        if self.call == "bare":
+            return 200, content
+        answer = {"jsonrpc": "2.0", "result": content, "id": body.get("id")}
+        if self.call in ("mcp", "own") and "tools" not in content:
+            answer["result"] = {"content": [{"type": "text", "text": json.dumps(content)}]}
+        return 200, answer
+
+    def register(self, manager):
+        meta = {"display_name": self.name, "contact_endpoint": self.url}
+        message = {"message_type": "REFEREE_REGISTER_REQUEST", "referee_meta": meta}
+        said = register(manager, self.traits.get("register", "tool"), message)
+        said = said.get("result", said)
+        said = said.get("structuredContent", said)
+        self.manager, self.token = manager, said["auth_token"]
+        self.league_id = said["league_id"]
+
+
+NAMES_OF = {}  # player id -> name, as somebody who knows both may tell it
+
+
+def main(manager, names, *shapes):
+    NAMES_OF.update(json.loads(names))
+    for shape in shapes:
+        referee = Referee(shape)
+        referee.manager = manager
+        print(referee.url, flush=True)
+        if referee.traits.get("register") != "never":
+            referee.register(manager)
+    print("ready", flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

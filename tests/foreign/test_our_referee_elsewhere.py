@@ -1,0 +1,128 @@
+"""Our referees and players as guests in leagues of other makes."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from agentleague.roles.settings import PlayerSettings, RefereeSettings
+from agentleague.runtime.processes import open_player, open_referee
+from foreign.league import ZOO as ANIMALS
+from hostile.contest import place
+from rules import rule
+
+HOUSE = Path(__file__).with_name("leagues.py")
+SECONDS = 120
+ZOO = ("call=choose,unknown=404,answer=choice,moves=odd", "call=type,unknown=rpc")
+MOVES = {"P01": "odd", "P02": "even", "P03": "even"}  # of the two by hand, and of ours
+
+# Every way to register, to start a match, and to say who plays, that was seen.
+SHAPES = [
+    "start=start_match",
+    "form=type,unknown=404,start=START_MATCH,names=letters,yes=registered",
+    "form=league,unknown=ok,start=assign_match,names=numbers,where=asked",
+    "form=lower,unknown=500,start=announce",
+    "form=message,unknown=400,start=MATCH_ASSIGNMENT,call=message,names=list",
+    "form=bare,unknown=ok,start=MATCH_ASSIGNMENT,call=bare,names=map,yes=flat",
+    "form=mcp,unknown=rpc,start=run_match,call=mcp,result=answer",
+    "form=path,unknown=404,start=run_match,result=answer,threads=no",
+    "form=api,unknown=405,start=start_match,threads=no,names=letters",
+    "form=named,unknown=404,start=announce,names=letters,where=asked,strict=fields",
+    "form=role,unknown=422,start=assign_match,call=mcp,names=list",
+]
+FORMS = ["tool", "league", "type", "lower", "message", "bare", "mcp"]
+FORMS += ["path", "api", "named", "role"]
+UNKNOWN = ["rpc", "ok", "400", "404", "405", "422", "500", "501"]
+STARTS = ["start_match", "assign_match", "run_match", "START_MATCH", "MATCH_ASSIGNMENT", "announce"]
+MORE = ["threads=no", "strict=fields", "yes=registered", "yes=flat", "where=asked"]
+
+
+def crossed(random):
+    """A shape that nobody thought of."""
+    traits = {
+        "form": random.choice(FORMS),
+        "unknown": random.choice(UNKNOWN),
+        "start": random.choice(STARTS),
+        "call": random.choice(["flat", "message", "mcp", "bare"]),
+        "names": random.choice(["documented", "letters", "numbers", "list"]),
+    }
+    return ",".join([random.choice(MORE), *(f"{name}={value}" for name, value in traits.items())])
+
+
+async def play(shapes):
+    """A league in each of these houses, with two players of other makes, ours, and our referee."""
+    zoo = await asyncio.create_subprocess_exec(
+        sys.executable, str(ANIMALS), "-", *ZOO, stdout=asyncio.subprocess.PIPE
+    )
+    urls = [(await zoo.stdout.readline()).decode().strip() for _ in ZOO]
+    by_hand = f"players={'+'.join(urls)}"
+    house = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *(str(HOUSE), "3", *(f"{shape},{by_hand}" for shape in shapes)),
+        stdout=asyncio.subprocess.PIPE,
+        limit=2**20,
+    )
+    guests = []
+    try:
+        for _ in shapes:
+            guests += await join((await house.stdout.readline()).decode().strip())
+        told, _ = await asyncio.wait_for(house.communicate(), SECONDS)
+        await asyncio.wait([guest.ended for guest in guests], timeout=SECONDS)
+        assert [guest.url for guest in guests if not guest.ended.done()] == []
+    finally:
+        for process in (zoo, house):
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+        for guest in guests:
+            await guest.stop()
+    return dict(zip(shapes, map(json.loads, told.splitlines()), strict=True))
+
+
+async def join(manager):
+    """A referee and a player of ours."""
+    referee = await open_referee(
+        lambda url: RefereeSettings(manager_url=manager, endpoint=url), place()
+    )
+    player = await open_player(
+        lambda url: PlayerSettings(manager_url=manager, endpoint=url, display_name="Ann"),
+        lambda turn: "even",
+        place(),
+    )
+    return [referee, player]
+
+
+def check(matches):
+    """Every pair met once, and what the house was told of it follows from the rules."""
+    pairs = [match["players"] for match in matches.values()]
+    assert pairs == [["P01", "P02"], ["P01", "P03"], ["P02", "P03"]]
+    for match in matches.values():
+        (result,) = match["results"]
+        a, b = match["players"]
+        assert result["details"]["choices"] == {a: MOVES[a], b: MOVES[b]}
+        parity = ("even", "odd")[result["details"]["drawn_number"] % 2]
+        right = [who for who in (a, b) if MOVES[who] == parity]
+        winner = right[0] if len(right) == 1 else None
+        assert result["winner"] == winner
+        assert result["score"] == {
+            who: 3 if who == winner else 0 if winner else 1 for who in (a, b)
+        }
+
+
+@rule("R-GUEST-01", "R-GUEST-02", "R-GUEST-03")
+def test_our_referee_runs_the_matches_of_leagues_of_every_make_that_was_seen():
+    for shape, matches in asyncio.run(play(SHAPES)).items():
+        print(shape)
+        check(matches)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_does_so_in_houses_crossed_at_random(seed):
+    random = Random(seed)
+
+    for shape, matches in asyncio.run(play([crossed(random) for _ in range(5)])).items():
+        print(shape)
+        check(matches)

@@ -1,0 +1,274 @@
+"""Referees come, fall silent and go; every match is decided once all the same."""
+
+import pytest
+
+from agentleague.errors import MatchMismatch
+from agentleague.league.events import MatchAssigned, MatchClosed, MatchDecided, read_event
+from agentleague.manager.assignments import EPOCHS_MAX, longest_match
+from agentleague.protocol.messages import (
+    GameOver,
+    LockRequest,
+    Rules,
+)
+from agentleague.roles.stimuli import Caller
+from memory_league import MemoryLeague
+from rules import rule
+
+
+def events_of(league, cls):
+    rows = league.journal.read("league_test")
+    events = [read_event(row.kind, row.version, row.body) for row in rows]
+    return [event for event in events if isinstance(event, cls)]
+
+
+def assert_complete(league, technical=0):
+    """Each match is decided once and closed, and everybody was told the journal's result."""
+    decided = {event.match_id: event.result for event in events_of(league, MatchDecided)}
+    assert (
+        len(decided) == len(events_of(league, MatchDecided)) == league.league.schedule.matches_total
+    )
+    assert {event.match_id for event in events_of(league, MatchClosed)} == set(decided)
+    assert league.league.phase == "LEAGUE_COMPLETED"
+    told = [message for _, message in league.messages if isinstance(message, GameOver)]
+    assert all(message.game_result == decided[message.match_id] for message in told)
+    assert {(message.match_id, message.player_id) for message in told} == {
+        (match_id, player_id)
+        for match_id, file in league.league.matches.items()
+        for player_id in file.players
+    }
+    losses = sum(row.technical_losses for row in league.league.table.rows())
+    assert losses == technical
+
+
+def no_referees_left(league):
+    for host in league.hosts[1 : 1 + league.referees]:
+        league.kill(host)
+
+
+@rule("R-LEASE-01")
+@pytest.mark.parametrize("decided", [0, 1, 3, 5])
+def test_the_matches_of_a_referee_that_dies_go_to_another(decided):
+    league = MemoryLeague(4, 2).fill()
+    league.run_until(lambda: league.league.decided_total == decided and league.league.round_id)
+    league.kill(league.hosts[1])
+
+    league.play()
+
+    assert_complete(league)
+    moved = events_of(league, MatchAssigned)
+    assert moved
+    assert {event.referee_id for event in moved} == {"REF02"}
+    assert {event.epoch for event in moved} == {2}
+
+
+@rule("R-LEASE-03")
+def test_players_hear_of_the_new_referee_before_it_is_given_the_match():
+    league = MemoryLeague(2, 2).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    dead = league.league.matches["R1M1"].referee_id
+    league.kill(league.hosts[1 if dead == "REF01" else 2])
+    other = league.hosts[2 if dead == "REF01" else 1]
+    before = len(league.messages)
+
+    league.play()
+
+    later = [(to, type(said).__name__) for to, said in league.messages[before:]]
+    new = next(url for url, each in league.network.agents.items() if each is other._transport)
+    at = later.index((new.removeprefix("http://").removesuffix("/mcp"), "RoundAnnouncement"))
+    heard = [to for to, name in later[:at] if name == "RoundAnnouncement" and "player" in to]
+    assert len(set(heard)) == 2
+
+
+@rule("R-LEASE-02")
+def test_the_referee_of_an_old_epoch_can_neither_lock_nor_report():
+    league = MemoryLeague(2, 2).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    file = league.league.matches["R1M1"]
+    first = file.referee_id
+    league.kill(league.hosts[1 if first == "REF01" else 2])
+    league.run_until(lambda: file.epoch == 2)
+    token = next(
+        host.role._enrolment.token for host in league.hosts[1:3] if host.role.agent_id == first
+    )
+    answers = []
+
+    league.hosts[0]._on_ask(
+        LockRequest("R1M1", 1, 0, [(0, "P01", "even"), (0, "P02", "odd")]),
+        Caller("127.0.0.1", token),
+        answers.append,
+    )
+
+    assert isinstance(answers[0], MatchMismatch)
+    assert answers[0].context == {"epoch": 2}
+    assert answers[0].number_for("LOCK_REQUEST") == 5002
+    league.play()
+    assert_complete(league)
+
+
+@rule("R-LEASE-04")
+def test_a_match_that_was_decided_is_told_by_the_next_referee_and_not_played_again():
+    league = MemoryLeague(2, 2).fill()
+    league.run_until(lambda: league.league.decided_total == 1)
+    file = league.league.matches["R1M1"]
+    league.kill(league.hosts[1 if file.referee_id == "REF01" else 2])
+    before = len(league.messages)
+
+    league.play()
+
+    assert_complete(league)
+    after = [type(said).__name__ for _, said in league.messages[before:]]
+    assert "GameInvitation" not in after
+    assert file.epoch == 2
+
+
+@rule("R-LEASE-04")
+def test_when_no_referee_is_left_the_manager_itself_tells_what_is_decided():
+    league = MemoryLeague(2, 1).fill()
+    league.run_until(lambda: league.league.decided_total == 1)
+    no_referees_left(league)
+
+    league.play()
+
+    assert_complete(league)
+    (closed,) = events_of(league, MatchClosed)
+    assert closed.told == "manager"
+    overs = [said for _, said in league.messages if isinstance(said, GameOver)]
+    assert all(over.auth_token.startswith("mtok_") for over in overs)
+
+
+@rule("R-LEASE-05")
+def test_when_no_referee_comes_matches_are_no_contest_and_the_league_ends():
+    league = MemoryLeague(4, 2, referee_wait_seconds=100.0).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    no_referees_left(league)
+
+    league.play()
+
+    assert_complete(league)
+    results = [event.result for event in events_of(league, MatchDecided)]
+    assert all(result.no_contest for result in results)
+    assert {result.status for result in results} == {"TECHNICAL_LOSS"}
+    rows = league.league.table.rows()
+    assert [(row.played, row.points, row.technical_losses) for row in rows] == [(0, 0, 0)] * 4
+    assert any("No referee is there." in sentence for sentence in league.manager.news)
+    assert any("is no contest: no referee was there" in said for said in league.manager.news)
+
+
+def test_a_referee_that_comes_in_time_takes_over_what_waits():
+    league = MemoryLeague(4, 1, referee_wait_seconds=100.0).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    no_referees_left(league)
+    league.wait(50.0)
+
+    league.add_referee("Late")
+    league.play()
+
+    assert_complete(league)
+    assert not any(event.result.no_contest is True for event in events_of(league, MatchDecided))
+
+
+@rule("R-LEASE-05")
+def test_after_the_last_epoch_a_match_is_no_contest():
+    league = MemoryLeague(2, 1, lease_seconds=1.0, referee_wait_seconds=1000.0).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    no_referees_left(league)
+    file = league.league.matches["R1M1"]
+    for number in range(EPOCHS_MAX - 1):
+        league.run_until(lambda: league.manager._assignments._orphans)
+        host = league.add_referee(f"Next {number}")
+        league.kill(host)
+
+    league.play()
+
+    assert file.epoch == EPOCHS_MAX
+    assert file.decided.result.no_contest is True
+    assert "could not bring it to an end" in file.decided.result.reason
+    assert_complete(league)
+
+
+@rule("R-LEASE-06")
+def test_a_referee_that_registers_again_by_token_gets_its_matches_anew():
+    league = MemoryLeague(2, 1, lease_seconds=1000.0).fill()
+    old = league.hosts[1]
+    league.run_until(lambda: old.role.matches)
+    url = next(url for url, each in league.network.agents.items() if each is old._transport)
+    token = old.role._enrolment.token
+    league.kill(old)
+
+    host = league.add_referee("Referee 1", remembered=token, url=url)
+    league.play()
+
+    assert host.role.agent_id == "REF01"
+    assert_complete(league)
+    assert [event.why for event in events_of(league, MatchAssigned)] == ["REF01 began anew"]
+    assert league.manager.seconds < 100.0  # at once, not after a lease
+
+
+@rule("R-LEASE-08")
+def test_matches_are_spread_by_what_each_referee_can_take():
+    league = MemoryLeague(12, 2)
+    league.add_referee("Small", max_concurrent_matches=2)
+    league.add_referee("Large", max_concurrent_matches=10)
+    for number in range(12):
+        league.add_player(name=f"Player {number}")
+    league.run_until(lambda: league.league.round_id == 1)
+
+    referees = [file.referee_id for file in league.league.matches.values()]
+
+    assert (referees.count("REF01"), referees.count("REF02")) == (1, 5)
+
+
+@rule("R-LEASE-07")
+def test_neither_player_reached_is_first_taken_as_the_referees_fault():
+    league = MemoryLeague(2, 2, retries=0, join_retries=0).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    file = league.league.matches["R1M1"]
+    first = file.referee_id
+    players = league.hosts[3:5]
+    for host in players:
+        league.kill(host)
+
+    league.play()
+
+    assert [event.why for event in events_of(league, MatchAssigned)] == ["unreachable"]
+    assert file.referee_id != first
+    (decided,) = events_of(league, MatchDecided)
+    assert decided.result.reason == (
+        "P01 could not be reached, P02 could not be reached - nobody wins"
+    )
+    assert league.league.phase == "LEAGUE_COMPLETED"
+
+
+def test_the_longest_match_is_what_the_rules_allow_in_all():
+    rules = Rules(5.0, 30.0, 5.0, 10.0)
+
+    # 4 joins and 3 delays, 4 moves and 3 delays and a lock, GAME_OVER, report.
+    assert longest_match(rules, 1) == (20 + 6) + (120 + 6 + 10) + 5 + 10
+    assert longest_match(rules, 9) == (20 + 6) + 9 * (120 + 6 + 10) + 5 + 10
+    doubling = Rules(5.0, 30.0, 5.0, 10.0, {}, 3, 0, 1.0, 2.0)
+    assert longest_match(doubling, 1) == 5 + (120 + 7 + 10) + 5 + 10
+
+
+def test_a_match_that_went_with_the_others_of_a_silent_referee_is_not_moved_twice():
+    league = MemoryLeague(8, 2).fill()
+    league.run_until(lambda: len(league.hosts[1].role.matches) == 2)
+    league.kill(league.hosts[1])
+
+    league.play()
+
+    moved = events_of(league, MatchAssigned)
+    assert [(event.epoch, event.why) for event in moved] == [(2, "REF01 was silent")] * 2
+    assert_complete(league)
+
+
+def test_a_match_waits_once_for_a_referee_though_several_leases_ran_out_at_once():
+    league = MemoryLeague(8, 1).fill()
+    league.run_until(lambda: len(league.hosts[1].role.matches) == 4)
+    no_referees_left(league)
+    league.wait(60.0)
+
+    league.add_referee("Late")
+    league.play()
+
+    assert [event.epoch for event in events_of(league, MatchAssigned)] == [2] * 4
+    assert_complete(league)

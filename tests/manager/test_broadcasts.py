@@ -1,0 +1,316 @@
+"""What the manager writes to everybody: all fields, the right secrets, and never over 10 KB."""
+
+import msgspec
+import pytest
+from msgspec import UNSET
+
+from agentleague.league.events import LeagueEnded
+from agentleague.manager.broadcasts import Bulletins
+from agentleague.protocol import codec
+from agentleague.protocol.messages import (
+    Champion,
+    LeagueCompleted,
+    LeagueStandingsUpdate,
+    PlayerRecord,
+    RoundAnnouncement,
+    RoundCompleted,
+    RoundMatch,
+    RoundSummary,
+    Rules,
+    Seated,
+    StandingRow,
+)
+from agentleague.protocol.tokens import channel_key, digest, match_token
+from league.decided_league import LEAGUE_ID, Office, token
+from rules import rule
+
+NOON = "2026-01-01T12:00:00Z"
+BYTES_MAX = 10_240
+ENVELOPE = {"sender": "league_manager", "timestamp": NOON, "league_id": LEAGUE_ID}
+REFEREE = "http://127.0.0.1:80/REF01/mcp"
+LONG_NAMES = {
+    "letters": lambda number: f"{number:04}" + "x" * 46,
+    "foxes": lambda number: f"{number:04}" + "🦊" * 46,  # 4 bytes each
+    "quotes": lambda number: f"{number:04}" + '"' * 46,  # 2 bytes each in JSON
+}
+
+
+def read(message):
+    """The message as its receiver reads it."""
+    return msgspec.json.decode(codec.encode(message), type=type(message))
+
+
+def played(players, name=None):
+    office = Office(players, name=name).start()
+    office.play_round()
+    office.record(LeagueEnded(office.league.table.rows()[0].player_id))
+    return office
+
+
+def to_each(office):
+    """What each player is sent: (player id, announcement, table, end)."""
+    bulletins = Bulletins(office.league)
+    matches, table = bulletins.match_rows(), bulletins.table_rows()
+    for player_id in office.league.roster.players:
+        yield (
+            player_id,
+            bulletins.announcement(NOON, matches, player_id),
+            bulletins.standings(NOON, table, player_id),
+            bulletins.league_completed(NOON, table, player_id),
+        )
+
+
+@rule("R-LEAGUE-25")
+def test_an_announcement_has_all_its_fields():
+    office = Office(5).start()
+    bulletins = Bulletins(office.league)
+
+    message = bulletins.announcement(NOON, bulletins.match_rows(), "P01")
+
+    assert read(message) == RoundAnnouncement(
+        **ENVELOPE,
+        conversation_id="conv-round-1-announce",
+        round_id=1,
+        matches=[
+            RoundMatch("R1M1", "even_odd", "P02", "P03", REFEREE),
+            RoundMatch("R1M2", "even_odd", "P05", "P04", REFEREE),
+        ],
+        byes=["P01"],
+    )
+
+
+@rule("R-LEAGUE-13", "R-LEAGUE-25")
+@pytest.mark.parametrize(
+    ("player_id", "sealed"),
+    [("P01", []), ("P02", ["R1M1"]), ("P03", ["R1M1"]), ("P04", ["R1M2"]), (None, [])],
+)
+def test_a_player_sees_the_commitment_of_its_own_match_alone(player_id, sealed):
+    office = Office(5).start()
+    bulletins = Bulletins(office.league)
+
+    message = read(bulletins.announcement(NOON, bulletins.match_rows(), player_id))
+
+    seen = {m.match_id: m.draw_commitment for m in message.matches if m.draw_commitment}
+    assert seen == {name: office.league.matches[name].commitment for name in sealed}
+
+
+@rule("R-LEAGUE-26")
+def test_a_referees_copy_has_all_it_needs_to_run_its_matches():
+    office = Office(3).start()
+    bulletins = Bulletins(office.league)
+    file = office.league.matches["R1M1"]
+
+    message = bulletins.assignment(NOON, [bulletins.assigned(file, channel)], "ses_1")
+
+    urls = [f"http://127.0.0.1:81/{player_id}/mcp" for player_id in ("P02", "P03")]
+    assert read(message) == RoundAnnouncement(
+        **ENVELOPE,
+        conversation_id="conv-round-1-announce",
+        round_id=1,
+        matches=[
+            RoundMatch(
+                *("R1M1", "even_odd", "P02", "P03", REFEREE),
+                file.commitment,
+                UNSET,
+                *urls,
+                1,
+                [
+                    Seated("P02", urls[0], "Agent 2", PlayerRecord(), *of("P02")),
+                    Seated("P03", urls[1], "Agent 3", PlayerRecord(), *of("P03")),
+                ],
+            )
+        ],
+        session="ses_1",
+        rules=Rules(),
+    )
+
+
+def channel(player_id):
+    return channel_key(token(player_id))
+
+
+def of(player_id):
+    """Both match tokens, and the digest of the league token."""
+    names = (LEAGUE_ID, "R1M1", player_id, 1)
+    both = [match_token(channel(player_id), way, *names) for way in ("ref>player", "player>ref")]
+    return (*both, [digest(token(player_id))])
+
+
+@rule("R-LEAGUE-26")
+def test_a_referee_is_told_the_players_records():
+    office = Office(2, cycles=2).start()
+    office.play("R1M1", forfeits=["P02"])
+    office.schedule(2)
+
+    seats = Bulletins(office.league).assigned(office.league.matches["R2M1"], channel).seats
+
+    records = {seat.player_id: seat.record for seat in seats}
+    assert records == {"P01": PlayerRecord(1, 0, 0, 3), "P02": PlayerRecord(0, 1, 0, 0)}
+
+
+@rule("R-LEAGUE-26")
+def test_end_points_and_tokens_of_players_are_in_no_other_message():
+    office = played(6)
+    bulletins = Bulletins(office.league)
+    sent = [message for _, *messages in to_each(office) for message in messages]
+    sent += [bulletins.round_completed(NOON, 1)]
+
+    text = b"".join(codec.encode(message) for message in sent).decode()
+
+    for secret in ("tok_", "ses_", "127.0.0.1:81/", "seats", "session", '"epoch"', "endpoint_A"):
+        assert secret not in text
+    assert all(message.auth_token is UNSET for message in sent)
+
+
+@rule("R-TABLE-05")
+def test_the_table_has_all_its_fields():
+    office = Office(2).start()
+    office.play("R1M1", forfeits=["P01"])
+    bulletins = Bulletins(office.league)
+
+    message = bulletins.standings(NOON, bulletins.table_rows(), "P01")
+
+    assert read(message) == LeagueStandingsUpdate(
+        **ENVELOPE,
+        conversation_id="conv-round-1-standings",
+        round_id=1,
+        standings=[
+            StandingRow(1, "P02", "Agent 2", 1, 1, 0, 0, 0, 3),
+            StandingRow(2, "P01", "Agent 1", 1, 0, 0, 1, 1, 0),
+        ],
+    )
+
+
+@rule("R-LEAGUE-27")
+@pytest.mark.parametrize(
+    ("forfeits", "summary"),
+    [
+        ([], RoundSummary(3, 3, 0, 0)),
+        (["R1M2"], RoundSummary(3, 2, 0, 1)),  # a technical win is not among the wins
+        (["R1M1", "R1M2", "R1M3"], RoundSummary(3, 0, 0, 3)),
+    ],
+)
+def test_the_end_of_a_round_sums_it_up(forfeits, summary):
+    office = Office(6).start()
+    for match_id in ("R1M1", "R1M2", "R1M3"):
+        players = office.league.matches[match_id].players
+        office.play(match_id, forfeits=players[:1] if match_id in forfeits else [])
+
+    assert read(Bulletins(office.league).round_completed(NOON, 1)) == RoundCompleted(
+        **ENVELOPE,
+        conversation_id="conv-round-1-complete",
+        round_id=1,
+        matches_played=3,
+        matches_completed=3,
+        next_round_id=2,
+        summary=summary,
+    )
+
+
+@rule("R-LEAGUE-27")
+def test_draws_are_summed_up_and_the_last_round_has_no_next():
+    office = Office(2).start()
+    office.lock([(0, "P01", "odd"), (0, "P02", "odd")])
+
+    message = Bulletins(office.league).round_completed(NOON, 1)
+
+    assert message.summary == RoundSummary(1, 0, 1, 0)
+    assert message.next_round_id is None
+
+
+@rule("R-LEAGUE-28")
+def test_the_end_of_the_league_has_all_its_fields():
+    office = Office(2).start()
+    office.play("R1M1", forfeits=["P01"])
+    office.record(LeagueEnded("P02"))
+    bulletins = Bulletins(office.league)
+
+    message = bulletins.league_completed(NOON, bulletins.table_rows(), "REF01")
+
+    assert read(message) == LeagueCompleted(
+        **ENVELOPE,
+        conversation_id="conv-league-complete",
+        total_rounds=1,
+        total_matches=1,
+        champion=Champion("P02", "Agent 2", 3),
+        final_standings=[
+            StandingRow(1, "P02", "Agent 2", 1, 1, 0, 0, 0, 3),
+            StandingRow(2, "P01", "Agent 1", 1, 0, 0, 1, 1, 0),
+        ],
+    )
+
+
+@rule("R-TABLE-06")
+@pytest.mark.parametrize("name", LONG_NAMES)
+@pytest.mark.parametrize("players", [2, 100, 500])
+def test_every_message_to_a_player_is_at_most_10_kb(players, name):
+    for _, *messages in to_each(played(players, LONG_NAMES[name])):
+        for message in messages:
+            assert len(codec.write_request(message, 2**31)) <= BYTES_MAX
+
+
+@rule("R-TABLE-06")
+@pytest.mark.parametrize("name", LONG_NAMES)
+@pytest.mark.parametrize("players", [100, 499, 500])
+def test_what_is_cut_keeps_the_receivers_own_row_and_says_so(players, name):
+    for player_id, announcement, table, end in to_each(played(players, LONG_NAMES[name])):
+        rows = read(table).standings
+        assert player_id in {row.player_id for row in rows}
+        assert read(end).final_standings == rows
+        for message, shown, total in (
+            (announcement, read(announcement).matches, players // 2),
+            (table, rows, players),
+            (end, rows, players),
+        ):
+            is_cut = len(shown) < total
+            assert message.truncated is (True if is_cut else UNSET)
+            assert message.total == (total if is_cut else UNSET)
+        pairs = [(match.player_A_id, match.player_B_id) for match in read(announcement).matches]
+        if player_id not in announcement.byes:
+            assert player_id in {each for pair in pairs for each in pair}
+
+
+@rule("R-TABLE-06")
+def test_the_nearest_rows_stay_and_as_many_as_fit():
+    office = played(500, LONG_NAMES["letters"])
+    ranks = {row.player_id: row.rank for row in office.league.table.rows()}
+
+    for player_id, _, table, _ in to_each(office):
+        shown = [row.rank for row in read(table).standings]
+        own = ranks[player_id]
+        above, below = own - shown[0], shown[-1] - own
+
+        assert shown == list(range(shown[0], shown[-1] + 1))
+        assert 44 <= len(shown) <= 60
+        if shown[0] > 1 and shown[-1] < 500:
+            assert abs(above - below) <= 1
+
+
+@rule("R-TABLE-06")
+def test_a_referee_sees_the_head_of_a_table_that_is_cut():
+    office = played(500)
+    bulletins = Bulletins(office.league)
+
+    end = read(bulletins.league_completed(NOON, bulletins.table_rows(), "REF01"))
+
+    assert end.final_standings[0].rank == 1
+    assert end.truncated
+    assert end.total == 500
+
+
+@rule("R-TABLE-06")
+def test_nothing_is_said_of_cutting_where_nothing_is_cut():
+    for _, *messages in to_each(played(2)):
+        for message in messages:
+            assert b"truncated" not in codec.encode(message)
+            assert b'"total"' not in codec.encode(message)
+
+
+@rule("R-LEAGUE-26")
+def test_twenty_matches_of_long_names_fit_into_a_referees_64_kb():
+    office = Office(40, name=LONG_NAMES["foxes"]).start()
+    bulletins = Bulletins(office.league)
+    matches = [bulletins.assigned(file, channel) for file in office.league.matches.values()]
+
+    assert len(matches) == 20
+    assert len(codec.write_request(bulletins.assignment(NOON, matches, "s" * 64), 1)) <= 65_536

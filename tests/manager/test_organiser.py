@@ -1,0 +1,288 @@
+"""What the organiser commands: start, pause, abort, remove."""
+
+import pytest
+
+from agentleague.errors import (
+    NotRegistered,
+    TokenInvalid,
+    TokenMissing,
+    UnexpectedMessage,
+    UnknownMethod,
+    WrongType,
+)
+from agentleague.league.events import LeagueEnded, MatchDecided
+from agentleague.protocol.messages import GameOver, LeagueCommand, LeagueCompleted
+from agentleague.roles.stimuli import Caller
+from manager.test_assignments import assert_complete, events_of
+from memory_league import MemoryLeague
+from rules import rule
+
+
+def waiting(players=3):
+    """A league that starts when it is told to."""
+    league = MemoryLeague(players, 1)
+    league.settings = type(league.settings)(league_id="league_test", players=None)
+    league.restart_manager()
+    return league
+
+
+@rule("R-ORG-01", "R-ORG-02")
+def test_a_league_starts_when_the_organiser_says_so():
+    league = waiting().fill()
+    assert league.league.round_id == 0
+
+    said = league.command("start").said
+
+    assert said == "The league has begun: 3 rounds."
+    league.play()
+    assert_complete(league)
+
+
+@rule("R-ORG-02")
+@pytest.mark.parametrize(
+    ("players", "referees", "why"),
+    [
+        (0, 1, "two players, and none is"),
+        (1, 1, "two players, and 1 is"),
+        (2, 0, "a referee, and none is"),
+    ],
+)
+def test_no_league_starts_without_two_players_and_a_referee(players, referees, why):
+    league = waiting()
+    for _ in range(referees):
+        league.add_referee()
+    for _ in range(players):
+        league.add_player()
+
+    answer = league.command("start")
+
+    assert isinstance(answer, UnexpectedMessage)
+    assert why in str(answer)
+    assert league.league.schedule is None
+
+
+@rule("R-ORG-02")
+def test_a_league_starts_by_the_clock_with_those_who_are_there():
+    league = MemoryLeague(3, 1)
+    league.settings = type(league.settings)(league_id="league_test", start_after_seconds=60.0)
+    league.restart_manager()
+    league.journal = league.journal
+    league.fill()
+    assert league.league.round_id == 0
+
+    league.play()
+
+    assert_complete(league)
+    assert league.clock.now() >= 1_700_000_060.0
+
+
+def test_when_the_time_to_start_has_come_the_last_one_who_was_missing_starts_the_league():
+    league = MemoryLeague(3, 1)
+    league.settings = type(league.settings)(league_id="league_test", start_after_seconds=60.0)
+    league.restart_manager()
+    league.add_referee()
+    league.add_player(name="One")
+    league.play()
+    assert league.league.schedule is None
+    assert "It is time to start, but a league needs two players" in league.manager.news[-1]
+
+    league.add_player(name="Two")
+    league.play()
+
+    assert_complete(league)
+
+
+@rule("R-ORG-03")
+def test_a_pause_ends_what_is_played_and_begins_nothing_new():
+    league = MemoryLeague(4, 2).fill()
+    league.run_until(lambda: league.league.decided_total == 1)
+
+    assert "is paused" in league.command("pause").said
+    league.play()
+
+    assert league.league.round_id == league.league.rounds_ended == 1
+    assert league.league.paused
+    assert league.command("start").said == "The league goes on."
+    league.play()
+    assert_complete(league)
+
+
+@rule("R-ORG-03")
+def test_no_lease_runs_out_during_a_pause():
+    league = MemoryLeague(2, 2).fill()
+    league.run_until(lambda: any(host.role.matches for host in league.hosts[1:3]))
+    holder = next(host for host in league.hosts[1:3] if host.role.matches)
+    league.kill(holder)
+    league.command("pause")
+
+    league.wait(1000.0)
+    assert league.league.matches["R1M1"].epoch == 1
+    league.command("start")
+    league.wait(5.0)
+    assert league.league.matches["R1M1"].epoch == 1
+    league.play()
+
+    assert league.league.matches["R1M1"].epoch == 2
+    assert_complete(league)
+
+
+def test_a_pause_outlives_the_manager():
+    league = MemoryLeague(4, 2).fill()
+    league.run_until(lambda: league.league.decided_total == 1)
+    league.command("pause")
+    league.play()
+
+    league.restart_manager()
+    league.play()
+    assert league.league.rounds_ended == 1
+    assert league.league.round_id == 1
+
+    league.command("start")
+    league.play()
+    assert_complete(league)
+
+
+@rule("R-ORG-04")
+def test_an_aborted_league_says_so_to_everybody_and_keeps_its_results():
+    league = MemoryLeague(4, 2).fill()
+    league.run_until(lambda: league.league.decided_total == 3)
+    rows = league.league.table.rows()
+
+    assert "is aborted" in league.command("abort").said
+    league.play()
+
+    told = [message for _, message in league.messages if isinstance(message, LeagueCompleted)]
+    assert len(told) == 6
+    assert all(message.aborted is True for message in told)
+    assert league.league.table.rows() == rows
+    assert events_of(league, LeagueEnded)[0].aborted
+    assert len(events_of(league, MatchDecided)) == 3
+    assert all(host.ended for host in league.hosts)
+
+
+def test_a_league_that_never_began_can_be_aborted():
+    league = waiting()
+    league.add_referee()
+    league.add_player()
+
+    league.command("abort")
+    league.play()
+
+    (told,) = {
+        message.champion for _, message in league.messages if isinstance(message, LeagueCompleted)
+    }
+    assert told is None
+    assert all(host.ended for host in league.hosts)
+
+
+@rule("R-ORG-05")
+def test_the_coming_matches_of_a_removed_player_are_technical_losses():
+    league = MemoryLeague(4, 2).fill()
+    league.run_until(lambda: league.league.decided_total == 2)
+
+    said = league.command("remove", player_id="P02").said
+    league.play()
+
+    assert said.startswith("P02 is removed")
+    row = league.league.table.row("P02")
+    assert (row.played, row.technical_losses) == (3, 2)
+    causes = [e.forfeits for e in events_of(league, MatchDecided) if e.forfeits]
+    assert causes == [[("P02", "was removed by the organiser")]] * 2
+    told = [m for _, m in league.messages if isinstance(m, GameOver)]
+    opponents = {
+        player
+        for file in league.league.matches.values()
+        if "P02" in file.players and file.round_id > 1
+        for player in file.players
+    } - {"P02"}
+    assert {m.player_id for m in told if m.game_result.status == "TECHNICAL_LOSS"} == opponents
+    assert league.league.phase == "LEAGUE_COMPLETED"
+
+
+def test_a_player_removed_before_the_start_does_not_take_part():
+    league = waiting().fill()
+    league.command("remove", player_id="P02")
+
+    league.command("start")
+    league.play()
+
+    assert [row.player_id for row in league.league.table.rows()] in (
+        ["P01", "P03"],
+        ["P03", "P01"],
+    )
+    assert_complete(league)
+
+
+@pytest.mark.parametrize(
+    ("command", "params", "error", "why"),
+    [
+        ("explode", {}, UnknownMethod, "command 'explode' is unknown"),
+        ("remove", {}, WrongType, "params.player_id must name a player"),
+        ("remove", {"player_id": 3}, WrongType, "params.player_id"),
+        ("remove", {"player_id": "P99"}, NotRegistered, "no player 'P99'"),
+        ("pause", {}, UnexpectedMessage, "only a league that runs"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_sentence(command, params, error, why):
+    answer = waiting().fill().command(command, **params)
+
+    assert isinstance(answer, error)
+    assert why in str(answer)
+
+
+@pytest.mark.parametrize("command", ["start", "pause", "abort", "remove"])
+def test_a_league_that_is_over_cannot_be_changed(command):
+    league = MemoryLeague(2, 1).fill().play()
+    rows = league.league.seq
+
+    assert isinstance(league.command(command, player_id="P01"), UnexpectedMessage)
+    assert league.league.seq == rows
+
+
+def test_what_was_done_already_is_refused():
+    league = MemoryLeague(4, 2).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    league.command("pause")
+    league.command("remove", player_id="P01")
+
+    assert "paused already" in str(league.command("pause"))
+    assert "removed already" in str(league.command("remove", player_id="P01"))
+
+
+@rule("R-ORG-01")
+@pytest.mark.parametrize(
+    ("token", "error"),
+    [(None, TokenMissing), ("", TokenMissing), ("adm_wrong", TokenInvalid), ("ü", TokenInvalid)],
+)
+def test_nobody_else_commands(token, error):
+    league = MemoryLeague(2, 1).fill()
+    answers = []
+
+    league.hosts[0]._on_ask(LeagueCommand("abort"), Caller("127.0.0.1", token), answers.append)
+
+    assert type(answers[0]) is error
+    assert not league.league.aborted
+
+
+def test_a_referee_ends_after_an_abort_though_the_manager_is_gone():
+    league = MemoryLeague(4, 2).fill()
+    league.run_until(lambda: all(host.role.matches for host in league.hosts[1:3]))
+    league.command("abort")
+    league.run_until(lambda: league.hosts[0].ended)
+    league.kill(league.hosts[0])
+
+    league.play()
+
+    assert all(host.ended for host in league.hosts[1:3])
+
+
+def test_the_organiser_hears_that_the_league_begins_and_who_won():
+    league = MemoryLeague(2, 1).fill().play()
+
+    said = list(league.manager.news)
+    assert "The league has begun: 2 players, 1 round, 1 match." in said
+    first = league.league.table.rows()[0]
+    why = league.league.table.why(first.player_id)
+    assert said[-1] == (
+        f"The league is over: {first.player_id} {first.display_name} is the champion with {why}."
+    )

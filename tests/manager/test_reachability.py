@@ -1,0 +1,169 @@
+"""What the manager knows of its agents' end points."""
+
+import pytest
+
+from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
+from agentleague.league.events import LeagueEnded, TokenRenewed
+from agentleague.manager.reachability import UNCHECKED_MAX, Reachability
+from agentleague.protocol.messages import RoundAnnouncementAck
+from agentleague.roles.effects import Call
+from agentleague.roles.stimuli import Answered
+from league.decided_league import Office
+from manager.test_role import a_manager, ask, player, referee
+from memory_league import BEGAN
+from rules import rule
+
+NOBODY = NoConnection("nobody is there")
+
+
+def tried(players=1, referees=0):
+    """A league whose agents were registered and are to be tried, and where they are."""
+    office = Office(players, referees)
+    seen = Reachability(office.league)
+    roster = office.league.roster
+    ends = {id_: m.endpoint for id_, m in [*roster.players.items(), *roster.referees.items()]}
+    for agent_id in ends:
+        assert seen.registered(agent_id, "127.0.0.1") == ""
+    return office, seen, ends
+
+
+@rule("R-REG-12")
+def test_an_agent_is_shown_as_reachable_or_not():
+    _, seen, ends = tried(1, 1)
+
+    assert list(seen.unchecked) == list(ends.items())
+    assert seen.learnt("REF01", ends["REF01"], True) == ""
+    assert f"P01 is not reachable: nobody answers at {ends['P01']}. Is it running" in (
+        seen.learnt("P01", ends["P01"], False)
+    )
+    assert seen.known == {"P01": False, "REF01": True}
+
+
+@rule("R-REG-12")
+def test_who_is_silent_is_sought_until_it_is_there_and_each_change_is_said_once():
+    _, seen, ends = tried()
+    end = ends["P01"]
+
+    assert "not reachable" in seen.learnt("P01", end, False)
+    assert seen.is_sought("P01", end)
+    assert seen.learnt("P01", end, False) == ""
+    assert seen.learnt("P01", end, True) == f"P01 is reachable now, at {end}."
+    assert not seen.is_sought("P01", end)
+
+
+@rule("R-REG-12")
+def test_what_was_found_at_an_end_point_that_the_agent_left_says_nothing():
+    office, seen, ends = tried()
+    seen.learnt("P01", ends["P01"], True)
+    office.record(TokenRenewed("P01", "another", 2, "http://127.0.0.1:9/mcp"))
+    seen.registered("P01", "127.0.0.1")
+
+    assert seen.learnt("P01", ends["P01"], False) == ""
+    assert not seen.is_sought("P01", ends["P01"])
+    assert seen.known == {}
+    assert seen.unchecked[-1] == ("P01", "http://127.0.0.1:9/mcp")
+
+
+@rule("R-REG-12")
+def test_no_more_end_points_wait_to_be_tried_than_agents_may_be_there():
+    _, seen, _ = tried()
+    for _ in range(UNCHECKED_MAX + 1):
+        seen.registered("P01", "127.0.0.1")
+
+    assert len(seen.unchecked) == UNCHECKED_MAX
+
+
+@rule("R-REG-12")
+def test_who_cannot_be_connected_to_any_more_is_tried_once_again():
+    _, seen, ends = tried()
+    seen.learnt("P01", ends["P01"], True)
+    seen.unchecked.clear()
+
+    assert [seen.heard("P01", NOBODY) for _ in range(3)] == [""] * 3
+    assert list(seen.unchecked) == [("P01", ends["P01"])]
+    assert seen.known == {"P01": True}  # Until it was tried.
+    assert "not reachable" in seen.learnt("P01", ends["P01"], False)
+    assert seen.heard("P01", NOBODY) == ""
+    assert len(seen.unchecked) == 1
+
+
+@rule("R-REG-12")
+def test_who_takes_its_time_is_not_doubted():
+    _, seen, ends = tried()
+    seen.learnt("P01", ends["P01"], True)
+    seen.unchecked.clear()
+
+    assert seen.heard("P01", NoAnswer("too slow")) == ""
+    assert not seen.unchecked
+
+
+REFUSED = PeerRefused("no", number=1, code="E003", data={})
+
+
+@rule("R-REG-12")
+@pytest.mark.parametrize("answer", [None, REFUSED, RateLimited("later")])
+def test_whoever_answers_is_reachable(answer):
+    _, seen, ends = tried()
+    assert seen.heard("P01", answer) == ""
+    assert seen.known == {}  # It was not even tried: that says nothing new.
+    seen.learnt("P01", ends["P01"], False)
+
+    assert "P01 is reachable now" in seen.heard("P01", answer)
+    assert seen.known == {"P01": True}
+
+
+@rule("R-REG-12")
+def test_nobody_is_sought_when_the_league_is_over():
+    office, seen, ends = tried(2)
+    for agent_id, end in ends.items():
+        seen.learnt(agent_id, end, agent_id == "P01")
+    seen.unchecked.clear()
+    office.record(LeagueEnded("", aborted=True))
+
+    assert not seen.is_sought("P02", ends["P02"])
+    assert seen.heard("P01", NOBODY) == ""
+    assert not seen.unchecked
+
+
+@rule("R-REG-12")
+@pytest.mark.parametrize(
+    ("source", "is_said"),
+    [("192.168.1.22", True), ("fd12::5", True), ("127.0.0.1", False), ("::1", False)],
+)
+def test_an_agent_elsewhere_that_names_this_machine_is_said_to_the_organiser(source, is_said):
+    office = Office(1)
+
+    sentence = Reachability(office.league).registered("P01", source)
+
+    assert bool(sentence) is is_said
+    assert not is_said or f"asked from {source}" in sentence
+
+
+@rule("R-REG-12")
+def test_the_manager_learns_from_the_answers_to_its_messages_too():
+    manager = a_manager()
+    for message in (player("Ann"), player("Bob")):
+        ask(manager, message)
+    _, effects = ask(manager, referee())
+    (ann, bob) = (effect for effect in effects if isinstance(effect, Call))
+    manager.reachability.learnt("P01", "http://127.0.0.1/Ann", False)
+    manager.reachability.learnt("P02", "http://127.0.0.1/Bob", True)
+    manager.reachability.unchecked.clear()
+    manager.news.clear()
+
+    manager.handle(Answered(ann.key, RoundAnnouncementAck("P01", 1), None, 0.1), BEGAN)
+    manager.handle(Answered(bob.key, None, NOBODY, 0.1), BEGAN)
+
+    assert manager.reachability.known["P01"]
+    assert "P01 is reachable now, at http://127.0.0.1/Ann." in manager.news
+    assert list(manager.reachability.unchecked) == [("P02", "http://127.0.0.1/Bob")]
+
+
+@rule("R-REG-12")
+def test_a_manager_that_starts_again_tries_all_end_points_anew():
+    office = Office(2, 1)
+    seen = Reachability(office.league)
+
+    seen.resumed()
+
+    assert [agent_id for agent_id, _ in seen.unchecked] == ["P01", "P02", "REF01"]

@@ -1,0 +1,84 @@
+"""Refused registrations are told to the organiser, once for each agent and reason."""
+
+from agentleague.manager.refusals import MORE, QUIET_SECONDS, TOLD_MAX
+from agentleague.protocol.messages import (
+    LeagueQuery,
+    LeagueRegisterRequest,
+    PlayerMeta,
+    RefereeMeta,
+    RefereeRegisterRequest,
+)
+from manager.test_abuse import ask
+from memory_league import MemoryLeague
+
+URL = "http://66.6.6.6:9000/mcp"
+
+
+def refused_by(league, name="Eve", source="66.6.6.6", **meta):
+    """What the organiser hears of a player that is not let in."""
+    league.manager.news.clear()
+    ask(league, LeagueRegisterRequest(PlayerMeta(name, URL, **meta)), source=source)
+    return list(league.manager.news)
+
+
+def wait(league, seconds):
+    over = []
+    league.clock.call_at(league.clock.now() + seconds, lambda: over.append(True))
+    league.clock.run(lambda: bool(over))
+
+
+def test_a_player_that_cannot_play_is_named_with_the_reason():
+    said = refused_by(MemoryLeague(2, 1), game_types=["chess"])
+
+    assert said == [
+        "Refused player 'Eve' from 66.6.6.6: this league plays 'even_odd', and game_types has only "
+        "['chess']; add 'even_odd' if the agent knows it (E042)."
+    ]
+
+
+def test_a_referee_without_the_join_code_is_named_and_no_code_is_told():
+    league = MemoryLeague(2, 1, join_code="sesame")
+    meta = RefereeMeta("Owl", URL, "1", ["even_odd"], 2, join_code="open")
+
+    ask(league, RefereeRegisterRequest(meta))
+
+    (said,) = league.manager.news
+    assert said.startswith("Refused referee 'Owl' from 66.6.6.6: referee_meta.join_code is not")
+    assert "open" not in said
+    assert "sesame" not in said
+
+
+def test_who_asks_again_is_named_again_only_after_a_while_or_for_another_reason():
+    league = MemoryLeague(2, 1)
+    assert refused_by(league, game_types=["chess"])
+
+    assert refused_by(league, game_types=["chess"]) == []
+    assert "E018" in refused_by(league, protocol_version="3.0.0")[0]
+    wait(league, QUIET_SECONDS)
+    assert "E042" in refused_by(league, game_types=["chess"])[0]
+
+
+def test_many_that_are_refused_are_summed_up():
+    league = MemoryLeague(2, 1)
+
+    said = [refused_by(league, f"Eve {n}", game_types=["chess"]) for n in range(TOLD_MAX + 5)]
+
+    assert all(len(each) == 1 for each in said[: TOLD_MAX + 1])
+    assert said[TOLD_MAX:] == [[MORE], [], [], [], []]
+
+
+def test_what_a_stranger_calls_itself_steers_no_terminal_and_tells_no_token():
+    name = "\x1b[2J tok_0123456789abcdef"
+
+    (said,) = refused_by(MemoryLeague(2, 1), name, game_types=["chess"])
+
+    assert "\x1b" not in said
+    assert "0123456789abcdef" not in said
+
+
+def test_other_questions_that_are_refused_are_no_news():
+    league = MemoryLeague(2, 1)
+
+    ask(league, LeagueQuery("GET_NEXT_MATCH"))
+
+    assert list(league.manager.news) == []

@@ -1,0 +1,153 @@
+"""A manager that died goes on where its journal ends; nobody else notices."""
+
+import pytest
+
+from agentleague.errors import StorageError
+from agentleague.league.events import MatchAssigned, Told
+from agentleague.manager.role import Manager
+from agentleague.roles.effects import Call, End
+from agentleague.roles.settings import ManagerSettings
+from agentleague.roles.stimuli import Started
+from agentleague.runtime.resuming import same_league
+from league.decided_league import Office
+from manager.test_assignments import assert_complete, events_of
+from memory_league import BEGAN, SECRETS, MemoryLeague
+from records.journals import rows_of
+from rules import rule
+
+
+@rule("R-RESUME-01")
+@pytest.mark.parametrize("rows", range(1, 34))
+def test_a_manager_killed_after_any_row_goes_on_and_the_league_ends(rows):
+    league = MemoryLeague(4, 2)
+    fill = iter([league.add_referee] * 2 + [league.add_player] * 4)
+    while league.league.seq < rows and (add := next(fill, None)):
+        add()
+    league.run_until(lambda: league.league.seq >= rows)
+
+    league.restart_manager()
+    for add in fill:
+        add()
+    league.play()
+
+    assert_complete(league)
+    assert not events_of(league, MatchAssigned)  # a restart changes no epoch
+
+
+def test_after_replay_the_state_is_what_it_was():
+    league = MemoryLeague(5, 2).fill()
+    league.run_until(lambda: league.league.decided_total == 7)
+    before = league.league
+
+    league.restart_manager()
+
+    after = league.league
+    assert after is not before
+    assert after.table.rows() == before.table.rows()
+    assert list(after.matches.items()) == list(before.matches.items())
+    assert (after.phase, after.round_id, after.open_matches) == (
+        before.phase,
+        before.round_id,
+        before.open_matches,
+    )
+
+
+@rule("R-RESUME-01")
+def test_what_everybody_was_told_is_not_said_again():
+    league = MemoryLeague(2, 1).fill().play()
+    assert [(told.what, told.round_id) for told in events_of(league, Told)] == [
+        ("announcement", 1),
+        ("round_end", 1),
+        ("league_end", 1),
+    ]
+
+    league.restart_manager()
+    said = len(league.messages)
+    league.play()
+
+    assert len(league.messages) == said
+    assert league.hosts[0].ended
+
+
+def test_the_end_is_told_again_where_it_was_not_told_to_all():
+    league = MemoryLeague(2, 1).fill()
+    league.run_until(lambda: league.league.phase == "LEAGUE_COMPLETED")
+    said = len(league.messages)
+
+    league.restart_manager()
+    league.play()
+
+    again = [type(message).__name__ for _, message in league.messages[said:]]
+    assert again.count("LeagueCompleted") >= 3
+    assert all(host.ended for host in league.hosts)
+
+
+def test_the_matches_of_a_round_whose_announcement_was_told_are_handed_out_at_once():
+    league = MemoryLeague(2, 1).fill()
+    league.run_until(lambda: league.league.decided_total == 1)
+    assert ("announcement", 1) in league.league.told
+    said = len(league.messages)
+
+    league.restart_manager()
+    league.play()
+
+    again = [type(message).__name__ for _, message in league.messages[said:]]
+    assert again[0] == "RoundAnnouncement"  # to the referee: its assignment
+    assert league.messages[said][0].startswith("referee")
+    assert_complete(league)
+
+
+@rule("R-RESUME-02")
+def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_named():
+    league = MemoryLeague(2, 1)
+    rows = list(league.journal.read("league_test"))
+    same = ManagerSettings(league_id="another", players=2)
+
+    assert same_league(same, "league_test", iter(rows), "cup").league_id == "league_test"
+    for name, value in [
+        ("move_seconds", 1.0),
+        ("cycles", 2),
+        ("game_type", "tic_tac_toe"),
+        ("win_points", 2),
+        ("tie_breaks", ("wins",)),
+        ("retries", 1),
+        ("seeded", True),
+    ]:
+        other = ManagerSettings(league_id="another", players=2, **{name: value})
+        named = "points" if name == "win_points" else name
+        with pytest.raises(StorageError, match=f"was begun with {named} = "):
+            same_league(other, "league_test", iter(rows), "cup")
+
+
+@pytest.mark.parametrize(
+    ("players", "advice"),
+    [
+        (0, r"no player has registered yet: remove it with: rm -r 'a cup' and then type the same"),
+        (1, r"begin another league with: --dir ANOTHER$"),
+    ],
+)
+def test_whoever_wants_other_rules_is_told_whether_the_league_can_be_thrown_away(players, advice):
+    rows = rows_of(Office(players).events)
+
+    with pytest.raises(StorageError, match=advice):
+        same_league(ManagerSettings(move_seconds=1.0), "league_test", iter(rows), "a cup")
+
+
+def test_a_journal_that_does_not_begin_with_rules_is_not_resumed():
+    league = MemoryLeague(2, 1).fill()
+    rows = list(league.journal.read("league_test"))
+
+    with pytest.raises(StorageError, match="begins with 'referee_registered'"):
+        same_league(league.settings, "league_test", iter(rows[1:]), "cup")
+
+
+def test_a_finished_league_stays_silent_and_ends_at_once():
+    league = MemoryLeague(2, 1).fill().play()
+    manager = Manager(league.settings, SECRETS, league.game)
+    for event in events_of(league, object):
+        manager.apply(event)
+
+    effects = manager.handle(Started(0.0), BEGAN)
+
+    assert [type(effect) for effect in effects] == [End]
+    assert not any(isinstance(effect, Call) for effect in effects)

@@ -1,0 +1,284 @@
+"""Answers that come by themselves: whose they are, when they count, and what of the rest."""
+
+import pytest
+from msgspec.structs import replace
+
+from agentleague.errors import (
+    MissingField,
+    NoConnection,
+    PeerRefused,
+    TokenInvalid,
+    TokenMissing,
+    UnexpectedMessage,
+)
+from agentleague.protocol.messages import (
+    ChooseParityResponse,
+    GameError,
+    GameJoinAck,
+    GameMoveResponse,
+)
+from agentleague.roles.stimuli import Caller
+from games.throwaway import THROWAWAY
+from match.ann_and_bob import PATIENT, SEATS, match_of, playing
+from match.virtual_match import EVEN, ODD, SILENCE, Stage
+from rules import rule
+
+ANN = Caller("127.0.0.1", "mtok_from_ann")
+LOCAL = Caller("127.0.0.1")
+NOTHING = MissingField("no content")
+ANNS_EVEN = ChooseParityResponse("even", "R1M1", "P01")
+# Each on a machine of its own.
+APART = [replace(SEATS[0], endpoint="http://10.0.0.1:81/mcp"), SEATS[1]]
+AWAY = Caller("10.0.0.1")
+ACK = "ACKNOWLEDGED"
+
+
+def heard(stage):
+    return [(when, name) for when, name in stage.heard("P01") if name != "GAME_INVITATION"]
+
+
+@rule("R-MATCH-23")
+@pytest.mark.parametrize(
+    ("seats", "message", "caller", "pusher"),
+    [
+        (SEATS, EVEN, ANN, (0, True)),
+        (SEATS, EVEN, Caller("9.9.9.9", "mtok_from_bob"), (1, True)),  # from anywhere
+        (SEATS, EVEN, Caller("127.0.0.1", "tok_P01_ann"), (0, True)),  # the league token
+        (SEATS, replace(EVEN, auth_token="tok_P02_bob"), LOCAL, (1, True)),
+        (SEATS, ANNS_EVEN, LOCAL, (0, False)),  # both are here: it says who it is
+        (SEATS, replace(EVEN, player_id="P02"), Caller("::1"), (1, False)),
+        (APART, EVEN, AWAY, (0, False)),  # only Ann is there
+        (APART, replace(EVEN, player_id="P02"), AWAY, (0, False)),  # whatever it says
+        (APART, EVEN, Caller("http://10.0.0.1:9/mcp"), (0, False)),
+        (APART, EVEN, LOCAL, (1, False)),
+        (SEATS, EVEN, Caller("127.0.0.1", "mtok_ann"), TokenInvalid),  # what we show to Ann
+        (SEATS, ANNS_EVEN, Caller("127.0.0.1", "tok_P03_eve"), TokenInvalid),
+        (SEATS, EVEN, LOCAL, TokenMissing),  # both are here
+        (SEATS, replace(EVEN, player_id="P03"), LOCAL, TokenMissing),
+        (SEATS, ANNS_EVEN, Caller("9.9.9.9"), TokenMissing),
+        (SEATS, ANNS_EVEN, Caller(""), TokenMissing),
+    ],
+)
+def test_who_pushed_is_told_by_the_token_or_by_the_address(seats, message, caller, pusher):
+    stage = Stage({"move": [SILENCE]}, {"move": [SILENCE]}, seats=seats)
+    stage.run(until=1.0)
+
+    if isinstance(pusher, tuple):
+        assert stage.match.admit(message, caller) == pusher
+    else:
+        with pytest.raises(pusher):
+            stage.match.admit(message, caller)
+
+
+@rule("R-MATCH-23")
+def test_where_no_token_was_given_none_fits():
+    seats = [replace(seat, push_token="", digests=[]) for seat in SEATS]
+    match = match_of(seats=seats)
+    match.start(0.0)
+
+    with pytest.raises(TokenInvalid):
+        match.admit(GameJoinAck("R1M1", "P01"), ANN)
+
+
+@rule("R-MATCH-23")
+def test_the_league_may_want_a_token_for_every_push():
+    rules = replace(PATIENT, unsigned_pushes=False)
+    stage = Stage({"move": [NOTHING]}, rules=rules, pushes=[(1.0, ANNS_EVEN, LOCAL)]).run(until=2.0)
+
+    assert stage.replies == [TokenMissing]
+    assert heard(stage) == [(0, "CHOOSE_PARITY_CALL")]
+
+
+@rule("R-MATCH-24")
+@pytest.mark.parametrize("answered", [NOTHING, None, PeerRefused("what?", data={})])
+@pytest.mark.parametrize("caller", [ANN, LOCAL])
+def test_after_an_answer_without_content_what_is_pushed_counts_until_the_deadline(answered, caller):
+    stage = Stage({"move": [answered]}, pushes=[(29.9, ANNS_EVEN, caller)]).run()
+
+    assert stage.replies == [ACK]
+    assert heard(stage) == [(0, "CHOOSE_PARITY_CALL"), (29.9, "GAME_OVER")]
+    assert stage.result.choices["P01"] == "even"
+
+
+@rule("R-MATCH-24")
+def test_a_join_may_be_pushed_as_well_and_so_may_a_refusal():
+    ann = {"join": [NOTHING]}
+    joins = Stage(ann, pushes=[(2.0, GameJoinAck("R1M1", "P01"), LOCAL)]).run()
+    declines = Stage(ann, pushes=[(2.0, GameJoinAck("R1M1", "P01", "", False), ANN)]).run()
+
+    assert (joins.replies, joins.lock.forfeits) == ([ACK], [])
+    assert declines.replies == [ACK]
+    assert declines.lock.forfeits == [("P01", "declined the invitation")]
+
+
+@rule("R-MATCH-24")
+def test_a_signed_push_counts_at_once_and_the_answer_to_the_call_no_more():
+    stage = Stage({"move": [(5.0, ODD)]}, pushes=[(2.0, EVEN, ANN)]).run()
+
+    assert stage.replies == [ACK]
+    assert heard(stage)[-1] == (2.0, "GAME_OVER")
+    assert stage.result.choices["P01"] == "even"
+
+
+@rule("R-MATCH-24")
+@pytest.mark.parametrize(
+    ("answered", "counts", "when"),
+    [
+        ((5.0, ODD), "odd", 5.0),  # the answer itself has content: the push is forgotten
+        ((5.0, NOTHING), "even", 5.0),
+        ((5.0, NoConnection("HTML", status=200)), "even", 5.0),
+        (SILENCE, "even", 30.0),
+    ],
+)
+def test_an_unsigned_push_is_acknowledged_and_kept_until_the_answer_is_there(
+    answered, counts, when
+):
+    pushes = [(2.0, ANNS_EVEN, LOCAL), (3.0, replace(ANNS_EVEN, parity_choice="odd"), LOCAL)]
+    stage = Stage({"move": [answered]}, pushes=pushes).run()
+
+    assert stage.replies == [ACK, ACK]
+    assert stage.result.choices["P01"] == counts
+    assert heard(stage)[-1] == (when, "GAME_OVER")
+    assert stage.errors() == []
+
+
+@rule("R-MATCH-20", "R-MATCH-24")
+def test_an_illegal_push_without_a_token_is_held_against_nobody():
+    """Anybody on the player's machine may have sent it."""
+    illegal = replace(ANNS_EVEN, parity_choice="Even")
+    stage = Stage({"move": [SILENCE]}, pushes=[(2.0, illegal, LOCAL)]).run()
+
+    assert stage.errors() == ["E001"]
+    assert [when for when, name in heard(stage) if name == "GAME_ERROR"] == [30.0]
+    assert heard(stage)[-2:] == [(32.0, "CHOOSE_PARITY_CALL"), (32.0, "GAME_OVER")]
+
+
+@rule("R-MATCH-24")
+@pytest.mark.parametrize("caller", [ANN, LOCAL])
+def test_between_two_attempts_a_push_counts(caller):
+    stage = Stage({"move": [SILENCE]}, pushes=[(31.0, ANNS_EVEN, caller)]).run()
+
+    assert heard(stage)[-1] == (31.0, "GAME_OVER")
+    assert stage.result.choices["P01"] == "even"
+
+
+@rule("R-MATCH-20", "R-MATCH-24")
+def test_an_illegal_push_is_told_of_and_asked_for_again_three_times_in_all():
+    illegal = ChooseParityResponse("Even", "R1M1", "P01")
+    ann = {"move": [NOTHING, NOTHING, NOTHING]}
+    pushes = [(1.0, illegal, ANN), (2.0, illegal, ANN), (3.0, illegal, ANN), (4.0, EVEN, ANN)]
+
+    stage = Stage(ann, {"move": [(9.0, ODD)]}, pushes=pushes).run()
+
+    assert stage.replies == [ACK, ACK, ACK, UnexpectedMessage]
+    assert stage.errors() == ["E004"] * 3
+    assert stage.told(GameError)[0].context["invalid_choice"] == "Even"
+    assert [when for when, name in heard(stage) if name == "CHOOSE_PARITY_CALL"] == [0, 1, 2]
+    assert stage.lock.forfeits == [("P01", "made an illegal move")]
+
+
+@rule("R-MATCH-24")
+def test_a_push_while_game_error_is_being_answered_counts():
+    ann = {"move": [ChooseParityResponse("no")], "error": [SILENCE]}
+    stage = Stage(ann, pushes=[(0.5, EVEN, ANN)]).run()
+
+    assert heard(stage)[-1] == (0.5, "GAME_OVER")
+
+
+@rule("R-MATCH-12", "R-MATCH-25")
+@pytest.mark.parametrize(
+    ("message", "reply"),
+    [
+        (EVEN, ACK),  # the same again
+        (ODD, UnexpectedMessage),  # the first valid one counts
+        (GameJoinAck("R1M1", "P01"), UnexpectedMessage),  # nobody waits for that any more
+    ],
+)
+def test_once_there_is_an_answer_another_is_refused_and_changes_nothing(message, reply):
+    bob = {"move": [(9.0, ODD)]}
+    stage = Stage({}, bob, pushes=[(2.0, message, ANN)]).run()
+
+    assert stage.replies == [reply]
+    assert stage.result.choices["P01"] == "even"
+
+
+@rule("R-MATCH-25")
+@pytest.mark.parametrize("message", [EVEN, GameMoveResponse("even", "R1M1")])
+def test_a_move_before_its_time_or_after_is_refused(message):
+    ann, bob = {"join": [(3.0, NOTHING)]}, {"over": [(4.0, None)]}
+    joined = (4.0, GameJoinAck("R1M1", "P01"), ANN)
+    stage = Stage(ann, bob, pushes=[(1.0, message, ANN), joined, (6.0, message, ANN)]).run()
+
+    assert stage.replies == [UnexpectedMessage, ACK, UnexpectedMessage]
+
+
+@rule("R-MATCH-25")
+def test_who_is_not_to_move_cannot_push_a_move():
+    match, _ = playing(THROWAWAY["nim"])
+    made = GameMoveResponse(1, "R1M1")
+
+    assert match.admit(made, ANN) == (0, True)
+    with pytest.raises(UnexpectedMessage):
+        match.admit(made, Caller("", "mtok_from_bob"))
+
+
+@rule("R-MATCH-24")
+@pytest.mark.parametrize("move", ["odd", "nonsense"])
+def test_nobody_moves_for_a_player_that_could_not_be_reached(move):
+    """Without a token a push waits for the player's own answer, or for the end of its time."""
+    pushes = [(when, replace(ANNS_EVEN, parity_choice=move), LOCAL) for when in (1.0, 1.5, 1.8)]
+    stage = Stage({"move": [(0.5, NoConnection("closed")), EVEN]}, pushes=pushes).run()
+
+    assert stage.result.choices["P01"] == "even"
+    assert stage.errors() == ["E009"]
+
+
+@rule("R-MATCH-24")
+def test_nobody_moves_for_a_player_whose_own_move_was_illegal():
+    pushes = [(1.2, replace(ANNS_EVEN, parity_choice="odd"), LOCAL)]
+    script = {"move": [(1.0, ChooseParityResponse("Even")), (1.0, EVEN)], "error": [(0.5, None)]}
+    stage = Stage(script, pushes=pushes).run()
+
+    assert stage.result.choices["P01"] == "even"
+
+
+@rule("R-MATCH-24")
+def test_a_push_that_repeats_what_counts_already_leaves_no_trace():
+    pushes = [(1.0 + n / 100, ANNS_EVEN, ANN) for n in range(50)]
+    stage = Stage({"move": [SILENCE]}, {"move": [(3.0, ODD)]}, pushes=pushes).run()
+
+    rows = [row for row in stage.report.transcript if row.message == "CHOOSE_PARITY_CALL"]
+    assert len(rows) == 2
+    assert stage.replies == [ACK] * 50
+
+
+@rule("R-DIA-02")
+def test_after_an_answer_that_is_not_the_last_the_next_one_counts():
+    (match, _), key = playing(), ("R1M1", "move", 0, 0, 1)
+
+    match.answered(key, None, NOTHING, 1.0, is_last=False)
+    match.answered(key, EVEN, None, 2.0)
+
+    assert match.waiting_for() == ["P02"]
+
+
+@rule("R-DIA-02")
+def test_an_answer_that_is_not_the_last_lets_an_unsigned_push_count():
+    (match, _), key = playing(), ("R1M1", "move", 0, 0, 1)
+    match.pushed(match.admit(ANNS_EVEN, LOCAL), ANNS_EVEN, 0.5)
+    assert match.waiting_for() == ["P01", "P02"]
+
+    match.answered(key, None, NOTHING, 1.0, is_last=False)
+
+    assert match.waiting_for() == ["P02"]
+
+
+@rule("R-DIA-09")
+def test_what_was_tried_in_vain_is_noted_and_the_player_is_told():
+    in_vain = MissingField("no content", tried="tried tool, type")
+
+    stage = Stage({"move": [in_vain]}).run()
+
+    assert stage.told(GameError)[0].context["tried"] == "tried tool, type"
+    notes = [row.note for row in stage.report.transcript if row.message == "CHOOSE_PARITY_CALL"]
+    assert "tried tool, type" in notes

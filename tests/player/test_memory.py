@@ -1,0 +1,271 @@
+"""What a player remembers, and what its strategy is shown."""
+
+import pytest
+
+from agentleague.player.history import HISTORY_MAX
+from agentleague.player.memory import OVER_MAX, Notebook
+from agentleague.protocol.messages import (
+    ChooseParityCall,
+    GameMoveCall,
+    GameOver,
+    GameResult,
+    LeagueStandingsUpdate,
+    MoveContext,
+    PlayerRecord,
+    StandingRow,
+)
+from agentleague.roles.effects import Turn
+
+CONTEXT = MoveContext("P02", 3, PlayerRecord(2, 1, 0, 6))
+
+
+def parity_call(match_id="R3M1", league_id="league_x"):
+    return ChooseParityCall(
+        game_type="even_odd",
+        league_id=league_id,
+        round_id=3,
+        match_id=match_id,
+        player_id="P01",
+        context=CONTEXT,
+    )
+
+
+def move_call(turn=0, match_id="R3M1", **fields):
+    return GameMoveCall(
+        game_type="nim",
+        league_id="league_x",
+        round_id=3,
+        match_id=match_id,
+        turn=turn,
+        context=CONTEXT,
+        **fields,
+    )
+
+
+def over(match_id="R1M1", winner="P01", choices=None):
+    choices = {"P01": "even", "P02": "odd"} if choices is None else choices
+    result = GameResult("WIN", winner, 8, "even", choices, "because")
+    return GameOver(result, match_id=match_id, round_id=1)
+
+
+def chance(notebook, call, player_id="P01"):
+    rng = notebook.turn(call, player_id, 30.0).rng
+    return [rng.randrange(1000) for _ in range(5)]
+
+
+def test_a_strategy_is_shown_everything_about_its_turn():
+    notebook = Notebook("seed")
+    notebook.over(over(), "P01")
+    notebook.table(LeagueStandingsUpdate(standings=[StandingRow(1, "P01", "Ann", points=3)]))
+
+    turn = notebook.turn(parity_call(), "P01", 30.0)
+
+    assert isinstance(turn, Turn)
+    assert (turn.game_type, turn.league_id, turn.match_id) == ("even_odd", "league_x", "R3M1")
+    assert (turn.round_id, turn.player_id, turn.opponent_id) == (3, "P01", "P02")
+    assert turn.record == {"wins": 2, "losses": 1, "draws": 0, "points": 6}
+    assert list(turn.legal_moves) == ["even", "odd"]
+    assert (turn.position, turn.seconds_left) == ({}, 30.0)
+    assert [match["match_id"] for match in turn.history] == ["R1M1"]
+    assert turn.standings[0]["player_id"] == "P01"
+
+
+@pytest.mark.parametrize(
+    ("legal", "shown"),
+    [([1, 2, 3], [1, 2, 3]), ([], []), (None, [])],  # null: too many to list
+)
+def test_in_any_other_game_it_is_shown_position_and_legal_moves(legal, shown):
+    turn = Notebook("7").turn(move_call(position={"heap": 5}, legal_moves=legal), "P01", 9.0)
+
+    assert (turn.game_type, turn.position) == ("nim", {"heap": 5})
+    assert list(turn.legal_moves) == shown
+
+
+def test_with_a_seed_chance_is_the_same_whatever_the_order_of_the_matches():
+    calls = [parity_call("R1M1"), parity_call("R2M1"), move_call(0), move_call(1)]
+    forwards, backwards = Notebook("7"), Notebook("7")
+
+    there = [chance(forwards, call) for call in calls]
+    back = [chance(backwards, call) for call in reversed(calls)]
+
+    assert there == back[::-1]
+    assert [chance(forwards, call) for call in calls] == there  # asked again, the same again
+
+
+def test_chance_differs_from_seed_to_seed_match_to_match_turn_to_turn_player_to_player():
+    seven, eight = Notebook("7"), Notebook("8")
+    drawn = [
+        chance(seven, parity_call("R1M1")),
+        chance(eight, parity_call("R1M1")),
+        chance(seven, parity_call("R1M2")),
+        chance(seven, parity_call("R1M1", league_id="league_y")),
+        chance(seven, parity_call("R1M1"), "P02"),
+        chance(seven, move_call(1, "R1M1")),
+        chance(seven, move_call(2, "R1M1")),
+    ]
+
+    assert len({tuple(numbers) for numbers in drawn}) == len(drawn)
+
+
+def test_a_match_is_remembered_with_opponent_and_result():
+    notebook = Notebook("7")
+
+    notebook.over(over("R1M1"), "P01")
+    notebook.over(over("R2M1", winner=None), "P01")
+
+    won, drawn = notebook.history
+    assert (won["match_id"], won["round_id"], won["opponent_id"]) == ("R1M1", 1, "P02")
+    assert won["result"] == {
+        "status": "WIN",
+        "winner_player_id": "P01",
+        "drawn_number": 8,
+        "number_parity": "even",
+        "choices": {"P01": "even", "P02": "odd"},
+        "reason": "because",
+    }
+    assert (won["won"], drawn["won"]) == (True, False)
+
+
+def test_an_opponent_that_the_result_does_not_name_is_unknown():
+    notebook = Notebook("7")
+
+    notebook.over(over(choices={}), "P01")
+
+    assert notebook.history[0]["opponent_id"] is None
+
+
+def test_a_match_that_is_told_twice_is_remembered_once():
+    notebook = Notebook("7")
+
+    for match_id in ("R1M1", "R1M1", "R2M1", "R1M1", "R3M1", "R2M1", "R1M1"):
+        notebook.over(over(match_id), "P01")
+
+    assert [match["match_id"] for match in notebook.history] == ["R1M1", "R2M1", "R3M1"]
+
+
+def test_only_the_last_thousand_matches_are_remembered():
+    notebook = Notebook("7")
+
+    for number in range(HISTORY_MAX + 2):
+        notebook.over(over(f"R{number}M1"), "P01")
+
+    assert len(notebook.history) == HISTORY_MAX == 1000
+    assert notebook.history[0]["match_id"] == "R2M1"
+
+
+def shown(points):
+    return LeagueStandingsUpdate(standings=[StandingRow(1, "P01", "Ann", 2, 1, 1, 0, 0, points)])
+
+
+def test_the_table_is_the_one_that_was_shown_last():
+    notebook = Notebook("7")
+    assert list(notebook.standings) == []
+
+    notebook.table(shown(points=1))
+    notebook.table(shown(points=4))
+
+    row = {
+        "rank": 1,
+        "player_id": "P01",
+        "display_name": "Ann",
+        "played": 2,
+        "wins": 1,
+        "draws": 1,
+        "losses": 0,
+        "technical_losses": 0,
+        "points": 4,
+    }
+    assert list(notebook.standings) == notebook.standings[:5] == [row]
+    assert (len(notebook.standings), notebook.standings[-1]) == (1, row)
+
+
+def test_a_turn_keeps_the_table_of_its_moment():
+    notebook = Notebook("7")
+    notebook.table(shown(points=1))
+    turn = notebook.turn(parity_call(), "P01", 30.0)
+
+    notebook.table(shown(points=4))
+
+    assert turn.standings[0]["points"] == 1
+
+
+def kept(match_id="R1M1", league_id="league_old", player_id="P01", **changes):
+    return {
+        "league_id": league_id,
+        "game_type": "even_odd",
+        "match_id": match_id,
+        "round_id": 1,
+        "player_id": player_id,
+        "opponent_id": "P02",
+        "opponent_name": "Bob",
+        "result": {"status": "WIN"},
+        "won": True,
+        **changes,
+    }
+
+
+def test_matches_of_earlier_leagues_are_the_past_and_no_part_of_the_history():
+    notebook = Notebook("7")
+    notebook.recall([kept(), kept(league_id="league_x", player_id="P09")], "league_x", "P01")
+
+    turn = notebook.turn(parity_call(), "P01", 30.0)
+
+    assert [match["league_id"] for match in turn.past] == ["league_old", "league_x"]
+    assert turn.history == []
+
+
+def test_after_a_crash_the_history_of_this_league_goes_on_where_it_was():
+    notebook = Notebook("7")
+    notebook.recall([kept("R1M1", "league_x"), kept("R2M1", "league_x")], "league_x", "P01")
+
+    again = notebook.over(
+        GameOver(over("R2M1").game_result, match_id="R2M1", league_id="league_x"), "P01"
+    )
+
+    assert not again
+    assert [match["match_id"] for match in notebook.history] == ["R1M1", "R2M1"]
+    assert list(notebook.past) == []
+
+
+def test_an_opponent_is_known_by_name_once_a_table_has_told_it():
+    notebook = Notebook("7")
+    before = notebook.turn(parity_call(), "P01", 30.0)
+    notebook.over(over("R1M1"), "P01")
+    notebook.table(LeagueStandingsUpdate(standings=[StandingRow(1, "P02", "Bob")]))
+    notebook.over(over("R2M1"), "P01")
+
+    after = notebook.turn(parity_call(), "P01", 30.0)
+
+    assert (before.opponent_name, after.opponent_name) == ("", "Bob")
+    assert [match["opponent_name"] for match in notebook.history] == ["", "Bob"]
+    assert [match["opponent_name"] for match in notebook.keepsakes()] == ["Bob", "Bob"]
+
+
+def test_who_registers_again_recalls_nothing_twice():
+    notebook = Notebook("7")
+    matches = [kept(f"R{number}M1", "league_x") for number in range(OVER_MAX + 5)]
+
+    for _ in range(2):
+        notebook.recall(matches, "league_x", "P01")
+
+    assert len(notebook.history) == len(matches)
+
+
+def test_only_the_newest_matches_are_known_to_be_over():
+    notebook = Notebook("7")
+    for number in range(OVER_MAX + 1):
+        notebook.over(over(f"R{number}M1"), "P01")
+
+    assert not notebook.over(over("R1M1"), "P01")
+    assert notebook.over(over("R0M1"), "P01")
+
+
+def test_in_another_league_other_players_have_the_same_ids():
+    notebook = Notebook("7")
+    notebook.recall([], "league_x", "P02")
+    notebook.table(shown(points=1))
+    assert notebook.name("P01") == "Ann"
+
+    notebook.recall([], "league_y", "P02")
+
+    assert notebook.name("P01") == ""

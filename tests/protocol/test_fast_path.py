@@ -1,0 +1,130 @@
+"""The usual request: one pass gives what the long way gives, and nothing else passes."""
+
+import msgspec
+import pytest
+
+from agentleague.protocol import codec, fast_path, jsonrpc
+from agentleague.protocol.jsonrpc import Form
+from agentleague.protocol.message_examples import example
+from agentleague.protocol.messages import (
+    MESSAGES,
+    GameInvitation,
+    LeagueQuery,
+    LeagueStandingsUpdate,
+    RoundAnnouncement,
+    RoundMatch,
+    StandingRow,
+)
+from agentleague.protocol.partial_messages import (
+    AnnouncementGlance,
+    Pairing,
+    TableGlance,
+    read_rows,
+)
+
+PLAYER, MANAGER = codec.taken_by("player"), codec.taken_by("manager")
+INVITATION = GameInvitation(match_id="R1M1", sender="referee:REF01", conversation_id="c-1")
+USUAL = codec.write_request(INVITATION, 7)
+
+
+def read(body, taken=PLAYER, *, thorough=False):
+    return fast_path.read(body, taken, thorough=thorough)
+
+
+def test_what_we_write_is_read_in_one_pass():
+    letter, message = read(USUAL)
+    assert message == INVITATION
+    assert (letter.id, letter.method, letter.form) == (7, "handle_game_invitation", Form.JSONRPC)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        USUAL.replace(b'"params":{', b'"params":{"message":{}, '),
+        USUAL.replace(b'"2.0"', b'"1.0"'),
+        USUAL.replace(b"handle_game_invitation", b"handle_something_else"),
+        USUAL.replace(b'"id":7', b'"id":7.5'),
+        USUAL.replace(b'"R1M1"', b"5"),
+        USUAL[:-1],
+        USUAL + b"}",
+        USUAL.replace(b"R1M1", b"\xff"),
+        b" " + USUAL,
+        b'{"jsonrpc":"2.0","method":"' + b"x" * 100,
+        b"",
+    ],
+)
+def test_whatever_looks_otherwise_or_does_not_fit_goes_the_long_way(body):
+    assert read(body) is None
+
+
+@pytest.mark.parametrize("beside", ['"message":{}', '"message":"x"', '"name":"y","arguments":{}'])
+@pytest.mark.parametrize("name", [name for name, kind in MESSAGES.items() if kind.method])
+def test_what_has_further_keys_is_read_alike_the_long_way(name, beside):
+    params = msgspec.json.encode({"message_type": name, **example(name)})
+    params = params.replace(b",", b",%b," % beside.encode(), 1)
+    body = jsonrpc.write_request(MESSAGES[name].method, params, 1)
+    taken = frozenset({name})
+
+    quick = codec.read_request(body, taken)
+    slow = codec.read_request(b" " + body, taken)
+
+    assert quick.message
+    assert (quick.message, quick.missing) == (slow.message, slow.missing)
+
+
+def test_a_message_that_is_not_for_this_agent_goes_the_long_way():
+    assert read(USUAL, MANAGER, thorough=True) is None
+
+
+def test_who_decides_for_others_takes_no_key_twice():
+    query = codec.write_request(LeagueQuery("GET_STATUS", "cup"), 3)
+    assert read(query, MANAGER, thorough=True)
+    twice = query.replace(b'"league_id":"cup"', b'"league_id":"cup","league_id":"cap"')
+    assert read(twice, MANAGER, thorough=True) is None
+    assert codec.read_request(twice, MANAGER).error.context["kind"] == "duplicate_key"
+
+
+def test_a_refusal_of_what_was_read_in_one_pass_still_says_what_it_was_about():
+    incoming = codec.read_request(USUAL, PLAYER, thorough=False)
+    refusal = codec.write_refusal(
+        incoming.letter, codec.VersionMismatch("no"), sender="player:P01", timestamp=""
+    )
+    data = msgspec.json.decode(refusal)["error"]["data"]
+    assert (data["original_message_type"], data["conversation_id"]) == ("GAME_INVITATION", "c-1")
+
+
+def test_a_player_reads_of_an_announcement_who_meets_whom():
+    match = RoundMatch("R1M1", "even_odd", "P01", "P02", "http://127.0.0.1:1/mcp", "c0ffee")
+    sent = RoundAnnouncement(round_id=3, matches=[match], byes=["P03"])
+    _, glance = read(codec.write_request(sent, 1))
+    assert isinstance(glance, AnnouncementGlance)
+    assert (glance.round_id, glance.byes) == (3, ["P03"])
+    (pairing,) = glance.matches
+    assert (pairing.match_id, pairing.player_A_id, pairing.player_B_id) == ("R1M1", "P01", "P02")
+    assert pairing.draw_commitment == "c0ffee"
+
+
+def test_a_player_reads_who_meets_whom_in_other_words_too():
+    sent = RoundAnnouncement(matches=[RoundMatch("R1M1", player_A_id="P01", player_B_id="P02")])
+    body = codec.write_request(sent, 1).replace(b"player_A_id", b"player1_id")
+    glance = codec.read_request(body, PLAYER, thorough=False).message
+    assert glance.matches == [Pairing("R1M1", "P01", "P02")]
+
+
+def test_a_referee_reads_the_whole_announcement():
+    sent = RoundAnnouncement(matches=[RoundMatch("R1M1", referee_endpoint="http://127.0.0.1:1/")])
+    taken = codec.taken_by("referee")
+    assert read(codec.write_request(sent, 1), taken, thorough=True)[1] == sent
+
+
+def test_a_player_reads_the_rows_of_a_table_when_it_looks():
+    row = StandingRow(1, "P01", "Ada")
+    _, glance = read(codec.write_request(LeagueStandingsUpdate(standings=[row]), 1))
+    assert isinstance(glance, TableGlance)
+    assert read_rows(glance.standings) == [row]
+    assert read_rows([row]) == [row]
+
+
+@pytest.mark.parametrize("rows", [b"5", b'[{"rank":"first"}]', b'["\xff"]', b"[" * 5000])
+def test_rows_that_are_none_are_no_rows(rows):
+    assert read_rows(msgspec.Raw(rows)) == []

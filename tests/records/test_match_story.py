@@ -1,0 +1,421 @@
+"""Matches in words: six that ended in each of the ways there are, and what else may be known."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from agentleague.errors import LeagueError, MatchMismatch
+from agentleague.games import tic_tac_toe
+from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
+from agentleague.protocol.messages import Exchange
+from agentleague.records import player_story
+from agentleague.records.explanations import Result, ending_of
+from agentleague.records.match_story import in_words, named, next_page, read_answer, told
+from agentleague.records.player_story import told_of
+from games.throwaway import THROWAWAY
+from league.decided_league import Office
+from records.journals import told_match
+from rules import rule
+
+BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
+INVITED = [
+    (0, "P01", "GAME_INVITATION", 1, "ok", None, 3),
+    (0, "P02", "GAME_INVITATION", 1, "ok", None, 4),
+]
+DECLINED = (0, "P02", "GAME_INVITATION", 1, "declined", None, 7)
+TIMEOUT = "failed to respond within timeout"
+PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
+
+
+def words(office, match_id="R1M1"):
+    return in_words(told(office.league, match_id, office.events))
+
+
+def asked(player_id, move, verdict="ok", attempt=1, at=5, after=2):
+    return (at, player_id, "CHOOSE_PARITY_CALL", attempt, verdict, move, after)
+
+
+# The six.
+
+
+def test_a_win():
+    moves = [asked("P01", "even"), asked("P02", "odd", after=9)]
+
+    assert words(told_match(BOTH, transcript=[*INVITED, *moves])) == [
+        "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
+        "Referee: Ref01 (REF01).",
+        "    0.000 s  Agent 1 (P01)  GAME_INVITATION: ok after 3 ms",
+        "    0.000 s  Agent 2 (P02)  GAME_INVITATION: ok after 4 ms",
+        '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "even", ok after 2 ms',
+        '    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: "odd", ok after 9 ms',
+        "The number 9 (odd) was drawn from the sealed seed and these moves.",
+        "Agent 2 (P02) won: P02 chose odd, number was 9 (odd) (R-GAME-03). Agent 1 (P01) could "
+        "change nothing: both parities are equally likely.",
+    ]
+
+
+def test_a_draw():
+    same = [(0, "P01", "odd"), (0, "P02", "odd")]
+    moves = [asked("P01", "odd"), asked("P02", "odd", "late", after=31_000)]
+
+    assert words(told_match(same, transcript=moves)) == [
+        "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
+        "Referee: Ref01 (REF01).",
+        '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "odd", ok after 2 ms',
+        '    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: "odd", late (it counts until the phase '
+        "ends) after 31000 ms",
+        "The number 1 (odd) was drawn from the sealed seed and these moves.",
+        "A draw: Both chose odd, number was 1 (odd) - both correct (R-GAME-03).",
+    ]
+
+
+def test_a_timeout():
+    moves = [
+        asked("P01", "even"),
+        asked("P02", None, "E001", after=None),
+        asked("P02", None, "E001", attempt=2, at=32_005, after=None),
+    ]
+
+    assert words(told_match(BOTH[:1], [("P02", TIMEOUT)], moves)) == [
+        "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
+        "Referee: Ref01 (REF01).",
+        '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "even", ok after 2 ms',
+        "    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: E001 (no answer in time)",
+        "   32.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL, attempt 2: E001 (no answer in time)",
+        "Agent 2 (P02) lost without a game: P02 failed to respond within timeout - P01 wins by "
+        "default (R-MATCH-07). Agent 2 (P02) should answer before the `deadline` of the call; a "
+        "slow model needs a time limit of its own.",
+    ]
+
+
+def test_an_illegal_move():
+    moves = [asked("P01", "even"), asked("P02", "EVEN\x1b[2J", "E004")]
+
+    assert words(told_match(BOTH[:1], [("P02", "made an illegal move")], moves)) == [
+        "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
+        "Referee: Ref01 (REF01).",
+        '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "even", ok after 2 ms',
+        '    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: "EVEN\\u001b[2J", E004 (an illegal move) '
+        "after 2 ms",
+        "Agent 2 (P02) lost without a game: P02 made an illegal move - P01 wins by default "
+        "(R-MATCH-07). Agent 2 (P02) should send one of the legal moves, exactly; R-GAME-01 says "
+        "which.",
+    ]
+
+
+def test_an_invitation_that_was_declined():
+    transcript = [INVITED[0], DECLINED]
+
+    assert words(told_match([], [("P02", "declined the invitation")], transcript)) == [
+        "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
+        "Referee: Ref01 (REF01).",
+        "    0.000 s  Agent 1 (P01)  GAME_INVITATION: ok after 3 ms",
+        "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined (a refusal to play) after 7 ms",
+        "Agent 2 (P02) lost without a game: P02 declined the invitation - P01 wins by default "
+        "(R-MATCH-07). Agent 2 (P02) should answer GAME_INVITATION with `accept: true`.",
+    ]
+
+
+def test_both_failed():
+    moves = [(0, "P01", "GAME_INVITATION", 1, "E009", None, None), DECLINED]
+    causes = [("P01", "could not be reached"), ("P02", "declined the invitation")]
+
+    assert words(told_match([], causes, moves)) == [
+        "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
+        "Referee: Ref01 (REF01).",
+        "    0.000 s  Agent 1 (P01)  GAME_INVITATION: E009 (no connection, or no usable HTTP "
+        "answer)",
+        "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined (a refusal to play) after 7 ms",
+        "Agent 1 (P01) and Agent 2 (P02) lost without a game: P01 could not be reached, P02 "
+        "declined the invitation - nobody wins (R-MATCH-07). Agent 1 (P01) should be running and "
+        "reachable at the end point that it registered, and answer every POST with HTTP 200 and "
+        "JSON. Agent 2 (P02) should answer GAME_INVITATION with `accept: true`.",
+    ]
+
+
+# What else may be known.
+
+
+def test_a_match_that_has_not_begun_says_so():
+    assert words(Office(4).start(), "R3M2") == [
+        "R3M2 of round 3, even_odd: Agent 2 (P02) against Agent 3 (P03).",
+        "It has not begun: its round comes later.",
+    ]
+
+
+def test_a_match_that_is_being_played_says_so():
+    assert words(Office(2).start())[-1] == (
+        "It is being played: REF01 has it, and there is no result yet."
+    )
+
+
+def test_before_the_start_there_are_no_matches():
+    with pytest.raises(MatchMismatch, match="the league has not begun: there are no matches yet"):
+        told(Office(2).league, "R1M1")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        ("R1M3", "there is no match 'R1M3' in this league; did you mean R1M2? There are R1M1 to"),
+        ("final", "there is no match 'final' in this league; there are R1M1 to R3M2"),
+        ("\x1b[2J", "there is no match '?[2J' in this league"),
+    ],
+)
+def test_an_unknown_match_is_told_what_there_is(wanted, sentence):
+    with pytest.raises(MatchMismatch) as caught:
+        told(Office(4).start().league, wanted)
+
+    assert str(caught.value).startswith(sentence)
+
+
+def test_a_match_given_out_again_tells_to_whom_and_why():
+    office = Office(2, referees=3).start()
+    office.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
+    office.record(MatchAssigned("R1M1", 3, "REF03", "unreachable"))
+
+    assert words(office)[1:4] == [
+        "Referee: Ref03 (REF03); REF01 had it first.",
+        "Given to REF02 because REF01 fell silent (epoch 2).",
+        "Given to REF03 because the referee before reached neither player (epoch 3).",
+    ]
+
+
+def test_where_nobody_knows_why_it_is_told_without():
+    """A manager does not say why; its journal does."""
+    office = Office(2, referees=2).start()
+    office.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
+
+    assert in_words(told(office.league, "R1M1"))[2] == "Given to REF02 (epoch 2)."
+
+
+def test_a_match_without_a_contest_says_so():
+    office = Office(2).start()
+    office.record(office.court.no_contest("R1M1", "4 referees could not bring it to an end"))
+    office.record(MatchClosed("R1M1", 1, told="manager"))
+
+    assert words(office)[-2:] == [
+        "No referee was left to tell the players the result; the manager did.",
+        "It counts for neither player: no contest: 4 referees could not bring it to an end "
+        "(R-LEASE-05).",
+    ]
+
+
+def test_a_believed_result_says_that_nobody_checked_it():
+    office = Office(2, locks=False).start()
+    office.report("P01", details={"drawn_number": 4})
+
+    assert words(office)[-2:] == [
+        "The number was 4, says the referee; it was not drawn by the league.",
+        "Agent 1 (P01) won, as its referee reported it; the league could not check that "
+        "(R-LEAGUE-12).",
+    ]
+
+
+def test_a_match_without_a_transcript_tells_its_moves():
+    assert words(told_match(BOTH))[2:5] == [
+        "What was said to whom was not kept, only the moves.",
+        '  turn 1  Agent 1 (P01): "even"',
+        '  turn 1  Agent 2 (P02): "odd"',
+    ]
+
+
+def test_what_the_transcript_has_no_room_for_is_counted():
+    office = Office(2).start()
+    office.lock(BOTH)
+    office.record(
+        MatchClosed("R1M1", 1, Raw(msgspec.json.encode([Exchange(*INVITED[0])])), left_out=7)
+    )
+
+    assert "  ... and 7 exchanges more, which were not kept." in words(office)
+
+
+def test_a_dispute_is_told():
+    office = told_match(BOTH)
+    office.record(Disputed("R1M1", "REF01", "another result"))
+
+    told = words(office)
+    assert (
+        "Disputed: REF01 reported another result than the one that stands; that was refused."
+        in told
+    )
+    assert "The result stands until the organiser rules: league rule R1M1 ..." in told
+
+
+def test_a_ruling_is_told_last():
+    office = told_match(BOTH)
+    office.record(Disputed("R1M1", "REF01", "another result"))
+    office.record(MatchRuled("R1M1", "draw", None, "both crashed"))
+
+    told = words(office)
+
+    assert told[-1] == (
+        "The organiser ruled: a draw (both crashed); that counts in the table, not the result "
+        "above."
+    )
+    assert not any("until the organiser rules" in line for line in told)
+
+
+def test_a_result_that_the_organiser_lets_stand_is_told_so():
+    office = told_match(BOTH)
+    office.record(MatchRuled("R1M1", "stand", None, ""))
+
+    assert words(office)[-1] == "The organiser ruled: the result stands."
+
+
+def test_numbers_drawn_on_the_way_are_counted():
+    office = Office(2, game=THROWAWAY["dice"]).start()
+    office.lock([(0, "P01", 1), (0, "P02", 6)])
+
+    assert "Numbers drawn on the way, each from seed and moves: 1." in words(office)
+
+
+def test_another_game_has_its_own_rules():
+    moves = [(0, "P01", 0), (1, "P02", 3), (2, "P01", 1), (3, "P02", 4), (4, "P01", 2)]
+
+    won = words(told_match(moves, game=tic_tac_toe))[-1]
+    failed = words(told_match([], [("P01", "made an illegal move")], game=tic_tac_toe))[-1]
+
+    assert "(R-GAME-11). Agent 2 (P02) could have taken other cells" in won
+    assert failed.endswith(
+        "Agent 1 (P01) should send one of the legal moves, exactly; R-GAME-10 says which."
+    )
+
+
+@pytest.mark.parametrize(
+    ("cause", "verdict", "advice"),
+    [
+        ("unreachable", "", "should be running and reachable"),
+        ("was removed by the organiser", "", "could change nothing: the organiser removed it"),
+        ("gave no usable answer", "E015", "should repeat the `match_id` of the call"),
+        ("gave no usable answer", "no content", "should answer with what was asked for"),
+        ("gave no usable answer", "rate limited", "without a rate limit"),
+        ("failed", "E004", "should send one of the legal moves, exactly; R-MATCH-07 says which"),
+        ("failed", "something new", "should answer with what was asked for"),
+    ],
+)
+def test_advice_follows_from_the_cause_and_from_the_last_verdict(cause, verdict, advice):
+    ending = ending_of(
+        "chess",
+        {"P01": "Ann", "P02": "Bob"},
+        Result("TECHNICAL_LOSS", "P02"),
+        forfeits={"P01": cause},
+        verdicts={"P01": verdict},
+        verified=True,
+    )
+
+    assert ending.advice[0].startswith("Ann ")
+    assert advice in ending.advice[0]
+
+
+def test_a_verdict_that_nobody_knows_yet_is_printed_as_it_is():
+    office = told_match(BOTH, transcript=[asked("P01", None, "from\x07 Mars")])
+
+    assert "CHOOSE_PARITY_CALL: from? Mars after 2 ms" in words(office)[2]
+
+
+def test_a_long_move_is_shortened():
+    office = told_match(BOTH, transcript=[asked("P01", "x" * 5000, "E004")])
+
+    assert len(words(office)[2]) < 200
+
+
+def test_a_long_transcript_is_told_from_its_first_row_to_its_last():
+    rows = [asked("P01", f"move {n}", "E004", attempt=n, at=n) for n in range(1, 251)]
+    office = told_match(BOTH, transcript=rows)
+
+    facts = told(office.league, "R1M1")
+
+    assert [row["attempt"] for row in facts["transcript"]] == list(range(1, 251))
+    assert len(in_words(facts)) > 250
+
+
+def test_the_facts_say_how_it_ended_too():
+    facts = told(told_match(BOTH).league, "R1M1")
+
+    assert facts["ending"]["rules"] == ["R-GAME-03"]
+    assert facts["assignments"] == []
+    assert told(Office(2).start().league, "R1M1")["ending"] is None
+
+
+@pytest.mark.parametrize("facts", [{}, {"match_id": 7}])
+def test_what_is_no_match_is_an_error_and_no_traceback(facts):
+    with pytest.raises(LeagueError, match="these are no facts of a match"):
+        in_words(facts)
+
+
+@pytest.mark.parametrize("data", [None, {}, {"match": []}, {"match": {}, "total": "many"}])
+def test_an_answer_without_a_match_is_an_error(data):
+    with pytest.raises(LeagueError, match="the manager told no match"):
+        read_answer(data)
+
+
+def test_pages_end_when_all_rows_are_here_or_none_came():
+    assert read_answer({"match": {"transcript": "none"}}).transcript() == []
+    assert next_page([1, 2], 3) == {"offset": 2}
+    assert next_page([1, 2, 3], 3) == {}
+    assert next_page([], 3) == {}
+
+
+def test_every_rule_that_a_telling_cites_is_written_down():
+    source = (Path(__file__).parents[2] / "src/agentleague/records/explanations.py").read_text()
+    cited = set(re.findall(r"R-[A-Z]+-\d\d", source))
+
+    written_down = set(re.findall(r"\*\*(R-[A-Z]+-\d\d)\*\*", PAGE.read_text(encoding="utf-8")))
+
+    assert cited
+    assert cited <= written_down
+
+
+def test_a_null_is_told_as_no_move_and_not_as_a_wrong_one():
+    rows = [(5, "P02", "CHOOSE_PARITY_CALL", n, "E004", None, 2) for n in (1, 2, 3)]
+
+    told = words(told_match(BOTH[:1], [("P02", "made an illegal move")], rows))
+
+    assert "E004 (null, which is no move)" in told[-2]
+    assert "should return a move: null is sent when its function raised" in told[-1]
+
+
+def test_a_name_that_ends_with_the_id_is_not_given_it_twice():
+    assert named("Ann (P05)", "P05") == "Ann (P05)"
+    assert named("Ann (P05)", "P06") == "Ann (P05) (P06)"
+
+
+def test_who_sent_nothing_but_null_made_no_illegal_move():
+    moves = [asked("P01", "even"), asked("P02", None, "E004")]
+
+    told_last = words(told_match(BOTH[:1], [("P02", "made an illegal move")], moves))[-1]
+
+    assert told_last.startswith("Agent 2 (P02) lost without a game: no move was sent, only null")
+    assert "its function raised an exception or returned nothing" in told_last
+
+
+def test_who_won_by_a_ruling_is_not_told_what_to_change():
+    moves = [asked("P01", "even"), asked("P02", "EVEN", "E004")]
+    office = told_match(BOTH[:1], [("P02", "made an illegal move")], moves)
+    office.record(MatchRuled("R1M1", "win", "P02", "the referee was wrong"))
+    facts = told(office.league, "R1M1", office.events)
+
+    winner, loser = (
+        list(player_story.in_words(player_story.told_of(facts, p))) for p in ("P02", "P01")
+    )
+
+    *_, before, _ = words(office)
+    assert before.endswith("P02 made an illegal move - P01 wins by default.")
+    assert winner == ["R1M1    won by a ruling against Agent 1 (P01): the referee was wrong."]
+    assert loser == ["R1M1    lost by a ruling against Agent 2 (P02): the referee was wrong."]
+
+
+@rule("R-DIA-09")
+def test_what_was_tried_in_vain_is_told():
+    row = (*asked("P01", None, "no content"), "tried tool (HTTP 500), bare (HTTP 500)")
+    office = told_match(BOTH, transcript=[row])
+
+    assert words(office)[2].endswith("(tried tool (HTTP 500), bare (HTTP 500))")
+    facts = told(office.league, "R1M1")
+    (failure,) = told_of(facts, "P01").failures
+    assert failure.came.endswith("(tried tool (HTTP 500), bare (HTTP 500))")
+    assert failure.rules[-1] == "R-DIA-01"

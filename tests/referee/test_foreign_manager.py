@@ -1,0 +1,509 @@
+"""Our referee at a manager of another make, which locks nothing and starts matches in its way."""
+
+from itertools import count
+
+import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from agentleague.errors import (
+    InternalError,
+    MatchMismatch,
+    MissingField,
+    NoConnection,
+    PeerRefused,
+    RateLimited,
+    TokenInvalid,
+    UnexpectedMessage,
+    UnsupportedGame,
+)
+from agentleague.games import even_odd
+from agentleague.protocol.messages import (
+    ChooseParityCall,
+    ChooseParityResponse,
+    GameInvitation,
+    GameJoinAck,
+    GameMoveCall,
+    GameMoveResponse,
+    GameOver,
+    LeagueCompleted,
+    LeagueCompletedAck,
+    LeagueQuery,
+    LeagueQueryResponse,
+    LockRequest,
+    MatchResultAck,
+    MatchResultReport,
+    RefereeRegisterResponse,
+    RoundAnnouncement,
+    RoundMatch,
+    StartMatch,
+    StartMatchResponse,
+)
+from agentleague.referee import foreign_manager
+from agentleague.referee.endpoints import QUERIES
+from agentleague.referee.foreign_manager import AnswerBy
+from agentleague.referee.role import OWN_DRAWS, Referee
+from agentleague.roles.effects import Call, Reply, WakeAt
+from agentleague.roles.settings import RefereeSettings
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
+from games.throwaway import THREE_DRAWS
+from rules import rule
+
+NOW = 100.0
+ACCEPTED = RefereeRegisterResponse("ACCEPTED", "REF07", "league_there", auth_token="tok_there")
+ANN, BOB = "http://127.0.0.1:1/mcp", "http://127.0.0.1:2/mcp"
+MATCH = RoundMatch("M1", "", "P01", "P02", player_A_endpoint=ANN, player_B_endpoint=BOB)
+START = StartMatch([MATCH], round_id=4)
+HERE = Caller("127.0.0.1", method="start_match")
+
+
+class Visit:
+    """A referee, and all that it does; `answers` are what its players and manager say."""
+
+    def __init__(self, secret=b"s" * 32, load=lambda name: even_odd, registers=True, **settings):
+        terms = RefereeSettings(display_name="Owl", endpoint="http://127.0.0.1:7/mcp", **settings)
+        self.role, self.numbers = Referee(terms, load, secret), count(1)
+        self.calls, self.replies, self.woken, self.order = [], {}, {}, []
+        self.do(Started(0.0)).calls.clear()
+        if registers:
+            self.register()
+
+    def register(self):
+        self.do(Answered("register", ACCEPTED, None, 0.1))
+
+    def do(self, stimulus, now=NOW):
+        for effect in self.role.handle(stimulus, now):
+            if isinstance(effect, Call):
+                self.calls.append(effect)
+                self.order.append(type(effect.message))
+            elif isinstance(effect, Reply):
+                self.replies[effect.to] = effect.answer
+                self.order.append(type(effect.answer))
+            elif isinstance(effect, WakeAt):
+                self.woken[effect.key] = effect.when
+        return self
+
+    def ask(self, message, caller=HERE):
+        """Somebody asks it something; the number of the request."""
+        number = next(self.numbers)
+        self.do(Asked(message, caller, number))
+        return number
+
+    def refused(self, message, caller=HERE):
+        return type(self.replies[self.ask(message, caller)])
+
+    def take(self, kind):
+        """The open calls of this kind."""
+        found = [call for call in self.calls if isinstance(call.message, kind)]
+        self.calls = [call for call in self.calls if call not in found]
+        return found
+
+    def answer(self, kind, message=None, error=None):
+        for call in self.take(kind):
+            self.do(Answered(call.key, message, error, 0.1))
+        return self
+
+    def play(self, report=True):
+        """Both join and say the same, and are told how it ended."""
+        self.answer(GameInvitation, GameJoinAck())
+        self.answer(ChooseParityCall, ChooseParityResponse("even"))
+        self.answer(GameOver)
+        return self.answer(MatchResultReport, MatchResultAck()) if report else self
+
+    def news(self):
+        return list(self.role.news)
+
+
+def query_answer(data):
+    return LeagueQueryResponse(data=data)
+
+
+@rule("R-GUEST-02")
+def test_a_manager_that_gives_no_session_is_of_another_make():
+    assert OWN_DRAWS in Visit().news()
+
+
+@rule("R-GUEST-01", "R-GUEST-02")
+def test_a_match_that_is_started_is_played_decided_told_answered_and_reported():
+    visit = Visit()
+    asked = visit.ask(START)
+    invitations = [call.message for call in visit.calls]
+    visit.play(report=False)
+    (report,) = [call.message for call in visit.take(MatchResultReport)]
+
+    assert [each.player_id for each in invitations] == ["P01", "P02"]
+    assert {(each.league_id, each.round_id) for each in invitations} == {("league_there", 4)}
+    assert all(each.auth_token.startswith("mtok_") for each in invitations)
+    assert LockRequest not in visit.order
+    assert visit.order[-4:] == [GameOver, GameOver, StartMatchResponse, MatchResultReport]
+    answer = visit.replies[asked]
+    assert (answer.status, answer.match_id, answer.result) == ("COMPLETED", "M1", report.result)
+    assert report.result.score == {"P01": 1, "P02": 1}
+    assert (report.auth_token, report.round_id) == ("tok_there", 4)
+    assert {report.epoch, report.transcript, report.silences} == {UNSET}
+
+
+@rule("R-GUEST-02")
+def test_who_wins_gets_three_points_and_who_fails_none():
+    visit = Visit()
+    visit.ask(START)
+    ann, bob = visit.take(GameInvitation)
+    visit.do(Answered(ann.key, GameJoinAck(), None, 0.1))
+    visit.do(Answered(bob.key, GameJoinAck(accept=False), None, 0.1))
+    visit.answer(GameOver)
+
+    result = visit.take(MatchResultReport)[0].message.result
+
+    assert (result.winner, result.score) == ("P01", {"P01": 3, "P02": 0})
+    assert result.details.status == "TECHNICAL_LOSS"
+
+
+@rule("R-GUEST-02")
+def test_numbers_follow_from_the_referees_own_chance():
+    def drawn(secret, times):
+        visit, found = Visit(secret), []
+        for number in range(times):
+            visit.ask(StartMatch([MATCH], round_id=number + 1))
+            visit.play(report=False)
+            report = visit.take(MatchResultReport)[0]
+            found.append(report.message.result.details.drawn_number)
+            visit.do(Answered(report.key, MatchResultAck(), None, 0.1))
+        return found
+
+    assert drawn(b"a", 9) == drawn(b"a", 9) != drawn(b"b", 9)
+    assert len(set(drawn(b"a", 9))) > 1  # A match of the same name is drawn anew.
+
+
+def test_a_game_that_draws_again_and_again_is_played_to_its_end():
+    visit = Visit(load=lambda name: THREE_DRAWS)
+    visit.ask(START)
+    visit.answer(GameInvitation, GameJoinAck())
+
+    for _ in range(3):
+        visit.answer(GameMoveCall, GameMoveResponse(3))
+    visit.answer(GameOver)
+
+    (report,) = visit.take(MatchResultReport)
+    assert report.message.result.details.status == "DRAW"
+    assert 1 <= report.message.result.details.drawn_number <= 6
+
+
+@rule("R-GUEST-01")
+def test_whoever_starts_a_match_that_takes_long_is_told_that_it_runs():
+    visit = Visit()
+    asked = visit.ask(START)
+    assert visit.woken[AnswerBy("M1")] == NOW + foreign_manager.HOLD_SECONDS
+
+    visit.do(Woken(AnswerBy("M1")))
+
+    assert visit.replies[asked].status == "ACCEPTED"
+    visit.play()
+    assert len(visit.replies) == 1
+
+
+@rule("R-GUEST-01")
+def test_whoever_runs_a_match_waits_for_its_end():
+    visit = Visit()
+
+    visit.ask(START, Caller("127.0.0.1", method="run_match"))
+
+    assert AnswerBy("M1") not in visit.woken
+
+
+@rule("R-GUEST-01")
+def test_a_match_is_begun_once_however_often_it_is_started():
+    visit = Visit()
+    first, second = visit.ask(START), visit.ask(START)
+    assert len(visit.take(GameInvitation)) == 2
+
+    visit = Visit()
+    first, second = visit.ask(START), visit.ask(START)
+    visit.play()
+    third = visit.ask(START)
+
+    answers = [visit.replies[number].result for number in (first, second, third)]
+    assert answers[0] == answers[1] == answers[2] is not UNSET
+    assert visit.order.count(MatchResultReport) == 1
+
+
+@rule("R-GUEST-01")
+def test_a_round_that_is_announced_starts_the_matches_of_this_referee():
+    visit = Visit()
+    whose = [
+        {"referee_endpoint": "http://localhost:7/mcp"},
+        {"referee_endpoint": "http://127.0.0.1:8/mcp"},
+        {"referee_id": "REF07"},
+        {"referee_id": "REF08"},
+        {},
+    ]
+    rows = [replace(MATCH, match_id=f"M{n}", **each) for n, each in enumerate(whose)]
+    rows.append(RoundMatch("M5", player_A_id="P01"))  # A bye.
+
+    asked = visit.ask(RoundAnnouncement(round_id=2, matches=rows))
+
+    begun = {call.message.match_id for call in visit.take(GameInvitation)}
+    assert begun == {"M0", "M2", "M4"}
+    assert visit.replies[asked].round_id == 2
+
+
+def test_a_round_that_is_announced_again_begins_nothing_again():
+    visit = Visit()
+    round_two = RoundAnnouncement(round_id=2, matches=[MATCH])
+    visit.ask(round_two)
+    visit.play()
+
+    visit.ask(round_two)
+
+    assert visit.take(GameInvitation) == []
+
+
+def test_several_matches_are_acknowledged_at_once():
+    visit = Visit()
+    other = RoundMatch("M2", "", "P03", "P04", player_A_endpoint=ANN, player_B_endpoint=BOB)
+
+    asked = visit.ask(StartMatch([MATCH, other]))
+
+    assert visit.replies[asked].status == "ACCEPTED"
+    assert len(visit.take(GameInvitation)) == 4
+
+
+@rule("R-GUEST-02")
+def test_where_players_are_is_asked_for_if_nobody_said_it():
+    visit = Visit()
+    asked = visit.ask(StartMatch([RoundMatch("M1", "", "P01", "P02")]))
+    ann, bob = visit.take(LeagueQuery)
+    assert (ann.message.query_type, ann.message.auth_token) == ("GET_PLAYER_STATS", "tok_there")
+
+    visit.do(Answered(ann.key, query_answer({"player": {"endpoint": ANN}}), None, 0.1))
+    assert visit.calls == []
+    visit.do(Answered(bob.key, None, PeerRefused("?", number=6003, code=None, data={}), 0.1))
+    visit.answer(LeagueQuery, query_answer({"agents": [{"agent_id": "P02", "endpoint": BOB}]}))
+
+    assert [call.to.url for call in visit.take(GameInvitation)] == [ANN, BOB]
+    assert asked not in visit.replies
+
+
+@rule("R-GUEST-02")
+def test_a_match_whose_players_nobody_knows_is_refused_with_what_to_send():
+    visit = Visit()
+    asked = visit.ask(StartMatch([RoundMatch("M1", "", "P01", "P02")]))
+
+    for _ in QUERIES:
+        visit.answer(LeagueQuery, query_answer({}))
+
+    assert isinstance(visit.replies[asked], MissingField)
+    assert "player_A_endpoint" in str(visit.replies[asked])
+    assert any("nobody says where P01 is" in sentence for sentence in visit.news())
+    visit.ask(START)  # With what was missing it is played.
+    assert len(visit.take(GameInvitation)) == 2
+
+
+def test_a_round_whose_players_nobody_knows_is_said_aloud():
+    visit = Visit()
+    visit.ask(RoundAnnouncement(round_id=1, matches=[RoundMatch("M1", "", "P01", "P02")]))
+
+    for _ in QUERIES:
+        visit.answer(LeagueQuery, query_answer({}))
+
+    assert any("nobody says where" in sentence for sentence in visit.news())
+
+
+@rule("R-GUEST-01")
+@pytest.mark.parametrize(
+    ("manager", "caller", "is_taken"),
+    [
+        ("http://127.0.0.1:8000/mcp", Caller("::1"), True),
+        ("http://127.0.0.1:8000/mcp", Caller("10.0.0.9"), False),
+        ("http://10.0.0.1:8000/mcp", Caller("10.0.0.1"), True),
+        ("http://10.0.0.1:8000/mcp", Caller("10.0.0.9"), False),
+        ("http://10.0.0.1:8000/mcp", Caller("10.0.0.9", "tok_there"), True),
+        ("http://10.0.0.1:8000/mcp", Caller("10.0.0.9", "tok_other"), False),
+        ("http://league.example:8000/mcp", Caller("10.0.0.9"), True),  # Who knows?
+    ],
+)
+def test_nobody_but_the_manager_starts_matches(manager, caller, is_taken):
+    visit = Visit(manager_url=manager)
+
+    asked = visit.ask(START, caller)
+
+    assert isinstance(visit.replies.get(asked), TokenInvalid) != is_taken
+    assert bool(visit.take(GameInvitation)) == is_taken
+
+
+def test_nobody_but_the_manager_ends_the_league():
+    visit = Visit()
+
+    assert visit.refused(LeagueCompleted(), Caller("10.0.0.9")) is TokenInvalid
+    assert isinstance(visit.replies[visit.ask(LeagueCompleted())], LeagueCompletedAck)
+
+
+def test_what_cannot_be_run_is_refused_and_changes_nothing():
+    visit = Visit()
+    visit.ask(START)
+    others = RoundMatch("M1", "", "P03", "P04", player_A_endpoint=ANN, player_B_endpoint=BOB)
+    many = [
+        RoundMatch(f"X{number}", "", "P05", "P06")
+        for number in range(foreign_manager.WAITING_MAX + 1)
+    ]
+
+    assert visit.refused(StartMatch([others])) is MatchMismatch
+    assert visit.refused(StartMatch([RoundMatch("M2", "", "P03")])) is MissingField
+    assert visit.refused(StartMatch(many)) is RateLimited
+    assert len(visit.take(GameInvitation)) == 2
+    assert visit.calls == []
+
+
+def test_a_game_that_is_not_there_is_refused():
+    def load(name):
+        raise UnsupportedGame(f"no {name}")
+
+    assert Visit(load=load).refused(START) is UnsupportedGame
+
+
+def test_matches_that_are_too_many_at_once_wait_for_a_place():
+    visit = Visit(max_concurrent_matches=1)
+    second = RoundMatch("M2", "", "P03", "P04", player_A_endpoint=ANN, player_B_endpoint=BOB)
+    visit.ask(StartMatch([MATCH, second]))
+    visit.ask(StartMatch([MATCH, second]))
+    assert {call.message.match_id for call in visit.calls} == {"M1"}
+
+    visit.play()
+
+    assert {call.message.match_id for call in visit.calls} == {"M2"}
+
+
+def test_results_are_not_remembered_for_ever(monkeypatch):
+    monkeypatch.setattr(foreign_manager, "OVER_MAX", 1)
+    visit = Visit()
+    for round_id in (1, 2, 1):
+        visit.ask(StartMatch([MATCH], round_id=round_id))
+        visit.play()
+
+    assert visit.order.count(MatchResultReport) == 3
+
+
+def test_a_report_may_be_answered_after_its_result_was_forgotten(monkeypatch):
+    monkeypatch.setattr(foreign_manager, "OVER_MAX", 0)
+    visit = Visit()
+    visit.ask(START)
+
+    visit.play()
+
+    assert visit.role.matches == {}
+
+
+def test_a_match_that_is_started_before_the_registration_is_answered_waits_for_that():
+    visit = Visit(registers=False)
+    visit.ask(START)
+    announced = visit.ask(RoundAnnouncement(round_id=1, matches=[]))
+    assert (visit.replies, visit.take(GameInvitation)) == ({}, [])
+
+    visit.register()
+
+    assert len(visit.take(GameInvitation)) == 2
+    assert visit.replies[announced].round_id == 1
+
+
+def test_a_referee_without_a_chance_of_its_own_draws_for_nobody():
+    visit = Visit(secret=b"")
+
+    assert visit.refused(START) is UnexpectedMessage
+    assert visit.refused(RoundAnnouncement(matches=[MATCH])) is TokenInvalid
+
+
+@rule("R-GUEST-03")
+@pytest.mark.parametrize(
+    "error",
+    [
+        PeerRefused("the peer answered: no such method", number=-32601, code=None, data={}),
+        NoConnection("HTTP 404", status=404),
+    ],
+)
+def test_a_report_that_is_understood_in_no_form_is_said_aloud_unless_the_answer_said_it(error):
+    visit = Visit()
+    visit.ask(START)
+    visit.do(Woken(AnswerBy("M1")))
+    visit.play(report=False).answer(MatchResultReport, None, error)
+
+    assert any("M1: its report was not taken" in sentence for sentence in visit.news())
+    assert visit.role.matches == {}
+
+    visit = Visit()
+    visit.ask(START)
+    visit.play(report=False).answer(MatchResultReport, None, error)
+    assert not any("its report" in sentence for sentence in visit.news())
+    assert visit.role.matches == {}
+
+
+def test_what_was_tried_for_a_report_is_said():
+    visit = Visit()
+    visit.ask(RoundAnnouncement(matches=[MATCH]))
+    error = PeerRefused("no", number=-32601, code=None, data={})
+    error.context["tried"] = "tried tool (error -32601)"
+
+    visit.play(report=False).answer(MatchResultReport, None, error)
+
+    assert any("tried tool (error -32601)" in sentence for sentence in visit.news())
+
+
+def test_a_report_that_was_answered_with_a_refusal_is_said_aloud():
+    visit = Visit()
+    visit.ask(START)
+
+    visit.play(report=False).answer(MatchResultReport, MatchResultAck("REJECTED"))
+
+    assert any("REJECTED" in sentence for sentence in visit.news())
+
+
+def test_a_manager_that_is_away_is_asked_again():
+    visit = Visit()
+    visit.ask(START)
+    visit.play(report=False).answer(MatchResultReport, None, NoConnection("nobody there"))
+
+    assert list(visit.role.matches) == ["M1"]
+    visit.do(Woken(("M1", "clock")), visit.woken[("M1", "clock")])
+    assert len(visit.take(MatchResultReport)) == 1
+
+
+def test_a_bug_in_a_game_is_answered_as_one():
+    class Broken:
+        name, seats, start = even_odd.name, even_odd.seats, even_odd.start
+        to_move, legal_moves, check = even_odd.to_move, even_odd.legal_moves, even_odd.check
+        chance, outcome = even_odd.chance, even_odd.outcome
+
+        @staticmethod
+        def play(state, moves, number):
+            raise RuntimeError("oops")
+
+    visit = Visit(load=lambda name: Broken)
+    asked = visit.ask(START)
+
+    visit.play(report=False)
+
+    assert isinstance(visit.replies[asked], InternalError)
+    assert "oops" in str(visit.replies[asked])
+
+
+def test_a_game_that_cannot_begin_is_answered_as_a_bug():
+    class Broken:
+        name = "even_odd"
+
+        @staticmethod
+        def start(options):
+            raise RuntimeError("oops")
+
+    visit = Visit(load=lambda name: Broken)
+
+    assert visit.refused(START) is InternalError
+
+
+@rule("R-GUEST-02")
+def test_a_pushed_answer_counts_by_its_address_since_nobody_told_any_tokens():
+    visit = Visit()
+    visit.ask(START)
+    visit.answer(GameInvitation, None, MissingField("nothing in it"))
+
+    for player_id in ("P01", "P02"):
+        visit.ask(GameJoinAck("M1", player_id, auth_token=f"tok_of_{player_id}"))
+
+    assert len(visit.take(ChooseParityCall)) == 2

@@ -1,0 +1,452 @@
+"""The referee as a role: it asks until it is taken in, and obeys nobody but its manager."""
+
+from types import SimpleNamespace
+
+import pytest
+from msgspec.structs import replace
+
+from agentleague.errors import (
+    IllegalMove,
+    MatchMismatch,
+    NoAnswer,
+    NoConnection,
+    PeerRefused,
+    TokenInvalid,
+    TokenMissing,
+    UnexpectedMessage,
+    UnsupportedGame,
+)
+from agentleague.games import even_odd
+from agentleague.protocol.messages import (
+    WIRE_NAME,
+    ChooseParityCall,
+    ChooseParityResponse,
+    GameInvitation,
+    GameJoinAck,
+    GameMoveResponse,
+    LeagueCompleted,
+    MatchStateRequest,
+    PushAck,
+    RefereeRegisterRequest,
+    RefereeRegisterResponse,
+    RefereeStatus,
+    RefereeStatusAck,
+    RoundAnnouncement,
+    RoundCompleted,
+    RoundMatch,
+    Rules,
+    Seated,
+)
+from agentleague.referee.role import Referee
+from agentleague.roles.effects import Call, Drop, End, Reply, WakeAt
+from agentleague.roles.enrolment import Refused
+from agentleague.roles.settings import RefereeSettings
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
+from memory_league import BEGAN
+from rules import rule
+
+SEATS = [Seated("P01", "http://ann/mcp"), Seated("P02", "http://bob/mcp")]
+MATCH = RoundMatch("R1M1", "even_odd", "P01", "P02", "http://ref/mcp", epoch=1, seats=SEATS)
+RULES = Rules(retries=0, join_retries=0)
+ACCEPTED = RefereeRegisterResponse(
+    "ACCEPTED", "REF01", "league_test", session="ses_1", auth_token="tok_REF01_x"
+)
+
+
+def a_referee(registered=True, load=lambda name: even_odd):
+    settings = RefereeSettings(display_name="Ref", endpoint="http://ref/mcp")
+    role = Referee(settings, load)
+    role.handle(Started(0.0), BEGAN)
+    if registered:
+        role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
+    return role
+
+
+def ask(role, message, token=None):
+    return role.handle(Asked(message, Caller("127.0.0.1", token), 1), BEGAN)
+
+
+def invited(effects):
+    return [
+        effect.to.agent_id
+        for effect in effects
+        if isinstance(effect, Call) and isinstance(effect.message, GameInvitation)
+    ]
+
+
+def unreached(role):
+    """Neither player of the match is there."""
+    for seat in (0, 1):
+        key = ("R1M1", "join", seat, 0, 1)
+        role.handle(Answered(key, None, NoAnswer("late"), 5.0), BEGAN)
+
+
+def announced(**changes):
+    fields = {"round_id": 1, "matches": [MATCH], "session": "ses_1", "rules": RULES, **changes}
+    return RoundAnnouncement(**fields)
+
+
+@pytest.mark.parametrize("error", [NoAnswer("late"), NoConnection("nobody there")])
+def test_it_registers_again_until_the_manager_is_there(error):
+    role = a_referee(registered=False)
+
+    waiting = role.handle(Answered("register", None, error, 0.1), BEGAN)
+    again = role.handle(Woken("register"), BEGAN + 1.0)
+
+    assert waiting == [WakeAt("register", BEGAN + 1.0)]
+    assert [type(effect.message).__name__ for effect in again] == ["RefereeRegisterRequest"]
+
+
+def test_it_says_that_it_locks_and_how_many_matches_it_takes():
+    settings = RefereeSettings(display_name="Ref", endpoint="http://ref/mcp")
+    (call,) = Referee(settings, lambda name: even_odd).handle(Started(0.0), BEGAN)
+
+    meta = call.message.referee_meta
+    assert (meta.locks, meta.max_concurrent_matches, meta.contact_endpoint) == (
+        True,
+        64,
+        "http://ref/mcp",
+    )
+
+
+def test_a_refused_referee_gives_up_with_the_managers_words():
+    role = a_referee(registered=False)
+    rejected = RefereeRegisterResponse("REJECTED", reason="League full", hint="try next year")
+
+    (end,) = role.handle(Answered("register", rejected, None, 0.1), BEGAN)
+
+    assert end == End(Refused("League full: try next year"))
+
+
+def test_an_error_that_will_not_go_away_ends_it_and_one_that_may_is_waited_out():
+    final = PeerRefused("bad", number=-32602, code="E003", data={"retryable": False})
+    passing = PeerRefused("later", number=-32603, code="E053", data={"retryable": True})
+
+    assert isinstance(
+        a_referee(False).handle(Answered("register", None, final, 0.1), BEGAN)[0], End
+    )
+    assert isinstance(
+        a_referee(False).handle(Answered("register", None, passing, 0.1), BEGAN)[0], WakeAt
+    )
+
+
+def test_an_assignment_starts_its_matches_at_once():
+    effects = ask(a_referee(), announced())
+
+    assert isinstance(effects[0], Reply)
+    assert invited(effects) == ["P01", "P02"]
+
+
+@pytest.mark.parametrize("session", ["", "ses_2"])
+def test_an_assignment_that_does_not_know_the_session_is_refused(session):
+    (reply,) = ask(a_referee(), announced(session=session))
+
+    assert isinstance(reply.answer, TokenInvalid)
+
+
+def test_before_it_is_registered_it_takes_no_assignment():
+    (reply,) = ask(a_referee(registered=False), announced(session=""))
+
+    assert isinstance(reply.answer, TokenInvalid)
+
+
+def test_a_repeated_assignment_starts_nothing_twice():
+    role = a_referee()
+    ask(role, announced())
+
+    assert len(ask(role, announced())) == 1
+
+
+def test_a_match_without_seats_is_not_an_assignment():
+    assert len(ask(a_referee(), announced(matches=[RoundMatch("R1M2")]))) == 1
+
+
+def test_answers_and_timers_of_a_match_it_is_not_at_change_nothing():
+    role = a_referee()
+
+    assert role.handle(Answered(("R9M9", "join", 0, 0, 1), None, None, 0.1), BEGAN) == []
+    assert role.handle(Woken(("R9M9", "clock")), BEGAN) == []
+
+
+def test_a_timer_of_a_match_tries_the_manager_again():
+    role = a_referee()
+    ask(role, announced())
+    unreached(role)
+    role.handle(Answered(("R1M1", "lock", -1, 0, 1), None, NoConnection("away"), 0.1), BEGAN)
+
+    (call,) = role.handle(Woken(("R1M1", "clock")), BEGAN + 1.0)
+
+    assert isinstance(call, Call)
+    assert call.message.match_id == "R1M1"
+
+
+def test_rounds_that_end_are_acknowledged_and_the_league_ends_it():
+    role = a_referee()
+
+    (ack,) = ask(role, RoundCompleted(round_id=3))
+    reply, end = ask(role, LeagueCompleted(session="ses_1"))
+
+    assert (ack.answer.round_id, ack.answer.sender) == (3, "referee:REF01")
+    assert isinstance(reply, Reply)
+    assert end == End()
+
+
+def test_a_league_that_ends_before_its_last_match_is_closed_is_waited_for():
+    role = a_referee()
+    ask(role, announced())
+    assert [type(effect) for effect in ask(role, LeagueCompleted(session="ses_1"))] == [Reply]
+    unreached(role)
+    refused = PeerRefused("not yours", number=5002, code="E015", data={})
+
+    effects = role.handle(Answered(("R1M1", "lock", -1, 0, 1), None, refused, 0.1), BEGAN)
+
+    assert effects == [Drop(("R1M1", "clock")), End()]
+    assert role.matches == {}
+
+
+@pytest.mark.parametrize("session", [{}, {"session": "ses_2"}])
+def test_a_stranger_cannot_send_it_home(session):
+    role = a_referee()
+
+    (reply,) = ask(role, LeagueCompleted(**session))
+
+    assert isinstance(reply.answer, TokenInvalid)
+    assert invited(ask(role, announced())) == ["P01", "P02"]
+
+
+def test_a_match_that_it_closed_is_not_played_again_in_this_round():
+    role = a_referee()
+    ask(role, announced())
+    unreached(role)
+    refused = PeerRefused("not yours", number=5002, code="E015", data={})
+    role.handle(Answered(("R1M1", "lock", -1, 0, 1), None, refused, 0.1), BEGAN)
+
+    assert len(ask(role, announced())) == 1
+    assert invited(ask(role, announced(round_id=2))) == ["P01", "P02"]
+
+
+def test_an_assignment_with_a_game_it_lacks_is_refused_as_a_whole():
+    def load(name):
+        if name != "even_odd":
+            raise UnsupportedGame(f"no game {name!r}")
+        return even_odd
+
+    role = a_referee(load=load)
+    other = RoundMatch("R1M2", "chess", epoch=1, seats=SEATS)
+
+    (reply,) = ask(role, announced(matches=[MATCH, other]))
+
+    assert isinstance(reply.answer, UnsupportedGame)
+    assert role.matches == {}
+
+
+def again(epoch, **changes):
+    return announced(matches=[replace(MATCH, epoch=epoch, **changes)])
+
+
+@rule("R-REF-03")
+def test_a_higher_epoch_begins_the_match_anew():
+    role = a_referee()
+    ask(role, announced())
+
+    effects = ask(role, again(2))
+
+    assert [effect for effect in effects if isinstance(effect, Drop)] == [
+        Drop(("R1M1", "join", 0, 0, 1)),
+        Drop(("R1M1", "join", 1, 0, 1)),
+        Drop(("R1M1", "clock")),
+    ]
+    assert invited(effects) == ["P01", "P02"]
+    assert role.matches["R1M1"].epoch == 2
+
+
+@rule("R-REF-03")
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_a_lower_epoch_changes_nothing_and_the_same_only_where_the_players_are(epoch):
+    role = a_referee()
+    ask(role, again(2))
+    moved = [replace(SEATS[0], endpoint="http://elsewhere/mcp"), SEATS[1]]
+
+    (reply,) = ask(role, again(epoch, seats=moved))
+
+    assert isinstance(reply, Reply)
+    role.handle(Answered(("R1M1", "join", 0, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN)
+    effects = role.handle(
+        Answered(("R1M1", "join", 1, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN
+    )
+    where = "http://elsewhere/mcp" if epoch == 2 else "http://ann/mcp"
+    assert effects[0].to.url == where
+
+
+@rule("R-REF-03")
+def test_a_match_that_was_given_back_may_come_again_in_a_later_epoch():
+    role = a_referee()
+    ask(role, announced())
+    unreached(role)
+    refused = PeerRefused("unreachable", number=5002, code="E015", data={"epoch": 2})
+    role.handle(Answered(("R1M1", "lock", -1, 0, 1), None, refused, 0.1), BEGAN)
+
+    assert invited(ask(role, again(1))) == []
+    assert invited(ask(role, again(2))) == ["P01", "P02"]
+
+
+@rule("R-REF-04")
+def test_it_says_how_far_a_match_is():
+    role = a_referee()
+    ask(role, again(3))
+    role.handle(Answered(("R1M1", "join", 0, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN)
+
+    (reply,) = ask(role, MatchStateRequest("R1M1"))
+    (unknown,) = ask(role, MatchStateRequest("R9M9"))
+
+    state = reply.answer
+    assert (state.game_state, state.epoch, state.turn) == ("WAITING_FOR_PLAYERS", 3, 0)
+    assert state.waiting_for == ["P02"]
+    assert isinstance(unknown.answer, MatchMismatch)
+
+
+@rule("R-MATCH-23", "R-MATCH-25")
+def test_a_pushed_answer_is_acknowledged_and_counts():
+    role = a_referee()
+    seats = [replace(SEATS[0], push_token="mtok_a"), replace(SEATS[1], push_token="mtok_b")]
+    ask(role, again(1, seats=seats))
+
+    (first,) = ask(role, GameJoinAck("R1M1"), "mtok_a")
+    reply, *effects = ask(role, GameJoinAck("R1M1"), "mtok_b")
+
+    assert first.answer.status == reply.answer.status == "ACKNOWLEDGED"
+    assert isinstance(reply.answer, PushAck)
+    dropped, calls = effects[:2], effects[2:]  # the invitations are not waited for any more
+    assert [type(effect) for effect in dropped] == [Drop, Drop]
+    assert [type(call.message) for call in calls] == [ChooseParityCall] * 2
+
+
+@rule("R-MATCH-23", "R-MATCH-25")
+@pytest.mark.parametrize(
+    ("message", "token", "error", "number"),
+    [
+        (GameJoinAck("R9M9", "P01"), None, MatchMismatch, 4003),
+        (GameJoinAck("", "P01"), None, MatchMismatch, 4003),
+        (GameJoinAck("R1M1", "P01"), "mtok_wrong", TokenInvalid, 4001),
+        (GameJoinAck("R1M1", "P01"), None, TokenMissing, 4001),  # from another address
+        (ChooseParityResponse("even", "R1M1"), "mtok_a", UnexpectedMessage, 4005),
+        (GameMoveResponse("even", "R1M1"), "mtok_a", UnexpectedMessage, 4005),
+    ],
+)
+def test_a_push_that_is_refused_changes_nothing(message, token, error, number):
+    role = a_referee()
+    ask(role, again(1, seats=[replace(SEATS[0], push_token="mtok_a"), SEATS[1]]))
+
+    (reply,) = ask(role, message, token)
+
+    assert isinstance(reply.answer, error)
+    assert reply.answer.number_for(WIRE_NAME[type(message)]) == number
+    assert role.matches["R1M1"].waiting_for() == ["P01", "P02"]
+
+
+LEASED = replace(ACCEPTED, lease_seconds=9.0)
+
+
+def leased():
+    role = a_referee(registered=False)
+    (timer,) = role.handle(Answered("register", LEASED, None, 0.1), BEGAN)
+    assert timer == WakeAt("status", BEGAN + 3.0)
+    return role
+
+
+@rule("R-REF-01")
+def test_it_says_every_third_of_its_lease_which_matches_it_is_at():
+    role = leased()
+    ask(role, announced())
+
+    call, timer = role.handle(Woken("status"), BEGAN + 3.0)
+
+    status = call.message
+    assert isinstance(status, RefereeStatus)
+    assert (status.session, status.matches, status.auth_token) == ("ses_1", ["R1M1"], "tok_REF01_x")
+    assert (call.until, timer) == (BEGAN + 6.0, WakeAt("status", BEGAN + 6.0))
+
+
+@rule("R-REF-01")
+def test_it_stops_saying_so_when_the_league_is_over():
+    _, *effects = ask(leased(), LeagueCompleted(session="ses_1"))
+
+    assert effects == [Drop("status"), End()]
+
+
+@rule("R-REF-02")
+@pytest.mark.parametrize("code", ["E005", "E011", "E012"])
+def test_a_manager_that_does_not_know_it_is_asked_to_take_it_in_again(code):
+    role = leased()
+    unknown = PeerRefused("who?", number=5001, code=code, data={})
+
+    drop, call = role.handle(Answered("status", None, unknown, 0.1), BEGAN)
+
+    assert drop == Drop("status")
+    assert isinstance(call.message, RefereeRegisterRequest)
+    assert call.message.auth_token == "tok_REF01_x"
+    renewed = replace(LEASED, session="ses_2", auth_token="tok_REF01_y")
+    (timer,) = role.handle(Answered("register", renewed, None, 0.1), BEGAN + 1.0)
+    assert timer == WakeAt("status", BEGAN + 4.0)
+    assert invited(ask(role, announced(session="ses_2"))) == ["P01", "P02"]
+
+
+@rule("R-REF-02")
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (RefereeStatusAck(), None),
+        (None, NoAnswer("late")),
+        (None, NoConnection("away")),
+        (None, PeerRefused("busy", number=-32603, code="E053", data={"retryable": True})),
+    ],
+)
+def test_any_other_answer_to_its_status_changes_nothing(message, error):
+    assert leased().handle(Answered("status", message, error, 0.1), BEGAN) == []
+
+
+def test_while_it_registers_again_without_success_it_says_nothing_else():
+    role = leased()
+    unknown = PeerRefused("who?", number=5001, code="E012", data={})
+    role.handle(Answered("status", None, unknown, 0.1), BEGAN)
+
+    effects = role.handle(Answered("register", None, NoConnection("away"), 0.1), BEGAN)
+
+    assert effects == [WakeAt("register", BEGAN + 1.0)]
+
+
+def broken(name):
+    def fail(*arguments):
+        raise IllegalMove("even a plug-in's own refusal")
+
+    return SimpleNamespace(**{**vars(even_odd), name: fail})
+
+
+@rule("R-REF-05")
+@pytest.mark.parametrize("function", ["start", "to_move", "chance", "legal_moves"])
+def test_a_game_that_fails_costs_its_match_and_nothing_else(function):
+    role = a_referee(load=lambda name: broken(function))
+    ask(role, announced(matches=[MATCH, replace(MATCH, match_id="R1M2")]))
+
+    for seat in (0, 1):
+        key = ("R1M1", "join", seat, 0, 1)
+        role.handle(Answered(key, GameJoinAck(), None, 0.1), BEGAN)
+    said = ChooseParityResponse("no" if function == "legal_moves" else "even")
+    for seat in (0, 1):
+        role.handle(Answered(("R1M1", "move", seat, 0, 1), said, None, 0.1), BEGAN)
+
+    assert set(role.matches) == (set() if function == "start" else {"R1M2"})
+    dropped = [news for news in role.news if news.startswith("R1M1 was dropped: IllegalMove: ")]
+    assert len(dropped) == 1
+    assert invited(ask(role, announced())) == []  # The same epoch is not begun again.
+
+
+def test_a_match_that_is_dropped_may_be_the_last_one():
+    role = a_referee(load=lambda name: broken("to_move"))
+    ask(role, announced())
+    ask(role, LeagueCompleted(session="ses_1"))
+    role.handle(Answered(("R1M1", "join", 0, 0, 1), GameJoinAck(), None, 0.1), BEGAN)
+
+    effects = role.handle(Answered(("R1M1", "join", 1, 0, 1), GameJoinAck(), None, 0.1), BEGAN)
+
+    assert effects == [Drop(("R1M1", "clock")), End()]

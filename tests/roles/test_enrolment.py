@@ -1,0 +1,209 @@
+"""How an agent registers, and how it comes back as itself."""
+
+import msgspec
+import pytest
+from msgspec import UNSET
+
+from agentleague.errors import NoConnection, PeerRefused, RateLimited
+from agentleague.games import even_odd
+from agentleague.player.role import Player
+from agentleague.protocol.messages import LeagueRegisterResponse, RefereeRegisterResponse
+from agentleague.referee.role import Referee
+from agentleague.roles.effects import End, WakeAt
+from agentleague.roles.enrolment import Enrolment, Refused
+from agentleague.roles.settings import AgentSettings, PlayerSettings, RefereeSettings
+from agentleague.roles.stimuli import Answered, Started, Woken
+from rules import rule
+
+NOW = 100.0
+OLD, NEW = "tok_P01_old", "tok_P01_new"
+ACCEPTED = LeagueRegisterResponse("ACCEPTED", "P01", "league_x", match_tokens=True, auth_token=NEW)
+
+
+def a_player(**settings):
+    return Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", **settings))
+
+
+def a_referee(**settings):
+    terms = RefereeSettings(display_name="Owl", endpoint="http://owl/mcp", **settings)
+    return Referee(terms, lambda name: even_odd)
+
+
+def asked(role, remembered=""):
+    """How it asks to be taken in."""
+    role.remember(remembered)
+    (call,) = role.handle(Started(0.0), NOW)
+    return call.message
+
+
+def answered(role, message=None, error=None):
+    return role.handle(Answered("register", message, error, 0.1), NOW)
+
+
+def refusal(code):
+    return PeerRefused("the peer answered with error 12: no", number=12, code=code, data={})
+
+
+@rule("R-GUEST-04")
+@pytest.mark.parametrize("make", [a_player, a_referee])
+def test_an_agent_that_is_understood_in_no_form_ends_and_says_what_was_tried(make):
+    role = make()
+    asked(role)
+    error = NoConnection("HTTP 404", status=404, what_to_do="HTTP 404 to tool, bare. Ask.")
+
+    (end,) = answered(role, error=error)
+
+    assert isinstance(end, End)
+    assert end.summary.reason.endswith(
+        "/mcp understands no registration of ours: HTTP 404 to tool, bare. Ask."
+    )
+
+
+@rule("R-REG-13")
+@pytest.mark.parametrize("make", [a_player, a_referee])
+def test_an_agent_shows_the_token_of_its_last_run(make):
+    assert asked(make(), OLD).auth_token == OLD
+    assert asked(make()).auth_token is UNSET
+
+
+@rule("R-REG-08")
+def test_an_agent_says_the_join_code_that_it_was_told():
+    assert asked(a_player(join_code="quokka-7")).player_meta.join_code == "quokka-7"
+    assert asked(a_referee(join_code="quokka-7")).referee_meta.join_code == "quokka-7"
+    assert asked(a_player()).player_meta.join_code is UNSET
+    assert asked(a_referee()).referee_meta.join_code is UNSET
+
+
+@rule("R-REG-13")
+def test_what_it_needs_to_come_back_is_its_id_its_league_and_its_newest_token():
+    role = a_player()
+    asked(role, OLD)
+    assert role.credential == ("", "", "")
+
+    answered(role, ACCEPTED)
+
+    assert role.credential == ("P01", "league_x", NEW)
+
+
+@rule("R-REG-13")
+def test_an_agent_that_registers_again_while_it_runs_shows_its_newest_token():
+    role = a_player()
+    asked(role, OLD)
+    answered(role, ACCEPTED)
+
+    (call,) = role.register(NOW)
+
+    assert call.message.auth_token == NEW
+
+
+@rule("R-REG-13")
+@pytest.mark.parametrize("code", ["E011", "E012"])
+def test_a_manager_that_refuses_the_old_token_is_asked_without_it(code):
+    role = a_player()
+    asked(role, OLD)
+
+    assert answered(role, error=refusal(code)) == [WakeAt("register", NOW)]
+    (again,) = role.handle(Woken("register"), NOW)
+
+    assert again.message.auth_token is UNSET
+    (end,) = answered(role, error=refusal(code))
+    assert isinstance(end.summary, Refused)
+
+
+@rule("R-REG-13")
+def test_a_token_is_kept_while_the_manager_is_away_or_busy():
+    role = a_player()
+    asked(role, OLD)
+
+    for error in (NoConnection("nobody"), RateLimited("slow down")):
+        assert answered(role, error=error) == [WakeAt("register", NOW + 1.0)]
+        (again,) = role.handle(Woken("register"), NOW)
+        assert again.message.auth_token == OLD
+
+
+@rule("R-REG-13")
+@pytest.mark.parametrize("error", [refusal("E003"), refusal(None)])
+def test_any_other_refusal_is_final(error):
+    role = a_player()
+    asked(role, OLD)
+
+    assert [type(effect) for effect in answered(role, error=error)] == [End]
+
+
+@rule("R-REG-06")
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [
+        ({"session": "ses_1", "lease_seconds": 4.0, "auth_token": "tok"}, ("ses_1", 4.0, "tok")),
+        ({}, ("", 0.0, "")),  # a manager of another make
+    ],
+)
+def test_a_referee_keeps_its_session_its_lease_and_its_token(said, held):
+    enrolment = Enrolment(AgentSettings(display_name="Owl", endpoint="http://owl/mcp"))
+
+    enrolment.answered(RefereeRegisterResponse("ACCEPTED", "REF01", "league_x", **said), None, NOW)
+
+    assert (enrolment.session, enrolment.lease_seconds, enrolment.token) == held
+
+
+@rule("R-LEAGUE-32")
+@pytest.mark.parametrize(("said", "is_guest"), [(True, False), (False, False), (UNSET, True)])
+def test_a_player_knows_a_manager_of_another_make_by_what_it_does_not_say(said, is_guest):
+    role = a_player()
+    asked(role)
+
+    answered(role, msgspec.structs.replace(ACCEPTED, match_tokens=said))
+
+    assert role.is_guest is is_guest
+
+
+@rule("R-TOK-05")
+def test_no_news_of_an_agent_tells_a_token():
+    role = a_player()
+    asked(role, OLD)
+    answered(role, ACCEPTED)
+
+    assert not [sentence for sentence in role.news if "tok_" in sentence]
+
+
+@rule("R-REG-13")
+def test_who_is_too_late_is_told_how_it_would_have_come_back():
+    late = LeagueRegisterResponse("REJECTED", reason="Registration closed", error_code="E019")
+    full = LeagueRegisterResponse("REJECTED", reason="League full", error_code="E020")
+    reasons = []
+    for answer in (late, full):
+        role = a_player()
+        asked(role)
+        (end,) = answered(role, answer)
+        reasons.append(end.summary.reason)
+
+    assert "comes back with the same --manager, --name, --port and --state" in reasons[0]
+    assert reasons[1] == "League full"
+
+
+@rule("R-REG-13")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "this league has a join code; give it with --join-code or LEAGUE_JOIN_CODE"),
+        ("guess", "wrong join code; give the right one with --join-code or LEAGUE_JOIN_CODE"),
+    ],
+)
+def test_a_refused_join_code_is_told_in_the_words_of_the_command(given, said):
+    role = a_player(join_code=given)
+    asked(role)
+    error = PeerRefused("player_meta.join_code is not it", number=12, code="E012", data={})
+
+    (end,) = answered(role, error=error)
+
+    assert end.summary.reason.startswith(said)
+    assert "player_meta" not in end.summary.reason
+
+
+def test_another_refusal_is_told_as_the_manager_told_it():
+    role = a_player(join_code="sesame")
+    asked(role)
+
+    (end,) = answered(role, error=refusal("E003"))
+
+    assert end.summary.reason == "the peer answered with error 12: no"

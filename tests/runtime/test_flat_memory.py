@@ -1,0 +1,66 @@
+"""A league that goes on for ever takes no more memory the longer it lasts.
+
+What each role holds is weighed after so many rounds and after twice as many. The limits within
+which old things are kept are made small, so that they are reached by then.
+"""
+
+import gc
+import sys
+from types import FunctionType, MethodType, ModuleType
+
+import pytest
+from msgspec import Raw
+
+from agentleague.league import match_records
+from agentleague.player import draw_check, history, memory
+from agentleague.runtime import row_hashes
+from agentleague.runtime.host import Host
+from agentleague.simulation.clock import VirtualClock
+from agentleague.storage.memory import MemoryJournal
+from agentleague.transport.memory import MemoryNetwork
+from memory_league import MemoryLeague
+
+# The test's own world holds every row and message; functions and classes are not data.
+NOT_WEIGHED = (type, FunctionType, ModuleType, VirtualClock, MemoryJournal, MemoryNetwork)
+BYTES_A_MATCH = 40  # where the rows of each round lie, and what the malloc of a list rounds up
+ROUNDS = 30
+
+
+def weight(host):
+    """The bytes of all that a host and its role hold, but for news that nobody reads here."""
+    host.role.news.clear()
+    seen, todo, total = {id(None)}, [vars(host)], 0
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen or isinstance(thing, NOT_WEIGHED):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, MethodType) and not isinstance(thing.__self__, Host):
+            continue
+        total += len(bytes(thing)) if isinstance(thing, Raw) else sys.getsizeof(thing)
+        todo += gc.get_referents(thing)
+    return total
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    monkeypatch.setattr(history, "HISTORY_MAX", 20)
+    monkeypatch.setattr(history, "BLOCK", 5)
+    monkeypatch.setattr(memory, "OVER_MAX", 10)
+    monkeypatch.setattr(draw_check, "MATCHES_MAX", 10)
+    monkeypatch.setattr(row_hashes, "ROWS_MAX", 100)
+    monkeypatch.setattr(match_records, "RECALLED_MAX", 4)
+    monkeypatch.setattr(MemoryLeague, "at_hand", 10)
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_no_role_grows_with_the_number_of_matches():
+    league = MemoryLeague(players=4, cycles=1_000, round_notice_seconds=60).fill()
+    weights = []
+    for rounds in (ROUNDS, 2 * ROUNDS):
+        league.run_until(lambda rounds=rounds: league.league.rounds_ended == rounds)
+        weights.append([weight(host) for host in league.hosts])
+
+    for early, late, host in zip(*weights, league.hosts, strict=True):
+        grown = (late - early) / (2 * ROUNDS)
+        assert grown <= BYTES_A_MATCH, f"{type(host.role).__name__}: {grown} bytes a match"

@@ -1,0 +1,41 @@
+"""The demo: whatever fails, it ends, and leaves no process behind."""
+
+import asyncio
+import sqlite3
+
+import pytest
+
+from agentleague.errors import StorageError
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.local_league import Cast, RemoteCrew, play
+from agentleague.storage.sqlite import SqliteJournal
+
+NOBODY = "http://127.0.0.1:9/mcp"
+
+
+@pytest.mark.parametrize("rows", [3, 12])  # during registration; while the league runs
+def test_a_journal_that_fails_ends_the_demo_with_its_error(rows, tmp_path, monkeypatch):
+    insert, written = SqliteJournal._insert, []
+
+    def fail_after(self, connection, batch):
+        written.extend(batch)
+        if len(written) > rows:
+            raise sqlite3.OperationalError("the disk is gone")
+        return insert(self, connection, batch)
+
+    monkeypatch.setattr(SqliteJournal, "_insert", fail_after)
+    settings = ManagerSettings(league_id="league_test", players=4, referees=1)
+    playing = play(settings, tmp_path, "7", lambda league: None)
+
+    with pytest.raises(StorageError, match="the disk is gone"):
+        asyncio.run(asyncio.wait_for(playing, 30))
+
+
+def test_a_process_of_agents_that_is_not_done_is_ended_at_once():
+    async def main():
+        crew = RemoteCrew(Cast("player", 0, 1, NOBODY, "even_odd", None))
+        assert crew._process.is_alive()
+        await crew.stop()
+        return crew._process.is_alive()
+
+    assert asyncio.run(main()) is False

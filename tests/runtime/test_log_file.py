@@ -1,0 +1,131 @@
+"""The log as a file: whole lines, bounded, and nobody waits for it."""
+
+import json
+import logging
+
+import pytest
+
+from agentleague.runtime.log_file import LINES_MAX, WARNINGS_MAX, LogFile, LogHandler
+from agentleague.runtime.log_lines import Entry, Level
+
+AT = 1_700_000_000.25
+NEVER = 1_000.0  # only closing flushes
+
+
+def note(text="", level=Level.INFO):
+    return Entry(level=level, event="noted", text=text)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "cup" / "log" / "manager.jsonl"
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def opened(path, **limits):
+    return LogFile(path, lambda: AT, flush_seconds=NEVER, **limits)
+
+
+def test_a_line_is_json_with_time_and_level(path):
+    log = opened(path)
+    log.write(note("Grüße 🦊"))
+    log.close()
+
+    assert read(path) == [
+        {
+            "timestamp": "2023-11-14T22:13:20.250Z",
+            "level": "INFO",
+            "event": "noted",
+            "text": "Grüße 🦊",
+        }
+    ]
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_it_is_written_while_the_manager_runs(path):
+    log = LogFile(path, lambda: AT, flush_seconds=0.001)
+    log.write(note("first"))
+    while not path.exists() or not path.read_bytes().endswith(b"\n"):
+        pass
+    log.write(note("second"))
+    log.close()
+
+    assert [line["text"] for line in read(path)] == ["first", "second"]
+
+
+def test_a_second_run_goes_on_in_the_same_file(path):
+    for text in ("first", "second"):
+        log = opened(path)
+        log.write(note(text))
+        log.close()
+
+    assert [line["text"] for line in read(path)] == ["first", "second"]
+
+
+def test_a_long_log_is_moved_aside_and_two_files_are_all_there_is(path):
+    for number in range(9):
+        log = opened(path, bytes_max=300)
+        log.write(note(f"{number} " + "x" * 100))
+        log.close()
+
+    files = sorted(path.parent.iterdir())
+    assert [file.name for file in files] == ["manager.jsonl", "manager.jsonl.1"]
+    assert all(file.stat().st_size <= 300 for file in files)
+    assert read(path)[-1]["text"].startswith("8 ")
+
+
+def test_strangers_cannot_fill_it_with_warnings(path):
+    log = opened(path)
+    for _ in range(WARNINGS_MAX + 7):
+        log.write(note("no", Level.WARNING))
+    log.write(note("decided"))
+    log.close()
+
+    lines = read(path)
+    assert len(lines) == WARNINGS_MAX + 2
+    assert [line["text"] for line in lines[-2:]] == ["decided", "7 lines were left out"]
+
+
+def test_what_there_is_no_room_for_is_counted(path):
+    log = opened(path)
+    for number in range(LINES_MAX + 3):
+        log.write(note(str(number)))
+    log.close()
+
+    lines = read(path)
+    assert len(lines) == LINES_MAX + 1
+    assert lines[-1]["text"] == "3 lines were left out"
+
+
+def test_a_disk_that_fails_costs_lines_and_nothing_else(path):
+    path.parent.parent.mkdir()
+    path.parent.write_text("a file where the directory should be")
+
+    log = opened(path)
+    log.write(note("lost"))
+    log.close()
+
+    assert path.parent.read_text() == "a file where the directory should be"
+
+
+def test_complaints_of_the_program_reach_the_file_without_values(path):
+    log = opened(path)
+    logger = logging.Logger("agentleague.runtime.host")
+    logger.addHandler(LogHandler(log.write))
+
+    try:
+        raise ValueError("tok_P01_secret")
+    except ValueError:
+        logger.exception("a %s could not be handled", "Asked")
+    logger.warning("there is room again")
+    logger.info("not worth it")
+    log.close()
+
+    bug, warning = read(path)
+    assert (bug["level"], bug["agent"]) == ("ERROR", "agentleague.runtime.host")
+    assert bug["text"].startswith("a Asked could not be handled: ValueError at test_log_file.py:")
+    assert "tok_" not in path.read_text()
+    assert (warning["level"], warning["text"]) == ("WARNING", "there is room again")

@@ -1,0 +1,530 @@
+"""A call that is not understood goes on in other forms; here without a network."""
+
+import json
+
+import pytest
+
+from agentleague.errors import NoAnswer, PeerRefused, RateLimited
+from agentleague.protocol.messages import (
+    ChooseParityCall,
+    GameInvitation,
+    GameJoinAck,
+    GameOver,
+    GameResult,
+    LeagueQuery,
+    LeagueRegisterRequest,
+    LeagueStandingsUpdate,
+    MatchResultReport,
+    PlayerMeta,
+    ReportedResult,
+)
+from agentleague.roles.effects import Address
+from agentleague.simulation.clock import VirtualClock
+from agentleague.transport import fallback
+from agentleague.transport.fallback import Tongues, is_misunderstood, read
+from agentleague.transport.http_connection import HttpAnswer
+from rules import rule
+
+URL = "http://ann/mcp"
+INVITATION = GameInvitation(match_id="R1M1", player_id="P01", epoch=1)
+CALL = ChooseParityCall(match_id="R1M1", player_id="P01")
+REGISTRATION = LeagueRegisterRequest(PlayerMeta("Ann", "http://ann/mcp"))
+OVER = GameOver(GameResult("DRAW"))
+JOIN = {"result": {"accept": True}}
+OK = {"status": "ok"}
+NO_METHOD = {"error": {"code": -32601, "message": "?"}}
+BAD_PARAMS = {"error": {"code": -32602, "message": "?"}}
+
+
+class Ann:
+    """An agent that answers by what it is asked, and those who ask it."""
+
+    def __init__(self, answers):
+        self.clock = VirtualClock(100.0)
+        self.tongues = Tongues(self.clock, self.post)
+        self.answers, self.asked, self.urls, self.heard = answers, [], [], []
+
+    def post(self, url, message, body, until, done):
+        request = json.loads(body)
+        self.asked.append(form_of(request))
+        self.urls.append(url)
+        answer = self.answers(request, self)
+        if answer is None:
+            return self.clock.call_at(until, lambda: done(failed(NoAnswer("late"))))
+        return self.clock.call_at(self.clock.now() + 0.01, lambda: done(got(answer)))
+
+    def call(self, message, *, dialect="", seconds=10.0, url=URL, run=True):
+        """Ask her; what came back last."""
+        to = Address("P01", url, dialect)
+        self.cancel = self.tongues.call(to, message, self.clock.now() + seconds, self.heard.append)
+        if run:
+            self.clock.run()
+        return self.heard[-1] if self.heard else None
+
+
+def form_of(request):
+    if "jsonrpc" not in request:
+        return "bare"
+    return request["method"] + ("" if "epoch" in json.dumps(request) else " plain")
+
+
+def got(answer):
+    status, value = answer if isinstance(answer, tuple) else (200, answer)
+    return HttpAnswer(status, json.dumps(value).encode(), None, None, 0.01)
+
+
+def failed(error):
+    return HttpAnswer(0, b"", None, error, 1.0)
+
+
+def only(form, otherwise, content=JOIN):
+    """She understands one form, and says the same to all others."""
+    return lambda request, ann: content if form_of(request) == form else otherwise
+
+
+@rule("R-DIA-01")
+@pytest.mark.parametrize(
+    ("form", "otherwise", "dialect"),
+    [
+        ("GAME_INVITATION", NO_METHOD, "type"),
+        ("handle_message", (500, {"detail": "KeyError"}), "message"),
+        ("handle_message", NO_METHOD, "message"),
+        ("bare", (500, {}), "bare"),
+        ("bare", (400, {}), "bare"),
+        ("handle_game_invitation plain", BAD_PARAMS, "tool+plain"),
+        ("handle_game_invitation plain", (422, {"detail": []}), "tool+plain"),
+    ],
+)
+def test_an_error_of_form_is_followed_by_another_form_at_once(form, otherwise, dialect):
+    ann = Ann(only(form, otherwise))
+
+    answer = ann.call(INVITATION)
+
+    assert answer.message == GameJoinAck(accept=True)
+    assert (answer.dialect, answer.is_last) == (dialect, True)
+    assert ann.clock.now() < 100.1
+    assert len(ann.asked) <= 4
+
+
+def test_each_answer_decides_what_is_tried_next():
+    def answers(request, ann):
+        if form_of(request) == "GAME_INVITATION plain":
+            return JOIN
+        return BAD_PARAMS if form_of(request) == "GAME_INVITATION" else NO_METHOD
+
+    ann = Ann(answers)
+
+    assert ann.call(INVITATION).dialect == "type+plain"
+    assert ann.asked == [
+        "handle_game_invitation",
+        "GAME_INVITATION",
+        "GAME_INVITATION plain",
+    ]
+
+
+@rule("R-DIA-01")
+def test_four_forms_are_tried_and_a_retry_goes_on_where_they_stopped():
+    ann = Ann(only("nothing", NO_METHOD))
+
+    first = ann.call(INVITATION)
+    ann.call(INVITATION)
+
+    assert isinstance(first.error, PeerRefused)
+    forms = [form for form in ann.asked if form != "tools/list plain"]
+    assert len(forms) == 8
+    assert forms[4] == forms[0]  # It may have been a passing trouble.
+    assert not set(forms[5:]) & set(forms[:4])
+
+
+def test_when_every_form_was_tried_the_first_answer_counts():
+    def answers(request, ann):
+        return NO_METHOD if len(ann.asked) == 1 else (500, {})
+
+    ann = Ann(answers)
+    for _ in range(6):
+        answer = ann.call(INVITATION)
+
+    assert answer.error.context["status"] == 500
+    assert ann.heard[0].error.context["number"] == -32601
+    assert len(ann.asked) < 6 * 4
+
+
+@rule("R-DIA-09")
+def test_what_was_tried_in_vain_is_told_with_the_answer():
+    ann = Ann(only("nothing", NO_METHOD))
+
+    error = ann.call(INVITATION).error
+
+    assert error.context["tried"].startswith("tried tool (error -32601), type (error -32601), ")
+
+
+def test_whoever_is_asked_in_one_form_only_has_nothing_to_tell_of():
+    ann = Ann(lambda request, ann: {"error": {"code": 4005, "message": "busy"}})
+
+    assert "tried" not in ann.call(INVITATION).error.context
+
+
+def test_a_form_that_was_not_understood_is_not_tried_again_in_the_same_call():
+    def answers(request, ann):
+        return BAD_PARAMS if form_of(request).startswith("GAME_INVITATION") else NO_METHOD
+
+    ann = Ann(answers)
+    ann.call(INVITATION)
+
+    assert len(ann.asked) == len(set(ann.asked))
+
+
+@rule("R-DIA-02")
+def test_an_answer_without_content_is_told_at_once_and_followed_by_another_form_later():
+    ann = Ann(only("GAME_INVITATION", OK))
+
+    ann.call(INVITATION)
+
+    early, late = ann.heard
+    assert (early.is_last, early.message) == (False, None)
+    assert (late.is_last, late.message.accept, late.dialect) == (True, True, "type")
+    assert 101.0 < ann.clock.now() < 101.1
+
+
+def test_it_is_told_once_however_many_forms_hold_nothing():
+    ann = Ann(only("bare", OK, {"accept": True}))
+
+    ann.call(INVITATION)
+
+    assert [answer.is_last for answer in ann.heard] == [False, True]
+    assert ann.clock.now() > 102.0  # Two forms, and a wait after each.
+
+
+@rule("R-DIA-02")
+def test_after_a_refusal_nothing_is_waited_for():
+    ann = Ann(lambda request, ann: NO_METHOD if len(ann.asked) == 1 else OK)
+
+    answer = ann.call(INVITATION)
+
+    assert isinstance(answer.error, PeerRefused)
+    assert [each.is_last for each in ann.heard] == [True]
+    assert ann.clock.now() < 101.0
+
+
+@rule("R-DIA-02")
+def test_whoever_acknowledges_another_form_and_pushes_is_asked_in_that_form():
+    ann = Ann(only("GAME_INVITATION", NO_METHOD, OK))
+    ann.call(INVITATION, run=False)
+    ann.clock.run(lambda: len(ann.asked) == 3)
+    ann.cancel()  # It pushed.
+    ann.asked.clear()
+
+    ann.call(CALL)
+
+    assert ann.asked == ["CHOOSE_PARITY_CALL"]
+
+
+def test_a_call_that_is_dropped_after_another_brought_content_says_nothing_of_pushes():
+    ann = Ann(only("nothing", OK))
+    ann.call(INVITATION, run=False)
+    slow = ann.cancel
+    ann.clock.step()
+    ann.answers = only("handle_game_invitation", OK)
+    ann.call(INVITATION, run=False)
+    ann.clock.run(lambda: len(ann.heard) == 2)
+
+    slow()
+
+    assert not ann.tongues.known[URL].pushes
+
+
+@rule("R-DIA-02")
+def test_with_little_time_left_the_wait_for_a_push_is_a_fifth_of_it():
+    ann = Ann(only("GAME_INVITATION", OK))
+
+    ann.call(INVITATION, seconds=1.0)
+
+    assert 100.2 < ann.clock.now() < 100.3
+
+
+@rule("R-DIA-02")
+def test_whoever_pushed_is_not_asked_in_other_forms_any_more():
+    ann = Ann(only("nothing", OK))
+    ann.call(INVITATION, run=False)
+    ann.clock.step()
+    ann.cancel()  # It pushed: nobody waits for the call any more.
+    ann.clock.run()
+
+    answer = ann.call(CALL)
+
+    assert ann.asked == ["handle_game_invitation", "parity_choose"]
+    assert answer.is_last
+
+
+def test_a_push_that_waited_for_the_answer_ends_the_search_within_it():
+    ann = Ann(only("nothing", OK))
+    stops = []
+    stops.append(
+        ann.tongues.call(Address("P01", URL), INVITATION, 110.0, lambda answer: stops[0]())
+    )
+
+    ann.clock.run()
+
+    assert ann.asked == ["handle_game_invitation"]
+
+
+def test_a_call_that_nobody_waits_for_tries_nothing_more():
+    ann = Ann(only("nothing", OK))
+    ann.call(INVITATION, run=False)
+    ann.clock.step()
+    ann.cancel()
+    ann.clock.run()
+
+    assert ann.asked == ["handle_game_invitation"]
+    assert [answer.is_last for answer in ann.heard] == [False]
+
+
+def test_content_after_all_says_that_it_does_not_only_push():
+    ann = Ann(only("nothing", OK))
+    ann.call(INVITATION, run=False)
+    ann.clock.step()
+    ann.cancel()
+    ann.answers = only("handle_game_invitation", OK)
+    ann.call(INVITATION)
+    ann.answers = only("CHOOSE_PARITY_CALL", NO_METHOD, {"result": {"choice": "odd"}})
+
+    assert ann.call(CALL).message.parity_choice == "odd"
+
+
+@rule("R-DIA-03")
+def test_a_rate_limit_is_told_at_once_whatever_the_form():
+    limit = {"error": {"code": -32029, "message": "slow"}}
+    ann = Ann(lambda request, ann: NO_METHOD if len(ann.asked) == 1 else limit)
+
+    assert isinstance(ann.call(INVITATION).error, RateLimited)
+    assert len(ann.asked) == 2
+
+
+def test_silence_in_another_form_counts_as_what_the_first_one_said():
+    ann = Ann(lambda request, ann: NO_METHOD if len(ann.asked) == 1 else None)
+
+    assert isinstance(ann.call(INVITATION).error, PeerRefused)
+    assert len(ann.asked) == 2
+
+
+@rule("R-DIA-07")
+def test_what_was_understood_is_used_the_next_time_for_other_messages_too():
+    ann = Ann(only("GAME_INVITATION", NO_METHOD))
+    ann.call(INVITATION)
+    ann.answers = only("CHOOSE_PARITY_CALL", NO_METHOD, {"result": {"choice": "odd"}})
+    ann.asked.clear()
+
+    assert ann.call(CALL).dialect == "type"
+    assert ann.asked == ["CHOOSE_PARITY_CALL"]
+
+
+def test_an_agent_may_want_each_message_in_a_form_of_its_own():
+    ann = Ann(only("GAME_INVITATION", NO_METHOD))
+    ann.call(INVITATION)
+    ann.answers = only("bare", NO_METHOD, {"choice": "odd"})
+    ann.call(CALL)
+    ann.answers = only("GAME_INVITATION", NO_METHOD)
+    ann.asked.clear()
+
+    ann.call(INVITATION)
+
+    assert ann.asked == ["GAME_INVITATION"]
+
+
+def test_the_dialect_of_the_address_is_the_first():
+    ann = Ann(only("bare", NO_METHOD))
+
+    assert ann.call(INVITATION, dialect="bare").dialect == "bare"
+    assert ann.asked == ["bare"]
+
+
+def test_a_wrong_guess_is_corrected_by_the_content():
+    ann = Ann(only("handle_game_invitation", (400, {})))
+
+    assert ann.call(INVITATION, dialect="bare").dialect == "tool"
+
+
+def test_an_address_with_another_dialect_is_another_agent():
+    ann = Ann(only("GAME_INVITATION", NO_METHOD))
+    ann.call(INVITATION, dialect="type")
+    ann.answers = only("bare", NO_METHOD)
+    ann.asked.clear()
+
+    ann.call(INVITATION, dialect="bare")
+
+    assert ann.asked == ["bare"]
+
+
+def test_a_dialect_that_nobody_knows_is_ours():
+    ann = Ann(only("handle_game_invitation", NO_METHOD))
+
+    assert ann.call(INVITATION, dialect="klingon").message.accept
+
+
+@rule("R-DIA-10")
+def test_a_registration_goes_through_all_forms_at_once():
+    ann = Ann(only("nothing", OK))
+
+    answer = ann.call(REGISTRATION)
+
+    assert answer.is_last
+    assert [each.is_last for each in ann.heard] == [True]
+    assert ann.clock.now() < 101.0
+    assert {"register_player plain", "league_register plain", "handle_message plain"} < set(
+        ann.asked
+    )
+    assert "bare" in ann.asked
+
+
+@rule("R-DIA-10")
+def test_a_registration_is_understood_by_its_content():
+    accepted = {"result": {"status": "REGISTERED", "id": "P07"}}
+    ann = Ann(only("league_register plain", OK, accepted))
+
+    assert ann.call(REGISTRATION).message.player_id == "P07"
+    ann.call(LeagueQuery("GET_STATUS"))
+    assert ann.asked[-1] == "league_query plain"
+
+
+@rule("R-DIA-10")
+def test_a_registration_is_tried_at_other_paths_too():
+    def answers(request, ann):
+        is_there = ann.urls[-1] == "http://ann/register"
+        return {"status": "ok", "id": "P07"} if is_there else (404, {"detail": "Not Found"})
+
+    ann = Ann(answers)
+
+    assert ann.call(REGISTRATION).dialect == "path"
+    ann.call(LeagueQuery("GET_STATUS"))
+    assert (ann.asked[-1], ann.urls[-1]) == ("bare", URL)
+
+
+@rule("R-DIA-10")
+def test_a_refusal_that_means_something_counts_more_than_those_that_mean_nothing():
+    late = {"error": {"code": 12, "message": "too late", "data": {"error_code": "E019"}}}
+    ann = Ann(only("LEAGUE_REGISTER_REQUEST plain", NO_METHOD, late))
+
+    error = ann.call(REGISTRATION).error
+
+    assert error.context["code"] == "E019"
+    assert "what_to_do" not in error.context
+
+
+@rule("R-GUEST-04")
+def test_a_registration_that_nobody_understands_says_what_would_help():
+    ann = Ann(only("bare", NO_METHOD, (422, {"detail": "no name"})))
+
+    error = ann.call(REGISTRATION).error
+
+    assert "422 to bare" in error.context["what_to_do"]
+    assert "no name" in error.context["what_to_do"]
+
+
+@rule("R-GUEST-03")
+def test_a_report_goes_through_all_forms_and_then_begins_with_the_one_that_was_understood():
+    report = MatchResultReport("R1M1", ReportedResult(None), epoch=1)
+    ann = Ann(only("match_result_report", NO_METHOD, OK))
+
+    assert ann.call(report).error is None
+    ann.asked.clear()
+
+    assert ann.call(report).error is None
+    assert ann.asked == ["match_result_report"]
+
+
+def test_what_is_no_registration_is_said_to_a_manager_in_one_form_only():
+    ann = Ann(only("nothing", NO_METHOD))
+    ann.call(REGISTRATION)
+    ann.asked.clear()
+
+    assert isinstance(ann.call(LeagueQuery("GET_STATUS")).error, PeerRefused)
+    assert ann.asked == ["league_query plain"]
+
+
+@rule("R-DIA-04")
+def test_a_notice_that_is_refused_is_tried_in_other_forms_once():
+    ann = Ann(only("LEAGUE_STANDINGS_UPDATE plain", NO_METHOD, OK))
+
+    assert ann.call(LeagueStandingsUpdate()).error is None
+    ann.call(LeagueStandingsUpdate())
+    ann.call(OVER)
+
+    assert ann.asked == [
+        "update_standings plain",
+        "LEAGUE_STANDINGS_UPDATE plain",
+        "LEAGUE_STANDINGS_UPDATE plain",
+        "GAME_OVER",
+    ]
+    assert isinstance(ann.heard[-1].error, PeerRefused)
+
+
+@rule("R-DIA-04")
+def test_a_notice_does_not_shake_what_content_has_proved():
+    ann = Ann(only("GAME_INVITATION", NO_METHOD))
+    ann.call(INVITATION)
+    ann.asked.clear()
+
+    assert ann.call(LeagueStandingsUpdate()).error
+    ann.call(INVITATION)
+
+    assert ann.asked == ["LEAGUE_STANDINGS_UPDATE plain", "GAME_INVITATION"]
+
+
+@rule("R-DIA-06")
+def test_the_tools_of_an_mcp_agent_are_asked_for_before_the_first_call():
+    def answers(request, ann):
+        if request["method"] == "tools/list":
+            return {"result": {"tools": [{"name": "on_invite"}]}}
+        return JOIN if request["params"].get("name") == "on_invite" else NO_METHOD
+
+    ann = Ann(answers)
+
+    assert ann.call(INVITATION, dialect="mcp").dialect == "mcp"
+    ann.call(INVITATION, dialect="mcp")
+    assert ann.asked == ["tools/list plain", "tools/call", "tools/call"]
+
+
+@rule("R-DIA-08")
+def test_an_answer_without_json_rpc_is_told_with_the_dialect():
+    ann = Ann(lambda request, ann: {"accept": True})
+
+    assert ann.call(INVITATION, dialect="type").dialect == "type~bare"
+    assert ann.call(INVITATION, dialect="type~bare").dialect == "type~bare"
+    assert ann.call(INVITATION, dialect="bare").dialect == "bare"  # It could not be otherwise.
+    assert ann.asked[:2] == ["GAME_INVITATION", "GAME_INVITATION"]
+
+
+@pytest.mark.parametrize("listing", ["no JSON", {"result": None}, [], NO_METHOD])
+def test_an_agent_that_lists_no_tools_is_asked_by_our_names(listing):
+    def answers(request, ann):
+        if request["method"] == "tools/list":
+            return listing
+        return JOIN if request["params"]["name"] == "handle_game_invitation" else NO_METHOD
+
+    assert Ann(answers).call(INVITATION, dialect="mcp").message.accept
+
+
+def test_a_listing_that_cannot_be_read_is_none():
+    assert fallback._tools(b"\xff{") == {}
+
+
+def test_only_so_many_addresses_are_remembered(monkeypatch):
+    monkeypatch.setattr(fallback, "ADDRESSES_MAX", 2)
+    ann = Ann(only("handle_game_invitation", NO_METHOD))
+
+    for number in range(5):
+        ann.call(INVITATION, url=f"http://ann:{number}/mcp")
+
+    assert len(ann.tongues.known) <= 2
+
+
+def test_what_has_nothing_to_do_with_form_is_not_misunderstood():
+    refused = read(INVITATION, got(NO_METHOD)).error
+
+    assert is_misunderstood(INVITATION, refused)
+    assert not is_misunderstood(GameJoinAck(), refused)
+    assert not is_misunderstood(INVITATION, NoAnswer("late"))
+
+
+def test_what_never_arrived_is_read_as_it_is():
+    assert isinstance(read(INVITATION, failed(NoAnswer("late"))).error, NoAnswer)
