@@ -14,8 +14,7 @@ from agentleague.protocol.messages import WIRE_NAME, LeagueCommand, Message
 from agentleague.referee.role import Referee
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Caller
-from agentleague.runtime.archive import JournalArchive
-from agentleague.runtime.host import Host, Ledger
+from agentleague.runtime.host import Host, JournalArchive, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork

@@ -45,7 +45,7 @@ def imports(path):
 # What a pure folder may import: data structures and text, nothing that reads, waits or draws.
 PURE_IMPORTS = {
     *("abc", "array", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib"),
-    *("enum", "functools", "hashlib", "hmac", "importlib", "ipaddress", "itertools", "json"),
+    *("enum", "functools", "hashlib", "hmac", "ipaddress", "itertools", "json"),
     *("msgspec", "operator", "random", "re", "string", "types", "typing", "unicodedata"),
     *("urllib", "zlib", "agentleague"),
 }

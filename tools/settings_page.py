@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.settings_table import Setting, describe
+from agentleague.runtime.settings import Setting, describe
 from page_parts import GENERATED, code, page, table
 
 ROLES = {

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentleague.roles.effects import Turn
+    from agentleague.sdk.offline import play_league
     from agentleague.sdk.player import Player
-    from agentleague.sdk.playing import play_league
 
 __all__ = ["Player", "Turn", "play_league"]
 
 _HOME = {
     "Player": "agentleague.sdk.player",
     "Turn": "agentleague.roles.effects",
-    "play_league": "agentleague.sdk.playing",
+    "play_league": "agentleague.sdk.offline",
 }
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from agentleague.roles.effects import Turn
+from agentleague.sdk.offline import play_league
 from agentleague.sdk.player import Player
-from agentleague.sdk.playing import play_league
 
 SHOWN_MAX = 5  # illegal moves in the text of a score
 

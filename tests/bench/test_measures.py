@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from agentleague.bench.endurance import Endurance, Glance, look_on
-from agentleague.bench.league_run import Field, Outcome, Plan, _watch
-from agentleague.bench.match_times import MatchTimes, within
+from agentleague.bench.league_run import Field, MatchTimes, Outcome, Plan, _watch, within
 from agentleague.bench.measure import plan_for
 from agentleague.bench.scale import Step, growth, sizes
 from agentleague.cli.bench_text import endurance_verdicts, scale_verdicts

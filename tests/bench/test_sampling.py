@@ -3,8 +3,7 @@
 import json
 from types import SimpleNamespace
 
-from agentleague.bench.league_run import Outcome
-from agentleague.bench.sampling import Sampler, hits_in, sampling
+from agentleague.bench.league_run import Outcome, Sampler, hits_in, sampling
 from agentleague.cli.bench_text import plain_profile, profile_rows
 from agentleague.runtime.local_league import Tally
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
-from agentleague.runtime.addresses import manager_url
+from agentleague.runtime.network import manager_url
 from cli.test_standings import in_its_second_round, league, printed
 from cli.two_sources import keep, served
 from commands import BIN, first_line, free_port, started

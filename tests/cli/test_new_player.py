@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from agentleague.runtime.addresses import manager_url
+from agentleague.runtime.network import manager_url
 from commands import BIN, ROOT, SECONDS, environment, first_line, free_port, league, started
 
 PYTHON = ["mine.py", "test_mine.py", "pytest.ini", "README.md"]

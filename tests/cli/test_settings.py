@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.settings_table import describe
+from agentleague.runtime.settings import describe
 from commands import BIN, SECONDS, first_line, free_port, league, started
 
 ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agentleague.cli.verbosity import aloud, speak_up
-from agentleague.runtime.log_lines import Entry, Level
+from agentleague.cli.output import aloud, speak_up
+from agentleague.runtime.log import Entry, Level
 
 
 class Quiet:

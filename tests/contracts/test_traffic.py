@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from agentleague.league.queries import QUERIES
 from agentleague.protocol.codec import DECODERS
-from agentleague.protocol.message_examples import example
+from agentleague.protocol.field_docs import example
 from agentleague.protocol.messages import (
     MESSAGES,
     PROTOCOL,

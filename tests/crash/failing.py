@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from agentleague.cli import main
-from agentleague.player import registry
 from agentleague.player.role import Player
 from agentleague.protocol.messages import (
     ChooseParityResponse,
@@ -38,6 +37,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Call, Drop, Effect, End, Record, Reply, Think, WakeAt
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Answered
+from agentleague.runtime import installed_strategies
 from agentleague.runtime.host import Host
 from agentleague.runtime.processes import Running
 from agentleague.storage.sqlite import SqliteJournal
@@ -153,7 +153,7 @@ def _noting(path: Path, handler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def take_time(seconds: float) -> None:
-    load = registry.load
+    load = installed_strategies.load
 
     def slowly(name: str) -> Any:
         strategy = load(name)
@@ -164,7 +164,7 @@ def take_time(seconds: float) -> None:
 
         return move
 
-    registry.load = slowly
+    installed_strategies.load = slowly
 
 
 def set_rules(rules: dict[str, Any]) -> None:

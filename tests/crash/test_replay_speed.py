@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from agentleague.games import registry
 from agentleague.league.adjudicator import Court
 from agentleague.league.events import (
     LeagueEnded,
@@ -27,8 +26,9 @@ from agentleague.league.league import League
 from agentleague.protocol.messages import Exchange, LockRequest
 from agentleague.protocol.tokens import digest
 from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime import installed_games
 from agentleague.runtime.processes import Home, Place, open_manager
-from agentleague.runtime.secrets_file import write_secrets
+from agentleague.runtime.state_files import write_secrets
 from agentleague.storage.sqlite import FILE_NAME, SqliteJournal
 
 PLAYERS, REFEREES = 448, 4  # 447 rounds, 100,128 matches
@@ -39,7 +39,7 @@ SETTINGS = ManagerSettings(league_id="league_bulk", players=PLAYERS)
 def played(secret):
     """The events of a whole league, as manager and referees would have made them."""
     league = League()
-    court = Court(league, registry.load("even_odd"), secret)
+    court = Court(league, installed_games.load("even_odd"), secret)
 
     def applied(event):
         league.apply(event)

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from agentleague.dialects.assigned import MANNERS, WAYS, is_assignment, nonsense
-from agentleague.dialects.starting import control_of, first_way, next_way, search_in_words
+from agentleague.dialects.negotiation import control_of, first_way, next_way, search_in_words
+from agentleague.dialects.starting import MANNERS, WAYS, is_assignment, nonsense
 from agentleague.dialects.table import (
     BROKEN,
     EMPTY,

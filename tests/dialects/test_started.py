@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentleague.dialects.started import CLEAR, read_started
+from agentleague.dialects.answers import CLEAR, read_started
 from agentleague.errors import NoConnection, PeerRefused, RateLimited
 from agentleague.protocol.messages import (
     MatchResultReport,

@@ -2,7 +2,7 @@
 
 import json
 
-from agentleague.protocol.message_examples import example
+from agentleague.protocol.field_docs import example
 from agentleague.protocol.messages import MESSAGES
 from protocol.wire import EXAMPLES, registration
 from transport.byte_tables import ROWS

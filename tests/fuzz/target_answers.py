@@ -7,7 +7,7 @@ import msgspec
 from agentleague.dialects import answers
 from agentleague.errors import MissingField, NoConnection, PeerRefused, RateLimited
 from agentleague.protocol import codec
-from agentleague.protocol.message_examples import example
+from agentleague.protocol.field_docs import example
 from agentleague.protocol.messages import MESSAGES
 from fuzz.seeds import ANSWERS
 from fuzz.sentences import check_sentence

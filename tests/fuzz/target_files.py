@@ -8,9 +8,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from agentleague.errors import StorageError
-from agentleague.runtime.history_file import FIELDS, HistoryFile
-from agentleague.runtime.secrets_file import read_secrets
-from agentleague.runtime.state_file import StateFile
+from agentleague.runtime.state_files import FIELDS, HistoryFile, StateFile, read_secrets
 from agentleague.storage.lock import address_in
 from agentleague.storage.sqlite import FILE_NAME, leagues_in, read_directory
 from fuzz.sentences import check_sentence

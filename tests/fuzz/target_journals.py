@@ -4,11 +4,11 @@ A line of an input is a row: its kind, a blank, its body.
 """
 
 from agentleague.errors import Damaged, LeagueError, UnsupportedGame
-from agentleague.games import registry
 from agentleague.league import queries
 from agentleague.league.league import League
 from agentleague.records.reading import folded
 from agentleague.records.verify import verify
+from agentleague.runtime import installed_games
 from agentleague.storage import chain
 from fuzz.sentences import check_sentence
 from memory_league import MemoryLeague
@@ -35,7 +35,7 @@ def one(data: bytes) -> None:
         entries.append(chain.Entry(kind.decode("utf-8", "replace"), 1, body))
     rows = chain.extend(chain.start(ID), ID, "2026-03-04T09:00:00.000Z", entries)
     try:
-        findings = verify(rows, registry.load)
+        findings = verify(rows, installed_games.load)
     except UnsupportedGame:
         return
     try:

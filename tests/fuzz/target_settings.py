@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.settings_reading import SettingError, read_settings
+from agentleague.runtime.settings import SettingError, read_settings
 from fuzz.sentences import check_sentence
 
 ROLES = (ManagerSettings, RefereeSettings, PlayerSettings)

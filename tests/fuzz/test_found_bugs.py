@@ -9,10 +9,8 @@ from agentleague.errors import Damaged, MissingField, StorageError
 from agentleague.league.events import read_event
 from agentleague.protocol.messages import GameInvitation, LeagueQuery
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.history_file import HistoryFile
-from agentleague.runtime.secrets_file import read_secrets
-from agentleague.runtime.settings_reading import SettingError, read_settings
-from agentleague.runtime.state_file import Whose, open_state
+from agentleague.runtime.settings import SettingError, read_settings
+from agentleague.runtime.state_files import HistoryFile, Whose, open_state, read_secrets
 from agentleague.storage.lock import address_in
 
 DEEP = b'{"x":' + b"[" * 3_000

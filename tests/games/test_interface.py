@@ -5,8 +5,9 @@ import json
 import pytest
 
 from agentleague.errors import IllegalMove, UnsupportedGame
-from agentleague.games import even_odd, registry
+from agentleague.games import even_odd
 from agentleague.games.game import Game
+from agentleague.runtime import installed_games
 from games.throwaway import THROWAWAY
 from rules import rule
 
@@ -97,18 +98,18 @@ def test_the_interface_carries_every_kind_of_game(name, to_move, draws):
 
 @rule("R-GAME-05")
 def test_even_odd_is_found_by_name_among_the_plug_ins():
-    assert "even_odd" in registry.names()
-    assert registry.load("even_odd") is even_odd
+    assert "even_odd" in installed_games.names()
+    assert installed_games.load("even_odd") is even_odd
 
 
 @rule("R-GAME-05")
 @pytest.mark.parametrize("name", ["chess", "", "Even_Odd", "even_odd\n"])
 def test_an_unknown_game_is_refused_with_what_there_is(name):
     with pytest.raises(UnsupportedGame) as refused:
-        registry.load(name)
+        installed_games.load(name)
 
     assert repr(name) in str(refused.value)
-    assert str(refused.value).lower().endswith(f"there are {', '.join(registry.names())}")
+    assert str(refused.value).lower().endswith(f"there are {', '.join(installed_games.names())}")
     is_near = name.strip().lower() == "even_odd"
     assert ("did you mean even_odd?" in str(refused.value)) is is_near
     assert refused.value.code == "E042"

@@ -3,7 +3,8 @@
 import pytest
 
 from agentleague.errors import IllegalMove
-from agentleague.games import registry, rock_paper_scissors
+from agentleague.games import rock_paper_scissors
+from agentleague.runtime import installed_games
 from memory_league import MemoryLeague
 from rules import rule
 
@@ -137,7 +138,7 @@ def test_nothing_is_drawn():
 
 @rule("R-GAME-05")
 def test_it_is_found_by_name():
-    assert registry.load("rock_paper_scissors") is rock_paper_scissors
+    assert installed_games.load("rock_paper_scissors") is rock_paper_scissors
 
 
 @rule("R-GAME-07")

@@ -5,7 +5,8 @@ from itertools import permutations
 import pytest
 
 from agentleague.errors import IllegalMove
-from agentleague.games import registry, tic_tac_toe
+from agentleague.games import tic_tac_toe
+from agentleague.runtime import installed_games
 from memory_league import MemoryLeague
 from rules import rule
 
@@ -147,7 +148,7 @@ def test_there_are_no_options_and_nothing_is_drawn():
 
 @rule("R-GAME-05")
 def test_it_is_found_by_name():
-    assert registry.load("tic_tac_toe") is tic_tac_toe
+    assert installed_games.load("tic_tac_toe") is tic_tac_toe
 
 
 @rule("R-GAME-09")

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from agentleague.cli.app import app
 from agentleague.league.events import RefereeRegistered
 from agentleague.protocol.messages import Exchange
-from agentleague.protocol.printable import harmless
+from agentleague.protocol.printable import harmless, json_text, printable
 from agentleague.protocol.tokens import digest
 from agentleague.records.export_files import cell
-from agentleague.records.plain_text import json_text, printable
 from agentleague.transport.rates import Rate
 from cli.two_sources import keep, served
 from commands import league

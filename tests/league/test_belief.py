@@ -4,8 +4,7 @@ import pytest
 
 from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
-from agentleague.league.adjudicator import DISPUTES_MAX
-from agentleague.league.belief import spelt_out
+from agentleague.league.adjudicator import DISPUTES_MAX, spelt_out
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchRuled
 from agentleague.protocol.messages import (
     MatchResultAck,

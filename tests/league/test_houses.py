@@ -3,7 +3,7 @@
 import msgspec
 
 from agentleague.league.events import PlayerReturned
-from agentleague.manager.admission import Terms, admit_player
+from agentleague.manager.registration import Terms, admit_player
 from agentleague.protocol.messages import LeagueRegisterRequest, PlayerMeta
 from agentleague.protocol.tokens import digest
 from agentleague.records.event_text import shown

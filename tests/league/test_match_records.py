@@ -12,7 +12,7 @@ from agentleague.league.match_records import MATCHES_AT_HAND, ROUNDS_AT_HAND
 from agentleague.league.metrics import MATCHES_MAX
 from agentleague.league.queries import answer
 from agentleague.league.rulings import STAND
-from agentleague.runtime.archive import JournalArchive
+from agentleague.runtime.host import JournalArchive
 from agentleague.storage.memory import MemoryJournal
 from league.decided_league import LEAGUE_ID, Office
 

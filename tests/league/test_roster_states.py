@@ -43,7 +43,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import League
 from agentleague.league.roster import clean_name
-from agentleague.manager.admission import Terms, admit_player, admit_referee
+from agentleague.manager.registration import Terms, admit_player, admit_referee
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     PlayerMeta,

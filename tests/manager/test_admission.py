@@ -15,7 +15,7 @@ from agentleague.errors import (
     VersionMismatch,
 )
 from agentleague.league.events import LeagueStarted, PlayerReturned, TokenConfirmed, TokenRenewed
-from agentleague.manager.admission import Terms, admit_player, admit_referee, rejection
+from agentleague.manager.registration import Terms, admit_player, admit_referee, rejection
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,

@@ -12,7 +12,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenRenewed,
 )
-from agentleague.manager.admissions import check_complete, take_player, take_referee, terms_of
+from agentleague.manager.registration import check_complete, take_player, take_referee, terms_of
 from agentleague.protocol.messages import (
     LeagueQuery,
     LeagueRegisterRequest,

@@ -4,7 +4,8 @@ import pytest
 
 from agentleague.errors import MatchMismatch
 from agentleague.league.events import MatchAssigned, MatchClosed, MatchDecided, read_event
-from agentleague.manager.assignments import EPOCHS_MAX, longest_match
+from agentleague.manager.assignments import EPOCHS_MAX
+from agentleague.manager.leases import longest_match
 from agentleague.protocol.messages import (
     GameOver,
     LockRequest,

@@ -4,8 +4,8 @@ import pytest
 
 from agentleague.errors import NoAnswer, NoConnection
 from agentleague.manager import outbox as module
+from agentleague.manager.assignments import Workload
 from agentleague.manager.outbox import Letter, Outbox
-from agentleague.manager.workload import Workload
 from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
     RoundAnnouncement,

@@ -1,6 +1,6 @@
 """Refused registrations are told to the organiser, once for each agent and reason."""
 
-from agentleague.manager.refusals import MORE, QUIET_SECONDS, TOLD_MAX
+from agentleague.manager.registration import MORE, QUIET_SECONDS, TOLD_MAX
 from agentleague.protocol.messages import (
     LeagueQuery,
     LeagueRegisterRequest,

@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.errors import RateLimited
-from agentleague.manager.renewals import FREE, SECONDS_MAX, Renewals
+from agentleague.manager.registration import FREE, SECONDS_MAX, Renewals
 from rules import rule
 
 

@@ -8,7 +8,7 @@ from agentleague.manager.role import Manager
 from agentleague.roles.effects import Call, End
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Started
-from agentleague.runtime.resuming import same_league
+from agentleague.runtime.processes import same_league
 from league.decided_league import Office
 from manager.test_assignments import assert_complete, events_of
 from memory_league import BEGAN, SECRETS, MemoryLeague

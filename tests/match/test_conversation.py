@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.games import even_odd
-from agentleague.match.phases import Phase
+from agentleague.match.machine import Phase
 from agentleague.protocol.messages import LockRequest, MatchResultAck
 from games.throwaway import THROWAWAY
 from match.ann_and_bob import (

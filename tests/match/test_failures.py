@@ -15,7 +15,7 @@ from agentleague.errors import (
 )
 from agentleague.match.game_progress import MOVE_BYTES_MAX
 from agentleague.match.judging import UNREACHABLE
-from agentleague.match.phases import Phase
+from agentleague.match.machine import Phase
 from agentleague.protocol import codec
 from agentleague.protocol.messages import GameError, GameJoinAck, GameOver, LockRequest
 from agentleague.roles.effects import Drop

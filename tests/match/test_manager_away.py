@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.errors import MissingField, NoAnswer, NoConnection, PeerRefused, RateLimited
-from agentleague.match.phases import Phase
+from agentleague.match.machine import Phase
 from agentleague.protocol.messages import GameJoinAck, LockRequest, LockResponse, MatchResultAck
 from agentleague.roles.effects import Drop, WakeAt
 from games.throwaway import THROWAWAY

@@ -15,7 +15,7 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.games import even_odd
-from agentleague.match.phases import Phase
+from agentleague.match.machine import Phase
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameJoinAck,

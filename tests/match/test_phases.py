@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.errors import MatchMismatch, NoAnswer, NoConnection, PeerRefused
-from agentleague.match.phases import STATE, Phase
+from agentleague.match.machine import STATE, Phase
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameMoveResponse,

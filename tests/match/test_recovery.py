@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.match.game_progress import Course
-from agentleague.match.phases import Phase
+from agentleague.match.machine import Phase
 from agentleague.protocol.messages import (
     Draw,
     GameJoinAck,

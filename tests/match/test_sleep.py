@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentleague.errors import NoAnswer
-from agentleague.match.phases import Phase
+from agentleague.match.machine import Phase
 from agentleague.protocol.messages import GameError
 from agentleague.roles.effects import Call, Drop, WakeAt
 from match.ann_and_bob import (

@@ -5,7 +5,7 @@ from itertools import count
 
 from agentleague.errors import LeagueError, NoAnswer, PeerRefused
 from agentleague.games import even_odd
-from agentleague.match.phases import Phase
+from agentleague.match.machine import Phase
 from agentleague.protocol.messages import (
     WIRE_NAME,
     ChooseParityResponse,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentleague.player.history import BLOCK, HISTORY_MAX, History
+from agentleague.player.memory import BLOCK, HISTORY_MAX, History
 
 
 def match(number):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from agentleague.player.history import HISTORY_MAX
-from agentleague.player.memory import OVER_MAX, Notebook
+from agentleague.player.memory import HISTORY_MAX, OVER_MAX, Notebook
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from agentleague.errors import LeagueError
-from agentleague.player import registry, strategies, strategies_learning, strategies_perfect
+from agentleague.player import strategies
 from agentleague.player.memory import Notebook
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
+from agentleague.runtime import installed_strategies
 from player.playing import GAMES, Table
 
 PARITY = ChooseParityCall(game_type="even_odd", match_id="R1M1")
@@ -30,7 +31,7 @@ def turn_of(call, seed="1", history=()):
 def test_every_built_in_strategy_makes_legal_moves_in_any_game(name, call):
     turn = turn_of(call)
 
-    assert registry.load(name)(turn) in turn.legal_moves
+    assert installed_strategies.load(name)(turn) in turn.legal_moves
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -38,7 +39,7 @@ def test_every_built_in_strategy_makes_legal_moves_in_any_game(name, call):
 @settings(max_examples=10, deadline=None)
 @given(seed=some.text(max_size=8))
 def test_every_built_in_strategy_moves_legally_wherever_a_game_can_get_to(name, game, seed):
-    table = Table(game, registry.load(name), strategies.random, seed=seed)
+    table = Table(game, installed_strategies.load(name), strategies.random, seed=seed)
 
     table.series(8)  # Each move is checked by the game.
 
@@ -73,24 +74,24 @@ def test_random_uses_the_chance_of_its_turn_alone():
 
 
 def test_the_built_in_strategies_are_plug_ins_like_any_other():
-    assert set(BUILT_IN) <= set(registry.names())
-    assert registry.load("random") is strategies.random
-    assert registry.load("fixed") is strategies.fixed
-    assert registry.load("alternating") is strategies.alternating
-    assert registry.load("frequency") is strategies_learning.frequency
-    assert registry.load("pattern") is strategies_learning.pattern
-    assert registry.load("perfect") is strategies_perfect.perfect
+    assert set(BUILT_IN) <= set(installed_strategies.names())
+    assert installed_strategies.load("random") is strategies.random
+    assert installed_strategies.load("fixed") is strategies.fixed
+    assert installed_strategies.load("alternating") is strategies.alternating
+    assert installed_strategies.load("frequency") is strategies.frequency
+    assert installed_strategies.load("pattern") is strategies.pattern
+    assert installed_strategies.load("perfect") is strategies.perfect
 
 
 def test_a_strategy_says_which_games_it_is_made_for():
-    assert registry.games_of(strategies.random) == ()
-    assert registry.games_of(strategies_learning.pattern) == ("even_odd", "rock_paper_scissors")
-    assert registry.games_of(strategies_perfect.perfect) == ("tic_tac_toe",)
+    assert strategies.games_of(strategies.random) == ()
+    assert strategies.games_of(strategies.pattern) == ("even_odd", "rock_paper_scissors")
+    assert strategies.games_of(strategies.perfect) == ("tic_tac_toe",)
 
 
 PLUG_IN = """
 from agentleague.errors import LeagueError
-from agentleague.player.registry import plays
+from agentleague.player.strategies import plays
 
 def hungry(): raise LeagueError("feed me first")
 
@@ -108,22 +109,22 @@ def plug_in(tmp_path, monkeypatch):
     (tmp_path / "plug-1.dist-info").mkdir()
     (tmp_path / "plug-1.dist-info" / "METADATA").write_text("Name: plug\nVersion: 1\n")
     (tmp_path / "plug-1.dist-info" / "entry_points.txt").write_text(
-        f"[{registry.GROUP}]\n"
+        f"[{installed_strategies.GROUP}]\n"
         "clever = plug_in_of_a_test:clever\n"
         "number = plug_in_of_a_test:number\n"
         "nowhere = nowhere_at_all:strategy\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    registry.find.cache_clear()
+    installed_strategies.find.cache_clear()
 
 
 @pytest.mark.usefixtures("plug_in")
 def test_a_strategy_that_is_not_ready_can_be_found_and_not_loaded():
-    assert registry.games_of(registry.find("clever")) == ("nim",)
+    assert strategies.games_of(installed_strategies.find("clever")) == ("nim",)
 
     with pytest.raises(LeagueError, match="feed me first"):
-        registry.load("clever")
+        installed_strategies.load("clever")
 
 
 @pytest.mark.usefixtures("plug_in")
@@ -136,15 +137,15 @@ def test_a_strategy_that_is_not_ready_can_be_found_and_not_loaded():
 )
 def test_a_plug_in_that_is_no_strategy_is_refused_with_what_is_wrong(name, complaint):
     with pytest.raises(LeagueError, match=complaint):
-        registry.load(name)
+        installed_strategies.load(name)
 
 
 @pytest.mark.parametrize("name", ["clever", "", "Random"])
 def test_an_unknown_strategy_is_refused_with_what_there_is(name):
     with pytest.raises(LeagueError, match=f"no strategy '{name}' is installed; ") as no:
-        registry.load(name)
+        installed_strategies.load(name)
 
-    assert str(no.value).lower().endswith(f"there are {', '.join(registry.names())}")
+    assert str(no.value).lower().endswith(f"there are {', '.join(installed_strategies.names())}")
     assert ("did you mean random?" in str(no.value)) is (name == "Random")
 
 
@@ -153,4 +154,4 @@ def test_where_a_game_lists_no_moves_a_built_in_strategy_says_what_is_needed(nam
     dice = GameMoveCall(game_type="dice", match_id="R1M1", legal_moves=None)
 
     with pytest.raises(ValueError, match="dice lists no legal moves; it needs a strategy"):
-        registry.load(name)(turn_of(dice))
+        installed_strategies.load(name)(turn_of(dice))

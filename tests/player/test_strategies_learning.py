@@ -10,7 +10,7 @@ from agentleague.games.even_odd import PARITIES
 from agentleague.games.rock_paper_scissors import THROWS
 from agentleague.player import strategies
 from agentleague.player.memory import Notebook
-from agentleague.player.strategies_learning import frequency, opponents_moves, pattern
+from agentleague.player.strategies import frequency, opponents_moves, pattern
 from agentleague.protocol.messages import GameMoveCall, MoveContext
 from player.playing import Table
 

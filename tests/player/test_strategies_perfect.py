@@ -5,7 +5,7 @@ import pytest
 from agentleague.games import tic_tac_toe
 from agentleague.player import strategies
 from agentleague.player.memory import Notebook
-from agentleague.player.strategies_perfect import best_moves, perfect
+from agentleague.player.strategies import best_moves, perfect
 from agentleague.protocol.messages import GameMoveCall
 from player.playing import Table
 

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from agentleague.protocol import codec, fast_path, jsonrpc
+from agentleague.protocol.field_docs import example
 from agentleague.protocol.jsonrpc import Form
-from agentleague.protocol.message_examples import example
 from agentleague.protocol.messages import (
     MESSAGES,
     GameInvitation,

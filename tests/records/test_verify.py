@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentleague.errors import UnsupportedGame
-from agentleague.games import even_odd, registry, rock_paper_scissors, tic_tac_toe
+from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.league.events import (
     Disputed,
     LeagueEnded,
@@ -28,6 +28,7 @@ from agentleague.league.events import (
 from agentleague.league.standings import Table
 from agentleague.protocol.messages import GameResult
 from agentleague.records.verify import missing_receipt, verify
+from agentleague.runtime import installed_games
 from games.throwaway import CLUMSY, THROWAWAY
 from league.decided_league import LEAGUE_ID, Office
 from records.journals import changed, otherwise, place, played, rows_of, twice, without
@@ -601,7 +602,7 @@ def test_a_game_that_is_not_there_is_an_error_and_no_difference():
     events = changed(LEAGUE, LeagueOpened, game_type="chess")
 
     with pytest.raises(UnsupportedGame, match="no game 'chess' is installed"):
-        verify(rows_of(events), registry.load)
+        verify(rows_of(events), installed_games.load)
 
 
 def test_a_receipt_proves_that_a_row_is_there():

@@ -40,8 +40,7 @@ from agentleague.protocol.messages import (
     StartMatchResponse,
 )
 from agentleague.referee import foreign_manager
-from agentleague.referee.endpoints import QUERIES
-from agentleague.referee.foreign_manager import AnswerBy
+from agentleague.referee.foreign_manager import QUERIES, AnswerBy
 from agentleague.referee.role import OWN_DRAWS, Referee
 from agentleague.roles.effects import Call, Reply, WakeAt
 from agentleague.roles.settings import RefereeSettings

@@ -38,8 +38,8 @@ from agentleague.protocol.messages import (
     Seated,
 )
 from agentleague.referee.role import Referee
+from agentleague.roles.agent import Refused
 from agentleague.roles.effects import Call, Drop, End, Reply, WakeAt
-from agentleague.roles.enrolment import Refused
 from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
 from memory_league import BEGAN

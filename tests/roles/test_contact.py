@@ -7,7 +7,7 @@ from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueQueryResponse, LeagueRegisterResponse
 from agentleague.referee.role import Referee
-from agentleague.roles.contact import AGAIN_SECONDS, FIRST_SECONDS, KEY, UNKNOWN_MAX
+from agentleague.roles.agent import AGAIN_SECONDS, CONTACT_KEY, FIRST_SECONDS, UNKNOWN_MAX
 from agentleague.roles.effects import Call, WakeAt
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Answered, Started, Woken
@@ -16,7 +16,7 @@ from rules import rule
 NOW = 100.0
 END = "http://192.168.1.22:8101/mcp"
 ACCEPTED = LeagueRegisterResponse("ACCEPTED", "P01", "league_x", auth_token="tok_1")
-AGAIN = [WakeAt(KEY, NOW + AGAIN_SECONDS)]
+AGAIN = [WakeAt(CONTACT_KEY, NOW + AGAIN_SECONDS)]
 
 
 def registered(is_far=True):
@@ -32,7 +32,7 @@ def told(role, reachable=UNSET, error=None, **more):
     """It is answered this, and says what; what it does next."""
     agent = {"agent_id": "P01"} | ({} if reachable is UNSET else {"reachable": reachable})
     answer = LeagueQueryResponse("GET_AGENT", data={"agent": agent}, **more)
-    effects = role.handle(Answered(KEY, None if error else answer, error, 0.1), NOW)
+    effects = role.handle(Answered(CONTACT_KEY, None if error else answer, error, 0.1), NOW)
     said = list(role.news)
     role.news.clear()
     return said, effects
@@ -41,9 +41,9 @@ def told(role, reachable=UNSET, error=None, **more):
 @rule("R-REG-14")
 def test_it_asks_soon_after_it_registered_without_its_token():
     role, effects = registered()
-    assert effects == [WakeAt(KEY, NOW + FIRST_SECONDS)]
+    assert effects == [WakeAt(CONTACT_KEY, NOW + FIRST_SECONDS)]
 
-    (call,) = role.handle(Woken(KEY), NOW)
+    (call,) = role.handle(Woken(CONTACT_KEY), NOW)
 
     assert isinstance(call, Call)
     assert (call.message.query_type, call.message.query_params) == (
@@ -58,7 +58,7 @@ def test_it_asks_soon_after_it_registered_without_its_token():
 def test_a_referee_asks_too():
     role = Referee(RefereeSettings(display_name="Owl", endpoint=END), lambda name: None)
 
-    (call,) = role.handle(Woken(KEY), NOW)
+    (call,) = role.handle(Woken(CONTACT_KEY), NOW)
 
     assert call.message.query_type == "GET_AGENT"
     assert told(role, True) == ([f"The manager can reach it at {END}."], [])
@@ -117,7 +117,7 @@ def test_what_makes_no_sense_says_neither_yes_nor_no(data):
 
     answer = LeagueQueryResponse("GET_AGENT", data=data)
 
-    assert role.handle(Answered(KEY, answer, None, 0.1), NOW) == AGAIN
+    assert role.handle(Answered(CONTACT_KEY, answer, None, 0.1), NOW) == AGAIN
     assert not role.news
 
 

@@ -9,8 +9,8 @@ from agentleague.games import even_odd
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueRegisterResponse, RefereeRegisterResponse
 from agentleague.referee.role import Referee
+from agentleague.roles.agent import Enrolment, Refused
 from agentleague.roles.effects import End, WakeAt
-from agentleague.roles.enrolment import Enrolment, Refused
 from agentleague.roles.settings import AgentSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Answered, Started, Woken
 from rules import rule

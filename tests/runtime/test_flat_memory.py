@@ -12,8 +12,8 @@ import pytest
 from msgspec import Raw
 
 from agentleague.league import match_records
-from agentleague.player import draw_check, history, memory
-from agentleague.runtime import row_hashes
+from agentleague.player import draw_check, memory
+from agentleague.runtime import host
 from agentleague.runtime.host import Host
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
@@ -44,11 +44,11 @@ def weight(host):
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr(history, "HISTORY_MAX", 20)
-    monkeypatch.setattr(history, "BLOCK", 5)
+    monkeypatch.setattr(memory, "HISTORY_MAX", 20)
+    monkeypatch.setattr(memory, "BLOCK", 5)
     monkeypatch.setattr(memory, "OVER_MAX", 10)
     monkeypatch.setattr(draw_check, "MATCHES_MAX", 10)
-    monkeypatch.setattr(row_hashes, "ROWS_MAX", 100)
+    monkeypatch.setattr(host, "ROWS_MAX", 100)
     monkeypatch.setattr(match_records, "RECALLED_MAX", 4)
     monkeypatch.setattr(MemoryLeague, "at_hand", 10)
 
@@ -59,8 +59,8 @@ def test_no_role_grows_with_the_number_of_matches():
     weights = []
     for rounds in (ROUNDS, 2 * ROUNDS):
         league.run_until(lambda rounds=rounds: league.league.rounds_ended == rounds)
-        weights.append([weight(host) for host in league.hosts])
+        weights.append([weight(each) for each in league.hosts])
 
-    for early, late, host in zip(*weights, league.hosts, strict=True):
+    for early, late, each in zip(*weights, league.hosts, strict=True):
         grown = (late - early) / (2 * ROUNDS)
-        assert grown <= BYTES_A_MATCH, f"{type(host.role).__name__}: {grown} bytes a match"
+        assert grown <= BYTES_A_MATCH, f"{type(each.role).__name__}: {grown} bytes a match"

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from agentleague.runtime import history_file
-from agentleague.runtime.history_file import HistoryFile
+from agentleague.runtime import state_files
+from agentleague.runtime.state_files import HistoryFile
 
 
 def played(match_id="R1M1", league_id="league_x", player_id="P01"):
@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_read_holds_nothing_and_is_replaced(tmp_path, text
 def test_a_file_that_is_too_long_to_be_ours_is_not_read(tmp_path, monkeypatch):
     history = HistoryFile(tmp_path, "Ann")
     history.save([played()])
-    monkeypatch.setattr(history_file, "SIZE_BYTES_MAX", 10)
+    monkeypatch.setattr(state_files, "SIZE_BYTES_MAX", 10)
 
     assert list(history.read()) == []
 
@@ -116,7 +116,7 @@ def test_a_save_that_fails_leaves_what_was_there_and_no_rubbish(tmp_path, monkey
     def full(descriptor):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(history_file.os, "fsync", full)
+    monkeypatch.setattr(state_files.os, "fsync", full)
     with pytest.raises(OSError, match="no space"):
         history.save([played(league_id="league_2")])
 

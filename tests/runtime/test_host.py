@@ -13,7 +13,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply, Think, WakeAt
 from agentleague.roles.ports import Answer, Head
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
-from agentleague.runtime import row_hashes
+from agentleague.runtime import host as host_module
 from agentleague.runtime.host import Host, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
@@ -334,7 +334,7 @@ def test_after_an_answer_that_is_not_the_last_the_call_can_still_be_dropped():
 
 def asked_for_an_old_row(monkeypatch, journal):
     """What is answered with the receipt of row 1, when that row is not at hand any more."""
-    monkeypatch.setattr(row_hashes, "ROWS_MAX", 2)
+    monkeypatch.setattr(host_module, "ROWS_MAX", 2)
     heard, ack = [], MatchResultAck(match_id="R1M1")
     host, _, wire, _ = hosted(
         [record() for _ in range(9)], [Reply(1, ack, receipt=1)], disk=journal

@@ -5,8 +5,7 @@ import logging
 
 import pytest
 
-from agentleague.runtime.log_file import LINES_MAX, WARNINGS_MAX, LogFile, LogHandler
-from agentleague.runtime.log_lines import Entry, Level
+from agentleague.runtime.log import LINES_MAX, WARNINGS_MAX, Entry, Level, LogFile, LogHandler
 
 AT = 1_700_000_000.25
 NEVER = 1_000.0  # only closing flushes

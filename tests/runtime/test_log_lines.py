@@ -20,8 +20,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.printable import clean
 from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
-from agentleague.runtime.log_file import LogFile
-from agentleague.runtime.log_lines import Entry, Level, Watcher, fields, in_words
+from agentleague.runtime.log import Entry, Level, LogFile, Watcher, fields, in_words
 from memory_league import MemoryLeague
 
 TOKEN = "tok_P01_" + "0123456789abcdef" * 4

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from agentleague.runtime import memory_use
-from agentleague.runtime.memory_use import peak_bytes, resident_bytes
+from agentleague.runtime import local_league
+from agentleague.runtime.local_league import peak_bytes, resident_bytes
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of other processes")
@@ -23,6 +23,6 @@ def test_of_a_process_that_is_gone_nothing_is_known():
 
 def test_where_the_system_has_no_files_of_processes_it_is_asked(monkeypatch):
     told = peak_bytes()
-    monkeypatch.setattr(memory_use, "_status", lambda process: {})
+    monkeypatch.setattr(local_league, "_status", lambda process: {})
 
     assert peak_bytes() == pytest.approx(told, rel=0.5)

@@ -8,7 +8,7 @@ from agentleague.errors import LeagueError
 from agentleague.player import strategies
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
-from agentleague.runtime.state_file import Whose, open_state
+from agentleague.runtime.state_files import Whose, open_state
 from commands import free_port
 from rules import rule
 

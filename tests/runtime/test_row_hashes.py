@@ -2,8 +2,8 @@
 
 import pytest
 
-from agentleague.runtime import row_hashes
-from agentleague.runtime.row_hashes import RowHashes
+from agentleague.runtime import host
+from agentleague.runtime.host import RowHashes
 
 
 def hash_of(seq):
@@ -12,7 +12,7 @@ def hash_of(seq):
 
 @pytest.mark.parametrize("rows", [1, 9, 10, 11, 15, 16, 40])
 def test_every_row_has_its_hash_and_only_old_ones_are_looked_up(rows, monkeypatch):
-    monkeypatch.setattr(row_hashes, "ROWS_MAX", 10)
+    monkeypatch.setattr(host, "ROWS_MAX", 10)
     looked_up = []
     hashes = RowHashes(lambda seq: looked_up.append(seq) or hash_of(seq))
     for seq in range(1, rows + 1):

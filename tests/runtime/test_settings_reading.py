@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.settings_reading import SettingError, read_settings
+from agentleague.runtime.settings import SettingError, read_settings
 
 
 def read(cls=ManagerSettings, *, file=None, environment=(), **options):

@@ -7,7 +7,7 @@ import pytest
 
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.settings_table import as_toml, describe
+from agentleague.runtime.settings import as_toml, describe
 
 ROLES = [ManagerSettings, RefereeSettings, PlayerSettings]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agentleague.runtime import state_file
-from agentleague.runtime.state_file import Whose, default_directory, kept, open_state
+from agentleague.runtime import state_files
+from agentleague.runtime.state_files import Whose, default_directory, kept, open_state
 
 ANN = Whose("http://127.0.0.1:8000/mcp", "player", "Ann", 8101)
 
@@ -45,7 +45,7 @@ def test_a_second_agent_with_the_same_command_is_another_agent(tmp_path):
 def test_a_file_is_free_again_when_its_process_was_killed(tmp_path):
     code = (
         "import sys, msgspec; from pathlib import Path\n"
-        "from agentleague.runtime.state_file import Whose, open_state\n"
+        "from agentleague.runtime.state_files import Whose, open_state\n"
         "state = open_state(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Whose))\n"
         "state.save('P01', 'league_x', 'tok_1'); print('held', flush=True); sys.stdin.read()"
     )
@@ -122,7 +122,7 @@ def test_a_manager_that_gives_no_token_leaves_what_there_was(tmp_path):
 
 
 def test_there_is_an_end_to_agents_with_the_same_command(tmp_path, monkeypatch):
-    monkeypatch.setattr(state_file, "FILES_MAX", 2)
+    monkeypatch.setattr(state_files, "FILES_MAX", 2)
     held = [open_state(tmp_path, ANN), open_state(tmp_path, ANN)]
 
     with pytest.raises(OSError, match="2 agents of this name"):
@@ -161,7 +161,7 @@ def test_the_file_is_held_as_long_as_the_agent_runs(tmp_path):
 def test_an_agent_plays_on_where_the_default_directory_cannot_be_used(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setattr(
-        state_file, "default_directory", lambda environ, home: tmp_path / "file" / "agentleague"
+        state_files, "default_directory", lambda environ, home: tmp_path / "file" / "agentleague"
     )
     said = []
 
@@ -182,7 +182,7 @@ def test_a_directory_that_was_given_must_work(tmp_path):
 
 
 def test_the_default_directory_is_used_where_none_is_given(tmp_path, monkeypatch):
-    monkeypatch.setattr(state_file, "default_directory", lambda environ, home: tmp_path / "state")
+    monkeypatch.setattr(state_files, "default_directory", lambda environ, home: tmp_path / "state")
 
     with kept(ANN, None, print) as state:
         assert state.path.parent == tmp_path / "state"

@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from agentleague.player.strategies import random
-from agentleague.runtime.loop_thread import LoopThread
+from agentleague.runtime.author_functions import LoopThread
 from agentleague.runtime.strategy_runner import InlineMind, ThreadMind
 
 
@@ -41,7 +41,7 @@ def test_the_traceback_begins_with_the_authors_function(caplog):
     thought(lambda turn: int("x"))
 
     first = caplog.text.split("Traceback (most recent call last):\n")[1].splitlines()[0]
-    assert "test_minds.py" in first
+    assert "test_strategy_runner.py" in first
 
 
 def test_a_strategy_of_ours_is_shown_whole(caplog):

@@ -1,12 +1,12 @@
 """The league of `play_league` as manager, referee and players play it, message by message."""
 
 from agentleague.manager.role import Manager
-from agentleague.player import registry as strategies
 from agentleague.player.role import Player
 from agentleague.referee.role import Referee
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime import installed_strategies as strategies
 from agentleague.runtime.host import Host
-from agentleague.runtime.secrets_file import new_league_id, new_secrets
+from agentleague.runtime.state_files import new_league_id, new_secrets
 from agentleague.runtime.strategy_runner import InlineMind
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.memory import MemoryNetwork

@@ -92,4 +92,4 @@ def test_one_who_fails_in_another_way_each_time_is_heard_so_often_and_no_longer(
     assert harmless(said[-1]) == said[-1]
 
 
-FILE = "test_mishaps.py"
+FILE = "test_author_errors.py"

@@ -9,12 +9,13 @@ import threading
 import pytest
 
 from agentleague.errors import LeagueError
-from agentleague.player import registry, strategies
+from agentleague.player import strategies
 from agentleague.player.memory import Notebook
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
+from agentleague.runtime import installed_strategies
 from agentleague.sdk import llm as llm_module
 from agentleague.sdk.llm import Llm, LlmSettings, Spent, llm
-from agentleague.sdk.llm_exchange import ANSWER_BYTES_MAX
+from agentleague.sdk.llm_client import ANSWER_BYTES_MAX
 from sdk.llm_stub import (
     broken_off,
     completion,
@@ -384,7 +385,7 @@ def test_an_error_nobody_thought_of_ends_in_the_fallback_too(monkeypatch):
     def stumble(*_):
         raise ZeroDivisionError(KEY)
 
-    monkeypatch.setattr("agentleague.sdk.llm_exchange._check_head", stumble)
+    monkeypatch.setattr("agentleague.sdk.llm_client._check_head", stumble)
     with stub(says("odd")) as there:
         model, heard = model_at(there)
 
@@ -416,7 +417,7 @@ def test_the_strategy_by_name_asks_the_model_of_the_environment(environment, cap
         environment("LEAGUE_LLM_MODEL", "tiny")
         environment("LEAGUE_LLM_KEY", KEY)
 
-        assert registry.load("llm") is llm
+        assert installed_strategies.load("llm") is llm
         assert llm(turn_of()) == "odd"
 
     assert there.requests[0].body["model"] == "tiny"
@@ -426,4 +427,4 @@ def test_the_strategy_by_name_asks_the_model_of_the_environment(environment, cap
 @pytest.mark.usefixtures("environment")
 def test_without_a_model_the_strategy_by_name_is_not_ready_and_says_what_it_needs():
     with pytest.raises(LeagueError, match="needs LEAGUE_LLM_URL and LEAGUE_LLM_MODEL; for exam"):
-        registry.load("llm")
+        installed_strategies.load("llm")

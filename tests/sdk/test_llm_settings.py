@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.errors import LeagueError
-from agentleague.sdk.llm_settings import LlmSettings, read_settings
+from agentleague.sdk.llm_client import LlmSettings, read_settings
 
 LOCAL = {"LEAGUE_LLM_URL": "http://127.0.0.1:11434/v1", "LEAGUE_LLM_MODEL": "small"}
 

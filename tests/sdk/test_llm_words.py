@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from agentleague.errors import IllegalMove
 from agentleague.player.memory import Notebook
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall, MoveContext
-from agentleague.sdk.llm_words import MATCHES_TOLD, MOVE_MAX, RULE, TEXT_MAX, question, read_move
+from agentleague.sdk.llm import MATCHES_TOLD, MOVE_MAX, RULE, TEXT_MAX, question, read_move
 
 WORDS = ("even", "odd")
 

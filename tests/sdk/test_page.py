@@ -6,7 +6,7 @@ import re
 import pytest
 
 from agentleague import Player, Turn, play_league
-from agentleague.runtime.history_file import FIELDS
+from agentleague.runtime.state_files import FIELDS
 from commands import ROOT
 
 PAGE = (ROOT / "docs" / "how-to" / "write-a-player.md").read_text(encoding="utf-8")

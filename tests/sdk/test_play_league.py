@@ -6,7 +6,7 @@ import pytest
 
 from agentleague import Player, Turn, play_league
 from agentleague.errors import LeagueError, UnsupportedGame
-from agentleague.games import registry as games
+from agentleague.runtime import installed_games as games
 from agentleague.sdk.offline import Contestant, Hall
 from commands import league
 from games.throwaway import THROWAWAY

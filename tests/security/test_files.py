@@ -5,10 +5,15 @@ import subprocess
 
 import pytest
 
-from agentleague.runtime.log_file import LogFile
-from agentleague.runtime.log_lines import Entry, Level
-from agentleague.runtime.secrets_file import ADMIN_NAME, NAME, read_secrets, write_secrets
-from agentleague.runtime.state_file import Whose, open_state
+from agentleague.runtime.log import Entry, Level, LogFile
+from agentleague.runtime.state_files import (
+    ADMIN_NAME,
+    NAME,
+    Whose,
+    open_state,
+    read_secrets,
+    write_secrets,
+)
 from commands import BIN, SECONDS, environment, free_port
 from commands import RUNNING as STARTED
 

@@ -97,7 +97,7 @@ WAYS = {
     ("storage/sqlite.py", "connect"): "opens a file",
     ("records/reading.py", "connect"): "opens a file",
     ("bench/bare_http.py", "create_connection"): "to its own echo, in `league bench` alone",
-    ("sdk/llm_exchange.py", "connect"): "a player asks its author's model",
+    ("sdk/llm_client.py", "connect"): "a player asks its author's model",
 }
 CLIENTS = {"http.client", "urllib.request", "ftplib", "smtplib", "aiohttp", "httpx", "requests"}
 
@@ -116,7 +116,7 @@ def test_nothing_but_the_guard_opens_a_connection_for_managers_and_referees():
             imported |= {(name, module) for module in modules if module in CLIENTS}
 
     assert found == set(WAYS)
-    assert imported == {("sdk/llm_exchange.py", "http.client")}
+    assert imported == {("sdk/llm_client.py", "http.client")}
 
 
 def test_the_socket_that_finds_the_way_is_a_datagram_socket():

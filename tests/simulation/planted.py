@@ -21,9 +21,9 @@ from agentleague.league.roster import Roster
 from agentleague.league.standings import Table
 from agentleague.manager.broadcasts import Bulletins
 from agentleague.manager.leases import Leases
-from agentleague.manager.misuse import Misuse
 from agentleague.manager.outbox import Outbox
 from agentleague.manager.rounds import Rounds
+from agentleague.manager.tokens import Misuse
 from agentleague.match.machine import Match, Phase
 from agentleague.match.question import Failure, Question
 from agentleague.protocol import draws

@@ -4,7 +4,7 @@ from random import Random
 
 from agentleague.errors import NoAnswer, NoConnection
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse
-from agentleague.simulation.links import FINE, Links, Weather
+from agentleague.simulation.network import FINE, Links, Weather
 from simulation.test_network import MANAGER, SLOW, World
 
 

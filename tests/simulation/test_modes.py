@@ -4,7 +4,7 @@ import pytest
 
 from agentleague.player.role import Player
 from agentleague.records.verify import verify
-from agentleague.simulation import exhaustive
+from agentleague.simulation import scenarios
 from agentleague.simulation.modes import MODES, attempt, outcome
 from simulation.crashing import a_league, some
 
@@ -35,7 +35,7 @@ def test_a_league_ends_once_nothing_goes_wrong_any_more(part):
 
 
 def test_a_league_survives_a_crash_after_some_events():
-    assert broken("exhaustive", some(150, of=exhaustive.size())) == {}
+    assert broken("exhaustive", some(150, of=scenarios.size())) == {}
 
 
 @pytest.mark.parametrize("kind", ["rule", "remove", "abort", "crash", "failing disk"])
@@ -59,7 +59,7 @@ def test_a_league_survives_chaos_of_many_seeds(part):
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_a_league_survives_a_crash_after_every_event(part):
-    numbers = range(exhaustive.size())[part::10]
+    numbers = range(scenarios.size())[part::10]
     assert broken("exhaustive", numbers) == {}
 
 
@@ -70,8 +70,8 @@ def test_many_calm_leagues_and_many_that_were_not_are_as_they_should_be():
 
 
 def test_the_exhaustive_set_has_each_process_crash_after_each_event():
-    total = exhaustive.events(0)
-    singles = [exhaustive.scenario(number) for number in range(len(exhaustive.WAYS) * total)]
+    total = scenarios.events(0)
+    singles = [scenarios.scenario(number) for number in range(len(scenarios.WAYS) * total)]
 
     crashes = {
         (fault.event, name)
@@ -86,9 +86,9 @@ def test_the_exhaustive_set_has_each_process_crash_after_each_event():
 
 
 def test_behind_the_single_crashes_come_pairs_and_then_the_next_league():
-    size = exhaustive.size(0)
+    size = scenarios.size(0)
 
-    pair, following = exhaustive.scenario(size - 1), exhaustive.scenario(size)
+    pair, following = scenarios.scenario(size - 1), scenarios.scenario(size)
 
     assert (pair.seed, len(pair.faults)) == (0, 2)
     assert (following.seed, following.faults[0].event, len(following.faults)) == (1, 1, 1)

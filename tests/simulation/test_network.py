@@ -6,8 +6,7 @@ from agentleague.errors import NoAnswer, NoConnection
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.simulation.links import Links, Weather
-from agentleague.simulation.network import SimulatedNetwork, Watcher
+from agentleague.simulation.network import Links, SimulatedNetwork, Watcher, Weather
 
 MANAGER = Address("manager", "http://manager/mcp")
 QUERY = LeagueQuery("GET_STATUS")

@@ -5,7 +5,7 @@ import multiprocessing
 import pytest
 
 from agentleague.errors import LeagueError
-from agentleague.simulation.workers import cores, outcomes, processes_for
+from agentleague.simulation.modes import cores, outcomes, processes_for
 
 
 def test_what_comes_of_leagues_is_the_same_and_in_the_same_order_in_several_processes():

@@ -14,7 +14,7 @@ from pathlib import Path
 from agentleague.bench.league_run import CYCLES_MAX, Field, Plan, play_field
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
-from agentleague.runtime.memory_use import resident_bytes
+from agentleague.runtime.local_league import resident_bytes
 
 PARTS = 10
 GROWTH_MB = 5.0  # more than that, and it is said that memory grows

@@ -1,4 +1,13 @@
-"""One league to be measured: manager, referees and players each in processes of their own.
+"""Where the time of a process goes: while it works, the function that runs is noted.
+
+The system interrupts a process each time it has used so much processor time. Python hears of it
+between two steps of a function, so what C code took counts for the function that called it, and
+what the event loop and the kernel took for the loop's own `run`. What another thread took, as the
+one that writes the journal, counts for whatever the main thread is doing.
+
+How long matches take, as their referee sees it: from the invitation to the answered report.
+
+One league to be measured: manager, referees and players each in processes of their own.
 
 What is counted of them is counted from one moment on, when all have registered and none has been
 told anything: then the league is started, as its organiser would.
@@ -6,10 +15,14 @@ told anything: then the league is started, as its organiser would.
 
 import asyncio
 import gc
+import json
 import multiprocessing
 import os
 import shutil
+import signal
 import tempfile
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -20,14 +33,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
 from time import perf_counter
+from types import FrameType
 from typing import Any
 
-from agentleague.bench.match_times import open_timed, times_in
-from agentleague.bench.sampling import Hits, hits_in, open_sampled, sampling
 from agentleague.errors import LeagueError
 from agentleague.league.events import read_event
 from agentleague.league.league import League
 from agentleague.manager.role import Manager
+from agentleague.protocol.messages import GameInvitation, MatchResultReport, Message
+from agentleague.roles.effects import Address
+from agentleague.roles.ports import Answer, Cancel
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import (
@@ -38,12 +53,146 @@ from agentleague.runtime.local_league import (
     Tally,
     deaf_to_interrupts,
     end_with_the_league,
+    open_built_in,
     raise_descriptor_limit,
 )
 from agentleague.runtime.manager_client import Inquiry
 from agentleague.runtime.processes import Home, Place, Running, open_manager, run
-from agentleague.runtime.secrets_file import read_secrets
+from agentleague.runtime.state_files import read_secrets
 from agentleague.storage.sqlite import FILE_NAME, read_directory
+
+SECONDS = 0.001  # of processor time between two looks; most systems look more seldom
+SAMPLES_SUFFIX = ".hits"
+Hits = Mapping[str, int]  # how often each function was the one that ran
+
+
+class Sampler:
+    """Counts, by its name, which function runs when the system interrupts."""
+
+    def __init__(self) -> None:
+        self.hits: Counter[str] = Counter()
+
+    def start(self) -> None:
+        """From now on; in the main thread.
+
+        Raises:
+            LeagueError: the system has no such timer.
+        """
+        if not hasattr(signal, "setitimer"):
+            raise LeagueError("this system has no timer of processor time, so nothing is sampled")
+        signal.signal(signal.SIGPROF, self._look)
+        signal.siginterrupt(signal.SIGPROF, False)  # Nothing that waits is woken.
+        signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
+
+    def stop(self) -> None:
+        """No more."""
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _look(self, number: int, frame: FrameType | None) -> None:
+        if frame is not None:
+            self.hits[name_of(_worker(frame))] += 1
+
+
+def _worker(frame: FrameType) -> FrameType:
+    """Who used the time: where a function only just begins, it was its caller."""
+    has_begun = frame.f_lineno != frame.f_code.co_firstlineno
+    return frame if has_begun or frame.f_back is None else frame.f_back
+
+
+def name_of(frame: FrameType) -> str:
+    """The function with its module."""
+    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}"
+
+
+@contextmanager
+def sampling(folder: Path, role: str) -> Iterator[None]:
+    """Note where the time of this process goes, and leave it in the folder."""
+    sampler = Sampler()
+    sampler.start()
+    try:
+        yield
+    finally:
+        _leave(sampler, folder, role)
+
+
+async def open_sampled(folder: Path, cast: Cast, number: int) -> Running:
+    """An agent of a crew; the first referee also notes where its process's time goes."""
+    agent = await open_timed(folder, cast, number)
+    if cast.role == "referee" and number == cast.first:
+        sampler = Sampler()
+
+        def registered(_: Any) -> None:
+            sampler.start()
+            agent.ended.add_done_callback(lambda _: _leave(sampler, folder, cast.role))
+
+        agent.registered.add_done_callback(registered)
+    return agent
+
+
+def hits_in(folder: Path) -> dict[str, Hits]:
+    """What was left there, by role."""
+    paths = sorted(folder.glob(f"*{SAMPLES_SUFFIX}"))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def _leave(sampler: Sampler, folder: Path, role: str) -> None:
+    sampler.stop()
+    (folder / f"{role}{SAMPLES_SUFFIX}").write_text(json.dumps(sampler.hits), encoding="utf-8")
+
+
+SUFFIX = ".times"
+
+
+class MatchTimes:
+    """Stands before a referee's transport and looks at two messages of each match."""
+
+    def __init__(self, referee: Running, now: Callable[[], float]) -> None:
+        self.seconds = array("d")
+        self._call, self._now = referee.transport.call, now
+        self._began: dict[str, float] = {}
+
+    def call(
+        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+    ) -> Cancel:
+        """Ask another agent, as the transport does."""
+        if isinstance(message, GameInvitation):
+            self._began.setdefault(message.match_id, self._now())
+        elif isinstance(message, MatchResultReport) and message.match_id in self._began:
+            return self._call(to, message, until, self._ending(message.match_id, done))
+        return self._call(to, message, until, done)
+
+    def _ending(self, match_id: str, done: Callable[[Answer], None]) -> Callable[[Answer], None]:
+        def answered(answer: Answer) -> None:
+            if answer.error is None and match_id in self._began:  # Else it is reported again.
+                self.seconds.append(self._now() - self._began.pop(match_id))
+            done(answer)
+
+        return answered
+
+
+async def open_timed(folder: Path, cast: Cast, number: int) -> Running:
+    """An agent of a crew; a referee leaves the times of its matches in this folder."""
+    agent = await open_built_in(cast, number)
+    if cast.role == "referee":
+        times = MatchTimes(agent, perf_counter)  # A loop's own clock may only tell milliseconds.
+        agent.transport.call = times.call  # type: ignore[method-assign]
+        path = folder / f"{number}{SUFFIX}"
+        agent.ended.add_done_callback(lambda _: path.write_bytes(times.seconds.tobytes()))
+    return agent
+
+
+def times_in(folder: Path) -> Sequence[float]:
+    """The times of all matches of a league, the shortest first."""
+    seconds = array("d")
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        seconds.frombytes(path.read_bytes())
+    return sorted(seconds)
+
+
+def within(times: Sequence[float], percent: int) -> float:
+    """What so many of the sorted times do not exceed; nothing where there are none."""
+    return times[(percent * len(times) + 99) // 100 - 1] if times else 0.0
+
 
 LEAGUE = "league_bench"
 CYCLES_MAX = 1_000

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentleague.bench.bare_http import Load, exchange
-from agentleague.bench.league_run import Outcome, Plan, play_field
-from agentleague.bench.match_times import within
+from agentleague.bench.league_run import Outcome, Plan, play_field, within
 
 MATCHES_A_LEAGUE = 5_000
 ALONE = 500  # matches between two players who have the machine for themselves

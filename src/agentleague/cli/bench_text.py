@@ -5,13 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from agentleague.bench.endurance import GROWTH_MB, PARTS, SLOWING, Endurance
-from agentleague.bench.league_run import REPLY_SECONDS, Outcome
+from agentleague.bench.league_run import REPLY_SECONDS, Outcome, within
 from agentleague.bench.machine import Machine
-from agentleague.bench.match_times import within
 from agentleague.bench.measure import Bench, Figure
 from agentleague.bench.scale import RATIO_MAX, Step, growth
-from agentleague.cli.output import counted
-from agentleague.cli.table import Column
+from agentleague.cli.output import Column, counted
 
 ROLES = {"manager": "manager", "referee": "referees", "player": "players"}
 BENCH = (

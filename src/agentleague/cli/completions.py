@@ -34,15 +34,15 @@ class Offered(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes non
 
 
 def _games() -> Iterable[str]:
-    from agentleague.games import registry
+    from agentleague.runtime import installed_games
 
-    return registry.names()
+    return installed_games.names()
 
 
 def _strategies() -> Iterable[str]:
-    from agentleague.player import registry
+    from agentleague.runtime import installed_strategies as strategies
 
-    return registry.names()
+    return strategies.names()
 
 
 def _messages() -> Iterable[str]:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from agentleague.cli.player_files import check_file, check_game, load_player, moves_of
 from agentleague.errors import LeagueError
-from agentleague.player import registry as strategies
 from agentleague.protocol.messages import LeagueRegisterRequest, LeagueRegisterResponse, PlayerMeta
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
 from agentleague.roles.settings import PlayerSettings
+from agentleague.runtime import installed_strategies as strategies
 from agentleague.runtime.clock import LoopClock, wall
-from agentleague.runtime.game_files import find_game
+from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.local_league import (
     HOSTS,
     Cast,

@@ -1,15 +1,20 @@
-"""What the reading commands have in common: a running manager or a directory answers them."""
+"""What the reading commands have in common: a running manager or a directory answers them.
+
+Who is meant: an agent goes by its id or by its name.
+
+Who can be reached: no journal holds it, but the manager that writes the journal knows.
+"""
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import click
 
-from agentleague.cli.manager_address import dir_option
+from agentleague.cli.manager_address import address_of, dir_option
 from agentleague.errors import LeagueError
 
 T = TypeVar("T")
@@ -148,7 +153,7 @@ def _read_manager(
 
 
 def _as_url(text: str) -> str:
-    from agentleague.runtime.addresses import manager_url
+    from agentleague.runtime.network import manager_url
 
     return manager_url(text)
 
@@ -166,3 +171,40 @@ async def _from_manager(url: str, work: Callable[[Source], Awaitable[T]]) -> T:
         return await work(inquiry)
     finally:
         await inquiry.close()
+
+
+async def id_of(source: Source, typed: str, **params: Any) -> str | None:
+    """The id of the agent that has this id or, alone, this name; None if there is none.
+
+    Raises:
+        LeagueError: several have the name; the sentence has their ids.
+    """
+    rows = await all_rows(source, "GET_AGENTS", "agents", **params)
+    for row in rows:
+        if row["agent_id"] == typed.upper():
+            return typed.upper()
+    named = [row["agent_id"] for row in rows if row["display_name"].lower() == typed.lower()]
+    if len(named) > 1:
+        raise LeagueError(f"several agents are called {typed!r}; type one of {', '.join(named)}")
+    return named[0] if named else None
+
+
+async def mark_reachable(rows: Iterable[dict[str, Any]], directory: Path | None) -> None:
+    """Say it of agents that were read from a directory, if its manager runs and answers."""
+    address = address_of(directory) if directory else None
+    if address is None:
+        return
+    from agentleague.runtime.clock import wall
+    from agentleague.runtime.manager_client import Inquiry
+
+    inquiry = Inquiry(address, wall)
+    try:
+        told = await all_rows(inquiry, "GET_AGENTS", "agents")
+    except LeagueError:  # It has just ended: then nobody knows any more.
+        return
+    finally:
+        await inquiry.close()
+    known = {row["agent_id"]: row["reachable"] for row in told if "reachable" in row}
+    for row in rows:
+        if row["agent_id"] in known:
+            row["reachable"] = known[row["agent_id"]]

@@ -10,8 +10,7 @@ import click
 from agentleague.cli.completions import Offered
 from agentleague.roles.settings import AgentSettings, ManagerSettings
 from agentleague.runtime.network import Wishes
-from agentleague.runtime.settings_reading import Given, SettingError, read_settings
-from agentleague.runtime.settings_table import Setting, describe
+from agentleague.runtime.settings import Given, Setting, SettingError, describe, read_settings
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from agentleague.dialects import assigned
+from agentleague.dialects import starting
 from agentleague.dialects.fields import EXTENDED, extended, trimmed
 from agentleague.dialects.tools import NESTED_IN, Tool, Tools
 from agentleague.errors import (
@@ -98,7 +98,7 @@ class Dialect(Struct, frozen=True):
     def write(self, message: Message, request_id: int, tools: Tools | None = None) -> bytes:
         """A request."""
         message_type = WIRE_NAME[type(message)]
-        if self.starts and self.starts != message_type and assigned.is_assignment(message):
+        if self.starts and self.starts != message_type and starting.is_assignment(message):
             return self._write_start(message, request_id, tools)
         body = _encode(message)
         if self.is_plain:
@@ -122,14 +122,14 @@ class Dialect(Struct, frozen=True):
 
     def _write_start(self, message: Any, request_id: int, tools: Tools | None) -> bytes:
         """One match in the words of a message that the documents do not have."""
-        fields = assigned.started(message, self.starts, self.manner)
+        fields = starting.started(message, self.starts, self.manner)
         tool = (tools or {}).get(self.starts)
         if self.form is Form.TOOL and tool and tool.takes:  # It says what it wants.
-            whole = assigned.started(message, self.starts)
+            whole = starting.started(message, self.starts)
             fields = {name: whole[name] for name in tool.takes if name in whole} or whole
         elif self.manner and (self.is_type or self.form is not Form.JSONRPC):
-            fields = assigned.enveloped(message, self.starts, fields)
-        return self._wrap(self.starts, assigned.written(fields), request_id, tools)
+            fields = starting.enveloped(message, self.starts, fields)
+        return self._wrap(self.starts, starting.written(fields), request_id, tools)
 
     def says_the_same(self, other: "Dialect", message_type: str) -> bool:
         """Whether both write this message alike."""
@@ -201,10 +201,10 @@ DIALECTS: dict[str, Dialect] = {
 
 def _starting(base: Dialect, way: str, manner: str) -> Dialect:
     """How a referee is spoken to that is started in this way, and else understands `base`."""
-    tool = assigned.TOOLS[way]
-    words = "ROUND_ANNOUNCEMENT for each match" if way == assigned.ANNOUNCED else tool
+    tool = starting.TOOLS[way]
+    words = "ROUND_ANNOUNCEMENT for each match" if way == starting.ANNOUNCED else tool
     told = "" if base is OURS else f", {base.words}"
-    named = f", {assigned.in_words(manner)}" if manner else ""
+    named = f", {starting.in_words(manner)}" if manner else ""
     return msgspec.structs.replace(
         base,
         name=start_name(way, base.name, manner),
@@ -218,15 +218,15 @@ def _starting(base: Dialect, way: str, manner: str) -> Dialect:
 
 def start_name(way: str, base: str = "tool", manner: str = "") -> str:
     """What the dialect of such a referee is called in the journal."""
-    return f"{assigned.TOOLS[way]}/{base}" + (f"+{manner}" if manner else "")
+    return f"{starting.TOOLS[way]}/{base}" + (f"+{manner}" if manner else "")
 
 
 STARTING: dict[str, Dialect] = {
     each.name: each
     for base in _TABLE
     if not base.names
-    for way in assigned.TOOLS
-    for manner in ("", *assigned.manners_of(way))
+    for way in starting.TOOLS
+    for manner in ("", *starting.manners_of(way))
     for each in [_starting(base, way, manner)]
 }
 

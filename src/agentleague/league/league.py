@@ -33,8 +33,7 @@ from agentleague.league.events import (
     TokenShown,
     Told,
 )
-from agentleague.league.match_record import MatchFile
-from agentleague.league.match_records import Archive, Files
+from agentleague.league.match_records import Archive, Files, MatchFile
 from agentleague.league.roster import Roster
 from agentleague.league.schedule import Schedule
 from agentleague.league.standings import Points, Table

@@ -8,7 +8,7 @@ import msgspec
 from agentleague.errors import MatchMismatch
 from agentleague.league.events import Disputed, MatchRuled
 from agentleague.league.league import League
-from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import MatchFile
 from agentleague.league.pages import ROOM_BYTES, fitting, page, wrong
 from agentleague.league.rulings import dispute_in_words, ruling_in_words
 from agentleague.league.schedule import Pairing

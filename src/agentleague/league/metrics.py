@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from agentleague.league.league import League
-from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import MatchFile
 from agentleague.protocol.messages import Exchange
 
 MATCHES_MAX = 500

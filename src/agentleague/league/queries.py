@@ -15,7 +15,7 @@ from agentleague.errors import (
 from agentleague.league.agents import agent, agents, mark_reachable, player_of, player_stats
 from agentleague.league.league import League, Phase
 from agentleague.league.match_facts import described, match
-from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import MatchFile
 from agentleague.league.metrics import metrics
 from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
 from agentleague.league.schedule import Round

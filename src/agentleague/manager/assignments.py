@@ -5,7 +5,7 @@ that, or without a referee for too long, it is no contest; decided, the manager 
 players. While the league is paused nothing is handed out and no lease runs out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -13,15 +13,177 @@ from agentleague.errors import LeagueError
 from agentleague.games.game import turns_max
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import Phase
-from agentleague.league.match_record import MatchFile
-from agentleague.manager.attendance import Attendance
+from agentleague.league.match_records import MatchFile
+from agentleague.league.roster import Member
 from agentleague.manager.foreign_starts import Starts
 from agentleague.manager.leases import Leases, longest_match
-from agentleague.manager.moves import Moves
+from agentleague.manager.notices import Moves, Tidings
 from agentleague.manager.office import Office
-from agentleague.manager.tidings import Tidings
-from agentleague.manager.workload import Workload
+from agentleague.manager.step import Clerk
 from agentleague.protocol.messages import MatchResultAck, RoundMatch
+
+WEIGHT_MAX = 64  # matches at once, as far as they count when matches are spread
+
+
+class Workload:
+    """The matches of a round by referee; none has more at once than it can take.
+
+    `is_open` says whether a match is still to be played: one that was closed while an answer was
+    lost is not handed out again.
+    """
+
+    def __init__(self, is_open: Callable[[str], bool]) -> None:
+        self._is_open = is_open
+        self._capacity: dict[str, int] = {}
+        self._waiting: dict[str, list[str]] = {}
+        self._running: dict[str, set[str]] = {}
+        self._after: dict[str, list[str]] = {}  # reported match of this round -> what came with it
+
+    @property
+    def referees(self) -> Sequence[str]:
+        """All who can be given matches, in order of registration."""
+        return list(self._capacity)
+
+    def join(self, referee_id: str, capacity: int) -> None:
+        """A referee is there, or is there anew: it is at nothing."""
+        self._capacity[referee_id] = capacity
+        self._waiting[referee_id], self._running[referee_id] = [], set()
+
+    def load(self, referee_id: str) -> float:
+        """How much a referee has to do, as a part of what it can do at once."""
+        matches = len(self._waiting[referee_id]) + len(self._running[referee_id])
+        return matches / self._capacity[referee_id]
+
+    def weight(self, referee_id: str) -> int:
+        """What it says it can take at once, within reason: nobody gets nearly all by saying so."""
+        return min(self._capacity[referee_id], WEIGHT_MAX)
+
+    def begin_round(self) -> None:
+        """What was handed out in the round before is of no interest any more."""
+        self._after = {}
+
+    def plan(self, referee_id: str, match_id: str) -> None:
+        """The referee is to have this match."""
+        self._waiting[referee_id].append(match_id)
+
+    def matches_of(self, referee_id: str) -> list[str]:
+        """All that it is to have or is at, and that are still open."""
+        matches: Iterable[str] = [*sorted(self._running[referee_id]), *self._waiting[referee_id]]
+        return list(filter(self._is_open, matches))
+
+    def take(self, referee_id: str, at_most: int) -> list[str]:
+        """Matches that the referee can have now; from here on it is at them."""
+        waiting, running = self._waiting[referee_id], self._running[referee_id]
+        waiting[:] = filter(self._is_open, waiting)
+        free = max(self._capacity[referee_id] - len(running), 0)
+        matches = waiting[: min(free, at_most)]
+        del waiting[: len(matches)]
+        running.update(matches)
+        return matches
+
+    def take_after(self, referee_id: str, reported: str) -> list[str]:
+        """The match that goes with the answer to a report; the same one when the report repeats."""
+        if reported not in self._after:
+            self._after[reported] = self.take(referee_id, 1)
+        running = self._running[referee_id]
+        still = filter(self._is_open, self._after[reported])
+        return [match_id for match_id in still if match_id in running]
+
+    def give_back(self, referee_id: str, matches: Sequence[str]) -> None:
+        """The referee was not reached: those it is still at wait again, first of all."""
+        running = self._running[referee_id]
+        lost = [match_id for match_id in matches if match_id in running]
+        self._waiting[referee_id][:0] = lost
+        running.difference_update(lost)
+
+    def done(self, referee_id: str, match_id: str) -> None:
+        """The referee has reported a match, or lost it to another."""
+        if match_id in self._running[referee_id]:
+            self._running[referee_id].discard(match_id)
+        elif match_id in self._waiting[referee_id]:
+            self._waiting[referee_id].remove(match_id)
+
+
+SILENT_PART = 0.6  # of a lease: one of ours speaks every third of it
+
+
+class Attendance:
+    """What is known of each referee from its words, its silence and its matches."""
+
+    def __init__(
+        self, clerk: Clerk, lease_seconds: float, longest_match: Callable[[], float]
+    ) -> None:
+        self._clerk, self._lease_seconds, self._longest_match = clerk, lease_seconds, longest_match
+        self._heard: dict[str, float] = {}  # referee -> when it last said a word
+        self.gone: set[str] = set()  # that let a lease run out, until they are heard
+        self.unfit: set[str] = set()  # that held a match too long, until they report one
+        self.ghosts: set[str] = set()  # that came again as others, until they are heard
+
+    def resume(self) -> None:
+        """After a restart who was last at an end point is taken to be there; others must speak.
+
+        One of another make that lost a match that is still open gets no more where others can.
+        """
+        league, now = self._clerk.league, self._clerk.now
+        referees = league.roster.referees
+        last = {member.endpoint: each for each, member in referees.items()}
+        for referee_id, member in referees.items():
+            is_last = last[member.endpoint] == referee_id
+            self._heard[referee_id] = now - (0.0 if is_last else self._lease_seconds)
+        for match_id in league.open_matches:
+            lost_it = league.matches[match_id].referees[:-1]
+            self.unfit.update(each for each in lost_it if not self.is_ours(each))
+        newest = {_known_by(member): each for each, member in referees.items()}
+        self.ghosts = referees.keys() - newest.values()
+
+    def join(self, referee_id: str) -> None:
+        """It registered: others with its name at its end point were, as a rule, the same."""
+        referees = self._clerk.league.roster.referees
+        known = _known_by(referees[referee_id])
+        alike = {each for each in referees if _known_by(referees[each]) == known}
+        self.ghosts |= alike - {referee_id}
+        self.hear(referee_id)
+
+    def hear(self, referee_id: str) -> None:
+        """It said a word, or had no chance to: whatever was thought of it, it is there."""
+        self._heard[referee_id] = self._clerk.now
+        self.gone.discard(referee_id)
+        self.ghosts.discard(referee_id)
+
+    def go_on(self, referees: Iterable[str]) -> None:
+        """No clock ran in a pause, and nobody had to speak."""
+        self._heard.update(dict.fromkeys(referees, self._clerk.now))
+
+    def is_silent(self, referee_id: str) -> bool:
+        """Whether it missed a word that it owed."""
+        is_ours = self.is_ours(referee_id)
+        patience = self._lease_seconds if is_ours else self._longest_match()
+        return self._clerk.now - self._heard[referee_id] >= patience * SILENT_PART
+
+    def is_ours(self, referee_id: str) -> bool:
+        """Whether it locks; one that does not is of another make."""
+        return self._clerk.league.roster.referees[referee_id].locks
+
+    def available(self, referees: Iterable[str]) -> list[str]:
+        """Who is there; one of ours that was silent for a lease is not, whatever it holds."""
+        latest = self._clerk.now - self._lease_seconds
+        return [
+            each
+            for each in referees
+            if each not in self.gone and (not self.is_ours(each) or self._heard[each] > latest)
+        ]
+
+    def trusted(self, referees: Iterable[str]) -> list[str]:
+        """Those whom nothing speaks against, as far as there are any."""
+        chosen = list(referees)
+        for doubtful in (self.ghosts, self.unfit):
+            chosen = [each for each in chosen if each not in doubtful] or chosen
+        return chosen
+
+
+def _known_by(member: Member) -> tuple[str, str]:
+    return member.endpoint, member.display_name
+
 
 MATCHES_A_LETTER = 20
 EPOCHS_MAX = 4

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from agentleague.league.league import League
-from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import MatchFile
 from agentleague.protocol.messages import (
     Champion,
     GameOver,

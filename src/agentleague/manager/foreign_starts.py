@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from agentleague.dialects.assigned import nonsense
-from agentleague.dialects.started import CLEAR
-from agentleague.dialects.starting import control_of, first_way, next_way, search_in_words
+from agentleague.dialects.answers import CLEAR
+from agentleague.dialects.negotiation import control_of, first_way, next_way, search_in_words
+from agentleague.dialects.starting import nonsense
 from agentleague.dialects.table import BROKEN, EMPTY, UNFIT, Tried, dialect_of, tried, trouble
 from agentleague.errors import LeagueError, NoAnswer, NoConnection, RateLimited
 from agentleague.league.events import DialectLearnt, MatchBegun

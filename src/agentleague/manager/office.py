@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from agentleague.league.adjudicator import Court
 from agentleague.manager.broadcasts import Bulletins
-from agentleague.manager.keys import Keys
 from agentleague.manager.step import Clerk
+from agentleague.manager.tokens import Keys
 from agentleague.roles.settings import ManagerSettings
 
 

@@ -15,7 +15,7 @@ from agentleague.errors import (
 )
 from agentleague.league.events import LeagueContinued, LeaguePaused, MatchRuled, PlayerRemoved
 from agentleague.league.league import Phase
-from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import MatchFile
 from agentleague.league.rulings import STAND, VERDICTS, ruling_in_words
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.organiser_notices import BEGUN

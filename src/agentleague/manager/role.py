@@ -26,27 +26,26 @@ from agentleague.league.events import (
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import Archive
 from agentleague.manager import organiser_notices
-from agentleague.manager.adding import bring_player, bring_referee
-from agentleague.manager.admissions import (
+from agentleague.manager.assignments import Assignments
+from agentleague.manager.broadcasts import Bulletins
+from agentleague.manager.notices import Tidings
+from agentleague.manager.office import Office
+from agentleague.manager.organiser import Organiser
+from agentleague.manager.reachability import Reachability
+from agentleague.manager.registration import (
     Admission,
+    Refusals,
+    Renewals,
+    bring_player,
+    bring_referee,
     check_complete,
     take_player,
     take_referee,
     terms_of,
 )
-from agentleague.manager.assignments import Assignments
-from agentleague.manager.broadcasts import Bulletins
-from agentleague.manager.keys import Keys
-from agentleague.manager.misuse import Misuse
-from agentleague.manager.office import Office
-from agentleague.manager.organiser import Organiser
-from agentleague.manager.reachability import Reachability
-from agentleague.manager.refusals import Refusals
-from agentleague.manager.renewals import Renewals
-from agentleague.manager.reporters import Reporters
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import Clerk
-from agentleague.manager.tidings import Tidings
+from agentleague.manager.tokens import Keys, Misuse, Reporters
 from agentleague.protocol.messages import (
     LeagueCommand,
     LeagueCommandResponse,

@@ -20,8 +20,8 @@ from agentleague.league.league import Phase
 from agentleague.manager import organiser_notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Rows
+from agentleague.manager.notices import Tidings
 from agentleague.manager.office import Office
-from agentleague.manager.tidings import Tidings
 from agentleague.protocol.messages import Message
 from agentleague.roles.effects import End
 

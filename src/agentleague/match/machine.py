@@ -1,4 +1,6 @@
-"""One match as a pure state machine: answers and time in, effects out.
+"""Where a match can stand, and what the documents call it.
+
+One match as a pure state machine: answers and time in, effects out.
 
     RECOVERING  a match that another referee began: what the league holds of it is fetched
     JOINING     both players are invited at once; each answers or fails
@@ -14,6 +16,7 @@ something is due; it may ring too early, and is not stopped before the match is 
 """
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar
 
@@ -25,7 +28,6 @@ from agentleague.games.game import Game
 from agentleague.match.game_progress import Course
 from agentleague.match.judging import forfeits, is_refused, judged, standing
 from agentleague.match.messages import PARITY_GAME, Assignment, Desk, Letters, addresses
-from agentleague.match.phases import STATE, STEP, Phase
 from agentleague.match.push_identity import Pusher, who_pushed
 from agentleague.match.question import Act, Ask, Complain, Failure, Given, Question, Terms
 from agentleague.match.transcript import Transcript
@@ -38,6 +40,34 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Address, Call, Drop, Effect, WakeAt
 from agentleague.roles.stimuli import Caller
+
+
+class Phase(StrEnum):
+    """Where a match stands."""
+
+    RECOVERING = "recovering"
+    JOINING = "joining"
+    PLAYING = "playing"
+    LOCKING = "locking"
+    TELLING = "telling"
+    REPORTING = "reporting"
+    CLOSED = "closed"
+
+
+# The states of document 001 section 9.2.
+STATE = {
+    Phase.RECOVERING: "WAITING_FOR_PLAYERS",
+    Phase.JOINING: "WAITING_FOR_PLAYERS",
+    Phase.PLAYING: "COLLECTING_CHOICES",
+    Phase.LOCKING: "DRAWING_NUMBER",
+    Phase.TELLING: "FINISHED",
+    Phase.REPORTING: "FINISHED",
+    Phase.CLOSED: "FINISHED",
+}
+
+# What the players are asked for.
+STEP = {Phase.JOINING: "join", Phase.PLAYING: "move"}
+
 
 AGAIN_SECONDS = (1.0, 2.0, 4.0, 5.0)  # between two tries to reach the manager; then the last again
 LATE_SECONDS = 0.25  # a timer that rings so much too late says that this machine slept

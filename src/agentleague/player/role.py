@@ -38,7 +38,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.protocol.partial_messages import AnnouncementGlance, TableGlance
 from agentleague.protocol.tokens import channel_key, match_token
-from agentleague.roles import contact
+from agentleague.roles import agent
 from agentleague.roles.agent import Agent, Handler
 from agentleague.roles.effects import Call, Effect, End, Reply, Think, WakeAt
 from agentleague.roles.settings import PlayerSettings
@@ -107,7 +107,7 @@ class Player(Agent):
             return self._confirmed(stimulus, now)
         if isinstance(stimulus.key, tuple):
             return self._explained(stimulus, now)
-        if stimulus.key == contact.KEY:
+        if stimulus.key == agent.CONTACT_KEY:
             return self.told_whether_reachable(stimulus, now)
         effects = self.registered(stimulus, now)
         self._channel, self._tokens_of = channel_key(self._enrolment.token), ("", "", "", 0)
@@ -118,7 +118,7 @@ class Player(Agent):
         return effects
 
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
-        if stimulus.key == contact.KEY:
+        if stimulus.key == agent.CONTACT_KEY:
             return self.ask_whether_reachable(now)
         if stimulus.key == IS_OVER and self._last_words:
             return [self._ask_whether_over(self._last_words, now)]

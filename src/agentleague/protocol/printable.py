@@ -1,7 +1,12 @@
-"""Strangers' words made harmless to print: nothing that a terminal obeys, nothing that hides."""
+"""Strangers' words made harmless to print: nothing that a terminal obeys, nothing that hides.
 
+Strangers' words on one line, never too long, and as JSON: harmless to print.
+"""
+
+import json
 import re
 import unicodedata
+from typing import Any
 
 MARKS_MAX = 3  # accents on one letter; more would be written over the lines around
 # Printable by the book, but nobody sees them: fillers, and the blank of Braille.
@@ -50,3 +55,26 @@ def clean(text: str) -> str:
     if "_" in text or len(text) >= SECRET_MIN:
         text = _SECRET.sub("***", text[:LOOKED_AT_MAX])[:TEXT_MAX]
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+LINE_MAX = 200
+MOVE_MAX = 60
+
+
+def printable(text: str, at_most: int = LINE_MAX) -> str:
+    """The text on one line, with a question mark for what a terminal might obey."""
+    shown = harmless(text.replace("\n", "?"))
+    return shown if len(shown) <= at_most else f"{shown[: at_most - 3]}..."
+
+
+def as_json(move: Any) -> str:
+    """A move as it came, in ASCII."""
+    return printable(json.dumps(move), MOVE_MAX)
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """A value as JSON: letters of all languages as they are, what is not harmless escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from agentleague.protocol.field_docs import Note, note_of
+from agentleague.protocol.field_docs import Note, example, note_of
 from agentleague.protocol.jsonrpc import RequestId
-from agentleague.protocol.message_examples import example
 from agentleague.protocol.messages import MESSAGES, PROTOCOL, Exchange, Kind
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

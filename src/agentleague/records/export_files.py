@@ -11,7 +11,7 @@ import msgspec
 
 from agentleague.errors import LeagueError
 from agentleague.league.league import League
-from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import MatchFile
 from agentleague.league.roster import Member
 from agentleague.league.standings import Standing
 from agentleague.protocol.messages import GameResult

@@ -17,9 +17,8 @@ from agentleague.league.events import MatchAssigned
 from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League
 from agentleague.league.rulings import STAND
-from agentleague.records.explanations import Ending, Result, ending_of
-from agentleague.records.failure_text import CAUSES, NULL_MOVE
-from agentleague.records.plain_text import as_json, printable
+from agentleague.protocol.printable import as_json, printable
+from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
 from agentleague.roles.effects import Event
 
 TRIED = "tried "  # how a note begins that says in which forms a player was asked

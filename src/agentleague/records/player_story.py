@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.league.rulings import STAND
-from agentleague.records.failure_text import CAUSES, NULL_MOVE, Cause
+from agentleague.protocol.printable import as_json, printable
+from agentleague.records.explanations import CAUSES, NULL_MOVE, Cause
 from agentleague.records.match_story import NOTE_MAX, TRIED, Contact, named, with_ending
-from agentleague.records.plain_text import as_json, printable
 
 INDENT = " " * 8
 

@@ -3,6 +3,8 @@
 Needed are the rows and the game, no secret: a result's row opens the seed that its draws follow
 from. What only a referee saw (that a player was silent, what a referee that does not lock reports)
 cannot be recomputed; it is counted and said. A check returns what is wrong as a sentence, or None.
+
+Does a round have the matches that the schedule has for it?
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -36,10 +38,9 @@ from agentleague.league.events import (
     TokenShown,
 )
 from agentleague.league.league import League
-from agentleague.league.schedule import Schedule
+from agentleague.league.schedule import Round, Schedule
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.records.match_check import Dossier, rules_on_nothing, score_of, what_is_wrong
-from agentleague.records.pairings import pairings_differ
 from agentleague.records.reading import event_of
 from agentleague.records.tally import Score, tally
 from agentleague.roles.effects import Event
@@ -398,3 +399,21 @@ _DECIDING = (
     RoundEnded,
     LeagueEnded,
 )
+
+
+def pairings_differ(planned: Round, event: RoundScheduled) -> str | None:
+    """The first difference in words, or None."""
+    written = [(match.match_id, match.player_a, match.player_b) for match in event.matches]
+    for pairing, match in zip(planned.pairings, written, strict=False):
+        if tuple(pairing) != match:
+            return f"the journal has {_met(match)}, but the schedule {_met(pairing)}"
+    if len(written) != len(planned.pairings) or tuple(event.byes) != planned.byes:
+        return (
+            f"round {event.round_id} has {len(written)} matches and the byes {event.byes}, but in "
+            f"the schedule it has {len(planned.pairings)} and {list(planned.byes)}"
+        )
+    return None
+
+
+def _met(match: tuple[str, str, str]) -> str:
+    return f"{match[0]} between {match[1]} and {match[2]}"

@@ -15,9 +15,8 @@ from agentleague.errors import (
     UnexpectedMessage,
 )
 from agentleague.games.game import Game
-from agentleague.match.machine import MANAGER, Match
+from agentleague.match.machine import MANAGER, STATE, Match, Phase
 from agentleague.match.messages import Assignment, Desk
-from agentleague.match.phases import STATE, Phase
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameJoinAck,
@@ -41,12 +40,10 @@ from agentleague.protocol.messages import (
     Rules,
     StartMatch,
 )
-from agentleague.referee.endpoints import WhereIs
-from agentleague.referee.foreign_manager import GAME_TYPE, AnswerBy, Done, Guest, Terms
-from agentleague.roles import contact
-from agentleague.roles.agent import Agent, Handler
+from agentleague.referee.foreign_manager import GAME_TYPE, AnswerBy, Done, Guest, Terms, WhereIs
+from agentleague.roles import agent
+from agentleague.roles.agent import REGISTRATION_KEY, Agent, Handler
 from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
-from agentleague.roles.enrolment import KEY
 from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Started, Woken
 
@@ -101,11 +98,11 @@ class Referee(Agent):
         )
 
     def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        if stimulus.key == KEY:
+        if stimulus.key == REGISTRATION_KEY:
             return self._registered(stimulus, now)
         if stimulus.key == STATUS:
             return self._status_answered(stimulus, now)
-        if stimulus.key == contact.KEY:
+        if stimulus.key == agent.CONTACT_KEY:
             return self.told_whether_reachable(stimulus, now)
         key: Any = stimulus.key
         if isinstance(key, WhereIs):
@@ -145,11 +142,11 @@ class Referee(Agent):
         return effects + [effect for asked in early for effect in self.asked(asked, now)]
 
     def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
-        if stimulus.key == KEY:
+        if stimulus.key == REGISTRATION_KEY:
             return self.register(now)
         if stimulus.key == STATUS:
             return self._beat(now)
-        if stimulus.key == contact.KEY:
+        if stimulus.key == agent.CONTACT_KEY:
             return self.ask_whether_reachable(now)
         key: Any = stimulus.key
         if isinstance(key, AnswerBy):

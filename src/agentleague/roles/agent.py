@@ -1,20 +1,205 @@
-"""What a referee and a player have in common: they register, are asked, and answer."""
+"""How a referee or player registers: it asks until the manager is there, and keeps its token.
+
+Whoever runs it may hand it the token of an earlier run: the manager that gave it knows the agent by
+it. Another manager takes it for none, or refuses it; then the agent registers anew.
+
+Whether the manager can call an agent: asked for after it registered, and said aloud.
+
+The manager opens a connection to each new end point and shows the agent as reachable or not. Who
+sits at an agent behind a firewall does not see that, so the agent asks.
+
+What a referee and a player have in common: they register, are asked, and answer.
+"""
 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import UNSET, Struct
 
-from agentleague.errors import LeagueError
-from agentleague.protocol.messages import Message
+from agentleague.errors import (
+    LateRegistration,
+    LeagueError,
+    PeerRefused,
+    TokenInvalid,
+    TokenMissing,
+)
+from agentleague.protocol.messages import (
+    LeagueQuery,
+    LeagueQueryResponse,
+    LeagueRegisterRequest,
+    LeagueRegisterResponse,
+    Message,
+    RefereeRegisterResponse,
+)
 from agentleague.protocol.timestamps import Calendar
-from agentleague.roles.contact import Contact
-from agentleague.roles.effects import Effect, Event, Reply
-from agentleague.roles.enrolment import Enrolment
+from agentleague.roles.effects import Address, Call, Effect, End, Event, Reply, WakeAt
 from agentleague.roles.settings import AgentSettings
 from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus
+
+REGISTRATION_KEY = "register"
+CAME_BACK = (
+    "; one that was in it before comes back with the same --manager, --name, --port and --state"
+)
+GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
+BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
+
+
+class Refused(Struct, frozen=True):
+    """The manager will not have the agent; trying again would not help."""
+
+    reason: str
+
+
+class Enrolment:
+    """The registration of one agent: its id, token, league and session, once it has them."""
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._settings = settings
+        self.manager = Address("league_manager", settings.manager_url)
+        self.agent_id = self.token = self.league_id = self.session = ""
+        self.remembered = ""  # the token to show when it registers again
+        self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
+        self.tries = 0  # that came to nothing
+        self.match_tokens = False  # whether referees of this league show match tokens
+        self.is_ours = False  # whether the manager is: no other gives a session, or speaks of them
+
+    def ask(self, request: Message, now: float) -> list[Effect]:
+        """Ask to be taken in, with the token of an earlier run and the join code, if any."""
+        until = now + self._settings.reply_seconds
+        return [Call(REGISTRATION_KEY, self.manager, self._with_proof(request), until)]
+
+    def answered(
+        self, message: Message | None, error: LeagueError | None, now: float
+    ) -> list[Effect]:
+        """Taken in, refused for good, or nobody there yet."""
+        if isinstance(message, LeagueRegisterResponse | RefereeRegisterResponse):
+            return self._judged(message)
+        if error and "what_to_do" in error.context:
+            return [End(Refused(self._not_understood(error)))]
+        if isinstance(error, PeerRefused) and not error.context["data"].get("retryable"):
+            if self.remembered and error.context["code"] in BAD_TOKEN:
+                self.remembered = ""
+                return [WakeAt(REGISTRATION_KEY, now)]
+            return [End(Refused(self._in_words(error)))]
+        self.tries += 1
+        return [WakeAt(REGISTRATION_KEY, now + self._settings.register_seconds)]
+
+    def _not_understood(self, error: LeagueError) -> str:
+        """What was tried, what came back, and what would help: no form of ours was understood."""
+        told = error.context["what_to_do"]
+        return f"{self.manager.url} understands no registration of ours: {told}"
+
+    def _in_words(self, error: PeerRefused) -> str:
+        """The refusal for whoever typed the command; what it says of fields is for programs."""
+        if "join_code" not in str(error) or error.context["code"] not in BAD_TOKEN:
+            return str(error)
+        if self._settings.join_code:
+            return f"wrong join code; {GIVE_CODE}"
+        return f"this league has a join code; {GIVE_CODE.replace('the right one', 'it')}"
+
+    def _with_proof(self, request: Message) -> Message:
+        more: dict[str, Any] = {}
+        if self.remembered:
+            more["auth_token"] = self.remembered
+        if self._settings.join_code:
+            is_player = isinstance(request, LeagueRegisterRequest)
+            name = "player_meta" if is_player else "referee_meta"
+            meta = getattr(request, name)
+            more[name] = msgspec.structs.replace(meta, join_code=self._settings.join_code)
+        return msgspec.structs.replace(request, **more)
+
+    def _judged(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:
+        if message.status != "ACCEPTED":
+            hint = "" if message.hint is UNSET else f": {message.hint}"
+            back = CAME_BACK if message.error_code == LateRegistration.code else ""
+            return [End(Refused(f"{message.reason or 'the manager gave no reason'}{hint}{back}"))]
+        self.token = self.remembered = message.auth_token or ""
+        self.league_id = message.league_id
+        if isinstance(message, RefereeRegisterResponse):
+            self.agent_id = message.referee_id or ""
+            self.session = message.session or ""
+            self.is_ours = bool(self.session)
+            self.lease_seconds = message.lease_seconds or 0.0
+        else:
+            self.agent_id = message.player_id or ""
+            self.match_tokens = message.match_tokens is True
+            self.is_ours = message.match_tokens is not UNSET
+        return []
+
+
+CONTACT_KEY = "reachable?"
+FIRST_SECONDS = 1.0  # after it registered
+AGAIN_SECONDS = 3.0  # while the manager still tries, or cannot reach it
+UNKNOWN_MAX = 5  # answers that say neither yes nor no
+
+
+class Contact:
+    """One agent's question, asked until the answer is yes."""
+
+    def __init__(self, manager: Address, endpoint: str, reply_seconds: float) -> None:
+        self._manager, self._endpoint, self._reply_seconds = manager, endpoint, reply_seconds
+        self._is_cut_off = False  # as it was said last
+        self._unknown = 0  # answers that said neither
+
+    def begin(self, now: float) -> list[Effect]:
+        """It has registered: ask soon."""
+        self._unknown = 0
+        return [WakeAt(CONTACT_KEY, now + FIRST_SECONDS)]
+
+    def ask(self, agent_id: str, timestamp: str, now: float) -> list[Effect]:
+        """Anybody may know: no token is needed."""
+        query = LeagueQuery(
+            "GET_AGENT",
+            query_params={"agent_id": agent_id},
+            sender=f"agent:{agent_id}",
+            timestamp=timestamp,
+            conversation_id="conv-reachable",
+        )
+        return [Call(CONTACT_KEY, self._manager, query, now + self._reply_seconds)]
+
+    def answered(
+        self, message: Message | None, error: LeagueError | None, now: float
+    ) -> tuple[str, list[Effect]]:
+        """What there is to say, if anything, and when to ask again."""
+        if isinstance(error, PeerRefused) or _is_unknown(message):
+            return "", []  # It is no manager of ours.
+        is_reachable = _reachable(message)
+        again: list[Effect] = [WakeAt(CONTACT_KEY, now + AGAIN_SECONDS)]
+        if is_reachable is None:
+            self._unknown += 1
+            return "", again if self._unknown < UNKNOWN_MAX else []
+        if self._is_cut_off and not is_reachable:
+            return "", again
+        self._is_cut_off = not is_reachable
+        if is_reachable:
+            return f"The manager can reach it at {self._endpoint}.", []
+        return self._advice(), again
+
+    def _advice(self) -> str:
+        end = urlsplit(self._endpoint)
+        port = end.port or (443 if end.scheme == "https" else 80)
+        return (
+            f"The manager cannot reach it at {self._endpoint}; until it can, its matches are lost. "
+            f"Does the firewall of this machine let others in at port {port}? Is it in the same "
+            "network as the manager? If others see it elsewhere, say where with: --endpoint "
+            f"http://HOST:{port}/mcp; if it should listen at another address, with: --bind ADDRESS"
+        )
+
+
+def _is_unknown(message: Message | None) -> bool:
+    return isinstance(message, LeagueQueryResponse) and not message.success
+
+
+def _reachable(message: Message | None) -> bool | None:
+    data = message.data if isinstance(message, LeagueQueryResponse) else None
+    agent = data.get("agent") if isinstance(data, dict) else None
+    found = agent.get("reachable") if isinstance(agent, dict) else None
+    return found if isinstance(found, bool) else None
+
 
 Handler = Callable[..., list[Effect]]
 

@@ -1,4 +1,8 @@
-"""Joins a role to clock, transport and journal; the same in production and in simulation.
+"""The chain hashes that receipts name: the newest rows' at hand, older ones looked up.
+
+A journal as the archive of its league: the rows of old matches, read again.
+
+Joins a role to clock, transport and journal; the same in production and in simulation.
 
 A role's events are applied when it decides them and written at once; every other effect waits, in
 order, until all events before it are committed. So nobody sees what a crash could undo. A call that
@@ -7,13 +11,15 @@ waited has its full time from when it goes out: a slow disk is no agent's silenc
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from agentleague.errors import InternalError, LeagueError, StorageError
+from agentleague.league.events import read_event
+from agentleague.league.match_records import MATCHES_AT_HAND
 from agentleague.protocol.messages import Message, Receipt
 from agentleague.roles.effects import (
     Call,
@@ -47,7 +53,60 @@ from agentleague.roles.stimuli import (
     Thought,
     Woken,
 )
-from agentleague.runtime.row_hashes import RowHashes
+
+ROWS_MAX = 20_000
+_SIZE = 32
+
+
+class RowHashes:
+    """Hashes by row number; `look_up` gives that of a row which is not at hand any more."""
+
+    def __init__(self, look_up: Callable[[int], bytes]) -> None:
+        self._look_up = look_up
+        self._first = 1  # the oldest row at hand
+        self._hashes = bytearray()  # of row n at (n - first) * 32
+
+    def add(self, row_hash: bytes) -> None:
+        """The hash of the next row; now and then the older half is forgotten."""
+        self._hashes += row_hash
+        if len(self._hashes) > ROWS_MAX * _SIZE:
+            half = ROWS_MAX // 2
+            del self._hashes[: half * _SIZE]
+            self._first += half
+
+    def of(self, seq: int) -> bytes:
+        """The hash of a row.
+
+        Raises:
+            StorageError: it is an old one and cannot be read.
+        """
+        if seq < self._first:
+            return self._look_up(seq)
+        start = (seq - self._first) * _SIZE
+        return bytes(self._hashes[start : start + _SIZE])
+
+
+class JournalArchive:
+    """What a manager looks up of matches that it has forgotten.
+
+    It asks and is answered at once: a row that was written is never written again, so an answer
+    depends on nothing but the question.
+    """
+
+    def __init__(self, journal: Journal, league_id: str, at_hand: int = MATCHES_AT_HAND) -> None:
+        self.at_hand = at_hand
+        self._journal, self._league_id = journal, league_id
+
+    def find(self, first: int, last: int, match_id: str) -> Iterator[tuple[int, Event]]:
+        """The events from row `first` to `last` that name this match, with their numbers.
+
+        Raises:
+            StorageError: they cannot be read.
+        """
+        text = f'"{match_id}"'.encode()
+        for row in self._journal.find(self._league_id, first, last, text):
+            yield row.seq, read_event(row.kind, row.version, row.body)
+
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]

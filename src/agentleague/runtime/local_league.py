@@ -1,4 +1,7 @@
-"""A whole league on this machine over real HTTP: one process while it is small, else several."""
+"""A whole league on this machine over real HTTP: one process while it is small, else several.
+
+How much memory processes hold, as the system tells it.
+"""
 
 import asyncio
 import multiprocessing
@@ -19,11 +22,10 @@ from typing import Any, NamedTuple, Protocol
 from agentleague.errors import LeagueError
 from agentleague.league.league import League
 from agentleague.manager.role import Manager
-from agentleague.player import registry as strategies
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime import installed_strategies as strategies
 from agentleague.runtime.clock import cpu_seconds
-from agentleague.runtime.game_files import find_game
-from agentleague.runtime.memory_use import peak_bytes
+from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.processes import (
     Home,
     Place,
@@ -388,3 +390,30 @@ def raise_descriptor_limit() -> None:
     wanted = 65_536 if hard == resource.RLIM_INFINITY else hard
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def peak_bytes() -> int:
+    """The most that this process ever held; 0 where the system does not tell."""
+    told = _status("self").get("VmHWM")
+    if told is not None:
+        return told
+    try:
+        import resource
+    except ImportError:  # Windows tells by other means.
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def resident_bytes(pid: int) -> int | None:
+    """What a process holds now; None where the system does not tell, or it is gone."""
+    return _status(str(pid)).get("VmRSS")
+
+
+def _status(process: str) -> dict[str, int]:
+    try:
+        text = Path("/proc", process, "status").read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    rows = (line.split() for line in text.splitlines())
+    return {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows if row[2:] == ["kB"]}

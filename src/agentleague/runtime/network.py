@@ -3,8 +3,11 @@
 An agent whose manager is on another machine listens at the address from which it reaches that
 manager: so one command is enough on every machine of a network. Whatever is not loopback is said
 aloud.
+
+Where a manager is, as people type it.
 """
 
+import re
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -238,3 +241,23 @@ def _names() -> tuple[str, ...]:
     """What this machine is called in its network."""
     name = socket.gethostname().split(".")[0].lower()
     return (socket.gethostname().lower(), name, f"{name}.local") if name else ()
+
+
+PORT = 8000  # where a manager is unless it is told otherwise
+HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9a-fA-F:.]+\]")
+HOST_AND_PORT = re.compile(r"[^/]+:[0-9]+(/.*)?", re.DOTALL)
+
+
+def manager_url(text: str) -> str:
+    """A manager's URL from what a person types: a port, a host, both, or a URL.
+
+    What looks like none of them is left as it is, for whoever checks URLs to refuse.
+    """
+    if text.isascii() and text.isdecimal():
+        text = f"127.0.0.1:{text}"
+    elif HOST.fullmatch(text):
+        text = f"{text}:{PORT}"
+    if HOST_AND_PORT.fullmatch(text):
+        text = f"http://{text}"
+    _, _, rest = text.partition("://")
+    return f"{text}/mcp" if rest and "/" not in rest else text

@@ -1,13 +1,16 @@
 """The composition roots: the only place where roles meet sockets, files and the system's clock.
 
 Managers and referees import what they need when they are opened: a player loads nothing of it.
+
+A league that is resumed keeps its rules: the command must ask for what was journalled.
 """
 
 import asyncio
 import errno
 import gc
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+import shlex
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,17 +18,20 @@ from secrets import token_bytes, token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from agentleague.errors import Claimed, LeagueError
+from msgspec.structs import asdict
+
+from agentleague.errors import Claimed, Damaged, LeagueError, StorageError
 from agentleague.games.game import Game
+from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
-from agentleague.roles.agent import Agent
+from agentleague.roles.agent import Agent, Refused
 from agentleague.roles.effects import Effect
-from agentleague.roles.enrolment import Refused
+from agentleague.roles.ports import Row
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Stimulus
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, Ledger
-from agentleague.runtime.state_file import StateFile
+from agentleague.runtime.state_files import StateFile
 from agentleague.runtime.strategy_runner import InlineMind, Strategy, ThreadMind
 from agentleague.transport.guard import Guard
 from agentleague.transport.house import House
@@ -33,7 +39,8 @@ from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Manners
 from agentleague.transport.probe import Probes
 
 if TYPE_CHECKING:
-    from agentleague.runtime.log_lines import Entry, Watcher
+    from agentleague.runtime.log import Entry, Watcher
+
 
 T = TypeVar("T")
 HOUSE = f"h_{token_hex(8)}"  # Agents of this process share connections.
@@ -128,7 +135,7 @@ class Running:
 
     def watch(self, sink: Callable[["Entry"], None], *, every_message: bool = False) -> None:
         """From now on, hand what happens to the role and what it does to this sink too."""
-        from agentleague.runtime.log_lines import Level, Watcher
+        from agentleague.runtime.log import Level, Watcher
 
         watcher = Watcher(sink, Level.DEBUG if every_message else Level.INFO)
         self._watchers.append(watcher)
@@ -230,18 +237,19 @@ async def open_manager(
         StorageError: the league that is there has other rules, or cannot be read.
         OSError: its port is busy.
     """
-    from agentleague.games import registry
     from agentleague.league.events import read_event
     from agentleague.manager.role import Manager
-    from agentleague.runtime.archive import JournalArchive
-    from agentleague.runtime.resuming import same_league
-    from agentleague.runtime.secrets_file import read_secrets, write_secrets
+    from agentleague.runtime import installed_games
+    from agentleague.runtime.host import JournalArchive
+
+    pass
+    from agentleague.runtime.state_files import read_secrets, write_secrets
     from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, leagues_in, read_directory
 
     directory, seed, resumes, logs, command = home
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
-    game = (load_game or registry.load)(settings.game_type)
+    game = (load_game or installed_games.load)(settings.game_type)
     game.start(settings.game_options)
     managers: list[Manager] = []  # The port is opened first, so that a busy one leaves no trace.
     manners = Manners(
@@ -296,14 +304,14 @@ async def open_referee(
     state: StateFile | None = None,
 ) -> Running:
     """A referee; `make` gives its settings once its end point is known."""
-    from agentleague.games import registry
     from agentleague.referee.role import Referee
+    from agentleague.runtime import installed_games
 
     clock = LoopClock(asyncio.get_running_loop())
     manners = Manners("referee", place.guard, wall, names=place.names)
     transport = HttpTransport(clock, manners)
     url = await place.open(transport)
-    role = Referee(make(url), load_game or registry.load, token_bytes(32))
+    role = Referee(make(url), load_game or installed_games.load, token_bytes(32))
     role.is_far = place.is_far
     return _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
 
@@ -353,7 +361,7 @@ def _deliver(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 
 
 def _keep_log(running: Running, path: Path) -> None:
-    from agentleague.runtime.log_file import LogFile, LogHandler
+    from agentleague.runtime.log import LogFile, LogHandler
 
     log, logger = LogFile(path, wall), logging.getLogger("agentleague")
     handlers = [LogHandler(log.write), logging.StreamHandler()]  # A full disk holds no log.
@@ -382,3 +390,48 @@ def _begin(
     running.closing.extend(close)
     host.start(wall() - asyncio.get_running_loop().time())
     return running
+
+
+def same_league(
+    settings: ManagerSettings, league_id: str, rows: Iterator[Row], directory: str
+) -> ManagerSettings:
+    """The settings with the id of the league that is there.
+
+    Raises:
+        StorageError: they differ from the rules it was begun with; the sentence names the first.
+    """
+    first = next(rows)
+    opened = read_event(first.kind, first.version, first.body)
+    if not isinstance(opened, LeagueOpened):
+        raise Damaged(f"the journal of {league_id} begins with {first.kind!r}, not with its rules")
+    if opened.has_join_code and not settings.join_code:
+        raise StorageError(
+            f"{league_id} was begun with a join code, and now there is none; give it with "
+            "LEAGUE_JOIN_CODE, in the file of settings, or with --join-code"
+        )
+    wanted = {
+        "game_type": settings.game_type,
+        "cycles": settings.cycles,
+        "points": (settings.win_points, settings.draw_points, settings.loss_points),
+        "tie_breaks": list(settings.tie_breaks),
+        "seeded": settings.seeded,
+        **asdict(settings.rules),
+    }
+    begun = {**asdict(opened), **asdict(opened.rules)}
+    for name, value in wanted.items():
+        if begun[name] != value:
+            raise StorageError(
+                f"{league_id} was begun with {name} = {begun[name]!r}, and now it is {value!r}; "
+                f"start it with the same rules, or {_instead(rows, directory)}"
+            )
+    return replace(settings, league_id=league_id)
+
+
+def _instead(rows: Iterator[Row], directory: str) -> str:
+    """How to play by the other rules; a league in which nobody is yet may be thrown away."""
+    if any(row.kind == "player_registered" for row in rows):
+        return "begin another league with: --dir ANOTHER"
+    return (
+        "let it begin anew, since no player has registered yet: remove it with: rm -r "
+        f"{shlex.quote(directory)} and then type the same again"
+    )

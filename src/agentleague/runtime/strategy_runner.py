@@ -1,4 +1,4 @@
-"""Where an author's function runs."""
+"""Runs the author's function, which decides the moves: in the event loop, or in a thread."""
 
 import logging
 from collections.abc import Callable
@@ -10,8 +10,7 @@ import msgspec
 
 from agentleague.protocol.printable import harmless
 from agentleague.roles.effects import Turn
-from agentleague.runtime.authors import AuthorTold, traceback_of
-from agentleague.runtime.loop_thread import LoopThread
+from agentleague.runtime.author_functions import AuthorTold, LoopThread, traceback_of
 
 log = logging.getLogger(__name__)
 Strategy = Callable[[Turn], Any]

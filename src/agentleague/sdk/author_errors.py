@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agentleague.runtime.authors import traceback_of
+from agentleague.runtime.author_functions import traceback_of
 
 KINDS_MAX = 100  # A function may fail in another way each time.
 UNCALLED = "; it is called with the turn, so begin it with:"

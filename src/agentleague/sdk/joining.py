@@ -15,14 +15,11 @@ from agentleague.protocol.printable import harmless
 from agentleague.roles.effects import Effect, Turn
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Stimulus
-from agentleague.runtime.addresses import manager_url
-from agentleague.runtime.history_file import HistoryFile
-from agentleague.runtime.network import Wishes, place_of_agent
+from agentleague.runtime.author_functions import Background
+from agentleague.runtime.network import Wishes, manager_url, place_of_agent
 from agentleague.runtime.processes import Place, Running, open_player, run
-from agentleague.runtime.settings_reading import SettingError, read_settings
-from agentleague.runtime.settings_table import describe
-from agentleague.runtime.state_file import StateFile, Whose, kept
-from agentleague.sdk.background import Background
+from agentleague.runtime.settings import SettingError, describe, read_settings
+from agentleague.runtime.state_files import HistoryFile, StateFile, Whose, kept
 from agentleague.sdk.player import Player
 
 CLOSE_SECONDS = 10.0  # for hooks that are not done when the league is over

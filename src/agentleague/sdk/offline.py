@@ -2,15 +2,19 @@
 
 Nobody has to join and nobody is late; all else is as in any league with this seed. An illegal move
 is told to its player, who is asked again; the third loses the match (R-MATCH-20).
+
+A whole league in memory, for researchers: thousands of matches a second, each repeatable.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from agentleague.errors import IllegalMove
+from agentleague.errors import IllegalMove, LeagueError
 from agentleague.games.game import Game
 from agentleague.league.events import PlayerRegistered
 from agentleague.league.judge import Case, judge
@@ -38,7 +42,11 @@ from agentleague.protocol.messages import (
     StandingRow,
 )
 from agentleague.roles.effects import Turn
-from agentleague.runtime.secrets_file import new_league_id, new_secrets
+from agentleague.runtime import installed_strategies
+from agentleague.runtime.author_functions import LoopThread
+from agentleague.runtime.installed_games import find_game
+from agentleague.runtime.state_files import new_league_id, new_secrets
+from agentleague.sdk.player import Player
 
 MOVE_SECONDS = 30.0  # what a turn is told it has; the clock stands still
 PARITY_GAME = "even_odd"
@@ -243,3 +251,75 @@ def _moved(seated: Seated, turn: Turn) -> Any:
         name = seated.contestant.name
         error.add_note(f"{name} ({turn.player_id}) was to move in {turn.match_id}.")
         raise
+
+
+class PlayedLeague(Struct, frozen=True):
+    """What became of a league: the table, best first, and every match in order."""
+
+    game: str
+    seed: str
+    table: Sequence[Standing]
+    matches: Sequence[PlayedMatch]
+    illegal_moves: Sequence[tuple[str, str]]  # by whom, and what was wrong in which match
+
+    @property
+    def champion(self) -> Standing:
+        """Who won it."""
+        return self.table[0]
+
+    def __str__(self) -> str:
+        rows = [f"{r.rank:4}  {r.points:6}  {r.player_id}  {r.display_name}" for r in self.table]
+        return "\n".join([f"{self.game}, seed {self.seed}", "rank  points  player", *rows])
+
+
+def play_league(
+    players: Sequence[Player | Callable[[Turn], Any] | str],
+    game: str = "even_odd",
+    seed: int | str | None = None,
+    cycles: int = 1,
+) -> PlayedLeague:
+    """Everybody against everybody, `cycles` times, in memory and without a clock.
+
+    A player is a function, the name of a strategy, or a Player; a game may also be a file. An
+    exception in a function comes out of here as it is, with a note that says in which match.
+    Without a seed one is drawn, and told in the result.
+
+    Raises:
+        LeagueError: there are too few players, or one of them or the game cannot be found.
+    """
+    if len(players) < 2:
+        raise LeagueError(f"a league needs at least two players, not {len(players)}")
+    if cycles < 1:
+        raise LeagueError(f"a league needs at least one cycle, not {cycles}")
+    rules, loop = find_game(game), LoopThread()
+    drawn = token_hex(8) if seed is None else str(seed)
+    contestants = [_contestant(player, rules.name, loop) for player in players]
+    hall = Hall(rules, drawn, contestants, cycles)
+    try:
+        matches = list(hall.play())
+    finally:
+        loop.close()
+        for player in players:
+            if isinstance(player, Player):
+                player.close()
+    return PlayedLeague(rules.name, drawn, hall.table.rows(), matches, hall.illegal_moves)
+
+
+def _contestant(
+    player: Player | Callable[[Turn], Any] | str, game: str, loop: LoopThread
+) -> Contestant:
+    if isinstance(player, str):
+        return Contestant(player, installed_strategies.load(player))
+    if isinstance(player, Player):
+        tell = player.tell if player.has_hooks else None
+        return Contestant(player.name, player.function_for(game), tell)
+    if callable(player):
+        name = getattr(player, "__name__", type(player).__name__)
+        return Contestant(name, partial(_finish, player, loop))
+    raise LeagueError(
+        f"{player!r} is no player: give a function, the name of a strategy, or a Player"
+    )
+
+
+def _finish(strategy: Callable[[Turn], Any], loop: LoopThread, turn: Turn) -> Any:
+    return loop.finish(strategy(turn))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentleague.errors import LeagueError
 from agentleague.protocol.printable import harmless
-from agentleague.runtime.authors import AuthorTold
-from agentleague.runtime.loop_thread import LoopThread
+from agentleague.runtime.author_functions import AuthorTold, LoopThread
 from agentleague.sdk.author_errors import Mishaps
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from agentleague.referee.role import Referee
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Row, Transport
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings, Secrets
-from agentleague.runtime.archive import JournalArchive
-from agentleague.runtime.host import Host, Ledger
+from agentleague.runtime.host import Host, JournalArchive, Ledger
 from agentleague.simulation.agents import (
     DEFAULT,
     FALSE,
@@ -34,8 +33,7 @@ from agentleague.simulation.agents import (
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.impostor import Thief
-from agentleague.simulation.links import Links
-from agentleague.simulation.network import SimulatedNetwork
+from agentleague.simulation.network import Links, SimulatedNetwork
 from agentleague.simulation.observer import Witness
 from agentleague.simulation.process import Place, Ports, Process, Watched
 

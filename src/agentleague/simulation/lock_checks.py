@@ -20,7 +20,7 @@ from agentleague.errors import (
 from agentleague.league.events import MatchDecided
 from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League, Phase
-from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import MatchFile
 from agentleague.protocol.messages import LockRequest, MatchResultReport
 
 _LATER = (StorageError.code, RateLimited.code)  # refusals after which the same is sent again

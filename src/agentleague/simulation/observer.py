@@ -16,7 +16,7 @@ from agentleague.dialects import answers
 from agentleague.errors import LeagueError
 from agentleague.league.events import read_event
 from agentleague.league.league import League, Phase
-from agentleague.league.match_record import MatchFile
+from agentleague.league.match_records import MatchFile
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameInvitation,

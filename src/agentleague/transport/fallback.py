@@ -11,8 +11,8 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from agentleague.dialects import answers, assigned
-from agentleague.dialects.started import read_started
+from agentleague.dialects import answers, starting
+from agentleague.dialects.answers import read_started
 from agentleague.dialects.table import (
     BARE_ANSWERS,
     EMPTY,
@@ -78,7 +78,7 @@ class Tongues:
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> Cancel:
         """Ask in the dialect that is known."""
-        if dialect_of(to.dialect).starts and assigned.is_assignment(message):
+        if dialect_of(to.dialect).starts and starting.is_assignment(message):
             return Start(self, to, message, until, done).begin()
         return Conversation(self, self.tongue(to), message, until, done).begin()
 

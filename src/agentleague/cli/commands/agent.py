@@ -7,10 +7,8 @@ from typing import Any
 import click
 import msgspec
 
-from agentleague.cli.agent_lookup import id_of
-from agentleague.cli.output import say
-from agentleague.cli.reading import Source, read, reading_options, source_option
-from agentleague.cli.table import print_facts, print_json
+from agentleague.cli.output import print_facts, print_json, say
+from agentleague.cli.reading import Source, id_of, read, reading_options, source_option
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
 from agentleague.records.player_story import Told, in_words, told_of

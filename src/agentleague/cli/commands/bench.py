@@ -13,8 +13,7 @@ from agentleague.bench.machine import Machine, cores, temporary_folder, this_mac
 from agentleague.bench.measure import Sample, measure, plan_for
 from agentleague.bench.scale import PLAYER_PROCESSES, Step, climb, sizes
 from agentleague.cli import bench_text as words
-from agentleague.cli.output import counted, say
-from agentleague.cli.table import print_json, print_rows
+from agentleague.cli.output import counted, print_json, print_rows, say
 from agentleague.runtime.local_league import raise_descriptor_limit
 
 EXAMPLES = """\b

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from agentleague.cli.table import print_facts, print_json
+from agentleague.cli.output import print_facts, print_json
 from agentleague.errors import UnsupportedGame
-from agentleague.games import registry
 from agentleague.games.game import Game
-from agentleague.runtime.game_files import find_game
+from agentleague.runtime import installed_games
+from agentleague.runtime.installed_games import find_game
 
 EXAMPLES = """\b
 Examples:
@@ -32,7 +32,7 @@ def command(game: str | None, as_json: bool) -> None:
     if game:
         _tell(find_game(game), as_json)
         return
-    games = [_described(name) for name in registry.names()]
+    games = [_described(name) for name in installed_games.names()]
     if as_json:
         print_json(games)
         return
@@ -87,7 +87,7 @@ def _later(game: Game, state: Any) -> Any:
 def _described(name: str) -> dict[str, Any]:
     """One game; a plug-in that is broken is listed with what is wrong with it."""
     try:
-        game = registry.load(name)
+        game = installed_games.load(name)
     except UnsupportedGame as error:
         return {"name": name, "summary": "", "options": {}, "error": str(error)}
     options = dict(getattr(game, "defaults", {}))

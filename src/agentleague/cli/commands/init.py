@@ -8,7 +8,7 @@ import click
 
 from agentleague.cli.output import say
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.settings_table import Setting, describe
+from agentleague.runtime.settings import Setting, describe
 
 EXAMPLES = """\b
 Examples:

@@ -1,19 +1,23 @@
-"""`league manager`: one league, its journal in a directory."""
+"""`league manager`: one league, its journal in a directory.
+
+`league manager --shared-dir`: the documents' files are kept current while the league runs.
+"""
 
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from errno import EACCES, EADDRINUSE
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import click
 
 from agentleague.cli.directory_check import check_room
 from agentleague.cli.manager_address import dir_option
-from agentleague.cli.mirroring import Mirroring
-from agentleague.cli.output import counted, say
+from agentleague.cli.output import counted, plain, print_table, say, speak_up, verbose_option
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
@@ -22,8 +26,6 @@ from agentleague.cli.settings_options import (
     settings_options,
     wishes,
 )
-from agentleague.cli.table import plain, print_table
-from agentleague.cli.verbosity import speak_up, verbose_option
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
@@ -32,12 +34,11 @@ from agentleague.records.export import Mirror
 from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
-from agentleague.runtime.game_files import find_game
+from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.processes import CannotListen, Home, open_manager, run
-from agentleague.runtime.secrets_file import new_league_id
-from agentleague.runtime.settings_reading import Given
-from agentleague.runtime.settings_table import describe
+from agentleague.runtime.settings import Given, describe
+from agentleague.runtime.state_files import new_league_id
 
 LAST_SECONDS = 0.5  # Players that were told that the league is over ask whether that is true.
 EXAMPLES = """\b
@@ -219,3 +220,33 @@ def _where_it_stands(league: League, settings: ManagerSettings, directory: Path)
         f"Waiting for players and {referees}. Stop with Ctrl-C.\n"
         f"The league starts{when} with: {start}"
     )
+
+
+class Mirroring:
+    """A thread that looks at the journal now and then; nobody ever waits for it."""
+
+    def __init__(self, mirror: Mirror, seconds: float, say: Callable[[str], None]) -> None:
+        self._mirror, self._seconds, self._say = mirror, seconds, say
+        self._trouble = ""
+        self._closing = Event()
+        self._thread = Thread(target=self._run, name="mirror", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write the files once more, and stop."""
+        self._closing.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._seconds):
+            self._update()
+        self._update()
+
+    def _update(self) -> None:
+        try:
+            self._mirror.update()
+            self._trouble = ""
+        except (LeagueError, OSError) as error:
+            if str(error) != self._trouble:
+                self._say(f"The shared files cannot be written: {error}")
+            self._trouble = str(error)

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from agentleague.cli.output import print_json
 from agentleague.cli.reading import Source, read, reading_options
-from agentleague.cli.table import print_json
 
 EXAMPLES = """\b
 Examples:

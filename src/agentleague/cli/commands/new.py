@@ -10,8 +10,8 @@ import click
 
 from agentleague.cli import game_template, player_template, player_template_javascript
 from agentleague.cli.output import say
-from agentleague.games import registry
 from agentleague.games.checks import NAME_MAX
+from agentleague.runtime import installed_games
 
 GAME = """\b
 Example:
@@ -43,7 +43,7 @@ def command() -> None:
 def game(name: str) -> None:
     """Write the folder, say what to type next."""
     _check_name(name, "game")
-    if name in registry.names() or find_spec(name):
+    if name in installed_games.names() or find_spec(name):
         raise click.BadParameter(f"{name} is a game or module that is installed; choose another")
     folder = _write(name, game_template.FILES)
     say(

@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from agentleague.cli.agent_lookup import id_of
 from agentleague.cli.manager_address import address_of, dir_option, none_runs
 from agentleague.cli.output import say
-from agentleague.cli.reading import Archive, one_directory
+from agentleague.cli.reading import Archive, id_of, one_directory
 from agentleague.errors import LeagueError, NoConnection
 from agentleague.protocol.printable import harmless
 
@@ -244,7 +243,7 @@ def _command(directory: Path, command: str, **params: Any) -> None:
 
 
 def _key(directory: Path) -> str:
-    from agentleague.runtime.secrets_file import ADMIN_NAME
+    from agentleague.runtime.state_files import ADMIN_NAME
 
     try:
         return (directory / ADMIN_NAME).read_text().strip()

@@ -9,18 +9,17 @@ from typing import Any
 
 import click
 
-from agentleague.cli.game_choice import chosen_options, game_choice
 from agentleague.cli.local_players import guests
-from agentleague.cli.output import is_debugging, say
-from agentleague.cli.progress import Progress
-from agentleague.cli.table import Column, plain, print_json, print_rows, shown
+from agentleague.cli.options import chosen_options, game_choice
+from agentleague.cli.output import Column, is_debugging, plain, print_json, print_rows, say, shown
+from agentleague.cli.serving import Progress
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
-from agentleague.runtime.game_files import find_game
+from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.local_league import play
 from agentleague.runtime.processes import run
-from agentleague.runtime.secrets_file import new_league_id
+from agentleague.runtime.state_files import new_league_id
 
 EXAMPLES = """\b
 Examples:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import is_debugging, say
+from agentleague.cli.output import is_debugging, say, speak_up, verbose_option
 from agentleague.cli.player_files import load_player, moves_of
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
@@ -17,15 +17,13 @@ from agentleague.cli.settings_options import (
     settings_options,
     wishes,
 )
-from agentleague.cli.verbosity import speak_up, verbose_option
-from agentleague.games import registry
-from agentleague.player import registry as strategies
 from agentleague.roles.settings import PlayerSettings
-from agentleague.runtime.addresses import manager_url
-from agentleague.runtime.game_files import find_game
-from agentleague.runtime.network import place_of_agent
+from agentleague.runtime import installed_games
+from agentleague.runtime import installed_strategies as strategies
+from agentleague.runtime.installed_games import find_game
+from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.processes import open_player, run
-from agentleague.runtime.state_file import StateFile, Whose, kept
+from agentleague.runtime.state_files import StateFile, Whose, kept
 
 EXAMPLES = """\b
 Examples:
@@ -72,13 +70,13 @@ def command(
     if file and not file.exists() and str(file) in strategies.names():
         raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
     asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
-    player = load_player(file, registry.names) if file else None
+    player = load_player(file, installed_games.names) if file else None
     own_name = player.name if player else f"Player {strategy or 'random'}"
     settings = replace(
         asked,
         manager_url=manager_url(asked.manager_url),
         display_name=asked.display_name or own_name,
-        game_types=_games(player.games if player else registry.names(), games),
+        game_types=_games(player.games if player else installed_games.names(), games),
     )
     shown = settings.display_name
     where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)

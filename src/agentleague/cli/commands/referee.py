@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import say
+from agentleague.cli.output import say, speak_up, verbose_option
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
@@ -15,15 +15,13 @@ from agentleague.cli.settings_options import (
     settings_options,
     wishes,
 )
-from agentleague.cli.verbosity import speak_up, verbose_option
-from agentleague.games import registry
 from agentleague.games.game import Game
 from agentleague.roles.settings import RefereeSettings
-from agentleague.runtime.addresses import manager_url
-from agentleague.runtime.game_files import find_game
-from agentleague.runtime.network import place_of_agent
+from agentleague.runtime import installed_games
+from agentleague.runtime.installed_games import find_game
+from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.processes import open_referee, run
-from agentleague.runtime.state_file import StateFile, Whose, kept
+from agentleague.runtime.state_files import StateFile, Whose, kept
 
 EXAMPLES = """\b
 Examples:
@@ -56,12 +54,12 @@ def command(files: tuple[str, ...], config: Path | None, verbose: int, **options
     games = {game.name: game for game in map(find_game, files)}
 
     def load_game(game_type: str) -> Game:
-        return games.get(game_type) or registry.load(game_type)
+        return games.get(game_type) or installed_games.load(game_type)
 
     settings = replace(
         asked,
         manager_url=manager_url(asked.manager_url),
-        game_types=sorted({*registry.names(), *games}),
+        game_types=sorted({*installed_games.names(), *games}),
     )
     name = settings.display_name
     where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import counted
+from agentleague.cli.output import Column, counted, print_json, print_rows
 from agentleague.cli.reading import Source, all_rows, read, reading_options
-from agentleague.cli.table import Column, print_json, print_rows
 from agentleague.errors import LeagueError
 
 EXAMPLES = """\b

@@ -4,7 +4,7 @@ from difflib import get_close_matches
 
 import click
 
-from agentleague.cli.table import print_json
+from agentleague.cli.output import print_json
 from agentleague.protocol.messages import MESSAGES
 from agentleague.protocol.schema import all_schemas, message_schema
 

@@ -9,11 +9,9 @@ from typing import Any
 import click
 
 from agentleague.cli.options import Whole
-from agentleague.cli.output import counted, is_plain, is_quiet
-from agentleague.cli.table import print_json
-from agentleague.simulation.modes import MODES, Outcome, attempt
+from agentleague.cli.output import counted, is_plain, is_quiet, print_json
+from agentleague.simulation.modes import MODES, Outcome, attempt, outcomes, processes_for
 from agentleague.simulation.trace import sentence, told
-from agentleague.simulation.workers import outcomes, processes_for
 
 SEEDS = 200
 EXAMPLES = """\b

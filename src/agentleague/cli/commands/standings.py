@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import say
+from agentleague.cli.output import print_json, print_table, say, shown
 from agentleague.cli.reading import Source, all_rows, read, reading_options
-from agentleague.cli.table import print_json, print_table, shown
 from agentleague.errors import LeagueError
 
 EXAMPLES = """\b

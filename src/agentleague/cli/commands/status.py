@@ -6,10 +6,8 @@ from typing import Any
 import click
 
 from agentleague.cli.manager_address import address_of, dir_option, none_runs
-from agentleague.cli.output import counted, say
-from agentleague.cli.reachable import mark_reachable
-from agentleague.cli.reading import Source, all_rows, read, reading_options
-from agentleague.cli.table import Column, print_facts, print_json, print_rows
+from agentleague.cli.output import Column, counted, print_facts, print_json, print_rows, say
+from agentleague.cli.reading import Source, all_rows, mark_reachable, read, reading_options
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import counted
-from agentleague.cli.table import Column, print_json, print_rows
+from agentleague.cli.output import Column, counted, print_json, print_rows
 from agentleague.errors import LeagueError
-from agentleague.player import registry
+from agentleague.player.strategies import games_of
+from agentleague.runtime import installed_strategies
 
 EXAMPLES = """\b
 Examples:
@@ -26,7 +26,7 @@ COLUMNS = (
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
     """Print the list."""
-    rows = [_described(name) for name in registry.names()]
+    rows = [_described(name) for name in installed_strategies.names()]
     if as_json:
         print_json(rows)
         return
@@ -45,9 +45,9 @@ def _told(row: dict[str, Any]) -> dict[str, str]:
 def _described(name: str) -> dict[str, Any]:
     """One strategy; a plug-in that is broken is listed with what is wrong with it."""
     try:
-        strategy = registry.find(name)
+        strategy = installed_strategies.find(name)
     except LeagueError as error:
         return {"name": name, "summary": "", "games": [], "error": str(error)}
     summary = " ".join((strategy.__doc__ or "").partition("\n\n")[0].split())
-    games = list(registry.games_of(strategy))
+    games = list(games_of(strategy))
     return {"name": name, "summary": summary, "games": games, "error": None}

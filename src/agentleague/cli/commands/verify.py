@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from agentleague.cli.output import counted
+from agentleague.cli.output import counted, print_json
 from agentleague.cli.reading import directory_argument
-from agentleague.cli.table import print_json
 from agentleague.errors import Damaged, UnsupportedGame
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None
 
 
 def _load(name: str, given: str | None) -> "Game":
-    from agentleague.runtime.game_files import find_game
+    from agentleague.runtime.installed_games import find_game
 
     try:
         game = find_game(given or name)
@@ -114,7 +113,7 @@ def _load(name: str, given: str | None) -> "Game":
 
 def in_words(findings: "Findings") -> list[str]:
     """What was found, for people."""
-    from agentleague.records.plain_text import printable
+    from agentleague.protocol.printable import printable
 
     wrong = findings.difference
     if wrong:

@@ -1,39 +1,15 @@
-"""Find a strategy by name among the installed plug-ins; the built-in ones are plug-ins too.
+"""Find a strategy by name among the installed plug-ins; the built-in ones are plug-ins too."""
 
-A strategy is a plain function from a turn to a move. It may have
-
-    games   the games it is made for, where it is not for any
-    ready   a function that raises LeagueError where something is missing that it cannot do without
-"""
-
-from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentleague.errors import LeagueError
-from agentleague.roles.effects import Turn
+from agentleague.player.strategies import Strategy, needs_nothing
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 GROUP = "agentleague.strategies"
-Strategy = Callable[[Turn], Any]
-
-
-def plays(*games: str, ready: Callable[[], object] | None = None) -> Callable[[Strategy], Strategy]:
-    """Say what there is to say of the function below; made for some games, it can move in any."""
-
-    def mark(strategy: Strategy) -> Strategy:
-        about: Any = strategy  # A function's type knows no attributes.
-        about.games, about.ready = games, ready or _always
-        return strategy
-
-    return mark
-
-
-def games_of(strategy: Strategy) -> tuple[str, ...]:
-    """The games it is made for; none means any game that lists its moves."""
-    return tuple(getattr(strategy, "games", ()))
 
 
 def names() -> list[str]:
@@ -48,7 +24,7 @@ def load(name: str) -> Strategy:
         LeagueError: no installed plug-in offers it, or it lacks something it cannot do without.
     """
     strategy = find(name)
-    getattr(strategy, "ready", _always)()
+    getattr(strategy, "ready", needs_nothing)()
     return strategy
 
 
@@ -73,10 +49,6 @@ def find(name: str) -> Strategy:
     near = get_close_matches(name.lower(), names(), n=1)
     meant = f"did you mean {near[0]}? There" if near else "there"
     raise LeagueError(f"no strategy {name!r} is installed; {meant} are {', '.join(names())}")
-
-
-def _always() -> None:
-    """Most strategies need nothing."""
 
 
 def _plug_ins() -> "EntryPoints":

@@ -2,25 +2,40 @@
 
 An agent that shows a token with which it may act is one that comes back: it keeps its id and gets a
 further token. Any other token counts as none.
+
+The manager's part in registrations: what is recorded, what is answered.
+
+Agents that never register: the organiser brings them in, by name and end point.
+
+They are given a token like everybody, and never told it: their end point is their identity.
+
+How often an agent may register again: each time writes rows, and anybody may be an agent.
+
+Refused registrations, told to the organiser: it may be the agent that everybody waits for.
 """
 
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from agentleague.errors import (
     DuplicateName,
     LateRegistration,
     LeagueFull,
+    MissingField,
+    RateLimited,
     RefereesFull,
     RegistrationRefused,
     TokenInvalid,
     TokenMissing,
+    UnexpectedMessage,
     UnsupportedGame,
     VersionMismatch,
+    WrongType,
 )
 from agentleague.league.events import (
     PlayerRegistered,
@@ -40,7 +55,11 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
     RefereeRegisterResponse,
 )
+from agentleague.protocol.printable import clean, harmless
 from agentleague.protocol.tokens import digest
+from agentleague.roles.effects import Event
+from agentleague.roles.settings import ManagerSettings, Secrets
+from agentleague.roles.stimuli import Asked, Caller
 
 PlayerAdmitted = PlayerRegistered | PlayerReturned | TokenRenewed
 RefereeAdmitted = RefereeRegistered | TokenRenewed
@@ -318,3 +337,195 @@ def _check_version(version: str | UnsetType) -> None:
             f"protocol_version is {spoken!r}; this league speaks 2.1.0 and takes 2.0.0 and later",
             field="protocol_version",
         )
+
+
+class Admission(Struct, frozen=True):
+    """What comes of a registration: events to record in this order, and then the answer."""
+
+    answer: LeagueRegisterResponse | RefereeRegisterResponse
+    events: tuple[Event, ...] = ()
+    agent_id: str = ""  # who is in; nobody where it was refused
+    came_back: bool = False  # whether it was in before, and may act
+    refusal: RegistrationRefused | None = None  # why it is not in
+
+
+def terms_of(
+    settings: ManagerSettings, secrets: Secrets, check_endpoint: Callable[[str, str], None]
+) -> Terms:
+    """On which terms a league of these settings takes agents in."""
+    return Terms(
+        secrets.token_secret,
+        settings.players_max,
+        settings.referees_max,
+        check_endpoint,
+        settings.unique_names,
+        settings.join_code,
+        settings.foreign_referees,
+        settings.lease_seconds,
+    )
+
+
+def take_player(
+    league: League, terms: Terms, message: LeagueRegisterRequest, caller: Caller
+) -> Admission:
+    """Let a player in, or say why not.
+
+    Raises:
+        TokenMissing, TokenInvalid: its join_code is missing or wrong.
+    """
+    came_back = league.roster.acting(caller.token) in league.roster.players
+    try:
+        terms = replace(terms, source=caller.source)
+        event, answer = admit_player(league, terms, message, caller.source, caller.token)
+    except RegistrationRefused as error:
+        no = LeagueRegisterResponse(**rejection(error, "LEAGUE_REGISTER_REQUEST"))
+        return Admission(no, refusal=error)
+    events = _with_use_of_token(league, caller, event)
+    return Admission(answer, events, answer.player_id or "", came_back)
+
+
+def take_referee(
+    league: League, terms: Terms, message: RefereeRegisterRequest, caller: Caller
+) -> Admission:
+    """Let a referee in, or say why not.
+
+    Raises:
+        TokenMissing, TokenInvalid: its join_code is missing or wrong.
+    """
+    came_back = league.roster.acting(caller.token) in league.roster.referees
+    try:
+        terms = replace(terms, source=caller.source)
+        event, answer = admit_referee(league, terms, message, caller.token)
+    except RegistrationRefused as error:
+        no = RefereeRegisterResponse(**rejection(error, "REFEREE_REGISTER_REQUEST"))
+        return Admission(no, refusal=error)
+    events = _with_use_of_token(league, caller, event)
+    return Admission(answer, events, answer.referee_id or "", came_back)
+
+
+def check_complete(asked: Asked, missing_fields: str) -> None:
+    """Refuse a message that lacks documented fields, where the league wants them all.
+
+    Raises:
+        MissingField: and which.
+    """
+    missing = asked.caller.missing
+    if missing and missing_fields == "refuse":
+        raise MissingField(
+            f"this league wants every documented field, and these were missing: "
+            f"{', '.join(missing)}"[:500],
+            field=missing[0],
+            missing=list(missing),
+            kind="missing",
+        )
+
+
+def _with_use_of_token(league: League, caller: Caller, event: Event | None) -> tuple[Event, ...]:
+    """A token that is shown is used: those before it end here, before a further one is given."""
+    confirmed = league.roster.unconfirmed(caller.token)
+    return tuple(each for each in (confirmed, event) if each)
+
+
+NAME_MAX = 500  # characters, as in a registration
+URL_MAX = 256
+NOWHERE = ""  # the address that a registration comes from that nobody sent
+HERE = "127.0.0.1"  # from where the organiser commands
+
+
+def bring_player(league: League, terms: Terms, params: Mapping[str, Any]) -> PlayerRegistered:
+    """A player that will be called at its end point.
+
+    Raises:
+        LeagueError: why not.
+    """
+    name, url = _wanted(params)
+    known = league.roster.returning(name, url)
+    if known:
+        raise UnexpectedMessage(f"{known} is that player already")
+    request = LeagueRegisterRequest(PlayerMeta(name, url, join_code=terms.join_code))
+    event, _ = admit_player(league, replace(terms, source=HERE), request, NOWHERE)
+    assert isinstance(event, PlayerRegistered)
+    return event
+
+
+def bring_referee(league: League, terms: Terms, params: Mapping[str, Any]) -> RefereeRegistered:
+    """A referee that will be given one match at a time, and may report without a token.
+
+    Raises:
+        LeagueError: why not.
+    """
+    name, url = _wanted(params)
+    for known in league.roster.referees.values():
+        if known.endpoint == url:
+            raise UnexpectedMessage(f"{known.agent_id} is at that end point already")
+    request = RefereeRegisterRequest(RefereeMeta(name, url, join_code=terms.join_code))
+    event, _ = admit_referee(league, replace(terms, source=HERE), request)
+    assert isinstance(event, RefereeRegistered)
+    return replace(event, added=True)
+
+
+def _wanted(params: Mapping[str, Any]) -> tuple[str, str]:
+    name, url = params.get("name"), params.get("url")
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_MAX:
+        raise WrongType("params.name must be the agent's name", field="params.name")
+    if not isinstance(url, str) or not 0 < len(url) <= URL_MAX:
+        raise WrongType("params.url must be the agent's end point", field="params.url")
+    return name, url
+
+
+SECONDS = 1.0  # between two registrations of the same agent,
+FREE = 8  # as often as that; then twice as long each time,
+SECONDS_MAX = 600.0  # but never longer
+
+
+class Renewals:
+    """When each agent came back last, and how often; a restart of the manager forgets it."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, int]] = {}
+
+    def check(self, agent_id: str, now: float) -> None:
+        """Note that it comes back now.
+
+        Raises:
+            RateLimited: too soon; it says when.
+        """
+        when, times = self._last.get(agent_id, (now - SECONDS_MAX, 0))
+        wait = min(SECONDS * 2 ** max(0, times - FREE), SECONDS_MAX)
+        if now - when < wait:
+            left = max(1, round(when + wait - now))
+            raise RateLimited(
+                f"registered a moment ago; wait {left} s and try again", retry_after=left
+            )
+        self._last[agent_id] = (now, times + 1)
+
+
+QUIET_SECONDS = 60.0  # before the same agent is named again for the same reason
+TOLD_MAX = 20  # sentences in that time, whoever asks: names cost nothing
+MORE = "More registrations were refused in the last minute; all are in the log of the manager."
+
+
+class Refusals:
+    """What was said of whom, and when; a restart of the manager forgets it."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str], float] = {}  # reason and agent -> when
+
+    def sentence(self, asked: Asked, code: str, why: str, now: float) -> str:
+        """What to say of a refused registration; nothing of other messages, or too soon again."""
+        message = asked.message
+        if isinstance(message, LeagueRegisterRequest):
+            kind, name = "player", message.player_meta.display_name
+        elif isinstance(message, RefereeRegisterRequest):
+            kind, name = "referee", message.referee_meta.display_name
+        else:
+            return ""
+        self._told = {key: at for key, at in self._told.items() if now - at < QUIET_SECONDS}
+        key = (code, f"{kind} {name} {asked.caller.source}")
+        if key in self._told or len(self._told) > TOLD_MAX:
+            return ""
+        self._told[key] = now
+        if len(self._told) > TOLD_MAX:
+            return MORE
+        about = f"{kind} {clean(name)!r} from {asked.caller.source}"
+        return harmless(f"Refused {about}: {clean(why)} ({code}).")

@@ -2,8 +2,8 @@
 
 import threading
 
-from agentleague.sdk import background
-from agentleague.sdk.background import Background
+from agentleague.runtime import author_functions
+from agentleague.runtime.author_functions import Background
 
 
 def test_jobs_are_done_in_order_before_it_is_closed():
@@ -32,7 +32,7 @@ def test_a_job_that_fails_is_shown_and_the_next_is_done():
 
 
 def test_a_job_that_hangs_delays_nothing_and_is_left_alone(monkeypatch):
-    monkeypatch.setattr(background, "JOBS_MAX", 1)
+    monkeypatch.setattr(author_functions, "JOBS_MAX", 1)
     said, free, begun = [], threading.Event(), threading.Event()
 
     def hang():

@@ -1,0 +1,155 @@
+"""What the manager derives from its secret: sessions of referees, channels of players.
+
+Who reports: a referee is known by its token, or, where it never shows one, by its address.
+
+Documents 002 and 003 let referees report without a token. On one machine everybody has the same
+address, so that is worth little: it counts only for matches that a referee of another make holds.
+
+Tokens shown where they give no right: noted with whose they are, never with the token.
+
+A row is written once for each agent, kind of message and kind of token, so nobody fills the
+journal by trying again.
+"""
+
+import hmac
+from collections.abc import Iterator
+from itertools import product
+
+from agentleague.league.events import TokenMisused, TokenShown
+from agentleague.league.league import League
+from agentleague.league.match_records import MatchFile
+from agentleague.league.roster import Member
+from agentleague.league.rulings import misuse_in_words
+from agentleague.manager.step import Clerk
+from agentleague.protocol import tokens
+from agentleague.protocol.hosts import is_at
+from agentleague.protocol.messages import (
+    WIRE_NAME,
+    LeagueRegisterRequest,
+    Message,
+    RefereeRegisterRequest,
+)
+from agentleague.protocol.tokens import MATCH_TOKEN, match_token
+from agentleague.roles.stimuli import Asked, Caller
+
+GENERATIONS_MAX = 8  # of a player's tokens that are still recognised
+
+
+class Keys:
+    """Derives, and stores nothing that a journal should not hold."""
+
+    def __init__(self, league: League, token_secret: bytes) -> None:
+        self._league, self._secret = league, token_secret
+        self._channels: dict[tuple[str, int], bytes] = {}
+
+    def session(self, referee_id: str) -> str:
+        """What the manager shows to a referee; another one with each registration."""
+        generation = self._league.roster.referees[referee_id].generation
+        return tokens.session(self._secret, self._league.rules.league_id, referee_id, generation)
+
+    def channel(self, player_id: str) -> bytes:
+        """What a player's match tokens are made from."""
+        return self._channel(player_id, self._league.roster.players[player_id].generation)
+
+    def channels(self, player_id: str) -> Iterator[bytes]:
+        """What they are and were made from, the newest first: it may have come back since."""
+        newest = self._league.roster.players[player_id].generation
+        for generation in range(newest, max(0, newest - GENERATIONS_MAX), -1):
+            yield self._channel(player_id, generation)
+
+    def _channel(self, player_id: str, generation: int) -> bytes:
+        key = (player_id, generation)
+        if key not in self._channels:
+            league_id = self._league.rules.league_id
+            token = tokens.league_token(self._secret, league_id, player_id, generation)
+            self._channels[key] = tokens.channel_key(token)
+        return self._channels[key]
+
+
+class Reporters:
+    """The referees of one league, as they are known when they report."""
+
+    def __init__(self, clerk: Clerk, *, takes_tokenless: bool) -> None:
+        self._clerk, self._takes_tokenless = clerk, takes_tokenless
+
+    def of(self, caller: Caller, match_id: str) -> str:
+        """Who reports this match.
+
+        Raises:
+            TokenMissing, TokenInvalid: nobody can tell; a wrong token is never taken for none.
+        """
+        file, roster = self._clerk.league.matches.get(match_id), self._clerk.league.roster
+        if file and not caller.token:
+            holder = roster.referees[file.referee_id]
+            if self._may_be(holder, caller.source):
+                return holder.agent_id
+        referee_id = roster.referee_of(caller.token)
+        self.shown(referee_id)
+        return referee_id
+
+    def shown(self, agent_id: str | None) -> None:
+        """An agent showed its token: noted once of a referee that could do without."""
+        roster = self._clerk.league.roster
+        member = roster.referees.get(agent_id or "")
+        if member and not member.locks and member.agent_id not in roster.showing:
+            self._clerk.record(TokenShown(member.agent_id))
+
+    def _may_be(self, holder: Member, source: str) -> bool:
+        is_tokenless = self._takes_tokenless and not holder.locks
+        showing = self._clerk.league.roster.showing
+        is_allowed = holder.added or (is_tokenless and holder.agent_id not in showing)
+        return is_allowed and is_at(holder.endpoint, source)
+
+
+DIRECTIONS = ("ref>player", "player>ref")
+REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # a wrong token counts as none
+
+
+class Misuse:
+    """Finds out whose token was refused; one that nobody was given is nobody's affair."""
+
+    def __init__(self, clerk: Clerk, keys: Keys) -> None:
+        self._clerk, self._keys = clerk, keys
+
+    def refused(self, asked: Asked) -> None:
+        """Note it, unless it was noted before."""
+        token, league = asked.caller.token or "", self._clerk.league
+        if isinstance(asked.message, REGISTRATIONS):
+            return
+        is_of_match = token.startswith(MATCH_TOKEN)
+        agent_id = (
+            self._player_of(token, asked.message) if is_of_match else league.roster.owner(token)
+        )
+        if agent_id is None:
+            return
+        scope = "match" if is_of_match else "league"
+        event = TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope)
+        if event not in league.misuses.get(agent_id, ()):
+            self._clerk.record(event)
+            self._clerk.news.append(f"{agent_id}: {misuse_in_words(event)}; it was refused.")
+
+    def _player_of(self, token: str, message: Message) -> str | None:
+        """Whose match token this is, if it is one of the match that the message is about."""
+        file = self._match(message)
+        if file is None:
+            return None
+        league_id = self._clerk.league.rules.league_id
+        shown = token.encode(errors="replace")
+        for player_id in file.players:
+            epochs = range(1, file.epoch + 1)
+            for key, epoch, direction in product(
+                self._keys.channels(player_id), epochs, DIRECTIONS
+            ):
+                names = (league_id, file.match_id, player_id, epoch)
+                own = match_token(key, direction, *names)
+                if hmac.compare_digest(shown, own.encode()):
+                    return player_id
+        return None
+
+    def _match(self, message: Message) -> MatchFile | None:
+        """The match that it names, or the last one of whom it says it is from."""
+        league = self._clerk.league
+        if hasattr(message, "match_id"):
+            return league.matches.get(message.match_id)
+        files = league.matches.of_player.get(message.sender.rpartition(":")[2])
+        return files[-1] if files else None

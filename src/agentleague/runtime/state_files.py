@@ -1,0 +1,284 @@
+"""Where an agent keeps its token between two runs, so that it comes back as itself.
+
+One file for each agent, named by what was said on its command line and held while it runs: a second
+process with the same command takes the next file, and is another agent.
+
+What an agent has played, kept beside its token, so that a strategy can learn across leagues.
+
+One file for each name, whatever manager it plays at. Whoever writes puts all matches of its own
+league into what is there, and replaces the file at once: two agents of one name can write in turn,
+and what one of them overwrites it writes again after its next match.
+
+DIR/secret.key and DIR/admin.token: what the manager and the organiser alone know (0600).
+"""
+
+import os
+import re
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agentleague.errors import StorageError
+from agentleague.roles.settings import Secrets
+from agentleague.storage.lock import set_lock
+
+FILES_MAX = 1000  # agents with the same command
+
+
+class Whose(msgspec.Struct, frozen=True):
+    """What an agent's file is named by."""
+
+    manager_url: str
+    role: str
+    name: str
+    port: int  # as given; it may listen on another
+
+    @property
+    def stem(self) -> str:
+        """Readable, and no other agent's."""
+        words = "-".join(re.findall(r"[A-Za-z0-9]+", f"{self.role} {self.name} {self.port}"))
+        return f"{words[:60].lower()}-{sha256(msgspec.json.encode(self)).hexdigest()[:12]}"
+
+
+class _KeptToken(msgspec.Struct):
+    agent_id: str = ""
+    league_id: str = ""
+    token: str = ""
+
+
+class StateFile:
+    """One agent's file, held by this process until it is closed."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path, self._lock = path, lock
+        self.token = _read(path).token
+
+    def save(self, agent_id: str, league_id: str, token: str) -> None:
+        """Keep this, and nothing else, for the next run; on disk before this returns.
+
+        Of a manager that gives no tokens there is nothing to keep.
+        """
+        if not token:
+            return
+        text = msgspec.json.encode(_KeptToken(agent_id, league_id, token))
+        draft = self.path.with_suffix(".new")
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, self.path)  # All or nothing, whenever the machine stops.
+        self.token = token
+
+    def close(self) -> None:
+        """Let the next process with this command have it."""
+        set_lock(self._lock, False)
+        os.close(self._lock)
+
+
+def open_state(directory: Path, whose: Whose) -> StateFile:
+    """The first file of this agent that no running process holds.
+
+    Raises:
+        OSError: the directory cannot be used.
+    """
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for number in range(1, FILES_MAX + 1):
+        name = whose.stem if number == 1 else f"{whose.stem}-{number}"
+        descriptor = os.open(directory / f"{name}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            set_lock(descriptor, True)
+        except OSError as error:
+            os.close(descriptor)
+            if not isinstance(error, BlockingIOError | PermissionError):
+                raise
+            continue
+        return StateFile(directory / f"{name}.json", descriptor)
+    raise OSError(f"{directory} has {FILES_MAX} agents of this name running already")
+
+
+@contextmanager
+def kept(
+    whose: Whose, directory: str | Path | None, say: Callable[[str], None]
+) -> Iterator[StateFile | None]:
+    """The agent's file for as long as it runs, in this directory or in the default one.
+
+    Where the default one cannot be used it is said, and the agent does without.
+
+    Raises:
+        OSError: the given directory cannot be used.
+    """
+    try:
+        place = Path(directory) if directory else default_directory(os.environ, Path.home())
+        state = open_state(place, whose)
+    except (OSError, RuntimeError) as error:
+        if directory:
+            why = getattr(error, "strerror", None) or error
+            raise OSError(
+                f"its token cannot be kept in {directory} ({why}); choose another directory with: "
+                "--state DIR"
+            ) from error
+        say(f"The token cannot be kept ({error}); started again, this is another agent.")
+        yield None
+        return
+    try:
+        yield state
+    finally:
+        state.close()
+
+
+def default_directory(environ: Mapping[str, str], home: Path, platform: str = sys.platform) -> Path:
+    """The place for such files: LEAGUE_STATE, or one in the home of whoever runs the agent."""
+    if environ.get("LEAGUE_STATE"):
+        return Path(environ["LEAGUE_STATE"])
+    if platform == "win32":
+        base = environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
+    elif platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = environ.get("XDG_STATE_HOME") or home / ".local" / "state"
+    return Path(base) / "agentleague"
+
+
+def _read(path: Path) -> _KeptToken:
+    """What is kept there; a file that is not there, or not ours, holds nothing."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_KeptToken)
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _KeptToken()
+
+
+MATCHES_MAX = 1000
+SIZE_BYTES_MAX = 16_000_000  # a file that is longer was not written here
+# fmt: off
+FIELDS = frozenset({
+    "league_id", "game_type", "match_id", "round_id", "player_id", "opponent_id", "opponent_name",
+    "result", "won",
+})
+# fmt: on
+
+
+class _KeptMatches(msgspec.Struct):
+    matches: list[dict[str, Any]] = []
+
+
+class HistoryFile:
+    """The matches of all agents of this name that kept them in this directory."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        words = "-".join(re.findall(r"[A-Za-z0-9]+", name))[:60].lower()
+        self.path = directory / f"history-{words}-{sha256(name.encode()).hexdigest()[:12]}.json"
+
+    def read(self) -> Sequence[Mapping[str, Any]]:
+        """The matches, oldest first; of a file that cannot be read, or is not ours, none."""
+        try:
+            if self.path.stat().st_size > SIZE_BYTES_MAX:
+                return []
+            kept = msgspec.json.decode(self.path.read_bytes(), type=_KeptMatches)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return []
+        return [match for match in kept.matches if match.keys() >= FIELDS]
+
+    def save(self, matches: Sequence[Mapping[str, Any]]) -> None:
+        """Put these in place of what is there of the same league and player; only the last stay.
+
+        Raises:
+            OSError: it cannot be written; what was there stays.
+        """
+        own = {_whose(match) for match in matches}
+        others = [match for match in self.read() if _whose(match) not in own]
+        kept = {"matches": [*others, *matches][-MATCHES_MAX:]}
+        draft = self.path.with_suffix(f".{os.getpid()}.new")  # Another agent's may be there too.
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(msgspec.json.encode(kept))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, self.path)  # All or nothing, whenever the machine stops.
+        except BaseException:
+            draft.unlink()
+            raise
+
+
+def _whose(match: Mapping[str, Any]) -> tuple[Any, Any]:
+    return match["league_id"], match["player_id"]
+
+
+NAME = "secret.key"
+ADMIN_NAME = "admin.token"
+
+
+class _File(msgspec.Struct):
+    draw_secret: str
+    token_secret: str
+
+
+def write_secrets(directory: Path, seed: str | None) -> Secrets:
+    """New secrets for a directory without a league; on disk before this returns.
+
+    With a seed, draws follow from it and can be foretold; tokens never do.
+
+    Raises:
+        StorageError: they cannot be written.
+    """
+    made = new_secrets(seed)
+    text = msgspec.json.encode(_File(made.draw_secret.hex(), made.token_secret.hex()))
+    try:
+        _write(directory / ADMIN_NAME, f"{made.admin_token}\n".encode())
+        _write(directory / NAME, text)
+    except OSError as error:
+        raise StorageError(f"cannot keep the league's secrets in {directory}: {error}") from None
+    return made
+
+
+def _write(path: Path, text: bytes) -> None:
+    path.unlink(missing_ok=True)  # Whoever made the file that is there could read it.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_secrets(directory: Path) -> Secrets:
+    """The secrets of a league that is there already.
+
+    Raises:
+        StorageError: they are not there, or cannot be read.
+    """
+    try:
+        kept = msgspec.json.decode((directory / NAME).read_bytes(), type=_File)
+        admin_token = (directory / ADMIN_NAME).read_text().strip()
+        if not admin_token:
+            raise ValueError(f"{ADMIN_NAME} is empty")
+        return Secrets(
+            bytes.fromhex(kept.draw_secret), bytes.fromhex(kept.token_secret), admin_token
+        )
+    except (OSError, ValueError, msgspec.DecodeError, RecursionError) as error:
+        raise StorageError(
+            f"the secrets of the league in {directory} cannot be read ({error}); without its "
+            f"{NAME} and {ADMIN_NAME} a league can be looked at and verified, but not resumed"
+        ) from None
+
+
+def new_secrets(seed: str | None) -> Secrets:
+    """Secrets that nobody knows, but for the draws of a given seed."""
+    draw = secrets.token_bytes(32) if seed is None else sha256(f"draw|{seed}".encode()).digest()
+    return Secrets(draw, secrets.token_bytes(32), f"adm_{secrets.token_hex(32)}")
+
+
+def new_league_id(game: str, year: int, seed: str | None) -> str:
+    """A name that is unique for ever; from a seed alone where there is one."""
+    alphabet = "abcdefghijkmnpqrstuvwxyz23456789"
+    chance = secrets.token_bytes(6) if seed is None else sha256(f"league|{seed}".encode()).digest()
+    tail = "".join(alphabet[byte % len(alphabet)] for byte in chance[:6])
+    return f"league_{year}_{game}_{tail}" if seed is None else f"league_{game}_{tail}"
