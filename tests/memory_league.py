@@ -31,7 +31,7 @@ class InstantMind:
     def __init__(self, clock: VirtualClock, strategy: Callable[[Any], Any]) -> None:
         self._clock, self._strategy = clock, strategy
 
-    def think(self, turn: Any, done: Callable[[Any, str | None], None]) -> None:
+    def run(self, turn: Any, done: Callable[[Any, str | None], None]) -> None:
         self._clock.call_at(self._clock.now(), lambda: done(self._strategy(turn), None))
 
 
@@ -149,8 +149,8 @@ class MemoryLeague:
     def events(self):
         return [row.kind for row in self.journal.read("league_test")]
 
-    def _add(self, role: Any, url: str, receiver: str, mind: Any) -> Host:
-        host = Host(role, self.clock, self.network.join(url, receiver), mind=mind)
+    def _add(self, role: Any, url: str, receiver: str, runner: Any) -> Host:
+        host = Host(role, self.clock, self.network.join(url, receiver), runner=runner)
         self.hosts.append(host)
         host.start(0.0)
         self.clock.run(until=lambda: bool(role.agent_id))

@@ -139,8 +139,8 @@ def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):
     assert told["players"] == ["P01", "P02"]
     assert len(told["results"]) == 1
     assert "Registered as REF07" in guests[0].heard
-    for guest in guests:
-        said = guest.heard + guest.communicate(timeout=SECONDS)[1]
+    for foreign_manager in guests:
+        said = foreign_manager.heard + foreign_manager.communicate(timeout=SECONDS)[1]
         assert "The league is over." in said
 
 

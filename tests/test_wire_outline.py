@@ -120,7 +120,7 @@ class SlowMind(memory_league.InstantMind):
 
     seconds = 0.0
 
-    def think(self, turn, done):
+    def run(self, turn, done):
         SlowMind.seconds += 0.25
         when = self._clock.now() + SlowMind.seconds
         self._clock.call_at(when, lambda: done(self._strategy(turn), None))

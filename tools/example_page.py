@@ -108,13 +108,13 @@ class Recorder(MemoryNetwork):
         return self.agents[url]
 
 
-class Mind:
+class StrategyRunner:
     """Knows what it will say."""
 
     def __init__(self, clock: VirtualClock, choice: str) -> None:
         self._clock, self._choice = clock, choice
 
-    def think(self, turn: Any, done: Callable[[Any, str | None], None]) -> None:
+    def run(self, turn: Any, done: Callable[[Any, str | None], None]) -> None:
         """Say it."""
         self._clock.call_at(self._clock.now(), lambda: done(self._choice, None))
 
@@ -140,8 +140,8 @@ def played() -> list[Exchange]:
     beta = Player(_settings(PlayerSettings, "Agent Beta", BETA))
     hosts = [
         Host(referee, clock, network.join(REFEREE, "referee")),
-        Host(alpha, clock, network.join(ALPHA, "player"), mind=Mind(clock, "even")),
-        Host(beta, clock, network.join(BETA, "player"), mind=Mind(clock, "odd")),
+        Host(alpha, clock, network.join(ALPHA, "player"), runner=StrategyRunner(clock, "even")),
+        Host(beta, clock, network.join(BETA, "player"), runner=StrategyRunner(clock, "odd")),
     ]
     for host, role in zip(hosts, (referee, alpha, beta), strict=True):
         host.start(0.0)

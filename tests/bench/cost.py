@@ -118,9 +118,9 @@ async def _cost_over_http(players, cycles, folder):
     make = partial(
         local_league.Cast, manager_url=manager.url, game="even_odd", seed="7", is_private=True
     )
-    crews = [
-        local_league.LocalCrew(make("referee", 0, 1)),
-        local_league.LocalCrew(make("player", 0, players)),
+    worker_groups = [
+        local_league.LocalWorkers(make("referee", 0, 1)),
+        local_league.LocalWorkers(make("player", 0, players)),
     ]
     tasks, calls = {}, Calls()
 
@@ -130,19 +130,19 @@ async def _cost_over_http(players, cycles, folder):
         return asyncio.Task(work, loop=loop, **options)
 
     try:
-        for crew in crews:
-            await crew.start()
+        for workers in worker_groups:
+            await workers.start()
         asyncio.get_running_loop().set_task_factory(made)
         with calls.counting():
             await manager.ended
         matches = role.league.decided_total
         tallies = [local_league.Stopwatch("manager").tally([manager])]
-        tallies += [await crew.finish() for crew in crews]
+        tallies += [await workers.finish() for workers in worker_groups]
         commits = manager.host._ledger.journal.commits
     finally:
         asyncio.get_running_loop().set_task_factory(None)
-        for crew in crews:
-            await crew.stop()
+        for workers in worker_groups:
+            await workers.stop()
         await manager.stop()
     exchanges = sum(tally.calls for tally in tallies)
     return HttpCost(calls.total / matches, commits / matches, exchanges / matches, matches, tasks)

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from agentleague.bench import league_run
-from agentleague.bench.league_run import Plan, play_field
+from agentleague.bench.league_run import Plan, measure_league
 from agentleague.manager.role import Manager
 from commands import league
 
@@ -68,7 +68,7 @@ def test_a_long_run_for_which_there_are_too_few_matches_fails():
 
 @pytest.mark.slow
 def test_messages_are_counted_from_the_start_of_the_league_on(tmp_path):
-    outcome = play_field(Plan(4, 1, 2, 2, directory=tmp_path))
+    outcome = measure_league(Plan(4, 1, 2, 2, directory=tmp_path))
 
     calls = {tally.role: tally.calls for tally in outcome.tallies[:2]}
     players = sum(tally.calls for tally in outcome.tallies[2:])

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from agentleague.bench.endurance import Endurance, Glance, look_on
-from agentleague.bench.league_run import Field, MatchTimes, Outcome, Plan, _watch, within
+from agentleague.bench.league_run import MatchTimes, MeasuredLeague, Outcome, Plan, _watch, within
 from agentleague.bench.measure import plan_for
 from agentleague.bench.scale import Step, growth, sizes
 from agentleague.cli.bench_text import endurance_verdicts, scale_verdicts
@@ -187,7 +187,7 @@ def field(phase, pids):
     """A league that is in this phase, as its manager sees it."""
     league = League()
     league.phase = phase
-    return Field(SimpleNamespace(league=league, stop_after=lambda round_id: None), pids)
+    return MeasuredLeague(SimpleNamespace(league=league, stop_after=lambda round_id: None), pids)
 
 
 def test_a_league_that_ends_before_its_time_is_no_long_run():

@@ -38,9 +38,9 @@ def test_what_a_person_types_becomes_a_url(typed, url):
 
 
 def test_a_reading_command_takes_a_port_a_host_and_the_environment(monkeypatch, tmp_path):
-    office = in_its_second_round()
-    directory = keep(office, tmp_path)
-    with served(office) as url:
+    decisions = in_its_second_round()
+    directory = keep(decisions, tmp_path)
+    with served(decisions) as url:
         port = url.split(":")[2].removesuffix("/mcp")
         whole = printed("standings", "--manager", url)
         for typed in (port, f"127.0.0.1:{port}", f"http://127.0.0.1:{port}"):

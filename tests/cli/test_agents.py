@@ -8,7 +8,7 @@ import pytest
 from agentleague.league.events import DialectLearnt
 from cli.test_standings import in_its_second_round, league, printed
 from cli.two_sources import keep, served
-from league.decided_league import Office
+from league.decisions import Decisions
 from records.journals import told_match
 
 
@@ -38,7 +38,7 @@ def test_one_kind_alone(directory):
 
 
 def test_agents_are_there_before_the_start(tmp_path):
-    shown = json.loads(printed("agents", "--json", "--dir", keep(Office(2), tmp_path)))
+    shown = json.loads(printed("agents", "--json", "--dir", keep(Decisions(2), tmp_path)))
 
     assert [row["state"] for row in shown] == ["REGISTERED"] * 3
 
@@ -62,22 +62,22 @@ def test_one_referee_with_what_it_is_at(directory):
 
 
 def test_every_way_a_match_can_end_has_words(tmp_path):
-    office = Office(2, cycles=5).start()
+    decisions = Decisions(2, cycles=5).start()
     winner = None
     for number in range(1, 6):
         match_id = f"R{number}M1"
         if number == 1:
-            office.lock([(0, "P01", "even"), (0, "P02", "even")])
+            decisions.lock([(0, "P01", "even"), (0, "P02", "even")])
         if number == 2:
-            office.record(office.court.no_contest(match_id, "no referee"))
+            decisions.record(decisions.adjudicator.no_contest(match_id, "no referee"))
         if number == 3:
-            office.lock([], [("P01", "failed")], match_id=match_id)
+            decisions.lock([], [("P01", "failed")], match_id=match_id)
         if number == 4:
-            locked = office.lock([(0, "P02", "odd"), (0, "P01", "even")], match_id=match_id)
+            locked = decisions.lock([(0, "P02", "odd"), (0, "P01", "even")], match_id=match_id)
             winner = locked.answer.result.winner
-        office.schedule(number + 1) if number < 5 else None
+        decisions.schedule(number + 1) if number < 5 else None
 
-    shown = printed("agent", "P02", "--dir", keep(office, tmp_path)).splitlines()
+    shown = printed("agent", "P02", "--dir", keep(decisions, tmp_path)).splitlines()
 
     result = "won" if winner == "P02" else "lost"
     matches = [line.partition("  ") for line in shown if re.match(r"R\dM1 ", line)]
@@ -170,15 +170,15 @@ def test_a_manager_tells_the_same(lost, tmp_path):
 
 
 def test_before_the_start_there_is_nothing_to_tell(tmp_path):
-    shown = printed("agent", "P01", "--all", "--dir", keep(Office(2), tmp_path))
+    shown = printed("agent", "P01", "--all", "--dir", keep(Decisions(2), tmp_path))
 
     assert "REGISTERED" in shown
     assert "R1M1" not in shown
 
 
 def test_the_last_matches_are_told_and_all_if_wanted(tmp_path):
-    office = Office(2, cycles=23).play_to_the_end()
-    keep(office, tmp_path)
+    decisions = Decisions(2, cycles=23).play_to_the_end()
+    keep(decisions, tmp_path)
 
     done = league("agent", "P01", "--dir", tmp_path)
     last = done.stdout.splitlines()
@@ -190,9 +190,9 @@ def test_the_last_matches_are_told_and_all_if_wanted(tmp_path):
 
 
 def test_who_speaks_otherwise_is_shown_with_how(tmp_path):
-    office = Office(2)
-    office.record(DialectLearnt("P02", "bare"))
-    directory = keep(office, tmp_path)
+    decisions = Decisions(2)
+    decisions.record(DialectLearnt("P02", "bare"))
+    directory = keep(decisions, tmp_path)
 
     table = printed("agents", "--dir", directory)
     one = printed("agent", "P02", "--dir", directory)

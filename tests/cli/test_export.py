@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from agentleague.cli.app import app
 from agentleague.league.events import MatchDecided, RoundEnded
-from league.decided_league import LEAGUE_ID
+from league.decisions import LEAGUE_ID
 from records.journals import place, played, twice, written
 
 LEAGUE = played()

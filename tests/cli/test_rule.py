@@ -11,18 +11,18 @@ from cli.test_standings import league as asked
 from cli.test_standings import printed
 from cli.two_sources import keep
 from commands import SECONDS, league
-from league.decided_league import Office
+from league.decisions import Decisions
 
 
 def troubled():
     """A league of four after its first round: R1M1 is ruled on, R1M2 disputed, P02 misbehaved."""
-    office = Office(4, referees=2, locks=False).start()
-    office.report("P01", match_id="R1M1", referee="REF01")
-    office.report("P03", match_id="R1M2", referee="REF02", details={"status": "DRAW"})
-    office.record(MatchRuled("R1M1", "win", "P02", "P01 read P02's mail"))
-    office.record(TokenMisused("P02", "MATCH_RESULT_REPORT", "match"))
-    office.record(RoundEnded(1))
-    return office
+    decisions = Decisions(4, referees=2, locks=False).start()
+    decisions.report("P01", match_id="R1M1", referee="REF01")
+    decisions.report("P03", match_id="R1M2", referee="REF02", details={"status": "DRAW"})
+    decisions.record(MatchRuled("R1M1", "win", "P02", "P01 read P02's mail"))
+    decisions.record(TokenMisused("P02", "MATCH_RESULT_REPORT", "match"))
+    decisions.record(RoundEnded(1))
+    return decisions
 
 
 @pytest.fixture
@@ -59,13 +59,13 @@ def test_the_table_has_footnotes(directory):
 
 
 def test_many_rulings_are_only_counted(tmp_path):
-    office = Office(24, locks=False).start()
-    for match_id in sorted(office.league.open_matches):
-        office.report(None, match_id=match_id, details={"status": "WIN"})
-        office.record(MatchRuled(match_id, "no_contest", None, "a mess"))
-        office.record(Disputed(match_id, "REF01", "another result"))
+    decisions = Decisions(24, locks=False).start()
+    for match_id in sorted(decisions.league.open_matches):
+        decisions.report(None, match_id=match_id, details={"status": "WIN"})
+        decisions.record(MatchRuled(match_id, "no_contest", None, "a mess"))
+        decisions.record(Disputed(match_id, "REF01", "another result"))
 
-    shown = printed("standings", "--dir", keep(office, tmp_path)).splitlines()
+    shown = printed("standings", "--dir", keep(decisions, tmp_path)).splitlines()
 
     assert sum("the organiser ruled" in line for line in shown) == 10
     assert shown[-2] == "The organiser ruled on 12 matches; see all with: league schedule"
@@ -118,10 +118,10 @@ def test_an_agent_shows_its_rulings_and_where_its_token_was_refused(directory):
     [("draw", "drawn by a ruling with"), ("no_contest", "no contest by a ruling with")],
 )
 def test_an_agent_shows_the_other_rulings_too(verdict, words, tmp_path):
-    office = troubled()
-    office.record(MatchRuled("R1M1", verdict, None, "well"))
+    decisions = troubled()
+    decisions.record(MatchRuled("R1M1", verdict, None, "well"))
 
-    assert words in printed("agent", "P02", "--dir", keep(office, tmp_path))
+    assert words in printed("agent", "P02", "--dir", keep(decisions, tmp_path))
 
 
 def test_an_export_has_what_counts_and_what_was_decided(directory, tmp_path):

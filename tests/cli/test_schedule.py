@@ -5,7 +5,7 @@ import json
 from agentleague.league.events import RoundEnded
 from cli.test_standings import in_its_second_round, league, printed
 from cli.two_sources import keep
-from league.decided_league import Office
+from league.decisions import Decisions
 
 
 def rows(text):
@@ -26,16 +26,16 @@ def test_each_match_says_who_meets_whom_and_how_it_ended(tmp_path):
 
 
 def test_every_way_a_match_can_end_has_words(tmp_path):
-    office = Office(8).start()
-    office.play("R1M1", forfeits=["P01", "P02"])
-    office.record(office.court.no_contest("R1M2", "no referee"))
+    decisions = Decisions(8).start()
+    decisions.play("R1M1", forfeits=["P01", "P02"])
+    decisions.record(decisions.adjudicator.no_contest("R1M2", "no referee"))
     for match_id, moves in (("R1M3", ("even", "even")), ("R1M4", ("even", "odd"))):
-        players = office.league.matches[match_id].players
-        office.lock([(0, players[0], moves[0]), (0, players[1], moves[1])], match_id=match_id)
-    winner = office.league.result_of("R1M4").winner_player_id
-    office.record(RoundEnded(1))
+        players = decisions.league.matches[match_id].players
+        decisions.lock([(0, players[0], moves[0]), (0, players[1], moves[1])], match_id=match_id)
+    winner = decisions.league.result_of("R1M4").winner_player_id
+    decisions.record(RoundEnded(1))
 
-    shown = printed("schedule", "--round", "1", "--dir", keep(office, tmp_path))
+    shown = printed("schedule", "--round", "1", "--dir", keep(decisions, tmp_path))
 
     assert [" ".join(row[8:]) for row in rows(shown)] == [
         "both lost",

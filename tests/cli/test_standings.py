@@ -10,7 +10,7 @@ from agentleague.league.events import LeagueEnded, LeaguePaused
 from agentleague.transport.rates import Rate
 from cli.two_sources import keep, served
 from commands import free_port
-from league.decided_league import Office
+from league.decisions import Decisions
 
 NAMES = [
     "Alpha",
@@ -44,21 +44,23 @@ def printed(*arguments):
 
 def in_its_second_round(players=5):
     """A league with a match lost by default, one that runs, and rounds to come."""
-    office = Office(players, 2, name=lambda n: NAMES[n - 1] if n <= 5 else f"Agent {n}").start()
-    office.play("R1M1", forfeits=["P02"])
-    office.play_round()
-    office.schedule(2).play("R2M1")
-    return office
+    decisions = Decisions(
+        players, 2, name=lambda n: NAMES[n - 1] if n <= 5 else f"Agent {n}"
+    ).start()
+    decisions.play("R1M1", forfeits=["P02"])
+    decisions.play_round()
+    decisions.schedule(2).play("R2M1")
+    return decisions
 
 
 @pytest.mark.parametrize("output", ["", "--json"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_directory_and_a_manager_print_the_same(command, output, tmp_path):
-    office = in_its_second_round()
+    decisions = in_its_second_round()
     arguments = [*command.split(), *output.split()]
-    directory = keep(office, tmp_path)
+    directory = keep(decisions, tmp_path)
 
-    with served(office) as url:
+    with served(decisions) as url:
         asked = printed(*arguments, "--manager", url)
 
     assert asked == printed(*arguments, "--dir", directory)
@@ -66,10 +68,10 @@ def test_a_directory_and_a_manager_print_the_same(command, output, tmp_path):
 
 
 def test_long_lists_are_read_to_their_end_from_both(tmp_path):
-    office = in_its_second_round(61)
-    directory = keep(office, tmp_path)
+    decisions = in_its_second_round(61)
+    directory = keep(decisions, tmp_path)
 
-    with served(office) as url:
+    with served(decisions) as url:
         for command, rows in (("standings", 61), ("agents", 63), ("schedule", 61)):
             asked = json.loads(printed(command, "--json", "--manager", url))
             assert len(asked) == rows
@@ -80,9 +82,9 @@ def test_long_lists_are_read_to_their_end_from_both(tmp_path):
 
 
 def test_a_manager_that_wants_to_be_asked_later_is_asked_later():
-    office = in_its_second_round(61)
+    decisions = in_its_second_round(61)
 
-    with served(office, rate=Rate(per_second=10.0, burst=2.0)) as url:
+    with served(decisions, rate=Rate(per_second=10.0, burst=2.0)) as url:
         rows = json.loads(printed("standings", "--json", "--manager", url))
 
     assert len(rows) == 61
@@ -98,11 +100,11 @@ def test_a_manager_that_wants_to_be_asked_later_is_asked_later():
     ],
 )
 def test_the_title_says_what_the_table_is_the_table_of(event, state, tmp_path):
-    office = in_its_second_round()
+    decisions = in_its_second_round()
     if event:
-        office.record(event)
+        decisions.record(event)
 
-    first, *_ = printed("standings", "--dir", keep(office, tmp_path)).splitlines()
+    first, *_ = printed("standings", "--dir", keep(decisions, tmp_path)).splitlines()
 
     assert first.strip() == f"league_2026_even_odd_office: {state}"
 
@@ -155,19 +157,19 @@ def test_two_places_at_once_are_misuse(command, tmp_path):
 
 @pytest.mark.parametrize("command", ["standings", "schedule"])
 def test_a_league_that_has_not_begun_says_so(command, tmp_path):
-    done = league(command, "--dir", keep(Office(3), tmp_path))
+    done = league(command, "--dir", keep(Decisions(3), tmp_path))
 
     assert (done.exit_code, done.stdout) == (1, "")
     assert "the league has not begun" in done.stderr
 
 
 def test_what_a_stranger_sends_is_harmless_to_print():
-    office = in_its_second_round()
+    decisions = in_its_second_round()
     evil = "\x1b]0;evil\x07\x9b31m\u202e"
-    member = office.league.roster.players["P01"]
-    office.league.roster.players["P01"] = type(member)("P01", evil, "", "")
+    member = decisions.league.roster.players["P01"]
+    decisions.league.roster.players["P01"] = type(member)("P01", evil, "", "")
 
-    with served(office) as url:
+    with served(decisions) as url:
         for command in ("agents", "schedule"):
             shown = printed(command, "--manager", url)
             assert not set(evil) & set(shown) - set("]0;evil31m")
@@ -175,17 +177,17 @@ def test_what_a_stranger_sends_is_harmless_to_print():
 
 
 def test_before_the_first_round_has_ended_the_table_says_so(tmp_path):
-    office = Office(4, 2).start()
+    decisions = Decisions(4, 2).start()
 
-    assert ": before the first round ended\n" in printed("standings", keep(office, tmp_path))
+    assert ": before the first round ended\n" in printed("standings", keep(decisions, tmp_path))
 
 
 def test_two_with_the_same_points_are_told_apart(tmp_path):
-    office = Office(4, 2).start()
-    office.play_round()
-    done = league("standings", keep(office, tmp_path))
-    first, second = office.league.table.rows()[:2]
+    decisions = Decisions(4, 2).start()
+    decisions.play_round()
+    done = league("standings", keep(decisions, tmp_path))
+    first, second = decisions.league.table.rows()[:2]
 
     assert first.points == second.points
-    why = office.league.table.why(first.player_id)
+    why = decisions.league.table.why(first.player_id)
     assert done.stderr == f"{first.player_id} is first with {why}.\n"

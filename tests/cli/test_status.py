@@ -12,19 +12,19 @@ from agentleague.protocol.messages import Exchange
 from agentleague.storage.lock import hold, publish, release
 from cli.test_standings import in_its_second_round, league, printed
 from cli.two_sources import keep
-from league.decided_league import Office
+from league.decisions import Decisions
 
 
 def told():
     """One match with a question that was asked twice."""
-    office = Office(2).start()
-    winner = office.lock([(0, "P01", "even"), (0, "P02", "odd")]).answer.result.winner
+    decisions = Decisions(2).start()
+    winner = decisions.lock([(0, "P01", "even"), (0, "P02", "odd")]).answer.result.winner
     rows = [
         Exchange(0, "P01", "GAME_INVITATION", 1, "E001"),
         Exchange(2_000, "P01", "GAME_INVITATION", 2, "ok", None, 12),
     ]
-    office.report(winner, transcript=rows)
-    return office
+    decisions.report(winner, transcript=rows)
+    return decisions
 
 
 def lines(*arguments):
@@ -41,11 +41,11 @@ def lines(*arguments):
     ],
 )
 def test_the_status_in_words(event, state, tmp_path):
-    office = in_its_second_round()
+    decisions = in_its_second_round()
     if event:
-        office.record(event)
+        decisions.record(event)
 
-    shown = lines("status", "--dir", keep(office, tmp_path))
+    shown = lines("status", "--dir", keep(decisions, tmp_path))
 
     assert shown[:7] == [
         ["league_2026_even_odd_office"],
@@ -62,7 +62,7 @@ def test_the_status_in_words(event, state, tmp_path):
 
 
 def test_many_matches_in_play_are_counted_after_the_first(tmp_path):
-    directory = keep(Office(30, 3).start(), tmp_path)
+    directory = keep(Decisions(30, 3).start(), tmp_path)
 
     (shown,) = [line for line in lines("status", "--dir", directory) if line[0] == "In"]
     told = json.loads(printed("status", "--json", "--dir", directory))
@@ -88,9 +88,9 @@ def test_a_directory_says_when_its_manager_wrote_last_and_that_none_runs(tmp_pat
 
 
 def test_a_directory_says_where_its_manager_runs_while_that_holds_its_lock(tmp_path):
-    office = in_its_second_round()
-    office.record(LeaguePaused())
-    directory = keep(office, tmp_path)
+    decisions = in_its_second_round()
+    decisions.record(LeaguePaused())
+    directory = keep(decisions, tmp_path)
 
     held = hold(directory)
     publish(held, "http://127.0.0.1:9/mcp", "league manager cup.toml")
@@ -129,7 +129,7 @@ def test_the_status_of_a_manager_that_tells_no_agents_is_the_rest_of_it():
 
 
 def test_the_status_before_the_start(tmp_path):
-    shown = json.loads(printed("status", "--json", "--dir", keep(Office(3), tmp_path)))
+    shown = json.loads(printed("status", "--json", "--dir", keep(Decisions(3), tmp_path)))
 
     assert shown["status"] == "WAITING_FOR_REGISTRATIONS"
     assert (shown["players"], shown["referees"], shown["total_rounds"]) == (3, 1, 0)

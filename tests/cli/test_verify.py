@@ -20,7 +20,7 @@ from agentleague.league.events import (
 )
 from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, read_directory
 from games.throwaway import THROWAWAY
-from league.decided_league import LEAGUE_ID, Office
+from league.decisions import LEAGUE_ID, Decisions
 from records.journals import changed, otherwise, place, played, written
 
 LEAGUE = played()
@@ -89,12 +89,12 @@ def test_a_running_league_is_true_so_far(tmp_path):
 
 
 def test_what_cannot_be_recomputed_is_said(tmp_path):
-    office = Office(4, locks=False).start()
-    office.report("P01")
-    office.record(office.court.no_contest("R1M2", "no referee was there"))
-    office.record(Disputed("R1M1", "REF01", "another result"))
+    decisions = Decisions(4, locks=False).start()
+    decisions.report("P01")
+    decisions.record(decisions.adjudicator.no_contest("R1M2", "no referee was there"))
+    decisions.record(Disputed("R1M1", "REF01", "another result"))
 
-    lines = run("verify", written(tmp_path, office.events)).stdout.splitlines()
+    lines = run("verify", written(tmp_path, decisions.events)).stdout.splitlines()
 
     assert "Believed, since their referees do not lock: R1M1." in lines
     assert "Without a contest: R1M2." in lines
@@ -102,10 +102,10 @@ def test_what_cannot_be_recomputed_is_said(tmp_path):
 
 
 def test_forfeits_and_a_seed_are_said(tmp_path):
-    office = Office(2).start()
-    office.play("R1M1", forfeits=["P02"])
-    office.record(RoundEnded(1))
-    events = changed(office.events, LeagueOpened, seeded=True)
+    decisions = Decisions(2).start()
+    decisions.play("R1M1", forfeits=["P02"])
+    decisions.record(RoundEnded(1))
+    events = changed(decisions.events, LeagueOpened, seeded=True)
 
     lines = run("verify", written(tmp_path, events)).stdout.splitlines()
 
@@ -121,20 +121,20 @@ def test_forfeits_and_a_seed_are_said(tmp_path):
     ],
 )
 def test_of_a_single_match_it_is_said_in_good_english(tmp_path, decides, said):
-    office = Office(2).start()
+    decisions = Decisions(2).start()
     if decides:
-        office.play("R1M1")
+        decisions.play("R1M1")
 
-    assert said in run("verify", written(tmp_path, office.events)).stdout
+    assert said in run("verify", written(tmp_path, decisions.events)).stdout
 
 
 def test_what_a_removed_player_forfeits_is_the_organisers_word_not_a_referees(tmp_path):
-    office = Office(2, cycles=2).start()
-    office.play("R1M1", forfeits=["P02"])
-    office.record(PlayerRemoved("P02", from_round=2), RoundEnded(1))
-    office.schedule(2).play("R2M1", forfeits=["P02"])
+    decisions = Decisions(2, cycles=2).start()
+    decisions.play("R1M1", forfeits=["P02"])
+    decisions.record(PlayerRemoved("P02", from_round=2), RoundEnded(1))
+    decisions.schedule(2).play("R2M1", forfeits=["P02"])
 
-    lines = run("verify", written(tmp_path, office.events)).stdout.splitlines()
+    lines = run("verify", written(tmp_path, decisions.events)).stdout.splitlines()
 
     assert "Forfeited, by the word of a referee: 1." in lines
     assert "Forfeited, since the organiser had removed the player: 1." in lines
@@ -246,9 +246,9 @@ def test_rows_of_a_second_league_are_found(cup, tmp_path):
 
 
 def test_a_game_that_is_not_installed_is_an_error_that_says_how_to_bring_it(tmp_path):
-    office = Office(2, game=THROWAWAY["nim"]).start()
-    office.lock([(0, "P01", 3), (1, "P02", 2)])
-    cup = written(tmp_path / "cup", office.events)
+    decisions = Decisions(2, game=THROWAWAY["nim"]).start()
+    decisions.lock([(0, "P01", 3), (1, "P02", 2)])
+    cup = written(tmp_path / "cup", decisions.events)
     (tmp_path / "nim.py").write_text(NIM)
 
     without = run("verify", cup)

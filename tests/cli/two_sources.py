@@ -9,17 +9,17 @@ from agentleague.league import queries
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.storage.sqlite import SqliteJournal
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import HttpTransport, Manners
+from agentleague.transport.http import HttpTransport, TransportPolicy
 from agentleague.transport.rates import Rate
-from league.decided_league import LEAGUE_ID
+from league.decisions import LEAGUE_ID
 
 
-def keep(office, directory):
+def keep(decisions, directory):
     """Write an office's decisions into a journal."""
     failed = []
     journal = SqliteJournal(directory, lambda: 1_700_000_000.0, lambda call: call())
     journal.claim(LEAGUE_ID)
-    for number, event in enumerate(office.events):
+    for number, event in enumerate(decisions.events):
         journal.append(
             LEAGUE_ID,
             number,
@@ -32,20 +32,20 @@ def keep(office, directory):
 
 
 @contextmanager
-def served(office, rate=None):
+def served(decisions, rate=None):
     """A server that answers queries as the manager of this office would; its URL."""
     loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
     found = []
 
     def on_ask(message, caller, reply):
         try:
-            reply(queries.respond(office.league, message, caller.token))
+            reply(queries.respond(decisions.league, message, caller.token))
         except LeagueError as error:
             reply(error)
 
     async def serve():
-        manners = Manners("manager", Guard("local"), wall, rate=rate or Rate())
-        transport = HttpTransport(LoopClock(loop), manners)
+        policy = TransportPolicy("manager", Guard("local"), wall, rate=rate or Rate())
+        transport = HttpTransport(LoopClock(loop), policy)
         transport.listen(on_ask)
         found.append(await transport.start(0, ("127.0.0.1",)))
         ready.set()

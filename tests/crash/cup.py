@@ -46,16 +46,14 @@ class Disk:
 class Cup:
     """Manager, referees and players as processes of their own; each name has its command."""
 
-    def __init__(
-        self, home, *, players=4, referees=1, rules=None, fails=None, think=0.0, disk=None
-    ):
+    def __init__(self, home, *, players=4, referees=1, rules=None, fails=None, run=0.0, disk=None):
         self.home, self.disk = home, disk or Disk(home)
         self.marker = home / "struck"
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.referees = [f"referee-{number}" for number in range(1, referees + 1)]
         self.players = [f"player-{number}" for number in range(1, players + 1)]
-        self.fails, self.think = fails or {}, think
+        self.fails, self.run = fails or {}, run
         self.rules = {"referees": referees, **(rules or {})}
         self.processes = {}
         self.killed = Counter()
@@ -98,7 +96,7 @@ class Cup:
             "CRASH_RULES": json.dumps(self.rules),
             "CRASH_FULL": str(self.home / "full"),
             "CRASH_TOLD": str(self.home / f"{name}.told"),
-            "CRASH_SECONDS": str(self.think),
+            "CRASH_SECONDS": str(self.run),
         }
 
     def said(self, name):

@@ -34,7 +34,7 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     RoundCompleted,
 )
-from agentleague.roles.effects import Call, Drop, Effect, End, Record, Reply, Think, WakeAt
+from agentleague.roles.effects import Call, Drop, Effect, End, Record, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Answered
 from agentleague.runtime import installed_strategies
@@ -109,7 +109,7 @@ def fail_at(point: Failpoint, marker: Path) -> None:
         if is_here:
             freeze(effect, marker)
 
-    for kind in (Record, Reply, Call, Drop, WakeAt, Think, End):
+    for kind in (Record, Reply, Call, Drop, WakeAt, RunStrategy, End):
         Host._RELEASE[kind] = release
 
 

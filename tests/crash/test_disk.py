@@ -42,7 +42,7 @@ def asked(cup):
 
 
 def playing(home, disk=None, **more):
-    cup = Cup(home, rules=LONG, think=0.02, disk=disk, **more).open()
+    cup = Cup(home, rules=LONG, run=0.02, disk=disk, **more).open()
     until(cup.is_playing, "the first result is told")
     return cup
 

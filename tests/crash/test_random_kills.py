@@ -20,7 +20,7 @@ def kill_and_restart(cup, rng, kills):
 
 
 def a_league_survives(home, seed, kills):
-    cup = Cup(home, players=6, referees=2, rules={"cycles": 8, **PATIENT}, think=0.02).open()
+    cup = Cup(home, players=6, referees=2, rules={"cycles": 8, **PATIENT}, run=0.02).open()
     until(cup.is_playing, "the first result is told")
 
     kill_and_restart(cup, Random(seed), kills)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from agentleague.league.adjudicator import Court
+from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import (
     LeagueEnded,
     LeagueOpened,
@@ -39,7 +39,7 @@ SETTINGS = ManagerSettings(league_id="league_bulk", players=PLAYERS)
 def played(secret):
     """The events of a whole league, as manager and referees would have made them."""
     league = League()
-    court = Court(league, installed_games.load("even_odd"), secret)
+    adjudicator = Adjudicator(league, installed_games.load("even_odd"), secret)
 
     def applied(event):
         league.apply(event)
@@ -47,9 +47,9 @@ def played(secret):
 
     yield from map(applied, beginning())
     for round_id in range(1, league.schedule.rounds_total + 1):
-        yield [applied(event) for event in opening(league, court, round_id)]
+        yield [applied(event) for event in opening(league, adjudicator, round_id)]
         for pairing in league.schedule.round(round_id).pairings:
-            yield [applied(event) for event in match(league, court, pairing)]
+            yield [applied(event) for event in match(league, adjudicator, pairing)]
         yield [applied(RoundEnded(round_id)), applied(Told("round_end", round_id))]
     yield [applied(LeagueEnded("P001")), applied(Told("league_end", league.round_id))]
 
@@ -76,21 +76,23 @@ def beginning():
     yield LeagueStarted(players)
 
 
-def opening(league, court, round_id):
+def opening(league, adjudicator, round_id):
     planned = league.schedule.round(round_id)
     matches = [
-        ScheduledMatch(*pairing, f"REF{index % REFEREES + 1:02}", court.commitment(pairing[0]))
+        ScheduledMatch(
+            *pairing, f"REF{index % REFEREES + 1:02}", adjudicator.commitment(pairing[0])
+        )
         for index, pairing in enumerate(planned.pairings)
     ]
     yield RoundScheduled(round_id, matches, list(planned.byes))
     yield Told("announcement", round_id)
 
 
-def match(league, court, pairing):
+def match(league, adjudicator, pairing):
     match_id, first, second = pairing
     moves = [(0, first, "even"), (0, second, "odd" if len(match_id) % 2 else "even")]
     request = LockRequest(match_id, 1, 0, moves, [])
-    yield from court.lock(league.matches[match_id].referee_id, request).events
+    yield from adjudicator.lock(league.matches[match_id].referee_id, request).events
     transcript = [
         Exchange(at, player_id, message, 1, "answered", move, 3)
         for at, message in ((0, "GAME_INVITATION"), (4, "CHOOSE_PARITY_CALL"))

@@ -33,7 +33,7 @@ def refused(*options):
 
 
 def test_ctrl_c_prints_the_command_that_resumes_and_as_printed_it_does(tmp_path):
-    cup = Cup(tmp_path, players=4, rules={"cycles": 8}, think=0.02).open()
+    cup = Cup(tmp_path, players=4, rules={"cycles": 8}, run=0.02).open()
     until(cup.is_playing, "the first result is told")
 
     cup.processes["manager"].send_signal(signal.SIGINT)

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from agentleague.dialects import lenient
 from agentleague.errors import InvalidRequest, MissingField, UnknownMethod, UnreadableJson
 from agentleague.protocol import codec
-from agentleague.protocol.jsonrpc import Form, Letter
+from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import (
     WIRE_NAME,
     ChooseParityCall,
@@ -34,8 +34,8 @@ def read(request):
     return lenient.read_request(body, TAKEN, thorough=False)
 
 
-def told(letter, message):
-    return json.loads(lenient.write_answer(letter, message))
+def told(envelope, message):
+    return json.loads(lenient.write_answer(envelope, message))
 
 
 def test_what_fits_is_read_as_always():
@@ -193,21 +193,21 @@ def test_a_message_beside_its_method_is_read_and_answered_on_both_levels():
 
     incoming = read(request)
 
-    assert incoming.letter.form is Form.HYBRID
+    assert incoming.envelope.form is Form.HYBRID
     assert incoming.message.match_id == "M1"
-    answer = told(incoming.letter, GameJoinAck("M1", "P01"))
+    answer = told(incoming.envelope, GameJoinAck("M1", "P01"))
     assert (answer["id"], answer["accept"], answer["result"]["accept"]) == (5, True, True)
-    assert lenient.write_answer(Letter(Form.HYBRID, UNSET), GameJoinAck("M1")) == b""
+    assert lenient.write_answer(Envelope(Form.HYBRID, UNSET), GameJoinAck("M1")) == b""
 
 
 @rule("R-GUEST-05")
 def test_an_answer_says_the_same_in_several_words():
-    flat = Letter(id=5)
+    flat = Envelope(id=5)
 
     joined = told(flat, GameJoinAck("M1", "P01"))["result"]
     declined = told(flat, GameJoinAck("M1", "P01", accept=False))["result"]
     chosen = told(flat, ChooseParityResponse("odd", "M1"))["result"]
-    moved = told(Letter(Form.BARE), GameMoveResponse(4, "M1"))
+    moved = told(Envelope(Form.BARE), GameMoveResponse(4, "M1"))
     heard = told(flat, GameOverAck(match_id="M1"))["result"]
 
     assert (joined["accept"], joined["accepted"], joined["status"]) == (True, True, "ACK")

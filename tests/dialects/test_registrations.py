@@ -61,7 +61,7 @@ def test_every_form_of_a_registration_is_read_alike_and_answered_in_its_form(bod
     incoming = codec.read_request(body, TAKEN, path=path)
 
     assert incoming.error is None
-    assert (incoming.letter.form, incoming.message.player_meta) == (form, QUOKKA)
+    assert (incoming.envelope.form, incoming.message.player_meta) == (form, QUOKKA)
     answer = LeagueRegisterResponse(
         "ACCEPTED",
         "P07",
@@ -70,7 +70,7 @@ def test_every_form_of_a_registration_is_read_alike_and_answered_in_its_form(bod
         timestamp=NOW,
         conversation_id="conv-1",
     )
-    told = json.loads(codec.write_answer(incoming.letter, answer))
+    told = json.loads(codec.write_answer(incoming.envelope, answer))
     inside = told if form is Form.BARE else told["result"]
     inside = inside["structuredContent"] if form is Form.TOOL else inside
     assert inside["status"] == "ACCEPTED"
@@ -140,7 +140,7 @@ def test_a_bare_referee_at_register_is_known_by_its_object():
 
     assert incoming.message == RefereeRegisterRequest(RefereeMeta("Owl", URL))
     answer = RefereeRegisterResponse("ACCEPTED", "REF01", "league_x")
-    assert json.loads(codec.write_answer(incoming.letter, answer))["referee_id"] == "REF01"
+    assert json.loads(codec.write_answer(incoming.envelope, answer))["referee_id"] == "REF01"
 
 
 @rule("R-REG-03")

@@ -70,15 +70,17 @@ async def play(shapes):
         for _ in shapes:
             guests += await join((await house.stdout.readline()).decode().strip())
         told, _ = await asyncio.wait_for(house.communicate(), SECONDS)
-        await asyncio.wait([guest.ended for guest in guests], timeout=SECONDS)
-        assert [guest.url for guest in guests if not guest.ended.done()] == []
+        await asyncio.wait([foreign_manager.ended for foreign_manager in guests], timeout=SECONDS)
+        assert [
+            foreign_manager.url for foreign_manager in guests if not foreign_manager.ended.done()
+        ] == []
     finally:
         for process in (zoo, house):
             if process.returncode is None:
                 process.kill()
             await process.wait()
-        for guest in guests:
-            await guest.stop()
+        for foreign_manager in guests:
+            await foreign_manager.stop()
     return dict(zip(shapes, map(json.loads, told.splitlines()), strict=True))
 
 

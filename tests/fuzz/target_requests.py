@@ -9,7 +9,7 @@ from agentleague.dialects import lenient
 from agentleague.errors import LeagueError, UnreadableJson
 from agentleague.protocol import codec, fast_path, json_text
 from agentleague.protocol.messages import Message
-from agentleague.protocol.partial_messages import GLANCES
+from agentleague.protocol.partial_messages import PARTIAL_MESSAGES
 from fuzz.seeds import REQUESTS
 from protocol.wire import NOW
 
@@ -34,7 +34,7 @@ def one(data: bytes) -> None:
             mended = lenient.read_request(data, taken, thorough=is_thorough)
             _check(data, mended)
             if mended.message:
-                answer = lenient.write_answer(mended.letter, mended.message)
+                answer = lenient.write_answer(mended.envelope, mended.message)
                 assert answer == b"" or isinstance(msgspec.json.decode(answer), dict)
 
 
@@ -44,9 +44,9 @@ def _compare(data: bytes, taken: frozenset[str], *, thorough: bool) -> None:
         return
     quick = codec.read_request(data, taken, thorough=thorough)
     slow = codec.read_request(b" " + data, taken, thorough=thorough)
-    assert (quick.letter.id, quick.letter.method) == (slow.letter.id, slow.letter.method)
-    assert quick.letter.form is slow.letter.form
-    if isinstance(quick.message, tuple(GLANCES.values())):
+    assert (quick.envelope.id, quick.envelope.method) == (slow.envelope.id, slow.envelope.method)
+    assert quick.envelope.form is slow.envelope.form
+    if isinstance(quick.message, tuple(PARTIAL_MESSAGES.values())):
         _compare_glance(quick.message, slow)
     else:
         assert quick.message == slow.message
@@ -80,7 +80,7 @@ def _check(data: bytes, incoming: codec.Incoming) -> None:
 
 def _check_refusal(data: bytes, incoming: codec.Incoming) -> None:
     assert isinstance(incoming.error, LeagueError)
-    answer = codec.write_refusal(incoming.letter, incoming.error, sender="x", timestamp=NOW)
+    answer = codec.write_refusal(incoming.envelope, incoming.error, sender="x", timestamp=NOW)
     assert answer == b"" or isinstance(json.loads(answer), dict)
     assert len(answer) <= REFUSAL_BYTES_MAX
     for secret in set(SECRET.findall(data)):
@@ -93,9 +93,9 @@ def _check_message(incoming: codec.Incoming) -> None:
     assert message is not None
     again = msgspec.json.decode(codec.encode(message), type=type(message))
     assert again == message
-    answer = codec.write_answer(incoming.letter, message)
+    answer = codec.write_answer(incoming.envelope, message)
     assert answer == b"" or isinstance(msgspec.json.decode(answer), dict)
     refusal = codec.write_refusal(
-        incoming.letter, LeagueError("no"), sender="manager", timestamp=NOW
+        incoming.envelope, LeagueError("no"), sender="manager", timestamp=NOW
     )
     assert refusal == b"" or isinstance(json.loads(refusal), dict)

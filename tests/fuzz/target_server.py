@@ -12,7 +12,7 @@ from agentleague.transport.http_server import (
     ServerLimits,
     _Connection,
 )
-from agentleague.transport.write_batching import Corks
+from agentleague.transport.write_batching import WriteBatching
 from fuzz.complaints import no_complaints
 from fuzz.loop import StillLoop, Wire
 from fuzz.seeds import STREAMS, posted
@@ -32,7 +32,7 @@ class Service:
             self._on_request, refusal=lambda error: error.name.encode(), limits=LIMITS
         )
         self.server.loop = self.loop  # type: ignore[assignment]
-        self.server.corks = Corks(self.loop)  # type: ignore[arg-type]
+        self.server.batching = WriteBatching(self.loop)  # type: ignore[arg-type]
 
     def talk(self, pieces: Sequence[bytes]) -> bytes:
         """All that is answered to these bytes, but for the permission to go on."""

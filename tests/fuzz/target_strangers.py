@@ -30,7 +30,7 @@ from agentleague.records.verify import verify
 from agentleague.roles.effects import Event
 from agentleague.roles.stimuli import Stimulus
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import REGISTRATIONS, HttpTransport, Manners
+from agentleague.transport.http import REGISTRATIONS, HttpTransport, TransportPolicy
 from agentleague.transport.http_server import HttpRequest
 from agentleague.transport.rates import Rate
 from fuzz.complaints import no_complaints
@@ -64,8 +64,8 @@ class Contest:
         for host in hosts:
             host._stumble = _raise  # type: ignore[method-assign]
         self.tokens = {h.role.agent_id: h.role._enrolment.token for h in hosts[1:]}
-        manners = Manners("manager", Guard(), self.league.clock.now, rate=Rate(1e9, 1e9))
-        self.front = HttpTransport(self.league.clock, manners)
+        policy = TransportPolicy("manager", Guard(), self.league.clock.now, rate=Rate(1e9, 1e9))
+        self.front = HttpTransport(self.league.clock, policy)
         self.front.listen(hosts[0]._on_ask)
         self.sent = self.answers = 0
 

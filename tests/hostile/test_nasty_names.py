@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agentleague.cli.app import app
 from agentleague.league.events import RefereeRegistered
 from agentleague.protocol.messages import Exchange
-from agentleague.protocol.printable import harmless, json_text, printable
+from agentleague.protocol.printable import json_text, printable
 from agentleague.protocol.tokens import digest
 from agentleague.records.export_files import cell
 from agentleague.transport.rates import Rate
@@ -30,7 +30,7 @@ from hostile.printable_check import (
     width,
 )
 from hostile.terminal import COLUMNS, on_terminal
-from league.decided_league import Office, token
+from league.decisions import Decisions, token
 
 NAMES = list(NASTY.values())
 READING = (
@@ -65,7 +65,7 @@ def test_there_are_enough_of_them():
 
 @given(st.text())
 def test_a_text_made_harmless_can_only_be_read(text):
-    assert_harmless(harmless(text))
+    assert_harmless(printable(text))
     assert "\n" not in printable(text)
 
 
@@ -102,24 +102,24 @@ def test_no_text_becomes_a_formula_in_a_cell(text):
     ],
 )
 def test_what_is_seen_stays_and_what_is_not_is_marked(text, shown):
-    assert harmless(text) == shown
+    assert printable(text) == shown
 
 
 # A journal that holds them as they are, as if nobody had looked at them before
 
 
 @pytest.fixture(scope="module")
-def office():
+def decisions():
     """Nasty players, a nasty referee, nasty moves, reasons and transcripts."""
-    office = Office(0, 0)
-    office.record(_referee("REF01", NASTY["move up and write"]))
+    decisions = Decisions(0, 0)
+    decisions.record(_referee("REF01", NASTY["move up and write"]))
     for name in NAMES:
-        office.add_player(name)
-    office.start()
-    for number, match_id in enumerate(sorted(office.league.open_matches)):
-        _play_nastily(office, match_id, NAMES[number % len(NAMES)])
-    office.schedule(2)
-    return office
+        decisions.add_player(name)
+    decisions.start()
+    for number, match_id in enumerate(sorted(decisions.league.open_matches)):
+        _play_nastily(decisions, match_id, NAMES[number % len(NAMES)])
+    decisions.schedule(2)
+    return decisions
 
 
 def _referee(referee_id, name):
@@ -127,27 +127,27 @@ def _referee(referee_id, name):
     return RefereeRegistered(*at, digest(token(referee_id)), 64, True)
 
 
-def _play_nastily(office, match_id, nasty):
-    file = office.league.matches[match_id]
+def _play_nastily(decisions, match_id, nasty):
+    file = decisions.league.matches[match_id]
     first, second = file.players
     at = {"match_id": match_id, "referee": file.referee_id}
-    office.lock([], [(first, nasty[:500])], **at)
+    decisions.lock([], [(first, nasty[:500])], **at)
     rows = [
         Exchange(5, first, nasty[:64], 1, nasty[:500], nasty, 7, nasty[:500]),
         Exchange(
             9, second, "CHOOSE_PARITY_CALL", 2, "ok", {nasty: [nasty]}, 7, f"as {nasty}"[:500]
         ),
     ]
-    office.report(second, transcript=rows, **at)
+    decisions.report(second, transcript=rows, **at)
 
 
 @pytest.fixture(scope="module", params=["--dir", "--manager"])
-def source(request, office, tmp_path_factory):
+def source(request, decisions, tmp_path_factory):
     """Where to read the league: its journal, or a manager that says what is in it."""
     if request.param == "--dir":
-        yield ("--dir", keep(office, tmp_path_factory.mktemp("nasty")))
+        yield ("--dir", keep(decisions, tmp_path_factory.mktemp("nasty")))
     else:
-        with served(office, Rate(100_000.0, 100_000)) as url:
+        with served(decisions, Rate(100_000.0, 100_000)) as url:
             yield ("--manager", url)
 
 
@@ -166,14 +166,14 @@ def test_what_the_reading_commands_print_is_harmless(command, source):
 
 
 @pytest.mark.parametrize("command", READING)
-def test_what_they_print_as_json_is_harmless_and_true(command, source, office):
+def test_what_they_print_as_json_is_harmless_and_true(command, source, decisions):
     done = run(*command.split(), *source, "--json")
 
     assert done.exit_code == 0, done.stderr
     value = read_json(done.stdout.removesuffix("\n"))
     if command in ("standings", "agents"):
         shown = {row["display_name"] for row in value}
-        assert {member.display_name for member in office.league.roster.players.values()} <= shown
+        assert {member.display_name for member in decisions.league.roster.players.values()} <= shown
 
 
 @pytest.mark.parametrize("command", ["standings", "agents"])
@@ -194,8 +194,8 @@ def assert_file_is_harmless(path):
         read_json(text.removesuffix("\n"))
 
 
-def test_an_export_is_harmless_and_stays_in_its_place(office, tmp_path):
-    directory, out = keep(office, tmp_path / "league"), tmp_path / "a" / "out"
+def test_an_export_is_harmless_and_stays_in_its_place(decisions, tmp_path):
+    directory, out = keep(decisions, tmp_path / "league"), tmp_path / "a" / "out"
 
     done = run("export", directory, "--out", out)
 
@@ -204,17 +204,17 @@ def test_an_export_is_harmless_and_stays_in_its_place(office, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"league", "a"}
     assert list((tmp_path / "a").iterdir()) == [out]
     assert not any("owned" in path.name for path in tmp_path.rglob("*"))
-    names = {member.display_name for member in office.league.roster.players.values()}
+    names = {member.display_name for member in decisions.league.roster.players.values()}
     for path in filter(lambda each: each.is_file(), out.rglob("*")):
         assert_file_is_harmless(path)
     (log,) = out.rglob("*.jsonl")
-    assert len(read_lines(log.read_text())) == len(office.events)
+    assert len(read_lines(log.read_text())) == len(decisions.events)
     agents = json.loads((out / "config/agents/agents_config.json").read_text())
     assert {each["display_name"] for each in agents["players"]} == names
 
 
-def test_what_is_typed_comes_back_harmless_in_an_error(office, tmp_path):
-    directory = keep(office, tmp_path)
+def test_what_is_typed_comes_back_harmless_in_an_error(decisions, tmp_path):
+    directory = keep(decisions, tmp_path)
     for number, nasty in enumerate(NAMES):
         done = run(("match", "agent")[number % 2], "--dir", directory, "--", nasty)
 

@@ -5,20 +5,20 @@ import msgspec
 from agentleague.league import queries
 from agentleague.manager.broadcasts import SENDER
 from agentleague.protocol.messages import LeagueQuery
-from league.decided_league import token
+from league.decisions import token
 
 BYTES_MAX = 10_240
 
 
-def ask(office, query_type, asker=None, /, **params):
+def ask(decisions, query_type, asker=None, /, **params):
     """The `data` of the answer."""
-    return queries.answer(office.league, query_type, params, asker)
+    return queries.answer(decisions.league, query_type, params, asker)
 
 
-def size(office, query_type, asker=None, /, **params):
+def size(decisions, query_type, asker=None, /, **params):
     """The bytes of the whole answer to the longest `conversation_id` and id that are allowed."""
     query = LeagueQuery(query_type, query_params=params)
-    answer = queries.respond(office.league, query, token(asker) if asker else None)
+    answer = queries.respond(decisions.league, query, token(asker) if asker else None)
     assert answer.success, answer.error
     written = msgspec.structs.replace(
         answer,

@@ -8,7 +8,7 @@ from agentleague.league.events import Disputed, MatchClosed, MatchDecided, Match
 from agentleague.protocol import draws
 from agentleague.protocol.messages import Draw, GameResult, LockResponse, MatchResultAck
 from games.throwaway import THROWAWAY
-from league.decided_league import DRAW_SECRET, LEAGUE_ID, Office
+from league.decisions import DRAW_SECRET, LEAGUE_ID, Decisions
 from rules import rule
 
 BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
@@ -16,30 +16,30 @@ DICE = [(0, "P01", 1), (0, "P02", 6), (1, "P01", 3), (1, "P02", 4)]
 
 
 def even_odd():
-    return Office(2, referees=2).start()
+    return Decisions(2, referees=2).start()
 
 
 def dice():
-    return Office(2, game=THROWAWAY["dice"]).start()
+    return Decisions(2, game=THROWAWAY["dice"]).start()
 
 
 def decided():
     """A match that P01 has won because P02 failed."""
-    office = even_odd()
-    office.lock(BOTH[:1], [("P02", "failed")])
-    return office
+    decisions = even_odd()
+    decisions.lock(BOTH[:1], [("P02", "failed")])
+    return decisions
 
 
 def closed():
-    office = decided()
-    office.report("P01")
-    return office
+    decisions = decided()
+    decisions.report("P01")
+    return decisions
 
 
 def believed(winner, **details):
     """A match of a referee that does not lock, after its report."""
-    office = Office(2, locks=False).start()
-    return office, office.report(winner, details=details)
+    decisions = Decisions(2, locks=False).start()
+    return decisions, decisions.report(winner, details=details)
 
 
 # Current epoch: judged, committed, acknowledged.
@@ -47,17 +47,17 @@ def believed(winner, **details):
 
 @rule("R-LEAGUE-01", "R-LEAGUE-05")
 def test_a_lock_that_ends_the_game_is_the_result_in_one_row():
-    office = even_odd()
+    decisions = even_odd()
     seed = draws.seed_of(DRAW_SECRET, LEAGUE_ID, "R1M1")
 
-    ruling = office.lock(BOTH)
+    ruling = decisions.lock(BOTH)
 
     (event,) = ruling.events
     assert isinstance(event, MatchDecided)
     assert (event.epoch, event.index, event.moves, event.forfeits) == (1, 0, BOTH, [])
     assert (event.seed, event.verified) == (seed.hex(), True)
     answer = ruling.answer
-    assert answer.result.game_result == event.result == office.league.result_of("R1M1")
+    assert answer.result.game_result == event.result == decisions.league.result_of("R1M1")
     assert answer.result.winner == event.result.winner_player_id
     assert answer.draw == Draw(draws.commitment(seed, LEAGUE_ID, "R1M1"), seed.hex(), BOTH)
     assert ruling.receipt
@@ -65,15 +65,15 @@ def test_a_lock_that_ends_the_game_is_the_result_in_one_row():
 
 @rule("R-LEAGUE-02", "R-LEAGUE-05")
 def test_a_lock_that_does_not_end_the_game_is_answered_with_the_number_and_no_seed():
-    office = dice()
+    decisions = dice()
 
-    ruling = office.lock(DICE[:2])
+    ruling = decisions.lock(DICE[:2])
 
     (event,) = ruling.events
     assert isinstance(event, MatchLocked)
     assert ruling.answer == LockResponse("R1M1", 0, event.value, DICE[:2])
     assert not ruling.receipt
-    assert isinstance(office.lock(DICE, index=1).events[0], MatchDecided)
+    assert isinstance(decisions.lock(DICE, index=1).events[0], MatchDecided)
 
 
 @rule("R-LEAGUE-05")
@@ -110,15 +110,15 @@ def test_a_draw_gives_both_its_points():
     ],
 )
 def test_a_lock_that_is_no_record_of_the_match_is_refused_and_changes_nothing(moves, index, field):
-    office = even_odd()
-    before = len(office.events)
+    decisions = even_odd()
+    before = len(decisions.events)
 
-    refusal = office.lock(moves, index=index).answer
+    refusal = decisions.lock(moves, index=index).answer
 
     assert isinstance(refusal, WrongType)
     assert refusal.context["field"] == field
-    assert len(office.events) == before
-    assert isinstance(office.lock(BOTH).answer, LockResponse)
+    assert len(decisions.events) == before
+    assert isinstance(decisions.lock(BOTH).answer, LockResponse)
 
 
 @rule("R-LEAGUE-06")
@@ -134,10 +134,10 @@ def test_a_lock_that_is_no_record_of_the_match_is_refused_and_changes_nothing(mo
     ],
 )
 def test_a_later_lock_keeps_the_moves_of_the_one_before(moves, index, complaint):
-    office = dice()
-    office.lock(DICE[:2])
+    decisions = dice()
+    decisions.lock(DICE[:2])
 
-    refusal = office.lock(moves, index=index).answer
+    refusal = decisions.lock(moves, index=index).answer
 
     assert isinstance(refusal, WrongType)
     assert complaint in str(refusal)
@@ -166,10 +166,10 @@ def test_no_lock_can_be_left_out():
     ],
 )
 def test_a_second_lock_gets_the_first_ones_result(moves, forfeits):
-    office = even_odd()
-    first = office.lock(BOTH)
+    decisions = even_odd()
+    first = decisions.lock(BOTH)
 
-    second = office.lock(moves, forfeits)
+    second = decisions.lock(moves, forfeits)
 
     assert (second.events, second.answer, second.receipt) == ((), first.answer, True)
 
@@ -177,31 +177,31 @@ def test_a_second_lock_gets_the_first_ones_result(moves, forfeits):
 @rule("R-LEAGUE-06")
 @pytest.mark.parametrize("moves", [DICE[:2], [(0, "P01", 6), (0, "P02", 1)], []])
 def test_a_second_lock_of_a_draw_gets_the_first_ones_number_and_moves(moves):
-    office = dice()
-    first = office.lock(DICE[:2])
+    decisions = dice()
+    first = decisions.lock(DICE[:2])
 
-    assert office.lock(moves)[:3] == ((), first.answer, False)
-    office.lock(DICE, index=1)
-    assert office.lock(moves).answer == first.answer  # also when the match is decided
+    assert decisions.lock(moves)[:3] == ((), first.answer, False)
+    decisions.lock(DICE, index=1)
+    assert decisions.lock(moves).answer == first.answer  # also when the match is decided
 
 
 @rule("R-LEAGUE-06")
 @pytest.mark.parametrize("index", [-1, 0, 1, 5])
 def test_any_lock_of_a_decided_match_gets_its_result(index):
-    office = even_odd()
-    first = office.lock(BOTH)
+    decisions = even_odd()
+    first = decisions.lock(BOTH)
 
-    assert office.lock(BOTH, index=index).answer == first.answer
+    assert decisions.lock(BOTH, index=index).answer == first.answer
 
 
 @rule("R-LEAGUE-06")
 def test_a_lock_after_two_draws_names_each_by_its_index():
-    office = dice()
-    first, second = office.lock(DICE[:2]), office.lock(DICE, index=1)
+    decisions = dice()
+    first, second = decisions.lock(DICE[:2]), decisions.lock(DICE, index=1)
 
-    assert office.lock([], index=0).answer == first.answer
-    assert office.lock([], index=1).answer == second.answer
-    assert office.lock([], index=-1).answer == second.answer
+    assert decisions.lock([], index=0).answer == first.answer
+    assert decisions.lock([], index=1).answer == second.answer
+    assert decisions.lock([], index=-1).answer == second.answer
 
 
 # Not this match's referee, and old epochs.
@@ -210,10 +210,10 @@ def test_a_lock_after_two_draws_names_each_by_its_index():
 @rule("R-LEAGUE-07")
 @pytest.mark.parametrize("act", ["lock", "report"])
 def test_another_referee_is_refused_and_journalled_once(act):
-    office = even_odd()
+    decisions = even_odd()
     acts = {
-        "lock": lambda: office.lock(BOTH, referee="REF02"),
-        "report": lambda: office.report("P01", referee="REF02"),
+        "lock": lambda: decisions.lock(BOTH, referee="REF02"),
+        "report": lambda: decisions.report("P01", referee="REF02"),
     }
 
     first, second = acts[act](), acts[act]()
@@ -224,15 +224,15 @@ def test_another_referee_is_refused_and_journalled_once(act):
         assert isinstance(refusal, MatchMismatch)
         assert refusal.number_for("LOCK_REQUEST") == 5002
         assert refusal.number_for("MATCH_RESULT_REPORT") == 5002
-    assert office.league.result_of("R1M1") is None
+    assert decisions.league.result_of("R1M1") is None
 
 
 @rule("R-LEAGUE-07")
 def test_each_referee_and_match_has_its_own_dispute():
-    office = Office(4, referees=3).start()
+    decisions = Decisions(4, referees=3).start()
 
     stray = [("R1M1", "REF02"), ("R1M1", "REF03"), ("R1M2", "REF01"), ("R1M2", "REF01")]
-    rulings = [office.lock([], match_id=m, referee=r) for m, r in stray]
+    rulings = [decisions.lock([], match_id=m, referee=r) for m, r in stray]
 
     assert [len(ruling.events) for ruling in rulings] == [1, 1, 1, 0]
 
@@ -240,9 +240,12 @@ def test_each_referee_and_match_has_its_own_dispute():
 @rule("R-LEAGUE-07")
 @pytest.mark.parametrize("match_id", ["R9M9", "R2M1", "", "r1m1"])
 def test_a_match_that_is_not_scheduled_is_nobodys_and_leaves_no_row(match_id):
-    office = Office(4).start()
+    decisions = Decisions(4).start()
 
-    for ruling in (office.lock(BOTH, match_id=match_id), office.report("P01", match_id=match_id)):
+    for ruling in (
+        decisions.lock(BOTH, match_id=match_id),
+        decisions.report("P01", match_id=match_id),
+    ):
         assert isinstance(ruling.answer, MatchMismatch)
         assert ruling.events == ()
 
@@ -280,9 +283,9 @@ def test_a_report_of_another_epoch_with_the_same_result_is_accepted():
 
 @rule("R-LEAGUE-09")
 def test_the_first_report_closes_the_match_and_later_ones_are_duplicates():
-    office = decided()
+    decisions = decided()
 
-    first, second = office.report("P01"), office.report("P01")
+    first, second = decisions.report("P01"), decisions.report("P01")
 
     assert first.events == (MatchClosed("R1M1", 1),)
     assert first.answer == MatchResultAck(match_id="R1M1", round_id=1)
@@ -324,33 +327,33 @@ def test_a_report_agrees_where_it_says_anything(details):
 )
 @pytest.mark.parametrize("reach", [decided, closed])
 def test_a_report_of_another_result_is_refused_and_journalled_once(reach, winner, details):
-    office = reach()
-    stands = office.league.result_of("R1M1")
+    decisions = reach()
+    stands = decisions.league.result_of("R1M1")
 
-    first = office.report(winner, details=details)
-    second = office.report(winner, details=details)
+    first = decisions.report(winner, details=details)
+    second = decisions.report(winner, details=details)
 
     assert first.events == (Disputed("R1M1", "REF01", "another result"),)
     assert second.events == ()
     assert isinstance(first.answer, DuplicateReport)
     assert isinstance(second.answer, DuplicateReport)
     assert (first.answer.code, first.answer.number) == ("E044", 5003)
-    assert office.league.result_of("R1M1") == stands
+    assert decisions.league.result_of("R1M1") == stands
 
 
 @rule("R-LEAGUE-10")
 def test_after_a_dispute_the_right_report_still_closes_the_match():
-    office = decided()
-    office.report("P02")
+    decisions = decided()
+    decisions.report("P02")
 
-    assert office.report("P01").events == (MatchClosed("R1M1", 1),)
+    assert decisions.report("P01").events == (MatchClosed("R1M1", 1),)
 
 
 @rule("R-LEAGUE-11")
 def test_a_referee_that_locks_must_lock_before_it_reports():
-    office = even_odd()
+    decisions = even_odd()
 
-    ruling = office.report("P01")
+    ruling = decisions.report("P01")
 
     assert ruling.events == ()
     assert isinstance(ruling.answer, UnexpectedMessage)
@@ -384,7 +387,7 @@ def test_a_referee_that_locks_must_lock_before_it_reports():
     ],
 )
 def test_a_referee_that_does_not_lock_is_believed_and_its_match_is_marked(winner, details, result):
-    office, ruling = believed(winner, **details)
+    decisions, ruling = believed(winner, **details)
 
     event, close = ruling.events
     assert (event.verified, event.moves, event.forfeits) == (False, [], [])
@@ -392,7 +395,7 @@ def test_a_referee_that_does_not_lock_is_believed_and_its_match_is_marked(winner
     assert close == MatchClosed("R1M1", 1, told="unverified")
     assert ruling.answer == MatchResultAck(match_id="R1M1", round_id=1)
     assert ruling.receipt
-    assert office.report(winner, details=details).answer.duplicate is True
+    assert decisions.report(winner, details=details).answer.duplicate is True
 
 
 @rule("R-LEAGUE-12")
@@ -404,31 +407,31 @@ def test_a_referee_that_does_not_lock_is_believed_and_its_match_is_marked(winner
     ],
 )
 def test_what_cannot_be_believed_is_refused(winner, details, field):
-    office, ruling = believed(winner, **details)
+    decisions, ruling = believed(winner, **details)
 
     assert isinstance(ruling.answer, WrongType)
     assert ruling.answer.context["field"] == field
     assert ruling.events == ()
-    assert office.league.result_of("R1M1") is None
+    assert decisions.league.result_of("R1M1") is None
 
 
 @rule("R-LEAGUE-12")
 def test_a_referee_that_does_not_lock_cannot_take_its_report_back():
-    office, _ = believed("P01")
+    decisions, _ = believed("P01")
 
-    ruling = office.report("P02")
+    ruling = decisions.report("P02")
 
     assert isinstance(ruling.answer, DuplicateReport)
-    assert office.league.result_of("R1M1").winner_player_id == "P01"
+    assert decisions.league.result_of("R1M1").winner_player_id == "P01"
 
 
 @rule("R-LEAGUE-13")
 def test_the_commitment_is_fixed_before_the_match_and_opened_with_the_result():
-    office = even_odd()
-    sealed = office.league.matches["R1M1"].commitment
+    decisions = even_odd()
+    sealed = decisions.league.matches["R1M1"].commitment
 
-    draw = office.lock(BOTH).answer.draw
+    draw = decisions.lock(BOTH).answer.draw
 
     assert draw.commitment == sealed
     assert draws.commitment(bytes.fromhex(draw.seed), LEAGUE_ID, "R1M1") == sealed
-    assert office.court.commitment("R1M2") != sealed
+    assert decisions.adjudicator.commitment("R1M2") != sealed

@@ -12,7 +12,7 @@ from agentleague.protocol.messages import (
     ReportedResult,
     ResultDetails,
 )
-from league.decided_league import Office
+from league.decisions import Decisions
 from rules import rule
 
 EVEN = {"P01": "even", "P02": "odd"}
@@ -20,13 +20,15 @@ EVEN = {"P01": "even", "P02": "odd"}
 
 def reported(winner, score=None, *, game=None, **details):
     """A match of a referee that does not lock, after this report."""
-    office = Office(2, locks=False, **({"game": game} if game else {})).start()
+    decisions = Decisions(2, locks=False, **({"game": game} if game else {})).start()
     result = ReportedResult(winner, score or {}, ResultDetails(**details))
-    return office, office.heed(office.court.report("REF01", MatchResultReport("R1M1", result)))
+    return decisions, decisions.heed(
+        decisions.adjudicator.report("REF01", MatchResultReport("R1M1", result))
+    )
 
 
-def doubt_of(office):
-    found = [event.why for event in office.events if isinstance(event, Disputed)]
+def doubt_of(decisions):
+    found = [event.why for event in decisions.events if isinstance(event, Disputed)]
     return found[0].removeprefix("reported what cannot be: ") if found else ""
 
 
@@ -79,7 +81,7 @@ def doubt_of(office):
 def test_a_report_that_contradicts_itself_or_the_rules_counts_and_is_disputed(
     winner, score, details, doubt
 ):
-    office, ruling = reported(winner, score, **details)
+    decisions, ruling = reported(winner, score, **details)
 
     decided, disputed, closed = ruling.events
     assert isinstance(decided, MatchDecided)
@@ -90,13 +92,13 @@ def test_a_report_that_contradicts_itself_or_the_rules_counts_and_is_disputed(
     assert decided.result.status == ("TECHNICAL_LOSS" if by_default else ending)
     assert disputed == Disputed("R1M1", "REF01", f"reported what cannot be: {doubt}")
     assert isinstance(ruling.answer, MatchResultAck)
-    assert list(office.league.disputed) == ["R1M1"]
+    assert list(decisions.league.disputed) == ["R1M1"]
 
 
 def test_an_illegal_choice_in_a_report_is_disputed():
-    office, _ = reported("P01", choices={"P01": "even", "P02": "blue"}, drawn_number=4)
+    decisions, _ = reported("P01", choices={"P01": "even", "P02": "blue"}, drawn_number=4)
 
-    assert "blue" in doubt_of(office) or "even" in doubt_of(office)
+    assert "blue" in doubt_of(decisions) or "even" in doubt_of(decisions)
 
 
 @pytest.mark.parametrize(
@@ -114,31 +116,31 @@ def test_an_illegal_choice_in_a_report_is_disputed():
     ],
 )
 def test_a_report_that_may_be_true_is_not_disputed(winner, score, details):
-    office, ruling = reported(winner, score, **details)
+    decisions, ruling = reported(winner, score, **details)
 
-    assert doubt_of(office) == ""
+    assert doubt_of(decisions) == ""
     assert len(ruling.events) == 2
 
 
 @rule("R-LEAGUE-33")
 def test_the_same_report_again_is_a_duplicate_though_it_contradicts_itself():
-    office, _ = reported("P01", status="DRAW")
-    rows = len(office.events)
+    decisions, _ = reported("P01", status="DRAW")
+    rows = len(decisions.events)
 
-    again = office.report("P01", details={"status": "DRAW"})
+    again = decisions.report("P01", details={"status": "DRAW"})
 
     assert again.answer.duplicate is True
-    assert len(office.events) == rows
+    assert len(decisions.events) == rows
 
 
 def test_a_game_of_many_turns_is_not_judged_by_its_last_moves():
     for game in (rock_paper_scissors, tic_tac_toe):
         moves = [game.legal_moves(game.start({}), seat)[0] for seat in game.seats]
-        office, _ = reported(
+        decisions, _ = reported(
             "P01", game=game, choices=dict(zip(("P01", "P02"), moves, strict=True))
         )
 
-        assert doubt_of(office) == ""
+        assert doubt_of(decisions) == ""
 
 
 def test_a_game_that_stumbles_over_a_report_does_not_stop_the_league():
@@ -148,30 +150,30 @@ def test_a_game_that_stumbles_over_a_report_does_not_stop_the_league():
         def start(self, options):
             raise RuntimeError("no")
 
-    office = Office(2, locks=False).start()
-    office.court.game = Clumsy()
-    office.report("P01")
+    decisions = Decisions(2, locks=False).start()
+    decisions.adjudicator.game = Clumsy()
+    decisions.report("P01")
 
-    assert doubt_of(office) == "the game stumbled over its choices"
+    assert doubt_of(decisions) == "the game stumbled over its choices"
 
 
 @rule("R-LEAGUE-33")
 def test_after_a_ruling_the_same_referee_may_dispute_again_but_not_for_ever():
-    office, _ = reported(None, status="WIN")
+    decisions, _ = reported(None, status="WIN")
     another = MatchResultReport("R1M1", ReportedResult("P01"))
 
     for _ in range(20):
-        office.heed(office.court.report("REF01", another))
-        office.record(MatchRuled("R1M1", "stand", None, ""))
+        decisions.heed(decisions.adjudicator.report("REF01", another))
+        decisions.record(MatchRuled("R1M1", "stand", None, ""))
 
-    assert len(office.league.matches["R1M1"].disputes) == DISPUTES_MAX
-    assert not office.league.matches["R1M1"].is_disputed
+    assert len(decisions.league.matches["R1M1"].disputes) == DISPUTES_MAX
+    assert not decisions.league.matches["R1M1"].is_disputed
 
 
 def test_one_illegal_choice_is_enough_for_a_dispute():
-    office, _ = reported("P01", choices={"P02": "blue"})
+    decisions, _ = reported("P01", choices={"P02": "blue"})
 
-    assert "blue" in doubt_of(office)
+    assert "blue" in doubt_of(decisions)
 
 
 @rule("R-LEAGUE-36")
@@ -190,27 +192,27 @@ def test_one_illegal_choice_is_enough_for_a_dispute():
     ],
 )
 def test_a_winner_may_be_called_by_name_and_a_draw_by_many(said, winner, status):
-    office = Office(2, locks=False).start()
+    decisions = Decisions(2, locks=False).start()
 
-    assert office.report(said).answer.status == "ACCEPTED"
-    again = office.report(said).answer
+    assert decisions.report(said).answer.status == "ACCEPTED"
+    again = decisions.report(said).answer
 
-    result = office.league.result_of("R1M1")
+    result = decisions.league.result_of("R1M1")
     assert (result.winner_player_id, result.status) == (winner, status)
     assert again.duplicate is True
 
 
 def test_a_name_that_both_players_have_is_nobodys():
-    office = Office(2, locks=False, name=lambda number: "Twin").start()
+    decisions = Decisions(2, locks=False, name=lambda number: "Twin").start()
 
-    assert isinstance(office.report("Twin").answer, WrongType)
+    assert isinstance(decisions.report("Twin").answer, WrongType)
 
 
 def test_a_referee_that_locks_says_it_by_id():
-    office = Office(2).start()
-    office.lock([(0, "P01", "even"), (0, "P02", "even")])
+    decisions = Decisions(2).start()
+    decisions.lock([(0, "P01", "even"), (0, "P02", "even")])
 
-    assert isinstance(office.report("DRAW").answer, DuplicateReport)
+    assert isinstance(decisions.report("DRAW").answer, DuplicateReport)
 
 
 def test_a_player_that_is_called_like_the_others_seat_gains_nothing_by_it():

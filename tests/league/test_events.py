@@ -25,19 +25,19 @@ from agentleague.league.events import (
 )
 from agentleague.roles.effects import Event
 from games.throwaway import THROWAWAY
-from league.decided_league import DRAW_SECRET, TOKEN_SECRET, Office, token
+from league.decisions import DRAW_SECRET, TOKEN_SECRET, Decisions, token
 from rules import rule
 
 
 def every_kind():
     """The journals of leagues in which everything happens that can be journalled."""
-    whole = Office(3, referees=2)
+    whole = Decisions(3, referees=2)
     whole.start()
     whole.lock([], match_id="R1M1", referee="REF02")  # a stranger's: a dispute
     whole.play("R1M1", forfeits=["P02"])
-    dice = Office(2, game=THROWAWAY["dice"]).start()
+    dice = Decisions(2, game=THROWAWAY["dice"]).start()
     dice.lock([(0, "P01", 1), (0, "P02", 6)])
-    believed = Office(2, locks=False).start()
+    believed = Decisions(2, locks=False).start()
     believed.report("P01", details={"choices": {"P01": "even", "P02": None}})
     return [
         PlayerReturned("P01", "0" * 64, 2),
@@ -53,7 +53,7 @@ def every_kind():
         TokenShown("REF01"),
         DialectLearnt("P01", "type"),
         Told("round_end", 1),
-        *Office(3).play_to_the_end().events,
+        *Decisions(3).play_to_the_end().events,
         *whole.events,
         *dice.events,
         *believed.events,

@@ -7,7 +7,7 @@ from agentleague.manager.registration import Terms, admit_player
 from agentleague.protocol.messages import LeagueRegisterRequest, PlayerMeta
 from agentleague.protocol.tokens import digest
 from agentleague.records.event_text import shown
-from league.decided_league import TOKEN_SECRET, Office, token
+from league.decisions import TOKEN_SECRET, Decisions, token
 from memory_league import MemoryLeague
 from rules import rule
 
@@ -15,35 +15,35 @@ URL = "http://127.0.0.1:9000/mcp"
 TERMS = Terms(TOKEN_SECRET, 3, 2, lambda url, source: None)
 
 
-def register(office, house, proof=None):
+def register(decisions, house, proof=None):
     request = LeagueRegisterRequest(PlayerMeta("Ann", URL, house=house))
-    event, _ = admit_player(office.league, TERMS, request, "10.0.0.9", proof)
-    office.record(event)
+    event, _ = admit_player(decisions.league, TERMS, request, "10.0.0.9", proof)
+    decisions.record(event)
     return event
 
 
-def house_of(office, player_id="P01"):
-    return office.league.roster.players[player_id].house
+def house_of(decisions, player_id="P01"):
+    return decisions.league.roster.players[player_id].house
 
 
 @rule("R-REG-16")
 def test_a_player_is_of_the_house_that_it_named_last():
-    office = Office(0)
+    decisions = Decisions(0)
 
-    register(office, "h_1")
-    assert house_of(office) == "h_1"
-    register(office, "h_2", token("P01"))
-    assert house_of(office) == "h_2"
+    register(decisions, "h_1")
+    assert house_of(decisions) == "h_1"
+    register(decisions, "h_2", token("P01"))
+    assert house_of(decisions) == "h_2"
 
 
 @rule("R-REG-16")
 def test_who_comes_back_without_its_token_is_of_no_house():
-    office = Office(0)
-    register(office, "h_1")
+    decisions = Decisions(0)
+    register(decisions, "h_1")
 
-    office.record(PlayerReturned("P01", digest("another"), 2))
+    decisions.record(PlayerReturned("P01", digest("another"), 2))
 
-    assert house_of(office) == ""
+    assert house_of(decisions) == ""
 
 
 @rule("R-REG-16")
@@ -59,4 +59,4 @@ def test_nobody_is_told_the_name_of_a_house():
     assert not any(b"h_secret" in text for text in told)
     assigned = next(text for text in told if b'"seats"' in text)
     assert assigned.count(f'"house":"{digest("h_secret")[:16]}"'.encode()) == 2
-    assert "h_secret" not in str(shown(register(Office(0), "h_secret")))
+    assert "h_secret" not in str(shown(register(Decisions(0), "h_secret")))

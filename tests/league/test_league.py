@@ -7,7 +7,7 @@ from agentleague.league.events import MatchDecided, RoundEnded, read_event
 from agentleague.league.league import League, Phase
 from agentleague.protocol.messages import GameResult
 from games.throwaway import THROWAWAY
-from league.decided_league import Office, token
+from league.decisions import Decisions, token
 from rules import rule
 
 
@@ -33,54 +33,54 @@ def state(league):
 
 
 def disputed():
-    office = Office(4, referees=2).start()
-    office.lock([], match_id="R1M1", referee="REF02")
-    office.play("R1M2", forfeits=["P03", "P04"])
-    office.report("P03", match_id="R1M2", referee="REF02")
-    return office
+    decisions = Decisions(4, referees=2).start()
+    decisions.lock([], match_id="R1M1", referee="REF02")
+    decisions.play("R1M2", forfeits=["P03", "P04"])
+    decisions.report("P03", match_id="R1M2", referee="REF02")
+    return decisions
 
 
 def half_way():
-    office = Office(2, game=THROWAWAY["dice"]).start()
-    office.lock([(0, "P01", 1), (0, "P02", 6)])
-    return office
+    decisions = Decisions(2, game=THROWAWAY["dice"]).start()
+    decisions.lock([(0, "P01", 1), (0, "P02", 6)])
+    return decisions
 
 
 STORIES = {
-    "nobody there": lambda: Office(0, 0),
-    "not begun": lambda: Office(3, 2),
-    "begun": lambda: Office(5, 2).start(),
+    "nobody there": lambda: Decisions(0, 0),
+    "not begun": lambda: Decisions(3, 2),
+    "begun": lambda: Decisions(5, 2).start(),
     "a draw, not decided": half_way,
     "disputes": disputed,
-    "believed": lambda: Office(3, locks=False).start(),
-    "four players, to the end": lambda: Office(4, 2).play_to_the_end(),
-    "five players, two cycles": lambda: Office(5, 2, cycles=2).play_to_the_end(),
+    "believed": lambda: Decisions(3, locks=False).start(),
+    "four players, to the end": lambda: Decisions(4, 2).play_to_the_end(),
+    "five players, two cycles": lambda: Decisions(5, 2, cycles=2).play_to_the_end(),
 }
 
 
 @rule("R-LEAGUE-23")
 @pytest.mark.parametrize("story", STORIES)
 def test_replaying_the_journal_gives_an_equal_league(story):
-    office = STORIES[story]()
+    decisions = STORIES[story]()
 
-    assert state(replayed(office.events)) == state(office.league)
+    assert state(replayed(decisions.events)) == state(decisions.league)
 
 
 @rule("R-LEAGUE-23")
 def test_at_every_row_a_replay_is_the_league_as_it_was_then():
-    office = Office(3).play_to_the_end()
+    decisions = Decisions(3).play_to_the_end()
     live = League()
 
-    for number, event in enumerate(office.events, start=1):
+    for number, event in enumerate(decisions.events, start=1):
         live.apply(event)
         assert live.seq == number
-        assert state(replayed(office.events[:number])) == state(live)
+        assert state(replayed(decisions.events[:number])) == state(live)
 
 
 @rule("R-LEAGUE-24")
 def test_a_league_goes_through_the_states_of_the_documents():
     seen, league = [], League()
-    for event in Office(3).play_to_the_end().events:
+    for event in Decisions(3).play_to_the_end().events:
         seen.append(league.phase)
         league.apply(event)
 
@@ -93,25 +93,29 @@ def test_a_league_goes_through_the_states_of_the_documents():
 
 
 def test_a_match_is_open_from_its_round_until_it_is_closed():
-    office = Office(4).start()
-    assert office.league.open_matches == {"R1M1", "R1M2"}
+    decisions = Decisions(4).start()
+    assert decisions.league.open_matches == {"R1M1", "R1M2"}
 
-    office.lock([], [("P01", "left")])
-    assert office.league.open_matches == {"R1M1", "R1M2"}
-    assert office.league.decided_total == 1
+    decisions.lock([], [("P01", "left")])
+    assert decisions.league.open_matches == {"R1M1", "R1M2"}
+    assert decisions.league.decided_total == 1
 
-    office.report("P02")
-    assert office.league.open_matches == {"R1M2"}
-    assert office.league.matches["R1M1"].closed
+    decisions.report("P02")
+    assert decisions.league.open_matches == {"R1M2"}
+    assert decisions.league.matches["R1M1"].closed
 
 
 def test_a_decided_match_counts_in_the_table_and_names_its_row():
-    office = Office(2).start()
+    decisions = Decisions(2).start()
 
-    office.lock([], [("P01", "left")])
+    decisions.lock([], [("P01", "left")])
 
-    assert office.league.matches["R1M1"].decided_seq == office.league.seq == len(office.events)
-    rows = office.league.table.rows()
+    assert (
+        decisions.league.matches["R1M1"].decided_seq
+        == decisions.league.seq
+        == len(decisions.events)
+    )
+    rows = decisions.league.table.rows()
     assert [(row.player_id, row.points, row.technical_losses) for row in rows] == [
         ("P02", 3, 0),
         ("P01", 0, 1),
@@ -119,32 +123,35 @@ def test_a_decided_match_counts_in_the_table_and_names_its_row():
 
 
 def test_a_match_is_decided_once():
-    office = Office(2).start()
-    office.lock([], [("P01", "left")])
+    decisions = Decisions(2).start()
+    decisions.lock([], [("P01", "left")])
 
     with pytest.raises(AssertionError, match="R1M1 is decided twice"):
-        office.league.apply(
+        decisions.league.apply(
             MatchDecided("R1M1", 1, 0, [], [], GameResult("WIN", "P01"), "seed", verified=False)
         )
 
 
 def test_the_end_of_a_round_is_remembered_with_its_row():
-    office = Office(2).start()
-    office.play("R1M1")
+    decisions = Decisions(2).start()
+    decisions.play("R1M1")
 
-    office.record(RoundEnded(1))
+    decisions.record(RoundEnded(1))
 
-    assert (office.league.rounds_ended, office.league.round_ended_seq) == (1, len(office.events))
+    assert (decisions.league.rounds_ended, decisions.league.round_ended_seq) == (
+        1,
+        len(decisions.events),
+    )
 
 
 def test_the_result_of_a_match_is_there_once_it_is_decided():
-    office = Office(2).start()
-    assert office.league.result_of("R1M1") is None
-    assert office.league.result_of("R7M7") is None
+    decisions = Decisions(2).start()
+    assert decisions.league.result_of("R1M1") is None
+    assert decisions.league.result_of("R7M7") is None
 
-    office.play("R1M1", forfeits=["P02"])
+    decisions.play("R1M1", forfeits=["P02"])
 
-    assert office.league.result_of("R1M1").winner_player_id == "P01"
+    assert decisions.league.result_of("R1M1").winner_player_id == "P01"
 
 
 def test_a_league_without_rows_has_no_rules():
@@ -153,14 +160,14 @@ def test_a_league_without_rows_has_no_rules():
 
 
 def test_byes_and_referees_are_as_the_round_says():
-    league = Office(5, referees=2).start().league
+    league = Decisions(5, referees=2).start().league
 
     assert league.byes == {1: ["P01"]}
     assert [file.referee_id for file in league.matches.values()] == ["REF01", "REF02"]
 
 
 def test_the_champion_is_the_first_of_the_table():
-    league = Office(4).play_to_the_end().league
+    league = Decisions(4).play_to_the_end().league
 
     assert league.phase is Phase.COMPLETED
     assert league.champion == league.table.rows()[0].player_id

@@ -14,7 +14,7 @@ from agentleague.league.queries import answer
 from agentleague.league.rulings import STAND
 from agentleague.runtime.host import JournalArchive
 from agentleague.storage.memory import MemoryJournal
-from league.decided_league import LEAGUE_ID, Office
+from league.decisions import LEAGUE_ID, Decisions
 
 PAGE = 16
 
@@ -31,7 +31,7 @@ class Searched(JournalArchive):
         return super().find(first, last, match_id)
 
 
-class Forgetful(Office):
+class Forgetful(Decisions):
     """An office beside whose league there is another, which forgets what it can."""
 
     def __init__(self, *args, at_hand=0, **more):
@@ -79,63 +79,63 @@ def answers(league):
         yield asked(league, query_type)
 
 
-def play_at_second_attempt(office, match_id):
-    loser, winner = office.league.matches[match_id].players
-    office.record(MatchAssigned(match_id, 2, "REF02", "unreachable"))
+def play_at_second_attempt(decisions, match_id):
+    loser, winner = decisions.league.matches[match_id].players
+    decisions.record(MatchAssigned(match_id, 2, "REF02", "unreachable"))
     at = {"match_id": match_id, "referee": "REF02", "epoch": 2}
-    office.lock([], [(loser, "left")], **at)
-    office.report(winner, **at)
+    decisions.lock([], [(loser, "left")], **at)
+    decisions.report(winner, **at)
 
 
-def disturb(office, chance):
+def disturb(decisions, chance):
     """Now and then an old match is disputed or ruled on."""
-    old = chance.choice([*office.league.matches])
+    old = chance.choice([*decisions.league.matches])
     if chance.random() < 0.5:
-        office.report("nobody", match_id=old, referee=chance.choice(["REF01", "REF02"]))
+        decisions.report("nobody", match_id=old, referee=chance.choice(["REF01", "REF02"]))
     if chance.random() < 0.3:
         verdict = chance.choice(["draw", "no_contest", STAND])
-        office.record(MatchRuled(old, verdict, None, "seen again"))
+        decisions.record(MatchRuled(old, verdict, None, "seen again"))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_league_that_forgets_answers_every_question_as_one_that_does_not(seed):
     chance = Random(seed)
-    office = Forgetful(4 + seed % 2, 2, cycles=3).start()
+    decisions = Forgetful(4 + seed % 2, 2, cycles=3).start()
 
-    for round_id in range(1, office.league.schedule.rounds_total):
+    for round_id in range(1, decisions.league.schedule.rounds_total):
         if chance.random() < 0.3:
-            play_at_second_attempt(office, f"R{round_id}M1")
-        office.play_round()
-        disturb(office, chance)
+            play_at_second_attempt(decisions, f"R{round_id}M1")
+        decisions.play_round()
+        disturb(decisions, chance)
         if round_id % 3 == 0:
-            assert list(answers(office.forgetful)) == list(answers(office.league))
-        office.schedule(round_id + 1)
+            assert list(answers(decisions.forgetful)) == list(answers(decisions.league))
+        decisions.schedule(round_id + 1)
 
-    assert len(office.forgetful.matches) == (ROUNDS_AT_HAND + 1) * 2
-    assert len(office.league.matches) == office.league.round_id * 2
+    assert len(decisions.forgetful.matches) == (ROUNDS_AT_HAND + 1) * 2
+    assert len(decisions.league.matches) == decisions.league.round_id * 2
 
 
 def played(rounds, **more):
     """After so many rounds of four players, and one that runs."""
-    office = Forgetful(4, cycles=10, **more).start()
+    decisions = Forgetful(4, cycles=10, **more).start()
     for _ in range(rounds):
-        office.next_round()
-    return office
+        decisions.next_round()
+    return decisions
 
 
 def test_the_running_round_and_the_last_that_ended_are_at_hand():
-    office = played(rounds=6)
+    decisions = played(rounds=6)
 
-    assert list(office.forgetful.matches) == ["R5M1", "R5M2", "R6M1", "R6M2", "R7M1", "R7M2"]
-    assert list(office.forgetful.byes) == [5, 6, 7]
-    assert office.forgetful.matches["R5M1"].round_id == 5
-    assert office.archive.searches == []
+    assert list(decisions.forgetful.matches) == ["R5M1", "R5M2", "R6M1", "R6M2", "R7M1", "R7M2"]
+    assert list(decisions.forgetful.byes) == [5, 6, 7]
+    assert decisions.forgetful.matches["R5M1"].round_id == 5
+    assert decisions.archive.searches == []
 
 
 def test_as_many_matches_as_are_wanted_at_hand_are():
-    office = played(rounds=12, at_hand=7)
+    decisions = played(rounds=12, at_hand=7)
 
-    assert next(iter(office.forgetful.matches)) == "R9M1"
+    assert next(iter(decisions.forgetful.matches)) == "R9M1"
 
 
 def test_without_an_archive_nothing_is_forgotten():
@@ -150,33 +150,33 @@ def test_measures_never_need_a_match_that_is_forgotten():
 
 
 def test_measures_are_of_the_newest_matches_whatever_was_ruled_on_since():
-    office = played(rounds=12, at_hand=8)
-    office.record(MatchRuled("R1M1", "draw", None, "seen again"))
+    decisions = played(rounds=12, at_hand=8)
+    decisions.record(MatchRuled("R1M1", "draw", None, "seen again"))
 
-    newest = [file.match_id for file in office.forgetful.matches.newest()]
+    newest = [file.match_id for file in decisions.forgetful.matches.newest()]
 
     assert newest[:3] == ["R13M2", "R13M1", "R12M2"]
     assert "R1M1" not in newest
 
 
 def test_a_match_that_is_asked_for_again_and_again_is_looked_up_once():
-    office = played(rounds=6)
+    decisions = played(rounds=6)
 
-    first, second = (office.forgetful.matches.get("R1M2") for _ in range(2))
+    first, second = (decisions.forgetful.matches.get("R1M2") for _ in range(2))
 
-    assert first == office.league.matches["R1M2"]
+    assert first == decisions.league.matches["R1M2"]
     assert first is second
-    assert office.archive.searches == ["R1M2"]
+    assert decisions.archive.searches == ["R1M2"]
 
 
 def test_of_what_was_looked_up_only_the_last_are_kept(monkeypatch):
     monkeypatch.setattr(match_records, "RECALLED_MAX", 2)
-    office = played(rounds=6)
+    decisions = played(rounds=6)
 
     for match_id in ("R1M1", "R1M2", "R1M1", "R2M1", "R1M1", "R1M2"):
-        assert office.forgetful.matches[match_id] == office.league.matches[match_id]
+        assert decisions.forgetful.matches[match_id] == decisions.league.matches[match_id]
 
-    assert office.archive.searches == ["R1M1", "R1M2", "R2M1", "R1M2"]
+    assert decisions.archive.searches == ["R1M1", "R1M2", "R2M1", "R1M2"]
 
 
 @pytest.mark.parametrize(
@@ -184,46 +184,46 @@ def test_of_what_was_looked_up_only_the_last_are_kept(monkeypatch):
     ["", "R1M3", "R01M1", "R0M1", "R1M0", "R99M1", "r1m1", "R1M1 ", "R1M", "R\u0661M1", "M1"],
 )
 def test_what_is_no_match_is_not_looked_up(match_id):
-    office = played(rounds=6)
+    decisions = played(rounds=6)
 
-    assert office.forgetful.matches.get(match_id) is None
+    assert decisions.forgetful.matches.get(match_id) is None
     with pytest.raises(KeyError):
-        _ = office.forgetful.matches[match_id]
-    assert office.archive.searches == []
+        _ = decisions.forgetful.matches[match_id]
+    assert decisions.archive.searches == []
 
 
 def test_a_match_that_was_disputed_or_ruled_on_is_never_looked_up_again(monkeypatch):
     monkeypatch.setattr(match_records, "RECALLED_MAX", 0)
-    office = played(rounds=2)
-    office.report("nobody", match_id="R1M1")
+    decisions = played(rounds=2)
+    decisions.report("nobody", match_id="R1M1")
     for _ in range(4):
-        office.next_round()
-    office.report("nobody", match_id="R2M1")
-    office.record(MatchRuled("R2M2", "draw", None, "seen again"))
-    office.archive.searches.clear()
+        decisions.next_round()
+    decisions.report("nobody", match_id="R2M1")
+    decisions.record(MatchRuled("R2M2", "draw", None, "seen again"))
+    decisions.archive.searches.clear()
 
     for match_id in ("R1M1", "R2M1", "R2M2"):
-        assert office.forgetful.matches[match_id] == office.league.matches[match_id]
+        assert decisions.forgetful.matches[match_id] == decisions.league.matches[match_id]
 
-    assert office.archive.searches == []
-    assert office.forgetful.table.rows() == office.league.table.rows()
+    assert decisions.archive.searches == []
+    assert decisions.forgetful.table.rows() == decisions.league.table.rows()
 
 
 def test_a_move_that_is_called_like_a_match_is_not_taken_for_it():
-    office = Forgetful(4, cycles=10).start()
-    office.record(MatchAssigned("R1M2", 2, "REF01", "R1M1"))
-    office.lock([], [("P03", "R1M1")], match_id="R1M2", epoch=2)
-    office.report("P04", match_id="R1M2", epoch=2)
+    decisions = Forgetful(4, cycles=10).start()
+    decisions.record(MatchAssigned("R1M2", 2, "REF01", "R1M1"))
+    decisions.lock([], [("P03", "R1M1")], match_id="R1M2", epoch=2)
+    decisions.report("P04", match_id="R1M2", epoch=2)
     for _ in range(6):
-        office.next_round()
+        decisions.next_round()
 
-    assert office.forgetful.matches["R1M1"] == office.league.matches["R1M1"]
+    assert decisions.forgetful.matches["R1M1"] == decisions.league.matches["R1M1"]
 
 
 def test_what_was_told_of_old_rounds_is_forgotten():
-    office = played(rounds=0)
+    decisions = played(rounds=0)
     for _ in range(6):
-        office.record(Told("announcement", office.league.round_id))
-        office.next_round()
+        decisions.record(Told("announcement", decisions.league.round_id))
+        decisions.next_round()
 
-    assert office.league.told == {("announcement", 5), ("announcement", 6)}
+    assert decisions.league.told == {("announcement", 5), ("announcement", 6)}

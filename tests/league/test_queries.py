@@ -15,7 +15,7 @@ from agentleague.errors import (
 from agentleague.league import queries
 from agentleague.league.events import LeagueEnded, LeaguePaused, PlayerRemoved
 from agentleague.protocol.messages import LeagueQuery
-from league.decided_league import Office, token
+from league.decisions import Decisions, token
 from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
@@ -24,10 +24,10 @@ BEGUN = ["GET_MATCH", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_SCHEDULE", "GET
 
 @rule("R-TABLE-07")
 def test_the_standings_have_rows_round_and_total():
-    office = Office(2).start()
-    office.play("R1M1", forfeits=["P01"])
+    decisions = Decisions(2).start()
+    decisions.play("R1M1", forfeits=["P01"])
 
-    assert ask(office, "GET_STANDINGS") == {
+    assert ask(decisions, "GET_STANDINGS") == {
         "standings": [
             {
                 "rank": 1,
@@ -59,10 +59,10 @@ def test_the_standings_have_rows_round_and_total():
 
 @rule("R-LEAGUE-29")
 def test_the_schedule_has_all_rounds_with_what_is_known_of_each_match():
-    office = Office(3).start()
-    office.play("R1M1", forfeits=["P02"])
+    decisions = Decisions(3).start()
+    decisions.play("R1M1", forfeits=["P02"])
 
-    answer = ask(office, "GET_SCHEDULE")
+    answer = ask(decisions, "GET_SCHEDULE")
 
     assert (answer["total_rounds"], answer["total"]) == (3, 3)
     assert answer["rounds"] == [
@@ -73,7 +73,7 @@ def test_the_schedule_has_all_rounds_with_what_is_known_of_each_match():
                     "match_id": "R1M1",
                     "player_A_id": "P02",
                     "player_B_id": "P03",
-                    "draw_commitment": office.court.commitment("R1M1"),
+                    "draw_commitment": decisions.adjudicator.commitment("R1M1"),
                     "status": "TECHNICAL_LOSS",
                     "winner_player_id": "P03",
                 }
@@ -95,9 +95,9 @@ def test_the_schedule_has_all_rounds_with_what_is_known_of_each_match():
 
 @rule("R-LEAGUE-29")
 def test_the_schedule_of_one_round():
-    office = Office(4).start()
+    decisions = Decisions(4).start()
 
-    answer = ask(office, "GET_SCHEDULE", round_id=2)
+    answer = ask(decisions, "GET_SCHEDULE", round_id=2)
 
     assert (answer["total_rounds"], answer["total"]) == (3, 2)
     (only,) = answer["rounds"]
@@ -107,7 +107,7 @@ def test_the_schedule_of_one_round():
 
 @rule("R-LEAGUE-29")
 def test_a_match_that_is_announced_and_not_decided_has_its_commitment_alone():
-    (first,) = ask(Office(2).start(), "GET_SCHEDULE")["rounds"]
+    (first,) = ask(Decisions(2).start(), "GET_SCHEDULE")["rounds"]
 
     assert set(first["matches"][0]) == {
         *("match_id", "player_A_id", "player_B_id", "draw_commitment")
@@ -116,10 +116,10 @@ def test_a_match_that_is_announced_and_not_decided_has_its_commitment_alone():
 
 @rule("R-LEAGUE-29")
 def test_the_next_match_of_a_player():
-    office = Office(4).start()
+    decisions = Decisions(4).start()
 
-    own = ask(office, "GET_NEXT_MATCH", "P02")["next_match"]
-    others = ask(office, "GET_NEXT_MATCH", "P02", player_id="P01")["next_match"]
+    own = ask(decisions, "GET_NEXT_MATCH", "P02")["next_match"]
+    others = ask(decisions, "GET_NEXT_MATCH", "P02", player_id="P01")["next_match"]
 
     assert own == {
         "match_id": "R1M1",
@@ -133,10 +133,10 @@ def test_the_next_match_of_a_player():
 
 @rule("R-LEAGUE-29")
 def test_after_its_match_a_players_next_one_is_in_the_next_round_without_referee_yet():
-    office = Office(4).start()
-    office.play("R1M1")
+    decisions = Decisions(4).start()
+    decisions.play("R1M1")
 
-    following = ask(office, "GET_NEXT_MATCH", "P01")["next_match"]
+    following = ask(decisions, "GET_NEXT_MATCH", "P01")["next_match"]
 
     assert (following["match_id"], following["round_id"]) == ("R2M1", 2)
     assert (following["opponent_id"], following["referee_endpoint"]) == ("P03", None)
@@ -144,25 +144,25 @@ def test_after_its_match_a_players_next_one_is_in_the_next_round_without_referee
 
 @rule("R-LEAGUE-29")
 def test_after_the_last_match_there_is_none():
-    office = Office(2).start()
-    office.play("R1M1")
+    decisions = Decisions(2).start()
+    decisions.play("R1M1")
 
-    assert ask(office, "GET_NEXT_MATCH", "P01") == {"next_match": None}
-    assert ask(Office(3).play_to_the_end(), "GET_NEXT_MATCH", "P01") == {"next_match": None}
+    assert ask(decisions, "GET_NEXT_MATCH", "P01") == {"next_match": None}
+    assert ask(Decisions(3).play_to_the_end(), "GET_NEXT_MATCH", "P01") == {"next_match": None}
 
 
 @rule("R-LEAGUE-29")
 def test_who_has_a_bye_plays_in_the_round_after():
-    assert ask(Office(3).start(), "GET_NEXT_MATCH", "P01")["next_match"]["round_id"] == 2
+    assert ask(Decisions(3).start(), "GET_NEXT_MATCH", "P01")["next_match"]["round_id"] == 2
 
 
 @rule("R-LEAGUE-29")
 @pytest.mark.parametrize(("asker", "params"), [("P02", {}), (None, {"player_id": "P02"})])
 def test_the_numbers_of_a_player(asker, params):
-    office = Office(2).start()
-    office.play("R1M1", forfeits=["P02"])
+    decisions = Decisions(2).start()
+    decisions.play("R1M1", forfeits=["P02"])
 
-    answer = ask(office, "GET_PLAYER_STATS", asker, **params)
+    answer = ask(decisions, "GET_PLAYER_STATS", asker, **params)
 
     assert answer["player_stats"] == {
         "rank": 2,
@@ -182,7 +182,7 @@ def test_the_numbers_of_a_player(asker, params):
                 "match_id": "R1M1",
                 "player_A_id": "P01",
                 "player_B_id": "P02",
-                "draw_commitment": office.league.matches["R1M1"].commitment,
+                "draw_commitment": decisions.league.matches["R1M1"].commitment,
                 "status": "TECHNICAL_LOSS",
                 "winner_player_id": "P01",
             }
@@ -192,7 +192,7 @@ def test_the_numbers_of_a_player(asker, params):
 
 @rule("R-LEAGUE-29")
 def test_the_status_is_there_at_any_time():
-    before, after = Office(3, 2), Office(3, 2).play_to_the_end()
+    before, after = Decisions(3, 2), Decisions(3, 2).play_to_the_end()
 
     assert ask(before, "GET_STATUS", "P01") == {
         "status": "WAITING_FOR_REGISTRATIONS",
@@ -236,12 +236,12 @@ def test_the_status_is_there_at_any_time():
 
 @rule("R-LEAGUE-29")
 def test_the_status_says_whether_the_league_is_paused_or_was_aborted():
-    office = Office(2).start()
-    office.record(LeaguePaused())
+    decisions = Decisions(2).start()
+    decisions.record(LeaguePaused())
 
-    paused = ask(office, "GET_STATUS")
-    office.record(LeagueEnded("P01", aborted=True))
-    aborted = ask(office, "GET_STATUS")
+    paused = ask(decisions, "GET_STATUS")
+    decisions.record(LeagueEnded("P01", aborted=True))
+    aborted = ask(decisions, "GET_STATUS")
 
     assert (paused["status"], paused["paused"], paused["aborted"]) == (
         "RUNNING_LEAGUE",
@@ -257,21 +257,21 @@ def test_the_status_says_whether_the_league_is_paused_or_was_aborted():
 
 @rule("R-LEAGUE-29")
 def test_who_was_removed_and_who_is_in_an_aborted_league_has_no_next_match():
-    office = Office(4).start()
-    office.record(PlayerRemoved("P01"))
-    assert ask(office, "GET_NEXT_MATCH", "P01") == {"next_match": None}
-    assert ask(office, "GET_NEXT_MATCH", "P02")["next_match"]
+    decisions = Decisions(4).start()
+    decisions.record(PlayerRemoved("P01"))
+    assert ask(decisions, "GET_NEXT_MATCH", "P01") == {"next_match": None}
+    assert ask(decisions, "GET_NEXT_MATCH", "P02")["next_match"]
 
-    office.record(LeagueEnded("P01", aborted=True))
+    decisions.record(LeagueEnded("P01", aborted=True))
 
-    assert ask(office, "GET_NEXT_MATCH", "P02") == {"next_match": None}
+    assert ask(decisions, "GET_NEXT_MATCH", "P02") == {"next_match": None}
 
 
 @rule("R-LEAGUE-30")
 @pytest.mark.parametrize("query_type", BEGUN)
 def test_before_the_start_there_is_nothing_to_say_of_matches(query_type):
     with pytest.raises(NotStarted, match="has not begun") as refused:
-        ask(Office(2), query_type, "P01")
+        ask(Decisions(2), query_type, "P01")
 
     assert refused.value.code == "E030"
 
@@ -279,25 +279,25 @@ def test_before_the_start_there_is_nothing_to_say_of_matches(query_type):
 @rule("R-LEAGUE-30")
 @pytest.mark.parametrize("query_type", BEGUN)
 def test_a_league_that_was_aborted_before_its_start_has_nothing_to_say_of_matches(query_type):
-    office = Office(2)
-    office.record(LeagueEnded("", aborted=True))
+    decisions = Decisions(2)
+    decisions.record(LeagueEnded("", aborted=True))
 
     with pytest.raises(NotStarted, match="ended before it had begun"):
-        ask(office, query_type, "P01")
+        ask(decisions, query_type, "P01")
 
 
 @rule("R-LEAGUE-30")
 @pytest.mark.parametrize("query_type", sorted(set(queries.QUERIES) - set(BEGUN)))
 def test_before_the_start_there_are_status_agents_and_measures(query_type):
-    assert ask(Office(2), query_type, "P01")
+    assert ask(Decisions(2), query_type, "P01")
 
 
 @rule("R-LEAGUE-30")
 @pytest.mark.parametrize("query_type", ["GET_WEATHER", "", "get_standings", "x" * 64])
 def test_an_unknown_query_is_told_what_there_is(query_type):
-    for office in (Office(2), Office(2).start()):
+    for decisions in (Decisions(2), Decisions(2).start()):
         with pytest.raises(UnknownQuery) as refused:
-            ask(office, query_type)
+            ask(decisions, query_type)
 
         assert refused.value.code == "E046"
         assert refused.value.context["known"] == sorted(queries.QUERIES)
@@ -320,7 +320,7 @@ def test_an_unknown_query_is_told_what_there_is(query_type):
 )
 def test_a_player_who_is_not_there_is_not_found(query_type, asker, params):
     with pytest.raises(NotRegistered, match=r"^Player ID .* not found in registry$") as refused:
-        ask(Office(2).start(), query_type, asker, **params)
+        ask(Decisions(2).start(), query_type, asker, **params)
 
     assert refused.value.code == "E005"
     assert len(str(refused.value)) < 120
@@ -339,11 +339,11 @@ def test_a_player_who_is_not_there_is_not_found(query_type, asker, params):
 @pytest.mark.parametrize("field", ["offset", "limit"])
 @pytest.mark.parametrize("value", [-1, -(10**30), "1", 1.0, True, None, []])
 def test_pages_are_counted_from_0_in_integers(query_type, more, field, value):
-    office = Office(2).start()
-    office.play("R1M1")
+    decisions = Decisions(2).start()
+    decisions.play("R1M1")
 
     with pytest.raises(WrongType, match=f"query_params.{field} must be an integer") as refused:
-        ask(office, query_type, **more, **{field: value})
+        ask(decisions, query_type, **more, **{field: value})
 
     assert refused.value.context["field"] == f"query_params.{field}"
 
@@ -352,7 +352,7 @@ def test_pages_are_counted_from_0_in_integers(query_type, more, field, value):
 @pytest.mark.parametrize("round_id", [0, 4, -1, "1", 1.0, True, []])
 def test_only_rounds_of_the_schedule_can_be_asked_for(round_id):
     with pytest.raises(WrongType, match="round_id must be 1 to 3") as refused:
-        ask(Office(4).start(), "GET_SCHEDULE", round_id=round_id)
+        ask(Decisions(4).start(), "GET_SCHEDULE", round_id=round_id)
 
     assert refused.value.context["field"] == "query_params.round_id"
 
@@ -366,10 +366,10 @@ NAMES = {
 
 @rule("R-LEAGUE-29")
 def test_the_documents_keys_stand_beside_data_and_ours_in_data_alone():
-    office = Office(2).start()
+    decisions = Decisions(2).start()
 
-    status = queries.respond(office.league, LeagueQuery("GET_STATUS"), None)
-    agents = queries.respond(office.league, LeagueQuery("GET_AGENTS"), None)
+    status = queries.respond(decisions.league, LeagueQuery("GET_STATUS"), None)
+    agents = queries.respond(decisions.league, LeagueQuery("GET_AGENTS"), None)
 
     assert (status.status, status.players, status.you) == ("RUNNING_LEAGUE", 2, None)
     assert status.data["paused"] is False
@@ -380,41 +380,41 @@ def test_the_documents_keys_stand_beside_data_and_ours_in_data_alone():
 @rule("R-TABLE-07")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_table_of_500_is_read_in_pages_of_at_most_10_kb(name):
-    office = Office(500, name=NAMES[name]).start()
-    office.play_round()
+    decisions = Decisions(500, name=NAMES[name]).start()
+    decisions.play_round()
     rows = []
 
     while len(rows) < 500:
-        page = ask(office, "GET_STANDINGS", offset=len(rows))
+        page = ask(decisions, "GET_STANDINGS", offset=len(rows))
         assert page["standings"]
         assert page["total"] == 500
-        assert size(office, "GET_STANDINGS", offset=len(rows)) <= BYTES_MAX
+        assert size(decisions, "GET_STANDINGS", offset=len(rows)) <= BYTES_MAX
         rows += page["standings"]
 
-    assert rows == [msgspec.to_builtins(row) for row in office.league.table.rows()]
-    assert ask(office, "GET_STANDINGS", offset=500)["standings"] == []
+    assert rows == [msgspec.to_builtins(row) for row in decisions.league.table.rows()]
+    assert ask(decisions, "GET_STANDINGS", offset=500)["standings"] == []
 
 
 @rule("R-LEAGUE-29")
 @pytest.mark.parametrize(("players", "cycles", "pages"), [(500, 1, 40), (3, 200, 38), (40, 1, 49)])
 def test_the_schedule_is_read_in_pages_of_at_most_10_kb(players, cycles, pages):
-    office = Office(players, cycles=cycles).start()
-    while office.league.round_id < min(60, office.league.schedule.rounds_total):
-        for match_id in office.league.open_matches.copy():
-            losers = office.league.matches[match_id].players[:1]
-            office.play(match_id, forfeits=losers if players < 10 else [])
-        office.schedule(office.league.round_id + 1)
+    decisions = Decisions(players, cycles=cycles).start()
+    while decisions.league.round_id < min(60, decisions.league.schedule.rounds_total):
+        for match_id in decisions.league.open_matches.copy():
+            losers = decisions.league.matches[match_id].players[:1]
+            decisions.play(match_id, forfeits=losers if players < 10 else [])
+        decisions.schedule(decisions.league.round_id + 1)
     seen = []
 
     for _ in range(pages):
-        page = ask(office, "GET_SCHEDULE", offset=len(seen))
-        assert size(office, "GET_SCHEDULE", offset=len(seen)) <= BYTES_MAX
+        page = ask(decisions, "GET_SCHEDULE", offset=len(seen))
+        assert size(decisions, "GET_SCHEDULE", offset=len(seen)) <= BYTES_MAX
         seen += [match["match_id"] for each in page["rounds"] for match in each["matches"]]
 
     expected = [
         pairing.match_id
-        for number in range(1, office.league.schedule.rounds_total + 1)
-        for pairing in office.league.schedule.round(number).pairings
+        for number in range(1, decisions.league.schedule.rounds_total + 1)
+        for pairing in decisions.league.schedule.round(number).pairings
     ]
     assert len(seen) > pages * 10
     assert seen == expected[: len(seen)]
@@ -434,29 +434,29 @@ def test_the_schedule_is_read_in_pages_of_at_most_10_kb(players, cycles, pages):
     ],
 )
 def test_a_page_is_what_was_asked_for_within_its_bounds(params, ranks):
-    rows = ask(Office(30).start(), "GET_STANDINGS", **params)["standings"]
+    rows = ask(Decisions(30).start(), "GET_STANDINGS", **params)["standings"]
 
     assert [row["rank"] for row in rows] == ranks
 
 
 @rule("R-LEAGUE-30")
 def test_what_is_about_one_player_needs_a_token():
-    office = Office(2).start()
+    decisions = Decisions(2).start()
     refused = set()
 
     for query_type in queries.QUERIES:
         try:
-            queries.respond(office.league, LeagueQuery(query_type), None)
+            queries.respond(decisions.league, LeagueQuery(query_type), None)
         except TokenMissing:
             refused.add(query_type)
 
     assert refused == {"GET_NEXT_MATCH", "GET_PLAYER_STATS"}
-    assert queries.respond(office.league, LeagueQuery("GET_NEXT_MATCH"), token("P01")).success
+    assert queries.respond(decisions.league, LeagueQuery("GET_NEXT_MATCH"), token("P01")).success
 
 
 @rule("R-LEAGUE-30")
 def test_a_wrong_token_and_another_league_are_refused_and_the_rest_is_answered_with_why():
-    league = Office(2).start().league
+    league = Decisions(2).start().league
 
     with pytest.raises(TokenInvalid):
         queries.respond(league, LeagueQuery("GET_STATUS"), "tok_P01_wrong")
@@ -469,10 +469,10 @@ def test_a_wrong_token_and_another_league_are_refused_and_the_rest_is_answered_w
 
 @rule("R-LEAGUE-29")
 def test_a_player_is_shown_its_last_twenty_matches_within_10_kb():
-    office = Office(30).play_to_the_end()
+    decisions = Decisions(30).play_to_the_end()
 
-    answer = ask(office, "GET_PLAYER_STATS", "P07")
+    answer = ask(decisions, "GET_PLAYER_STATS", "P07")
 
     assert len(answer["player_stats"]["matches"]) == 20
     assert answer["player_stats"]["state"] == "SHUTDOWN"
-    assert size(office, "GET_PLAYER_STATS", "P07") <= BYTES_MAX
+    assert size(decisions, "GET_PLAYER_STATS", "P07") <= BYTES_MAX

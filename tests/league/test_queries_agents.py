@@ -14,28 +14,28 @@ from agentleague.league.events import (
 from agentleague.league.league import SILENCES_MAX
 from agentleague.league.queries import respond
 from agentleague.protocol.messages import LeagueQuery
-from league.decided_league import Office
+from league.decisions import Decisions
 from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
 
-def agent(office, agent_id, asker=None):
-    return ask(office, "GET_AGENT", asker, agent_id=agent_id)["agent"]
+def agent(decisions, agent_id, asker=None):
+    return ask(decisions, "GET_AGENT", asker, agent_id=agent_id)["agent"]
 
 
-def suspend(office, player_id):
+def suspend(decisions, player_id):
     """Close the player's match with as many silences as it takes."""
-    (file,) = office.league.matches.of_player[player_id]
+    (file,) = decisions.league.matches.of_player[player_id]
     silences = {player_id: (SILENCES_MAX, False)}
-    office.lock([], [(player_id, "said nothing")], match_id=file.match_id)
-    office.record(MatchClosed(file.match_id, 1, silences=silences))
+    decisions.lock([], [(player_id, "said nothing")], match_id=file.match_id)
+    decisions.record(MatchClosed(file.match_id, 1, silences=silences))
 
 
 @rule("R-QUERY-01")
 def test_players_come_in_the_order_of_their_registration_and_then_referees():
-    office = Office(3, 2).start()
+    decisions = Decisions(3, 2).start()
 
-    answer = ask(office, "GET_AGENTS")
+    answer = ask(decisions, "GET_AGENTS")
 
     assert answer["total"] == 5
     assert [row["agent_id"] for row in answer["agents"]] == ["P01", "P02", "P03", "REF01", "REF02"]
@@ -73,59 +73,59 @@ def test_players_come_in_the_order_of_their_registration_and_then_referees():
     ],
 )
 def test_a_page_of_agents(params, ids):
-    assert [row["agent_id"] for row in ask(Office(3), "GET_AGENTS", **params)["agents"]] == ids
+    assert [row["agent_id"] for row in ask(Decisions(3), "GET_AGENTS", **params)["agents"]] == ids
 
 
 @rule("R-QUERY-01")
 @pytest.mark.parametrize("kind", ["manager", "", 1, True, ["player"], {}])
 def test_there_are_two_kinds_of_agents(kind):
     with pytest.raises(WrongType, match=r"query_params\.kind must be 'player' or 'referee'"):
-        ask(Office(2), "GET_AGENTS", kind=kind)
+        ask(Decisions(2), "GET_AGENTS", kind=kind)
 
 
 @rule("R-QUERY-02")
 def test_an_agent_is_registered_then_active_then_shut_down():
-    before, during, after = Office(2), Office(2).start(), Office(2).play_to_the_end()
+    before, during, after = Decisions(2), Decisions(2).start(), Decisions(2).play_to_the_end()
 
-    for office, state in ((before, "REGISTERED"), (during, "ACTIVE"), (after, "SHUTDOWN")):
-        assert {row["state"] for row in ask(office, "GET_AGENTS")["agents"]} == {state}
+    for decisions, state in ((before, "REGISTERED"), (during, "ACTIVE"), (after, "SHUTDOWN")):
+        assert {row["state"] for row in ask(decisions, "GET_AGENTS")["agents"]} == {state}
 
 
 @rule("R-QUERY-02")
 def test_a_player_that_answers_nobody_is_suspended_and_goes_on():
-    office = Office(2, cycles=2).start()
+    decisions = Decisions(2, cycles=2).start()
 
-    suspend(office, "P01")
+    suspend(decisions, "P01")
 
-    assert agent(office, "P01")["state"] == "SUSPENDED"
-    assert agent(office, "P01")["activity"] == "WAITING_FOR_ROUND"
-    assert agent(office, "P02")["state"] == "ACTIVE"
-    stats = ask(office, "GET_PLAYER_STATS", "P01")["player_stats"]
+    assert agent(decisions, "P01")["state"] == "SUSPENDED"
+    assert agent(decisions, "P01")["activity"] == "WAITING_FOR_ROUND"
+    assert agent(decisions, "P02")["state"] == "ACTIVE"
+    stats = ask(decisions, "GET_PLAYER_STATS", "P01")["player_stats"]
     assert (stats["state"], stats["activity"]) == ("SUSPENDED", "WAITING_FOR_ROUND")
 
 
 @rule("R-QUERY-02")
 def test_a_player_that_was_removed_is_shut_down_and_stays_in_the_list():
-    office = Office(3).start()
+    decisions = Decisions(3).start()
 
-    office.record(PlayerRemoved("P02"))
+    decisions.record(PlayerRemoved("P02"))
 
-    assert agent(office, "P02")["state"] == "SHUTDOWN"
-    assert agent(office, "P02")["activity"] is None
-    assert ask(office, "GET_AGENTS")["total"] == 4
+    assert agent(decisions, "P02")["state"] == "SHUTDOWN"
+    assert agent(decisions, "P02")["activity"] is None
+    assert ask(decisions, "GET_AGENTS")["total"] == 4
 
 
 @rule("R-QUERY-02")
 def test_what_a_player_does_now_follows_its_match():
-    office = Office(3, cycles=2)
-    before = agent(office, "P02")["activity"]
-    office.start()
+    decisions = Decisions(3, cycles=2)
+    before = agent(decisions, "P02")["activity"]
+    decisions.start()
 
-    playing, resting = agent(office, "P02")["activity"], agent(office, "P01")["activity"]
-    office.lock([(0, "P02", "even"), (0, "P03", "odd")])
-    decided = agent(office, "P02")["activity"]
-    office.report(office.league.result_of("R1M1").winner_player_id)
-    closed = agent(office, "P02")["activity"]
+    playing, resting = agent(decisions, "P02")["activity"], agent(decisions, "P01")["activity"]
+    decisions.lock([(0, "P02", "even"), (0, "P03", "odd")])
+    decided = agent(decisions, "P02")["activity"]
+    decisions.report(decisions.league.result_of("R1M1").winner_player_id)
+    closed = agent(decisions, "P02")["activity"]
 
     assert (before, playing, resting) == (None, "IN_MATCH", "WAITING_FOR_ROUND")
     assert (decided, closed) == ("WAITING_FOR_RESULT", "WAITING_FOR_ROUND")
@@ -136,23 +136,23 @@ def test_what_a_player_does_now_follows_its_match():
     ("asker", "shown"), [(None, False), ("P01", False), ("P02", True), ("REF01", True)]
 )
 def test_a_players_end_point_is_shown_to_itself_and_to_referees(asker, shown):
-    office = Office(2).start()
+    decisions = Decisions(2).start()
 
-    rows = ask(office, "GET_AGENTS", asker)["agents"]
-    stats = ask(office, "GET_PLAYER_STATS", asker or "P01", player_id="P02")["player_stats"]
+    rows = ask(decisions, "GET_AGENTS", asker)["agents"]
+    stats = ask(decisions, "GET_PLAYER_STATS", asker or "P01", player_id="P02")["player_stats"]
 
     assert ("endpoint" in rows[1]) == shown
-    assert ("endpoint" in agent(office, "P02", asker)) == shown
+    assert ("endpoint" in agent(decisions, "P02", asker)) == shown
     assert ("contact_endpoint" in stats) == shown
     assert rows[2]["endpoint"] == "http://127.0.0.1:80/REF01/mcp"
 
 
 @rule("R-QUERY-04")
 def test_all_of_a_player():
-    office = Office(2).start()
-    office.play("R1M1", forfeits=["P02"])
+    decisions = Decisions(2).start()
+    decisions.play("R1M1", forfeits=["P02"])
 
-    shown = agent(office, "P02")
+    shown = agent(decisions, "P02")
 
     assert shown == {
         "agent_id": "P02",
@@ -172,16 +172,16 @@ def test_all_of_a_player():
         "technical_losses": 1,
         "points": 0,
         "why": "0 points",
-        "last_matches": ask(office, "GET_SCHEDULE")["rounds"][0]["matches"],
+        "last_matches": ask(decisions, "GET_SCHEDULE")["rounds"][0]["matches"],
     }
 
 
 @rule("R-QUERY-04")
 def test_all_of_a_referee():
-    office = Office(4, 2).start()
-    office.record(MatchAssigned("R1M1", 2, "REF02", "lease"))
+    decisions = Decisions(4, 2).start()
+    decisions.record(MatchAssigned("R1M1", 2, "REF02", "lease"))
 
-    shown = agent(office, "REF02")
+    shown = agent(decisions, "REF02")
 
     assert shown == {
         "agent_id": "REF02",
@@ -197,12 +197,12 @@ def test_all_of_a_referee():
         "max_concurrent_matches": 64,
         "at_matches": ["R1M1", "R1M2"],
     }
-    assert agent(office, "REF01")["at_matches"] == []
+    assert agent(decisions, "REF01")["at_matches"] == []
 
 
 @rule("R-QUERY-04")
 def test_before_the_start_a_player_has_no_rank():
-    shown = agent(Office(2), "P01")
+    shown = agent(Decisions(2), "P01")
 
     assert (shown["rank"], shown["played"], shown["why"]) == (0, 0, None)
     assert shown["last_matches"] == []
@@ -210,25 +210,25 @@ def test_before_the_start_a_player_has_no_rank():
 
 @rule("R-QUERY-04")
 def test_who_was_removed_before_the_start_is_in_no_table():
-    office = Office(3)
-    office.record(PlayerRemoved("P02"), LeagueStarted(["P01", "P03"]))
-    office.schedule(1)
+    decisions = Decisions(3)
+    decisions.record(PlayerRemoved("P02"), LeagueStarted(["P01", "P03"]))
+    decisions.schedule(1)
 
-    assert (agent(office, "P02")["rank"], agent(office, "P02")["state"]) == (0, "SHUTDOWN")
-    assert ask(office, "GET_PLAYER_STATS", "P02")["player_stats"]["rank"] == 0
+    assert (agent(decisions, "P02")["rank"], agent(decisions, "P02")["state"]) == (0, "SHUTDOWN")
+    assert ask(decisions, "GET_PLAYER_STATS", "P02")["player_stats"]["rank"] == 0
 
 
 @rule("R-QUERY-04")
 def test_without_an_id_it_is_the_asker():
-    assert ask(Office(2), "GET_AGENT", "P02")["agent"]["agent_id"] == "P02"
-    assert ask(Office(2), "GET_AGENT", "REF01")["agent"]["agent_id"] == "REF01"
+    assert ask(Decisions(2), "GET_AGENT", "P02")["agent"]["agent_id"] == "P02"
+    assert ask(Decisions(2), "GET_AGENT", "REF01")["agent"]["agent_id"] == "REF01"
 
 
 @rule("R-QUERY-04")
 @pytest.mark.parametrize("agent_id", ["P99", "", "x" * 1000, None, 1, True, ["P01"], {"P01": 1}])
 def test_an_agent_who_is_not_there_is_not_found(agent_id):
     with pytest.raises(NotRegistered, match=r"^Agent ID .* not found in registry$") as refused:
-        ask(Office(2), "GET_AGENT", "P01", agent_id=agent_id)
+        ask(Decisions(2), "GET_AGENT", "P01", agent_id=agent_id)
 
     assert len(str(refused.value)) < 120
 
@@ -236,7 +236,7 @@ def test_an_agent_who_is_not_there_is_not_found(agent_id):
 @pytest.fixture(scope="module")
 def crowd():
     """Ten thousand players whose names are as long as names can be, in their first round."""
-    return Office(10_000, 30, name=lambda number: f"{number:05}" + "🦊" * 45).start()
+    return Decisions(10_000, 30, name=lambda number: f"{number:05}" + "🦊" * 45).start()
 
 
 @rule("R-QUERY-07")
@@ -274,20 +274,20 @@ def test_every_answer_about_ten_thousand_has_at_most_10_kb(crowd, query_type, pa
 
 @rule("R-QUERY-07")
 def test_a_player_with_a_long_name_and_twenty_matches_has_at_most_10_kb():
-    office = Office(24, name=lambda number: f"{number:05}" + "🦊" * 45).play_to_the_end()
+    decisions = Decisions(24, name=lambda number: f"{number:05}" + "🦊" * 45).play_to_the_end()
 
-    assert len(agent(office, "P07")["last_matches"]) == 20
+    assert len(agent(decisions, "P07")["last_matches"]) == 20
     for query_type in ("GET_AGENT", "GET_PLAYER_STATS"):
-        assert size(office, query_type, "P07") <= BYTES_MAX
-    assert len(msgspec.json.encode(agent(office, "P07"))) > 2_000
+        assert size(decisions, query_type, "P07") <= BYTES_MAX
+    assert len(msgspec.json.encode(agent(decisions, "P07"))) > 2_000
 
 
 @rule("R-QUERY-08")
 def test_an_agent_that_was_tried_is_marked_reachable_or_not():
-    office = Office(2)
+    decisions = Decisions(2)
     query = LeagueQuery("GET_AGENTS")
 
-    answer = respond(office.league, query, None, {"P01": True, "REF01": False})
+    answer = respond(decisions.league, query, None, {"P01": True, "REF01": False})
 
     marks = {row["agent_id"]: row.get("reachable") for row in answer.data["agents"]}
     assert marks == {"P01": True, "P02": None, "REF01": False}
@@ -295,10 +295,10 @@ def test_an_agent_that_was_tried_is_marked_reachable_or_not():
 
 @rule("R-DIA-08")
 def test_whoever_does_not_speak_as_we_do_is_shown_with_how_it_speaks():
-    office = Office(2)
-    office.record(DialectLearnt("P02", "type"))
+    decisions = Decisions(2)
+    decisions.record(DialectLearnt("P02", "type"))
 
-    rows = {row["agent_id"]: row for row in ask(office, "GET_AGENTS")["agents"]}
+    rows = {row["agent_id"]: row for row in ask(decisions, "GET_AGENTS")["agents"]}
 
-    assert rows["P02"]["speaks"] == agent(office, "P02")["speaks"] == "message type as method"
+    assert rows["P02"]["speaks"] == agent(decisions, "P02")["speaks"] == "message type as method"
     assert "speaks" not in rows["P01"]

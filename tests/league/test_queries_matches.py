@@ -8,7 +8,7 @@ from agentleague.errors import MatchMismatch, WrongType
 from agentleague.league.events import MatchAssigned
 from agentleague.protocol.messages import Exchange
 from games.throwaway import THROWAWAY
-from league.decided_league import Office
+from league.decisions import Decisions
 from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
@@ -19,20 +19,20 @@ ROWS = [
 ]
 
 
-def match(office, match_id="R1M1", **params):
-    return ask(office, "GET_MATCH", match_id=match_id, **params)["match"]
+def match(decisions, match_id="R1M1", **params):
+    return ask(decisions, "GET_MATCH", match_id=match_id, **params)["match"]
 
 
 def closed(rows, *, left_out=0):
-    office = Office(2).start()
-    winner = office.lock(MOVES).answer.result.winner
-    office.report(winner, transcript=rows, transcript_left_out=left_out)
-    return office
+    decisions = Decisions(2).start()
+    winner = decisions.lock(MOVES).answer.result.winner
+    decisions.report(winner, transcript=rows, transcript_left_out=left_out)
+    return decisions
 
 
 @rule("R-QUERY-05")
 def test_a_match_of_a_round_to_come_has_players_and_no_state():
-    assert match(Office(4).start(), "R3M2") == {
+    assert match(Decisions(4).start(), "R3M2") == {
         "match_id": "R3M2",
         "round_id": 3,
         "game_type": "even_odd",
@@ -46,10 +46,10 @@ def test_a_match_of_a_round_to_come_has_players_and_no_state():
 
 @rule("R-QUERY-05")
 def test_a_match_that_runs_has_its_referee_epoch_and_commitment():
-    office = Office(2, 2).start()
-    office.record(MatchAssigned("R1M1", 2, "REF02", "lease"))
+    decisions = Decisions(2, 2).start()
+    decisions.record(MatchAssigned("R1M1", 2, "REF02", "lease"))
 
-    assert match(office) == {
+    assert match(decisions) == {
         "match_id": "R1M1",
         "round_id": 1,
         "game_type": "even_odd",
@@ -64,7 +64,7 @@ def test_a_match_that_runs_has_its_referee_epoch_and_commitment():
         "referee_locks": True,
         "referees": ["REF01", "REF02"],
         "epoch": 2,
-        "draw_commitment": office.court.commitment("R1M1"),
+        "draw_commitment": decisions.adjudicator.commitment("R1M1"),
         "locks": 0,
         "closed": False,
         "disputes": [],
@@ -74,43 +74,43 @@ def test_a_match_that_runs_has_its_referee_epoch_and_commitment():
 
 @rule("R-QUERY-05")
 def test_no_move_and_no_seed_is_told_before_the_result():
-    office = Office(2, game=THROWAWAY["dice"]).start()
+    decisions = Decisions(2, game=THROWAWAY["dice"]).start()
     secret_move = 4
-    office.lock([(0, "P01", secret_move), (0, "P02", 5)])
-    assert office.league.matches["R1M1"].locks, "the game goes on after its first draw"
+    decisions.lock([(0, "P01", secret_move), (0, "P02", 5)])
+    assert decisions.league.matches["R1M1"].locks, "the game goes on after its first draw"
 
-    shown = match(office)
+    shown = match(decisions)
 
     assert (shown["state"], shown["locks"]) == ("COLLECTING_CHOICES", 1)
     assert not {"draw", "result", "transcript", "forfeits"} & set(shown)
-    assert office.court._seed("R1M1").hex() not in json.dumps(shown)
+    assert decisions.adjudicator._seed("R1M1").hex() not in json.dumps(shown)
 
 
 @rule("R-QUERY-05")
 def test_a_decided_match_has_its_result_and_what_its_draw_is_checked_with():
-    office = Office(2).start()
-    office.lock(MOVES)
-    decided = office.league.matches["R1M1"].decided
+    decisions = Decisions(2).start()
+    decisions.lock(MOVES)
+    decided = decisions.league.matches["R1M1"].decided
 
-    shown = match(office)
+    shown = match(decisions)
 
     assert (shown["state"], shown["closed"]) == ("FINISHED", False)
     assert shown["result"]["winner_player_id"] == decided.result.winner_player_id
     assert shown["draw"] == {
-        "commitment": office.court.commitment("R1M1"),
+        "commitment": decisions.adjudicator.commitment("R1M1"),
         "seed": decided.seed,
         "moves": [[0, "P01", "even"], [0, "P02", "odd"]],
     }
     assert (shown["forfeits"], shown["verified"]) == ([], True)
-    assert shown["seq"] == office.league.matches["R1M1"].decided_seq
+    assert shown["seq"] == decisions.league.matches["R1M1"].decided_seq
     assert "transcript" not in shown
 
 
 @rule("R-QUERY-05")
 def test_a_closed_match_has_its_transcript():
-    office = closed(ROWS, left_out=7)
+    decisions = closed(ROWS, left_out=7)
 
-    answer = ask(office, "GET_MATCH", match_id="R1M1")
+    answer = ask(decisions, "GET_MATCH", match_id="R1M1")
 
     assert answer["total"] == 2
     assert (answer["match"]["told"], answer["match"]["transcript_left_out"]) == ("referee", 7)
@@ -128,10 +128,10 @@ def test_a_closed_match_has_its_transcript():
 
 @rule("R-QUERY-05")
 def test_a_match_that_was_lost_by_default_says_why():
-    office = Office(2).start()
-    office.play("R1M1", forfeits=["P02"])
+    decisions = Decisions(2).start()
+    decisions.play("R1M1", forfeits=["P02"])
 
-    shown = match(office)
+    shown = match(decisions)
 
     assert shown["forfeits"] == [["P02", "failed"]]
     assert shown["result"]["status"] == "TECHNICAL_LOSS"
@@ -139,11 +139,11 @@ def test_a_match_that_was_lost_by_default_says_why():
 
 @rule("R-QUERY-05")
 def test_a_match_without_a_contest_is_marked_everywhere():
-    office = Office(2).start()
-    office.record(office.court.no_contest("R1M1", "no referee"))
+    decisions = Decisions(2).start()
+    decisions.record(decisions.adjudicator.no_contest("R1M1", "no referee"))
 
-    assert match(office)["result"]["no_contest"] is True
-    assert ask(office, "GET_SCHEDULE")["rounds"][0]["matches"][0]["no_contest"] is True
+    assert match(decisions)["result"]["no_contest"] is True
+    assert ask(decisions, "GET_SCHEDULE")["rounds"][0]["matches"][0]["no_contest"] is True
 
 
 @rule("R-QUERY-07")
@@ -156,28 +156,28 @@ def test_a_match_without_a_contest_is_marked_everywhere():
     ],
 )
 def test_a_long_transcript_is_read_in_pages_of_at_most_10_kb(row):
-    office, seen = closed([row] * 130), []
+    decisions, seen = closed([row] * 130), []
 
-    while page := match(office, offset=len(seen))["transcript"]:
-        assert size(office, "GET_MATCH", match_id="R1M1", offset=len(seen)) <= BYTES_MAX
+    while page := match(decisions, offset=len(seen))["transcript"]:
+        assert size(decisions, "GET_MATCH", match_id="R1M1", offset=len(seen)) <= BYTES_MAX
         seen += page
 
     assert len(seen) == 130
-    assert match(office, limit=1)["transcript"] == seen[:1]
+    assert match(decisions, limit=1)["transcript"] == seen[:1]
 
 
 @rule("R-QUERY-07")
 def test_what_is_too_long_to_be_told_is_left_out_and_the_rest_is_told():
     long = {"choices": {"P01": "x" * 4_000, "P02": "y" * 4_000}}
-    office = Office(2, locks=False).start()
-    office.report("P01", details=long, transcript=ROWS)
+    decisions = Decisions(2, locks=False).start()
+    decisions.report("P01", details=long, transcript=ROWS)
 
-    shown = match(office)
+    shown = match(decisions)
 
     assert shown["verified"] is False
     assert shown["result"]["choices"] is None
     assert shown["result"]["winner_player_id"] == "P01"
-    assert size(office, "GET_MATCH", match_id="R1M1") <= BYTES_MAX
+    assert size(decisions, "GET_MATCH", match_id="R1M1") <= BYTES_MAX
 
 
 @rule("R-QUERY-05")
@@ -190,7 +190,7 @@ def test_what_is_too_long_to_be_told_is_left_out_and_the_rest_is_told():
 )
 def test_a_match_that_is_not_there_is_not_found(match_id):
     with pytest.raises(MatchMismatch, match="there is no match") as refused:
-        match(Office(4).start(), match_id)
+        match(Decisions(4).start(), match_id)
 
     assert refused.value.code == "E015"
     assert len(str(refused.value)) < 150
@@ -200,4 +200,4 @@ def test_a_match_that_is_not_there_is_not_found(match_id):
 @pytest.mark.parametrize("match_id", [None, 1, True, ["R1M1"], {}, ""])
 def test_a_match_is_asked_for_by_its_id(match_id):
     with pytest.raises(WrongType, match=r"query_params\.match_id must be the id of a match"):
-        match(Office(2).start(), match_id)
+        match(Decisions(2).start(), match_id)

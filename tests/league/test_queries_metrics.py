@@ -5,24 +5,24 @@ import pytest
 from agentleague.league.events import MatchAssigned, MatchClosed
 from agentleague.league.metrics import MATCHES_MAX
 from agentleague.protocol.messages import Exchange
-from league.decided_league import Office
+from league.decisions import Decisions
 from league.querying import ask
 from rules import rule
 
 
 def told(*rows):
     """A match with this transcript, each row a player, message, attempt, verdict and time."""
-    office = Office(2, 2).start()
-    winner = office.lock([(0, "P01", "even"), (0, "P02", "odd")]).answer.result.winner
+    decisions = Decisions(2, 2).start()
+    winner = decisions.lock([(0, "P01", "even"), (0, "P02", "odd")]).answer.result.winner
     transcript = [
         Exchange(0, who, what, n, verdict, None, ms) for who, what, n, verdict, ms in rows
     ]
-    office.report(winner, transcript=transcript)
-    return office
+    decisions.report(winner, transcript=transcript)
+    return decisions
 
 
-def measured(office):
-    rows = ask(office, "GET_METRICS")["metrics"]
+def measured(decisions):
+    rows = ask(decisions, "GET_METRICS")["metrics"]
     return {row["metric"]: (row["value"], row["kept"]) for row in rows}
 
 
@@ -36,7 +36,7 @@ def join(attempt, verdict, ms=None, player="P01"):
 
 @rule("R-QUERY-06")
 def test_before_anything_was_played_nothing_is_measured():
-    answer = ask(Office(2), "GET_METRICS")
+    answer = ask(Decisions(2), "GET_METRICS")
 
     assert (answer["matches_measured"], answer["matches_completed"]) == (0, 0)
     for row in answer["metrics"]:
@@ -46,7 +46,7 @@ def test_before_anything_was_played_nothing_is_measured():
 
 @rule("R-QUERY-06")
 def test_the_thresholds_are_those_of_document_004():
-    rows = ask(Office(2), "GET_METRICS")["metrics"]
+    rows = ask(Decisions(2), "GET_METRICS")["metrics"]
 
     assert {
         row["metric"]: (row["threshold"], row["source"]) for row in rows if row["threshold"]
@@ -63,11 +63,11 @@ def test_the_thresholds_are_those_of_document_004():
 
 @rule("R-QUERY-06")
 def test_a_match_that_went_well_keeps_every_threshold():
-    office = told(
+    decisions = told(
         join(1, "ok", 4), join(1, "ok", 6, "P02"), move(1, "ok", 100), move(1, "pushed", 300)
     )
 
-    values = measured(office)
+    values = measured(decisions)
 
     assert values["validation_success_rate"] == (1.0, True)
     assert values["field_error_rate"] == (0.0, True)
@@ -78,7 +78,7 @@ def test_a_match_that_went_well_keeps_every_threshold():
     assert values["move_p50_ms"] == (100, None)
     assert values["move_p95_ms"] == (300, None)
     assert values["technical_loss_rate"] == (0.0, None)
-    assert ask(office, "GET_METRICS")["matches_measured"] == 1
+    assert ask(decisions, "GET_METRICS")["matches_measured"] == 1
 
 
 @rule("R-QUERY-06")
@@ -114,14 +114,14 @@ def test_each_measure_is_taken_from_the_transcripts(rows, metric, value, kept):
 
 @rule("R-QUERY-06")
 def test_what_became_of_matches_is_counted():
-    office = Office(4, 2).start()
-    office.record(MatchAssigned("R1M1", 2, "REF02", "lease"))
-    office.record(office.court.no_contest("R1M1", "no referee"))
-    office.record(MatchClosed("R1M1", 2, told="manager"))
-    office.play("R1M2")
-    office.report("nobody", match_id="R1M2", referee="REF02")
+    decisions = Decisions(4, 2).start()
+    decisions.record(MatchAssigned("R1M1", 2, "REF02", "lease"))
+    decisions.record(decisions.adjudicator.no_contest("R1M1", "no referee"))
+    decisions.record(MatchClosed("R1M1", 2, told="manager"))
+    decisions.play("R1M2")
+    decisions.report("nobody", match_id="R1M2", referee="REF02")
 
-    values = measured(office)
+    values = measured(decisions)
 
     assert values["technical_loss_rate"] == (0.5, None)
     assert values["no_contests"] == (1, None)
@@ -131,15 +131,15 @@ def test_what_became_of_matches_is_counted():
 
 @rule("R-QUERY-06")
 def test_only_the_last_matches_are_measured_so_that_the_answer_costs_the_same():
-    office = Office(40).start()
-    office.play("R1M1", forfeits=["P01", "P02"])
-    while office.league.decided_total < MATCHES_MAX + 1:
-        if not office.league.open_matches:
-            office.schedule(office.league.round_id + 1)
-        office.play(min(office.league.open_matches))
+    decisions = Decisions(40).start()
+    decisions.play("R1M1", forfeits=["P01", "P02"])
+    while decisions.league.decided_total < MATCHES_MAX + 1:
+        if not decisions.league.open_matches:
+            decisions.schedule(decisions.league.round_id + 1)
+        decisions.play(min(decisions.league.open_matches))
 
-    answer = ask(office, "GET_METRICS")
+    answer = ask(decisions, "GET_METRICS")
 
     assert answer["matches_measured"] == MATCHES_MAX
     assert answer["matches_completed"] == MATCHES_MAX + 1
-    assert measured(office)["technical_loss_rate"] == (0.0, None)
+    assert measured(decisions)["technical_loss_rate"] == (0.0, None)

@@ -14,7 +14,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.roster import NAME_MAX, TOKENS_MAX, Roster, clean_name
 from agentleague.protocol.tokens import channel_key, digest, match_token
-from league.decided_league import Office, token
+from league.decisions import Decisions, token
 from rules import rule
 
 
@@ -122,7 +122,7 @@ def test_no_two_players_are_shown_under_the_same_name(names, effective):
 
 @rule("R-LEAGUE-17")
 def test_a_league_token_is_its_agents_and_nobody_elses():
-    roster = Office(2, referees=1).league.roster
+    roster = Decisions(2, referees=1).league.roster
 
     assert roster.owner(token("P01")) == "P01"
     assert roster.owner(token("P02")) == "P02"
@@ -145,7 +145,7 @@ def test_a_league_token_is_its_agents_and_nobody_elses():
     ],
 )
 def test_any_other_token_is_nobodys(shown_token):
-    assert Office(2).league.roster.owner(shown_token) is None
+    assert Decisions(2).league.roster.owner(shown_token) is None
 
 
 @rule("R-LEAGUE-17")
@@ -172,7 +172,7 @@ def used(roster, shown_token):
 
 @rule("R-REG-05")
 def test_an_old_token_counts_until_the_new_one_is_first_used():
-    roster = Office(2).league.roster
+    roster = Decisions(2).league.roster
     old, new = token("P01"), renewed(roster)
 
     assert roster.acting(old) == roster.acting(new) == "P01"
@@ -189,7 +189,7 @@ def test_an_old_token_counts_until_the_new_one_is_first_used():
 
 @rule("R-REG-05")
 def test_of_tokens_renewed_twice_the_one_that_is_used_stays_and_so_does_the_newer_one():
-    roster = Office(1).league.roster
+    roster = Decisions(1).league.roster
     second, third = renewed(roster), renewed(roster, generation=3)
 
     assert used(roster, second) == TokenConfirmed("P01", 2)
@@ -202,7 +202,7 @@ def test_of_tokens_renewed_twice_the_one_that_is_used_stays_and_so_does_the_newe
 
 @rule("R-REG-05")
 def test_a_newer_token_that_is_used_ends_all_before_it_at_once():
-    roster = Office(1).league.roster
+    roster = Decisions(1).league.roster
     second, third = renewed(roster), renewed(roster, generation=3)
 
     used(roster, third)
@@ -213,7 +213,7 @@ def test_a_newer_token_that_is_used_ends_all_before_it_at_once():
 
 @rule("R-REG-05")
 def test_an_agent_that_uses_none_of_its_new_tokens_has_a_few_of_them_at_most():
-    roster = Office(1).league.roster
+    roster = Decisions(1).league.roster
     given_tokens = [renewed(roster, generation=n) for n in range(2, 20)]
 
     counting = [each for each in given_tokens if roster.acting(each)]
@@ -240,7 +240,7 @@ def test_a_renewal_may_move_the_end_point_and_is_found_there_from_then_on():
 
 @rule("R-REG-06")
 def test_a_renewed_referee_has_another_generation_and_perhaps_another_capacity():
-    roster = Office(0, referees=1).league.roster
+    roster = Decisions(0, referees=1).league.roster
 
     renewed(roster, "REF01", endpoint="http://elsewhere", capacity=3)
     moved = roster.referees["REF01"]
@@ -253,7 +253,7 @@ def test_a_renewed_referee_has_another_generation_and_perhaps_another_capacity()
 
 @rule("R-REG-07")
 def test_a_token_that_may_only_ask_is_its_players_and_lets_it_do_nothing():
-    roster = Office(1).league.roster
+    roster = Decisions(1).league.roster
     roster.add_token(PlayerReturned("P01", digest("tok_P01_2"), 2))
 
     assert (roster.owner("tok_P01_2"), roster.acting("tok_P01_2")) == ("P01", None)
@@ -264,7 +264,7 @@ def test_a_token_that_may_only_ask_is_its_players_and_lets_it_do_nothing():
 
 @rule("R-REG-07")
 def test_a_token_that_may_only_ask_outlives_renewals_and_confirms_nothing():
-    roster = Office(1).league.roster
+    roster = Decisions(1).league.roster
     roster.add_token(PlayerReturned("P01", digest("tok_asks"), 2))
     used(roster, renewed(roster, generation=3))
 

@@ -51,7 +51,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
 )
 from agentleague.protocol.tokens import digest, league_token
-from league.decided_league import LEAGUE_ID, TOKEN_SECRET, Office
+from league.decisions import LEAGUE_ID, TOKEN_SECRET, Decisions
 
 PLAYERS_MAX, REFEREES_MAX, TOKENS_MAX = 5, 3, 4
 FORBIDDEN = "http://169.254.169.254/mcp"
@@ -135,8 +135,8 @@ class RosterStates(RuleBasedStateMachine):
 
     @initialize(unique_names=st.sampled_from(["suffix", "reject", "off"]))
     def open(self, unique_names):
-        self.office = Office(0, 0)
-        self.league, self.roster = self.office.league, self.office.league.roster
+        self.decisions = Decisions(0, 0)
+        self.league, self.roster = self.decisions.league, self.decisions.league.roster
         self.terms = Terms(
             TOKEN_SECRET, PLAYERS_MAX, REFEREES_MAX, local_only, unique_names=unique_names
         )
@@ -166,7 +166,7 @@ class RosterStates(RuleBasedStateMachine):
         event = self.roster.unconfirmed(token)
         assert event == expected
         if event:
-            self.office.record(event)
+            self.decisions.record(event)
 
     def token_of(self, agent, number):
         return league_token(TOKEN_SECRET, LEAGUE_ID, agent.agent_id, number)
@@ -270,7 +270,7 @@ class RosterStates(RuleBasedStateMachine):
             return multiple()
         event, answer = admit_player(self.league, self.terms, request, source, token)
         if event:
-            self.office.record(event)
+            self.decisions.record(event)
         player_id, fresh = answer.player_id, answer.auth_token
         if agent:
             assert player_id == agent.agent_id
@@ -318,7 +318,7 @@ class RosterStates(RuleBasedStateMachine):
                 admit_referee(self.league, self.terms, request, token)
             return multiple()
         event, answer = admit_referee(self.league, self.terms, request, token)
-        self.office.record(event)
+        self.decisions.record(event)
         if agent:
             assert answer.referee_id == agent.agent_id
             self.is_renewed(agent, answer.auth_token, endpoint)
@@ -364,7 +364,7 @@ class RosterStates(RuleBasedStateMachine):
     def a_player_is_removed(self, number):
         player_id = f"P{number:02}"
         if player_id in self.agents and player_id not in self.removed:
-            self.office.record(PlayerRemoved(player_id))
+            self.decisions.record(PlayerRemoved(player_id))
             self.removed.add(player_id)
 
     @precondition(lambda self: self.is_open)
@@ -372,13 +372,13 @@ class RosterStates(RuleBasedStateMachine):
     def the_league_starts(self):
         playing = [each for each in self.roster.players if each not in self.removed]
         if len(playing) >= 2:
-            self.office.record(LeagueStarted(playing))
+            self.decisions.record(LeagueStarted(playing))
             self.is_open = False
 
     @precondition(lambda self: not self.is_open and not self.is_over)
     @rule()
     def the_league_ends(self):
-        self.office.record(LeagueEnded("P01"))
+        self.decisions.record(LeagueEnded("P01"))
         self.is_over = True
 
     # What always holds.
@@ -424,7 +424,7 @@ class RosterStates(RuleBasedStateMachine):
     @invariant()
     def what_was_recorded_gives_the_same_league(self):
         replayed = League()
-        for event in self.office.events:
+        for event in self.decisions.events:
             kind = type(event).__struct_config__.tag
             replayed.apply(read_event(kind, 1, msgspec.json.encode(event)))
         assert vars(replayed.roster) == vars(self.roster)
@@ -432,7 +432,7 @@ class RosterStates(RuleBasedStateMachine):
 
     @invariant()
     def no_row_holds_a_token(self):
-        rows = b"\n".join(map(msgspec.json.encode, self.office.events))
+        rows = b"\n".join(map(msgspec.json.encode, self.decisions.events))
         for token in self.given:
             assert token.rpartition("_")[2].encode() not in rows
 

@@ -9,46 +9,46 @@ from agentleague.league import queries
 from agentleague.league.events import Disputed, MatchRuled, TokenMisused
 from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.league.standings import TIE_BREAKS, Points, Table
-from agentleague.manager.broadcasts import Bulletins
-from league.decided_league import Office
+from agentleague.manager.broadcasts import Broadcasts
+from league.decisions import Decisions
 from league.test_league import replayed, state
 from rules import rule
 
 
-def asked(office, query_type, **params):
-    return queries.answer(office.league, query_type, params, None)
+def asked(decisions, query_type, **params):
+    return queries.answer(decisions.league, query_type, params, None)
 
 
 def played():
     """Four players, one round: in R1M1 somebody won, in R1M2 P03 failed."""
-    office = Office(4, referees=2).start()
-    office.play("R1M1")
-    office.play("R1M2", forfeits=[office.league.matches["R1M2"].players[0]])
-    return office
+    decisions = Decisions(4, referees=2).start()
+    decisions.play("R1M1")
+    decisions.play("R1M2", forfeits=[decisions.league.matches["R1M2"].players[0]])
+    return decisions
 
 
-def numbers(office, player_id):
-    row = office.league.table.row(player_id)
+def numbers(decisions, player_id):
+    row = decisions.league.table.row(player_id)
     return row.played, row.wins, row.draws, row.losses, row.technical_losses, row.points
 
 
-def sides(office, match_id):
+def sides(decisions, match_id):
     """Winner and loser of a match."""
-    file = office.league.matches[match_id]
+    file = decisions.league.matches[match_id]
     winner = file.decided.result.winner_player_id
     return winner, next(each for each in file.players if each != winner)
 
 
 @rule("R-ORG-07")
 def test_a_ruled_winner_wins_and_the_other_loses():
-    office = played()
-    winner, loser = sides(office, "R1M1")
+    decisions = played()
+    winner, loser = sides(decisions, "R1M1")
 
-    office.record(MatchRuled("R1M1", "win", loser, "a bug of the game"))
+    decisions.record(MatchRuled("R1M1", "win", loser, "a bug of the game"))
 
-    assert numbers(office, loser) == (1, 1, 0, 0, 0, 3)
-    assert numbers(office, winner) == (1, 0, 0, 1, 0, 0)
-    assert office.league.result_of("R1M1").winner_player_id == winner
+    assert numbers(decisions, loser) == (1, 1, 0, 0, 0, 3)
+    assert numbers(decisions, winner) == (1, 0, 0, 1, 0, 0)
+    assert decisions.league.result_of("R1M1").winner_player_id == winner
 
 
 @rule("R-ORG-07")
@@ -57,27 +57,27 @@ def test_a_ruled_winner_wins_and_the_other_loses():
     [("draw", (1, 0, 1, 0, 0, 1), (1, 0, 1, 0, 0, 1)), ("no_contest", (0,) * 6, (0,) * 6)],
 )
 def test_a_technical_loss_that_is_ruled_on_is_none_any_more(verdict, winners, losers):
-    office = played()
-    winner, loser = sides(office, "R1M2")
-    assert numbers(office, loser) == (1, 0, 0, 1, 1, 0)
+    decisions = played()
+    winner, loser = sides(decisions, "R1M2")
+    assert numbers(decisions, loser) == (1, 0, 0, 1, 1, 0)
 
-    office.record(MatchRuled("R1M2", verdict, None, "the hall had no network"))
+    decisions.record(MatchRuled("R1M2", verdict, None, "the hall had no network"))
 
-    assert (numbers(office, winner), numbers(office, loser)) == (winners, losers)
+    assert (numbers(decisions, winner), numbers(decisions, loser)) == (winners, losers)
 
 
 @rule("R-ORG-07")
 def test_a_later_ruling_takes_the_place_of_an_earlier_one():
-    office = played()
-    winner, loser = sides(office, "R1M1")
-    before = office.league.table.rows()
+    decisions = played()
+    winner, loser = sides(decisions, "R1M1")
+    before = decisions.league.table.rows()
 
-    office.record(MatchRuled("R1M1", "win", loser, "a"), MatchRuled("R1M1", "draw", None, "b"))
-    assert numbers(office, loser) == numbers(office, winner) == (1, 0, 1, 0, 0, 1)
-    office.record(MatchRuled("R1M1", "stand", None, ""))
+    decisions.record(MatchRuled("R1M1", "win", loser, "a"), MatchRuled("R1M1", "draw", None, "b"))
+    assert numbers(decisions, loser) == numbers(decisions, winner) == (1, 0, 1, 0, 0, 1)
+    decisions.record(MatchRuled("R1M1", "stand", None, ""))
 
-    assert office.league.table.rows() == before
-    assert not office.league.matches["R1M1"].is_overruled
+    assert decisions.league.table.rows() == before
+    assert not decisions.league.matches["R1M1"].is_overruled
 
 
 def test_a_table_that_takes_back_is_as_if_it_had_never_counted():
@@ -99,53 +99,53 @@ def test_a_table_that_takes_back_is_as_if_it_had_never_counted():
 
 @rule("R-ORG-07", "R-LEAGUE-23")
 def test_a_league_with_rulings_and_misuses_is_replayed_as_it_was():
-    office = Office(4, referees=2).play_to_the_end()
-    second = office.league.table.rows()[1].player_id
-    for file in office.league.matches.of_player[second]:
-        office.record(Disputed(file.match_id, "REF01", "another result"))
-        office.record(MatchRuled(file.match_id, "win", second, "robbed"))
-    office.record(TokenMisused("P01", "LOCK_REQUEST", "league"))
+    decisions = Decisions(4, referees=2).play_to_the_end()
+    second = decisions.league.table.rows()[1].player_id
+    for file in decisions.league.matches.of_player[second]:
+        decisions.record(Disputed(file.match_id, "REF01", "another result"))
+        decisions.record(MatchRuled(file.match_id, "win", second, "robbed"))
+    decisions.record(TokenMisused("P01", "LOCK_REQUEST", "league"))
 
-    assert state(replayed(office.events)) == state(office.league)
-    assert office.league.champion == second
+    assert state(replayed(decisions.events)) == state(decisions.league)
+    assert decisions.league.champion == second
 
 
 def test_no_match_is_ruled_on_before_it_has_a_result():
-    office = Office(2).start()
+    decisions = Decisions(2).start()
 
     with pytest.raises(AssertionError, match="R1M1 is ruled on and has no result"):
-        office.record(MatchRuled("R1M1", "draw", None, "early"))
+        decisions.record(MatchRuled("R1M1", "draw", None, "early"))
 
 
 @rule("R-LEAGUE-34")
 def test_a_dispute_is_open_until_the_organiser_rules():
-    office = played()
-    office.record(Disputed("R1M1", "REF02", "not its referee"))
-    file = office.league.matches["R1M1"]
-    assert asked(office, "GET_STATUS")["disputed_matches"] == ["R1M1"]
+    decisions = played()
+    decisions.record(Disputed("R1M1", "REF02", "not its referee"))
+    file = decisions.league.matches["R1M1"]
+    assert asked(decisions, "GET_STATUS")["disputed_matches"] == ["R1M1"]
     assert file.is_disputed
 
-    office.record(MatchRuled("R1M1", "stand", None, ""))
+    decisions.record(MatchRuled("R1M1", "stand", None, ""))
 
-    assert asked(office, "GET_STATUS")["disputed_matches"] == []
-    assert asked(office, "GET_STATUS")["ruled_matches"] == ["R1M1"]
+    assert asked(decisions, "GET_STATUS")["disputed_matches"] == []
+    assert asked(decisions, "GET_STATUS")["ruled_matches"] == ["R1M1"]
     assert not file.is_disputed
-    office.record(Disputed("R1M1", "REF01", "another result"))
+    decisions.record(Disputed("R1M1", "REF01", "another result"))
     assert file.is_disputed
 
 
 @rule("R-LEAGUE-34")
 def test_the_schedule_marks_what_is_disputed_ruled_or_not_verified():
-    office = Office(4, referees=2, locks=False).start()
-    office.report("P01", match_id="R1M1", details={"status": "DRAW"})
+    decisions = Decisions(4, referees=2, locks=False).start()
+    decisions.report("P01", match_id="R1M1", details={"status": "DRAW"})
 
     def shown():
-        (each,) = asked(office, "GET_SCHEDULE", round_id=1)["rounds"]
+        (each,) = asked(decisions, "GET_SCHEDULE", round_id=1)["rounds"]
         return each["matches"]
 
     assert (shown()[0]["unverified"], shown()[0]["disputed"]) == (True, True)
     assert not {"unverified", "disputed", "ruled", "no_contest"} & set(shown()[1])
-    office.record(MatchRuled("R1M1", "no_contest", None, "who knows"))
+    decisions.record(MatchRuled("R1M1", "no_contest", None, "who knows"))
 
     first = shown()[0]
     assert (first["ruled"], first["no_contest"], first["winner_player_id"]) == (True, True, None)
@@ -154,13 +154,13 @@ def test_the_schedule_marks_what_is_disputed_ruled_or_not_verified():
 
 @rule("R-ORG-07")
 def test_a_match_shows_the_result_and_the_ruling():
-    office = played()
-    winner, loser = sides(office, "R1M1")
-    assert asked(office, "GET_MATCH", match_id="R1M1")["match"]["ruling"] is None
+    decisions = played()
+    winner, loser = sides(decisions, "R1M1")
+    assert asked(decisions, "GET_MATCH", match_id="R1M1")["match"]["ruling"] is None
 
-    office.record(MatchRuled("R1M1", "win", loser, "a bug"))
+    decisions.record(MatchRuled("R1M1", "win", loser, "a bug"))
 
-    match = asked(office, "GET_MATCH", match_id="R1M1")["match"]
+    match = asked(decisions, "GET_MATCH", match_id="R1M1")["match"]
     assert match["result"]["winner_player_id"] == winner
     assert match["ruling"] == {
         "verdict": "win",
@@ -171,23 +171,23 @@ def test_a_match_shows_the_result_and_the_ruling():
 
 
 def test_the_summary_of_a_round_counts_what_counts():
-    office = played()
-    office.record(MatchRuled("R1M2", "draw", None, "no network"))
+    decisions = played()
+    decisions.record(MatchRuled("R1M2", "draw", None, "no network"))
 
-    summary = Bulletins(office.league).round_completed("now", 1).summary
+    summary = Broadcasts(decisions.league).round_completed("now", 1).summary
 
-    drawn = office.league.result_of("R1M1").status == "DRAW"
+    drawn = decisions.league.result_of("R1M1").status == "DRAW"
     assert (summary.draws, summary.technical_losses) == (1 + drawn, 0)
 
 
 @rule("R-LEAGUE-35")
 def test_an_agent_shows_where_its_token_was_refused():
-    office = Office(2).start()
-    office.record(TokenMisused("P01", "LOCK_REQUEST", "league"))
-    office.record(TokenMisused("P01", "LEAGUE_QUERY", "match"))
+    decisions = Decisions(2).start()
+    decisions.record(TokenMisused("P01", "LOCK_REQUEST", "league"))
+    decisions.record(TokenMisused("P01", "LEAGUE_QUERY", "match"))
 
-    rows = {row["agent_id"]: row for row in asked(office, "GET_AGENTS")["agents"]}
-    agent = asked(office, "GET_AGENT", agent_id="P01")["agent"]
+    rows = {row["agent_id"]: row for row in asked(decisions, "GET_AGENTS")["agents"]}
+    agent = asked(decisions, "GET_AGENT", agent_id="P01")["agent"]
 
     assert rows["P01"]["misuses"] == 2
     assert "misuses" not in rows["P02"]
@@ -195,7 +195,7 @@ def test_an_agent_shows_where_its_token_was_refused():
         "its token came with LOCK_REQUEST, which it gives no right to",
         "a match token came with LEAGUE_QUERY, which it gives no right to",
     ]
-    assert asked(office, "GET_STATUS")["misused_tokens_of"] == ["P01"]
+    assert asked(decisions, "GET_STATUS")["misused_tokens_of"] == ["P01"]
 
 
 def test_words():
@@ -213,14 +213,16 @@ def test_words():
 
 @rule("R-QUERY-07")
 def test_the_worst_answers_still_fit():
-    office = Office(40, referees=12, locks=False, name=lambda n: "\N{GRINNING FACE}" * 50).start()
-    for match_id in list(office.league.open_matches):
-        holder = office.league.matches[match_id].referee_id
-        office.report(None, match_id=match_id, referee=holder, details={"status": "WIN"})
+    decisions = Decisions(
+        40, referees=12, locks=False, name=lambda n: "\N{GRINNING FACE}" * 50
+    ).start()
+    for match_id in list(decisions.league.open_matches):
+        holder = decisions.league.matches[match_id].referee_id
+        decisions.report(None, match_id=match_id, referee=holder, details={"status": "WIN"})
         for number in range(1, 13):
-            office.record(Disputed(match_id, f"REF{number:02}", "x" * 500))
-        office.record(MatchRuled(match_id, "no_contest", None, "\N{GRINNING FACE}" * 200))
-        office.record(Disputed(match_id, "REF12", "x" * 500))
+            decisions.record(Disputed(match_id, f"REF{number:02}", "x" * 500))
+        decisions.record(MatchRuled(match_id, "no_contest", None, "\N{GRINNING FACE}" * 200))
+        decisions.record(Disputed(match_id, "REF12", "x" * 500))
 
     for query, params in (
         ("GET_SCHEDULE", {}),
@@ -228,7 +230,7 @@ def test_the_worst_answers_still_fit():
         ("GET_STATUS", {}),
         ("GET_AGENT", {"agent_id": "P01"}),
     ):
-        data = asked(office, query, **params)
+        data = asked(decisions, query, **params)
         flat = {key: value for key, value in data.items() if key in queries.FLAT}
         size = len(json.dumps({"data": data, **flat}, ensure_ascii=False).encode())
         assert size < 9_500, (query, size)

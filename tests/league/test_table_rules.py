@@ -4,14 +4,14 @@ from itertools import combinations
 
 import pytest
 
-from league.decided_league import Office
+from league.decisions import Decisions
 from rules import rule
 
 DRAWN = [(0, "P01", "odd"), (0, "P02", "odd")]
 
 
-def table(office):
-    return [(row.player_id, row.points) for row in office.league.table.rows()]
+def table(decisions):
+    return [(row.player_id, row.points) for row in decisions.league.table.rows()]
 
 
 @rule("R-TABLE-01")
@@ -24,30 +24,30 @@ def table(office):
     ],
 )
 def test_a_win_is_worth_3_points_and_a_draw_1(moves, forfeits, expected):
-    office = Office(2).start()
+    decisions = Decisions(2).start()
 
-    office.lock(moves, [(who, "failed") for who in forfeits])
+    decisions.lock(moves, [(who, "failed") for who in forfeits])
 
-    assert dict(table(office)) == expected
+    assert dict(table(decisions)) == expected
 
 
 @rule("R-TABLE-02")
 def test_the_points_of_a_report_count_for_nothing():
     """A referee that is believed says who won; what that is worth is the league's business."""
-    office = Office(2, locks=False).start()
+    decisions = Decisions(2, locks=False).start()
 
-    office.report("P02")
+    decisions.report("P02")
 
-    assert table(office) == [("P02", 3), ("P01", 0)]
+    assert table(decisions) == [("P02", 3), ("P01", 0)]
 
 
 @rule("R-TABLE-03")
 def test_technical_wins_are_wins_and_technical_losses_are_counted_apart_as_well():
-    office = Office(2).start()
+    decisions = Decisions(2).start()
 
-    office.lock([], [("P01", "failed")])
+    decisions.lock([], [("P01", "failed")])
 
-    won, lost = office.league.table.rows()
+    won, lost = decisions.league.table.rows()
     assert (won.wins, won.losses, won.technical_losses) == (1, 0, 0)
     assert (lost.wins, lost.losses, lost.technical_losses) == (0, 1, 1)
     assert won.played == lost.played == 1
@@ -55,21 +55,21 @@ def test_technical_wins_are_wins_and_technical_losses_are_counted_apart_as_well(
 
 @rule("R-TABLE-04")
 def test_level_players_are_ranked_by_head_to_head_then_wins_technical_losses_and_id():
-    office = Office(4).start()
-    assert table(office) == [("P01", 0), ("P02", 0), ("P03", 0), ("P04", 0)]  # by id
+    decisions = Decisions(4).start()
+    assert table(decisions) == [("P01", 0), ("P02", 0), ("P03", 0), ("P04", 0)]  # by id
 
-    office.lock([], [("P01", "failed"), ("P02", "failed")], match_id="R1M1")
-    assert [row[0] for row in table(office)] == ["P03", "P04", "P01", "P02"]
+    decisions.lock([], [("P01", "failed"), ("P02", "failed")], match_id="R1M1")
+    assert [row[0] for row in table(decisions)] == ["P03", "P04", "P01", "P02"]
 
-    office.lock([], [("P03", "failed")], match_id="R1M2")
-    assert [row[0] for row in table(office)] == ["P04", "P01", "P02", "P03"]
-    assert [row.rank for row in office.league.table.rows()] == [1, 2, 3, 4]
+    decisions.lock([], [("P03", "failed")], match_id="R1M2")
+    assert [row[0] for row in table(decisions)] == ["P04", "P01", "P02", "P03"]
+    assert [row.rank for row in decisions.league.table.rows()] == [1, 2, 3, 4]
 
 
 @rule("R-LEAGUE-31")
 @pytest.mark.parametrize("players", [2, 3, 4, 7, 8])
 def test_everybody_meets_everybody_once_and_nobody_twice_in_a_round(players):
-    league = Office(players).play_to_the_end().league
+    league = Decisions(players).play_to_the_end().league
 
     met = [frozenset(file.players) for file in league.matches.values()]
     assert len(met) == league.schedule.matches_total

@@ -24,7 +24,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
 )
 from agentleague.protocol.tokens import channel_key, digest, league_token, match_token, session
-from league.decided_league import LEAGUE_ID, TOKEN_SECRET, Office, token
+from league.decisions import LEAGUE_ID, TOKEN_SECRET, Decisions, token
 from rules import rule
 
 URL = "http://127.0.0.1:9000/mcp"
@@ -38,17 +38,17 @@ def local_only(url, source):
 TERMS = Terms(TOKEN_SECRET, 3, 2, local_only)
 
 
-def as_player(office, name="Ann", url=URL, games=("even_odd",), version=UNSET, **more):
+def as_player(decisions, name="Ann", url=URL, games=("even_odd",), version=UNSET, **more):
     meta = PlayerMeta(name, url, "1.2.3", list(games), version, more.get("join_code", UNSET))
     terms, source = more.get("terms", TERMS), more.get("source", "10.0.0.9")
     request = LeagueRegisterRequest(meta)
-    return admit_player(office.league, terms, request, source, more.get("shown"))
+    return admit_player(decisions.league, terms, request, source, more.get("shown"))
 
 
-def as_referee(office, name="Referee", url=URL, games=("even_odd",), version=UNSET, **more):
+def as_referee(decisions, name="Referee", url=URL, games=("even_odd",), version=UNSET, **more):
     terms, shown = more.pop("terms", TERMS), more.pop("shown", None)
     meta = RefereeMeta(name, url, "1.2.3", list(games), protocol_version=version, **more)
-    return admit_referee(office.league, terms, RefereeRegisterRequest(meta), shown)
+    return admit_referee(decisions.league, terms, RefereeRegisterRequest(meta), shown)
 
 
 def on_terms(**changes):
@@ -60,7 +60,7 @@ ADMIT = [as_player, as_referee]
 
 @rule("R-LEAGUE-18")
 def test_a_player_gets_its_id_and_its_token():
-    event, answer = as_player(Office(1))
+    event, answer = as_player(Decisions(1))
 
     assert (event.player_id, event.display_name, event.endpoint) == ("P02", "Ann", URL)
     assert (event.version, event.token_digest) == ("1.2.3", digest(token("P02")))
@@ -71,7 +71,7 @@ def test_a_player_gets_its_id_and_its_token():
 
 @rule("R-LEAGUE-18")
 def test_a_referee_gets_a_session_too():
-    event, answer = as_referee(Office(0, 1), max_concurrent_matches=7, locks=True)
+    event, answer = as_referee(Decisions(0, 1), max_concurrent_matches=7, locks=True)
 
     assert (event.referee_id, event.capacity, event.locks) == ("REF02", 7, True)
     assert event.token_digest == digest(token("REF02"))
@@ -84,7 +84,7 @@ def test_a_referee_gets_a_session_too():
 @rule("R-LEAGUE-18")
 @pytest.mark.parametrize(("said", "locks"), [(UNSET, False), (False, False), (True, True)])
 def test_only_a_referee_that_says_so_locks(said, locks):
-    event, _ = as_referee(Office(0, 0), locks=said)
+    event, _ = as_referee(Decisions(0, 0), locks=said)
 
     assert event.locks is locks
 
@@ -101,14 +101,14 @@ def test_only_a_referee_that_says_so_locks(said, locks):
     ],
 )
 def test_an_agent_is_told_when_its_name_is_shown_otherwise(admit, wanted, effective):
-    event, answer = admit(Office(1, 1), name=wanted)
+    event, answer = admit(Decisions(1, 1), name=wanted)
 
     assert event.display_name == answer.display_name_effective == effective
 
 
 @rule("R-LEAGUE-18")
 def test_referees_may_share_a_name():
-    _, answer = as_referee(Office(0, 1), name="Ref01")
+    _, answer = as_referee(Decisions(0, 1), name="Ref01")
 
     assert answer.display_name_effective is UNSET
 
@@ -117,7 +117,7 @@ def test_referees_may_share_a_name():
 @pytest.mark.parametrize("admit", ADMIT)
 @pytest.mark.parametrize("version", [UNSET, "", "2.0.0", "2.1.0", "2", "2.9", "league.v2"])
 def test_versions_from_2_0_0_are_taken(admit, version):
-    _, answer = admit(Office(0, 0), version=version)
+    _, answer = admit(Decisions(0, 0), version=version)
 
     assert answer.status == "ACCEPTED"
 
@@ -127,7 +127,7 @@ def test_versions_from_2_0_0_are_taken(admit, version):
 @pytest.mark.parametrize("version", ["1.9.9", "3.0.0", "league.v1", "20.0.0", "two", "v2", "-2"])
 def test_other_versions_are_refused(admit, version):
     with pytest.raises(VersionMismatch, match="this league speaks 2") as refused:
-        admit(Office(0, 0), version=version)
+        admit(Decisions(0, 0), version=version)
 
     assert repr(version) in str(refused.value)
     assert refused.value.context["field"] == "protocol_version"
@@ -137,53 +137,53 @@ def test_other_versions_are_refused(admit, version):
 @pytest.mark.parametrize("admit", ADMIT)
 def test_who_does_not_play_the_game_is_refused(admit):
     with pytest.raises(UnsupportedGame, match="this league plays 'even_odd'"):
-        admit(Office(0, 0), games=("chess", "go"))
+        admit(Decisions(0, 0), games=("chess", "go"))
 
 
 @rule("R-LEAGUE-20")
 @pytest.mark.parametrize("admit", ADMIT)
 @pytest.mark.parametrize("games", [(), ("chess", "even_odd")])
 def test_who_plays_it_among_others_or_does_not_say_is_taken(admit, games):
-    assert admit(Office(0, 0), games=games)[1].status == "ACCEPTED"
+    assert admit(Decisions(0, 0), games=games)[1].status == "ACCEPTED"
 
 
 @rule("R-LEAGUE-20")
 @pytest.mark.parametrize("admit", ADMIT)
 def test_an_end_point_that_may_not_be_called_is_refused(admit):
     with pytest.raises(EndpointNotAllowed):
-        admit(Office(0, 0), url="http://169.254.169.254/mcp")
+        admit(Decisions(0, 0), url="http://169.254.169.254/mcp")
 
 
 @rule("R-LEAGUE-20")
 def test_a_full_league_takes_no_more():
     with pytest.raises(LeagueFull, match="3 players are registered already") as refused:
-        as_player(Office(3))
+        as_player(Decisions(3))
     assert refused.value.context == {"max_players": 3, "current_players": 3}
 
     with pytest.raises(LeagueFull, match="2 referees are registered already") as refused:
-        as_referee(Office(0, 2))
+        as_referee(Decisions(0, 2))
     assert refused.value.context == {"max_referees": 2, "current_referees": 2}
 
 
 @rule("R-LEAGUE-20")
 def test_players_come_before_the_start_and_referees_until_the_end():
-    running = Office(2, 1).start()
+    running = Decisions(2, 1).start()
     with pytest.raises(LateRegistration, match="the league has begun"):
         as_player(running)
     assert as_referee(running)[1].status == "ACCEPTED"
 
-    over = Office(2, 1).play_to_the_end()
+    over = Decisions(2, 1).play_to_the_end()
     with pytest.raises(LateRegistration, match="the league is over"):
         as_referee(over)
 
 
 @rule("R-LEAGUE-20")
 def test_a_refusal_takes_no_id():
-    office = Office(0)
+    decisions = Decisions(0)
     with pytest.raises(UnsupportedGame):
-        as_player(office, games=("chess",))
+        as_player(decisions, games=("chess",))
 
-    assert as_player(office)[0].player_id == "P01"
+    assert as_player(decisions)[0].player_id == "P01"
 
 
 PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
@@ -232,24 +232,24 @@ def test_a_refused_agent_is_told_why_in_the_words_of_the_documents(
     ],
 )
 def test_who_registers_again_from_its_own_address_keeps_its_id_also_after_the_start(url, source):
-    office = Office(0)
-    first, answer = as_player(office, url=url, source=source)
-    office.league.apply(first)
-    office.league.apply(as_player(office, "Bob", "http://10.0.0.8/mcp")[0])
-    office.league.apply(LeagueStarted(["P01", "P02"]))
+    decisions = Decisions(0)
+    first, answer = as_player(decisions, url=url, source=source)
+    decisions.league.apply(first)
+    decisions.league.apply(as_player(decisions, "Bob", "http://10.0.0.8/mcp")[0])
+    decisions.league.apply(LeagueStarted(["P01", "P02"]))
 
-    event, again = as_player(office, url=url, source=source)
-    office.league.apply(event)
-    third, same = as_player(office, url=url, source=source)
+    event, again = as_player(decisions, url=url, source=source)
+    decisions.league.apply(event)
+    third, same = as_player(decisions, url=url, source=source)
 
     assert (again.status, again.player_id) == ("ACCEPTED", "P01")
     assert again.match_tokens is False  # They are made from the token that was lost.
     assert again.auth_token != answer.auth_token
-    owner = office.league.roster.owner
+    owner = decisions.league.roster.owner
     assert owner(answer.auth_token) == owner(again.auth_token) == "P01"
     assert event.generation == 2
     assert (third, same.auth_token) == (None, again.auth_token)  # nobody makes the journal grow
-    assert len(office.league.roster.players) == 2
+    assert len(decisions.league.roster.players) == 2
 
 
 @rule("R-LEAGUE-32")
@@ -262,21 +262,21 @@ def test_who_registers_again_from_its_own_address_keeps_its_id_also_after_the_st
     ],
 )
 def test_anybody_else_is_somebody_else(name, url, source):
-    office = Office(0)
-    office.league.apply(as_player(office)[0])
+    decisions = Decisions(0)
+    decisions.league.apply(as_player(decisions)[0])
 
-    event, _ = as_player(office, name, url, source=source)
+    event, _ = as_player(decisions, name, url, source=source)
 
     assert event.player_id == "P02"
 
 
 @rule("R-LEAGUE-32")
 def test_a_player_whose_name_was_changed_is_known_by_the_name_it_asks_for():
-    office = Office(0)
-    office.league.apply(as_player(office, url="http://10.0.0.7/mcp")[0])
-    office.league.apply(as_player(office, url="http://127.0.0.1:8102/mcp")[0])
+    decisions = Decisions(0)
+    decisions.league.apply(as_player(decisions, url="http://10.0.0.7/mcp")[0])
+    decisions.league.apply(as_player(decisions, url="http://127.0.0.1:8102/mcp")[0])
 
-    event, answer = as_player(office, url="http://127.0.0.1:8102/mcp", source="127.0.0.1")
+    event, answer = as_player(decisions, url="http://127.0.0.1:8102/mcp", source="127.0.0.1")
 
     assert (event.player_id, answer.display_name_effective) == ("P02", "Ann (P02)")
 
@@ -287,54 +287,54 @@ ELSEWHERE = "http://127.0.0.1:9001/mcp"
 @rule("R-REG-05")
 @pytest.mark.parametrize("running", [False, True])
 def test_a_player_that_shows_its_token_keeps_its_id_and_gets_a_fresh_one(running):
-    office = Office(2).start() if running else Office(2)
+    decisions = Decisions(2).start() if running else Decisions(2)
 
-    event, answer = as_player(office, "Agent 1", ELSEWHERE, shown=token("P01"))
+    event, answer = as_player(decisions, "Agent 1", ELSEWHERE, shown=token("P01"))
 
     fresh = league_token(TOKEN_SECRET, LEAGUE_ID, "P01", 2)
     assert event == TokenRenewed("P01", digest(fresh), 2, ELSEWHERE)
     assert (answer.status, answer.player_id, answer.auth_token) == ("ACCEPTED", "P01", fresh)
     assert (answer.league_id, answer.match_tokens) == (LEAGUE_ID, True)
     assert answer.display_name_effective is UNSET
-    office.record(event)
-    assert office.league.roster.players["P01"].endpoint == ELSEWHERE
-    assert len(office.league.roster.players) == 2
+    decisions.record(event)
+    assert decisions.league.roster.players["P01"].endpoint == ELSEWHERE
+    assert len(decisions.league.roster.players) == 2
 
 
 @rule("R-REG-05")
 def test_its_name_stays_and_it_is_told():
-    _, answer = as_player(Office(1), "Another", shown=token("P01"))
+    _, answer = as_player(Decisions(1), "Another", shown=token("P01"))
 
     assert answer.display_name_effective == "Agent 1"
 
 
 @rule("R-REG-05")
 def test_a_full_league_takes_those_back_who_were_in_it():
-    assert as_player(Office(3), shown=token("P02"))[1].player_id == "P02"
-    assert as_referee(Office(0, 2), shown=token("REF02"))[1].referee_id == "REF02"
+    assert as_player(Decisions(3), shown=token("P02"))[1].player_id == "P02"
+    assert as_referee(Decisions(0, 2), shown=token("REF02"))[1].referee_id == "REF02"
 
 
 @rule("R-REG-05")
 def test_the_same_registration_again_gets_the_same_token_while_nobody_used_it():
-    office = Office(1)
-    first, answer = as_player(office, shown=token("P01"))
-    office.record(first)
+    decisions = Decisions(1)
+    first, answer = as_player(decisions, shown=token("P01"))
+    decisions.record(first)
 
-    event, again = as_player(office, shown=token("P01"))
+    event, again = as_player(decisions, shown=token("P01"))
 
     assert event is None
     assert again == answer
-    moved, _ = as_player(office, url=ELSEWHERE, shown=token("P01"))
+    moved, _ = as_player(decisions, url=ELSEWHERE, shown=token("P01"))
     assert (moved.generation, moved.endpoint) == (3, ELSEWHERE)
 
 
 @rule("R-REG-05")
 def test_with_the_token_it_was_given_last_it_gets_another():
-    office = Office(1)
-    first, answer = as_player(office, shown=token("P01"))
-    office.record(first, TokenConfirmed("P01", 2))
+    decisions = Decisions(1)
+    first, answer = as_player(decisions, shown=token("P01"))
+    decisions.record(first, TokenConfirmed("P01", 2))
 
-    event, again = as_player(office, shown=answer.auth_token)
+    event, again = as_player(decisions, shown=answer.auth_token)
 
     assert event.generation == 3
     assert again.auth_token == league_token(TOKEN_SECRET, LEAGUE_ID, "P01", 3)
@@ -344,7 +344,7 @@ def test_with_the_token_it_was_given_last_it_gets_another():
 @pytest.mark.parametrize(("admit", "agent_id"), [(as_player, "P01"), (as_referee, "REF01")])
 def test_nobody_comes_back_to_a_league_that_is_over(admit, agent_id):
     with pytest.raises(LateRegistration, match="the league is over"):
-        admit(Office(2, 1).play_to_the_end(), shown=token(agent_id))
+        admit(Decisions(2, 1).play_to_the_end(), shown=token(agent_id))
 
 
 @rule("R-REG-05", "R-REG-06")
@@ -359,18 +359,18 @@ def test_nobody_comes_back_to_a_league_that_is_over(admit, agent_id):
 )
 def test_who_comes_back_must_still_be_fit_to_play(admit, agent_id, changes, error):
     with pytest.raises(error):
-        admit(Office(1, 1), shown=token(agent_id), **changes)
+        admit(Decisions(1, 1), shown=token(agent_id), **changes)
 
 
 @rule("R-REG-06")
 def test_a_referee_that_shows_its_token_begins_a_session_each_time():
-    office = Office(0, 1)
+    decisions = Decisions(0, 1)
 
     event, answer = as_referee(
-        office, url=ELSEWHERE, max_concurrent_matches=5, locks=True, shown=token("REF01")
+        decisions, url=ELSEWHERE, max_concurrent_matches=5, locks=True, shown=token("REF01")
     )
-    office.record(event)
-    again, another = as_referee(office, url=ELSEWHERE, shown=token("REF01"))
+    decisions.record(event)
+    again, another = as_referee(decisions, url=ELSEWHERE, shown=token("REF01"))
 
     fresh = league_token(TOKEN_SECRET, LEAGUE_ID, "REF01", 2)
     assert event == TokenRenewed("REF01", digest(fresh), 2, ELSEWHERE, 5)
@@ -387,8 +387,8 @@ def test_a_referee_that_shows_its_token_begins_a_session_each_time():
 def test_a_lease_is_told_to_a_referee_that_locks_and_is_the_leagues():
     terms = on_terms(lease_seconds=3.5)
 
-    assert as_referee(Office(0, 0), locks=True, terms=terms)[1].lease_seconds == 3.5
-    assert as_referee(Office(0, 0), terms=terms)[1].lease_seconds is UNSET
+    assert as_referee(Decisions(0, 0), locks=True, terms=terms)[1].lease_seconds == 3.5
+    assert as_referee(Decisions(0, 0), terms=terms)[1].lease_seconds is UNSET
 
 
 @rule("R-REG-07")
@@ -404,11 +404,11 @@ def test_a_lease_is_told_to_a_referee_that_locks_and_is_the_leagues():
     ],
 )
 def test_any_other_token_counts_as_none_in_a_players_registration(shown):
-    office = Office(1, 1)
+    decisions = Decisions(1, 1)
     further = league_token(TOKEN_SECRET, LEAGUE_ID, "P01", 2)
-    office.record(PlayerReturned("P01", digest(further), 2))
+    decisions.record(PlayerReturned("P01", digest(further), 2))
 
-    event, answer = as_player(office, shown=shown)
+    event, answer = as_player(decisions, shown=shown)
 
     assert (event.player_id, answer.player_id) == ("P02", "P02")
 
@@ -416,7 +416,7 @@ def test_any_other_token_counts_as_none_in_a_players_registration(shown):
 @rule("R-REG-07")
 @pytest.mark.parametrize("shown", [None, token("P01"), token("REF02"), "tok_unknown"])
 def test_any_other_token_counts_as_none_in_a_referees_registration(shown):
-    event, answer = as_referee(Office(1, 1), shown=shown)
+    event, answer = as_referee(Decisions(1, 1), shown=shown)
 
     assert (event.referee_id, answer.referee_id) == ("REF02", "REF02")
 
@@ -426,14 +426,14 @@ def test_any_other_token_counts_as_none_in_a_referees_registration(shown):
 def test_a_league_with_a_join_code_takes_only_those_who_know_it(admit):
     terms = on_terms(join_code="quokka-7")
 
-    assert admit(Office(0, 0), terms=terms, join_code="quokka-7")[1].status == "ACCEPTED"
+    assert admit(Decisions(0, 0), terms=terms, join_code="quokka-7")[1].status == "ACCEPTED"
     for wrong in ("quokka-8", "quokka-77", "Quokka-7", "\ud800"):
         with pytest.raises(TokenInvalid, match=r"_meta\.join_code is not this league's") as refused:
-            admit(Office(0, 0), terms=terms, join_code=wrong)
+            admit(Decisions(0, 0), terms=terms, join_code=wrong)
         assert wrong not in str(refused.value) + str(refused.value.context)
     for missing in ("", UNSET):
         with pytest.raises(TokenMissing, match=r"this league has a join_code") as refused:
-            admit(Office(0, 0), terms=terms, join_code=missing)
+            admit(Decisions(0, 0), terms=terms, join_code=missing)
         assert refused.value.context["field"].endswith("_meta.join_code")
         assert "quokka" not in str(refused.value)
 
@@ -441,39 +441,39 @@ def test_a_league_with_a_join_code_takes_only_those_who_know_it(admit):
 @rule("R-REG-08")
 @pytest.mark.parametrize(("admit", "agent_id"), [(as_player, "P01"), (as_referee, "REF01")])
 def test_who_shows_its_token_needs_no_join_code(admit, agent_id):
-    _, answer = admit(Office(1, 1), terms=on_terms(join_code="quokka-7"), shown=token(agent_id))
+    _, answer = admit(Decisions(1, 1), terms=on_terms(join_code="quokka-7"), shown=token(agent_id))
 
     assert answer.status == "ACCEPTED"
 
 
 @rule("R-REG-08")
 def test_a_player_that_lost_its_token_needs_the_join_code():
-    office, terms = Office(0), on_terms(join_code="quokka-7")
+    decisions, terms = Decisions(0), on_terms(join_code="quokka-7")
     known = {"url": URL, "source": "127.0.0.1", "terms": terms}
-    office.record(as_player(office, join_code="quokka-7", **known)[0])
+    decisions.record(as_player(decisions, join_code="quokka-7", **known)[0])
 
     with pytest.raises(TokenMissing):
-        as_player(office, **known)
-    assert as_player(office, join_code="quokka-7", **known)[1].player_id == "P01"
+        as_player(decisions, **known)
+    assert as_player(decisions, join_code="quokka-7", **known)[1].player_id == "P01"
 
 
 @rule("R-REG-08")
 @pytest.mark.parametrize("admit", ADMIT)
 def test_a_join_code_where_none_is_wanted_is_ignored(admit):
-    assert admit(Office(0, 0), join_code="any")[1].status == "ACCEPTED"
+    assert admit(Decisions(0, 0), join_code="any")[1].status == "ACCEPTED"
 
 
 @rule("R-REG-09")
 @pytest.mark.parametrize("name", ["Agent 1", "AGENT 1", "Agent\u200b 1"])
 def test_a_name_that_is_taken_is_refused_where_the_league_wants_it_so(name):
     with pytest.raises(DuplicateName, match="register under another name"):
-        as_player(Office(1), name, terms=on_terms(unique_names="reject"))
+        as_player(Decisions(1), name, terms=on_terms(unique_names="reject"))
 
 
 @rule("R-REG-09")
 def test_a_free_name_is_taken_as_it_is_whatever_the_setting():
     for setting in ("suffix", "reject", "off"):
-        event, _ = as_player(Office(1), " Ann ", terms=on_terms(unique_names=setting))
+        event, _ = as_player(Decisions(1), " Ann ", terms=on_terms(unique_names=setting))
         assert event.display_name == "Ann"
 
 
@@ -481,11 +481,11 @@ def test_a_free_name_is_taken_as_it_is_whatever_the_setting():
 def test_two_players_may_have_one_name_where_the_league_does_not_mind():
     terms = on_terms(unique_names="off")
 
-    event, answer = as_player(Office(1), "Agent 1", terms=terms)
+    event, answer = as_player(Decisions(1), "Agent 1", terms=terms)
 
     assert (event.player_id, event.display_name) == ("P02", "Agent 1")
     assert answer.display_name_effective is UNSET
-    assert as_player(Office(1), "\x00", terms=terms)[0].display_name == "P02"
+    assert as_player(Decisions(1), "\x00", terms=terms)[0].display_name == "P02"
 
 
 @rule("R-REG-10")
@@ -494,9 +494,9 @@ def test_a_league_may_refuse_referees_that_do_not_lock(locks):
     terms = on_terms(foreign_referees="refuse")
 
     with pytest.raises(VersionMismatch, match=r"referee_meta\.locks true"):
-        as_referee(Office(0, 0), locks=locks, terms=terms)
-    assert as_referee(Office(0, 0), locks=True, terms=terms)[0].locks
-    assert not as_referee(Office(0, 0), locks=locks)[0].locks
+        as_referee(Decisions(0, 0), locks=locks, terms=terms)
+    assert as_referee(Decisions(0, 0), locks=True, terms=terms)[0].locks
+    assert not as_referee(Decisions(0, 0), locks=locks)[0].locks
 
 
 @rule("R-TOK-05")
@@ -508,12 +508,12 @@ def test_the_terms_show_no_secret():
 @rule("R-LEAGUE-16")
 @pytest.mark.parametrize("unique_names", ["suffix", "reject", "off"])
 def test_who_chose_a_name_that_ends_like_a_given_one_is_not_taken_for_another(unique_names):
-    office, terms = Office(0), msgspec.structs.replace(TERMS, unique_names=unique_names)
+    decisions, terms = Decisions(0), msgspec.structs.replace(TERMS, unique_names=unique_names)
 
     def comes(name):
         request = LeagueRegisterRequest(PlayerMeta(name, URL))
-        event, answer = admit_player(office.league, terms, request, "127.0.0.1")
-        office.record(event)
+        event, answer = admit_player(decisions.league, terms, request, "127.0.0.1")
+        decisions.record(event)
         return answer
 
     first = comes("Ann (P01-2)")

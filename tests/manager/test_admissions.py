@@ -22,7 +22,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.settings import ManagerSettings, Secrets
 from agentleague.roles.stimuli import Asked, Caller
-from league.decided_league import LEAGUE_ID, TOKEN_SECRET, Office, token
+from league.decisions import LEAGUE_ID, TOKEN_SECRET, Decisions, token
 from rules import rule
 
 URL = "http://127.0.0.1:9000/mcp"
@@ -34,19 +34,19 @@ def terms(**settings):
     return terms_of(settings, SECRETS, lambda url, source: None)
 
 
-def player(office, name="Ann", url=URL, shown=None, source="127.0.0.1", **settings):
+def player(decisions, name="Ann", url=URL, shown=None, source="127.0.0.1", **settings):
     message = LeagueRegisterRequest(PlayerMeta(name, url))
-    return take_player(office.league, terms(**settings), message, Caller(source, shown))
+    return take_player(decisions.league, terms(**settings), message, Caller(source, shown))
 
 
-def referee(office, url=URL, shown=None, locks=True, **settings):
+def referee(decisions, url=URL, shown=None, locks=True, **settings):
     message = RefereeRegisterRequest(RefereeMeta("Owl", url, locks=locks))
-    return take_referee(office.league, terms(**settings), message, Caller("127.0.0.1", shown))
+    return take_referee(decisions.league, terms(**settings), message, Caller("127.0.0.1", shown))
 
 
 @rule("R-LEAGUE-18")
 def test_who_is_new_is_recorded_and_answered():
-    one, other = player(Office(0)), referee(Office(0, 0))
+    one, other = player(Decisions(0)), referee(Decisions(0, 0))
 
     assert [type(event) for event in one.events] == [PlayerRegistered]
     assert (one.agent_id, one.answer.player_id, one.came_back) == ("P01", "P01", False)
@@ -56,9 +56,9 @@ def test_who_is_new_is_recorded_and_answered():
 
 @rule("R-REG-05", "R-REG-06")
 def test_who_shows_its_token_came_back():
-    office = Office(1, 1)
+    decisions = Decisions(1, 1)
 
-    one, other = player(office, shown=token("P01")), referee(office, shown=token("REF01"))
+    one, other = player(decisions, shown=token("P01")), referee(decisions, shown=token("REF01"))
 
     assert [type(event) for event in (*one.events, *other.events)] == [TokenRenewed] * 2
     assert (one.agent_id, one.came_back) == ("P01", True)
@@ -67,10 +67,10 @@ def test_who_shows_its_token_came_back():
 
 @rule("R-LEAGUE-32")
 def test_who_lost_its_token_is_in_and_cannot_act():
-    office = Office(0)
-    office.record(*player(office).events)
+    decisions = Decisions(0)
+    decisions.record(*player(decisions).events)
 
-    again = player(office)
+    again = player(decisions)
 
     assert [type(event) for event in again.events] == [PlayerReturned]
     assert (again.agent_id, again.came_back) == ("P01", False)
@@ -79,37 +79,37 @@ def test_who_lost_its_token_is_in_and_cannot_act():
 @rule("R-REG-05")
 @pytest.mark.parametrize(("take", "agent_id"), [(player, "P01"), (referee, "REF01")])
 def test_a_token_shown_for_the_first_time_is_used_before_a_further_one_is_given(take, agent_id):
-    office = Office(1, 1)
-    given = take(office, shown=token(agent_id))
-    office.record(*given.events)
+    decisions = Decisions(1, 1)
+    given = take(decisions, shown=token(agent_id))
+    decisions.record(*given.events)
 
-    again = take(office, shown=given.answer.auth_token)
+    again = take(decisions, shown=given.answer.auth_token)
 
     confirmed, renewed = again.events
     assert confirmed == TokenConfirmed(agent_id, 2)
     assert (renewed.agent_id, renewed.generation) == (agent_id, 3)
-    office.record(*again.events)
-    assert office.league.roster.owner(token(agent_id)) is None
-    assert office.league.roster.acting(given.answer.auth_token) == agent_id
+    decisions.record(*again.events)
+    assert decisions.league.roster.owner(token(agent_id)) is None
+    assert decisions.league.roster.acting(given.answer.auth_token) == agent_id
 
 
 @rule("R-REG-05")
 def test_a_repeated_registration_records_nothing():
-    office = Office(1)
-    first = player(office, shown=token("P01"))
-    office.record(*first.events)
+    decisions = Decisions(1)
+    first = player(decisions, shown=token("P01"))
+    decisions.record(*first.events)
 
-    again = player(office, shown=token("P01"))
+    again = player(decisions, shown=token("P01"))
 
     assert again == msgspec.structs.replace(first, events=())
 
 
 @rule("R-LEAGUE-20", "R-REG-09", "R-REG-10")
 def test_who_is_refused_is_told_and_leaves_no_trace():
-    taken = player(Office(1), name="Agent 1", unique_names="reject")
-    foreign = referee(Office(0, 0), locks=UNSET, foreign_referees="refuse")
-    full = player(Office(1), players_max=1)
-    crowded = referee(Office(0, 1), referees_max=1)
+    taken = player(Decisions(1), name="Agent 1", unique_names="reject")
+    foreign = referee(Decisions(0, 0), locks=UNSET, foreign_referees="refuse")
+    full = player(Decisions(1), players_max=1)
+    crowded = referee(Decisions(0, 1), referees_max=1)
 
     for refused in (taken, foreign, full, crowded):
         assert refused.answer.status == "REJECTED"
@@ -126,13 +126,13 @@ def test_who_is_refused_is_told_and_leaves_no_trace():
 @pytest.mark.parametrize("take", [player, referee])
 def test_a_missing_join_code_is_an_error_and_no_rejection(take):
     with pytest.raises(TokenMissing, match="join_code"):
-        take(Office(0, 0), join_code="quokka-7")
+        take(Decisions(0, 0), join_code="quokka-7")
 
 
 @rule("R-REG-06")
 def test_the_settings_make_the_terms():
-    assert referee(Office(0, 0), lease_seconds=4.0).answer.lease_seconds == 4.0
-    twice = player(Office(1), name="Agent 1", unique_names="off")
+    assert referee(Decisions(0, 0), lease_seconds=4.0).answer.lease_seconds == 4.0
+    twice = player(Decisions(1), name="Agent 1", unique_names="off")
     assert twice.answer.display_name_effective is UNSET
 
 

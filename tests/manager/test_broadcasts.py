@@ -5,7 +5,7 @@ import pytest
 from msgspec import UNSET
 
 from agentleague.league.events import LeagueEnded
-from agentleague.manager.broadcasts import Bulletins
+from agentleague.manager.broadcasts import Broadcasts
 from agentleague.protocol import codec
 from agentleague.protocol.messages import (
     Champion,
@@ -21,7 +21,7 @@ from agentleague.protocol.messages import (
     StandingRow,
 )
 from agentleague.protocol.tokens import channel_key, digest, match_token
-from league.decided_league import LEAGUE_ID, Office, token
+from league.decisions import LEAGUE_ID, Decisions, token
 from rules import rule
 
 NOON = "2026-01-01T12:00:00Z"
@@ -41,31 +41,31 @@ def read(message):
 
 
 def played(players, name=None):
-    office = Office(players, name=name).start()
-    office.play_round()
-    office.record(LeagueEnded(office.league.table.rows()[0].player_id))
-    return office
+    decisions = Decisions(players, name=name).start()
+    decisions.play_round()
+    decisions.record(LeagueEnded(decisions.league.table.rows()[0].player_id))
+    return decisions
 
 
-def to_each(office):
+def to_each(decisions):
     """What each player is sent: (player id, announcement, table, end)."""
-    bulletins = Bulletins(office.league)
-    matches, table = bulletins.match_rows(), bulletins.table_rows()
-    for player_id in office.league.roster.players:
+    broadcasts = Broadcasts(decisions.league)
+    matches, table = broadcasts.match_rows(), broadcasts.table_rows()
+    for player_id in decisions.league.roster.players:
         yield (
             player_id,
-            bulletins.announcement(NOON, matches, player_id),
-            bulletins.standings(NOON, table, player_id),
-            bulletins.league_completed(NOON, table, player_id),
+            broadcasts.announcement(NOON, matches, player_id),
+            broadcasts.standings(NOON, table, player_id),
+            broadcasts.league_completed(NOON, table, player_id),
         )
 
 
 @rule("R-LEAGUE-25")
 def test_an_announcement_has_all_its_fields():
-    office = Office(5).start()
-    bulletins = Bulletins(office.league)
+    decisions = Decisions(5).start()
+    broadcasts = Broadcasts(decisions.league)
 
-    message = bulletins.announcement(NOON, bulletins.match_rows(), "P01")
+    message = broadcasts.announcement(NOON, broadcasts.match_rows(), "P01")
 
     assert read(message) == RoundAnnouncement(
         **ENVELOPE,
@@ -85,22 +85,22 @@ def test_an_announcement_has_all_its_fields():
     [("P01", []), ("P02", ["R1M1"]), ("P03", ["R1M1"]), ("P04", ["R1M2"]), (None, [])],
 )
 def test_a_player_sees_the_commitment_of_its_own_match_alone(player_id, sealed):
-    office = Office(5).start()
-    bulletins = Bulletins(office.league)
+    decisions = Decisions(5).start()
+    broadcasts = Broadcasts(decisions.league)
 
-    message = read(bulletins.announcement(NOON, bulletins.match_rows(), player_id))
+    message = read(broadcasts.announcement(NOON, broadcasts.match_rows(), player_id))
 
     seen = {m.match_id: m.draw_commitment for m in message.matches if m.draw_commitment}
-    assert seen == {name: office.league.matches[name].commitment for name in sealed}
+    assert seen == {name: decisions.league.matches[name].commitment for name in sealed}
 
 
 @rule("R-LEAGUE-26")
 def test_a_referees_copy_has_all_it_needs_to_run_its_matches():
-    office = Office(3).start()
-    bulletins = Bulletins(office.league)
-    file = office.league.matches["R1M1"]
+    decisions = Decisions(3).start()
+    broadcasts = Broadcasts(decisions.league)
+    file = decisions.league.matches["R1M1"]
 
-    message = bulletins.assignment(NOON, [bulletins.assigned(file, channel)], "ses_1")
+    message = broadcasts.assignment(NOON, [broadcasts.assigned(file, channel)], "ses_1")
 
     urls = [f"http://127.0.0.1:81/{player_id}/mcp" for player_id in ("P02", "P03")]
     assert read(message) == RoundAnnouncement(
@@ -138,11 +138,11 @@ def of(player_id):
 
 @rule("R-LEAGUE-26")
 def test_a_referee_is_told_the_players_records():
-    office = Office(2, cycles=2).start()
-    office.play("R1M1", forfeits=["P02"])
-    office.schedule(2)
+    decisions = Decisions(2, cycles=2).start()
+    decisions.play("R1M1", forfeits=["P02"])
+    decisions.schedule(2)
 
-    seats = Bulletins(office.league).assigned(office.league.matches["R2M1"], channel).seats
+    seats = Broadcasts(decisions.league).assigned(decisions.league.matches["R2M1"], channel).seats
 
     records = {seat.player_id: seat.record for seat in seats}
     assert records == {"P01": PlayerRecord(1, 0, 0, 3), "P02": PlayerRecord(0, 1, 0, 0)}
@@ -150,10 +150,10 @@ def test_a_referee_is_told_the_players_records():
 
 @rule("R-LEAGUE-26")
 def test_end_points_and_tokens_of_players_are_in_no_other_message():
-    office = played(6)
-    bulletins = Bulletins(office.league)
-    sent = [message for _, *messages in to_each(office) for message in messages]
-    sent += [bulletins.round_completed(NOON, 1)]
+    decisions = played(6)
+    broadcasts = Broadcasts(decisions.league)
+    sent = [message for _, *messages in to_each(decisions) for message in messages]
+    sent += [broadcasts.round_completed(NOON, 1)]
 
     text = b"".join(codec.encode(message) for message in sent).decode()
 
@@ -164,11 +164,11 @@ def test_end_points_and_tokens_of_players_are_in_no_other_message():
 
 @rule("R-TABLE-05")
 def test_the_table_has_all_its_fields():
-    office = Office(2).start()
-    office.play("R1M1", forfeits=["P01"])
-    bulletins = Bulletins(office.league)
+    decisions = Decisions(2).start()
+    decisions.play("R1M1", forfeits=["P01"])
+    broadcasts = Broadcasts(decisions.league)
 
-    message = bulletins.standings(NOON, bulletins.table_rows(), "P01")
+    message = broadcasts.standings(NOON, broadcasts.table_rows(), "P01")
 
     assert read(message) == LeagueStandingsUpdate(
         **ENVELOPE,
@@ -191,12 +191,12 @@ def test_the_table_has_all_its_fields():
     ],
 )
 def test_the_end_of_a_round_sums_it_up(forfeits, summary):
-    office = Office(6).start()
+    decisions = Decisions(6).start()
     for match_id in ("R1M1", "R1M2", "R1M3"):
-        players = office.league.matches[match_id].players
-        office.play(match_id, forfeits=players[:1] if match_id in forfeits else [])
+        players = decisions.league.matches[match_id].players
+        decisions.play(match_id, forfeits=players[:1] if match_id in forfeits else [])
 
-    assert read(Bulletins(office.league).round_completed(NOON, 1)) == RoundCompleted(
+    assert read(Broadcasts(decisions.league).round_completed(NOON, 1)) == RoundCompleted(
         **ENVELOPE,
         conversation_id="conv-round-1-complete",
         round_id=1,
@@ -209,10 +209,10 @@ def test_the_end_of_a_round_sums_it_up(forfeits, summary):
 
 @rule("R-LEAGUE-27")
 def test_draws_are_summed_up_and_the_last_round_has_no_next():
-    office = Office(2).start()
-    office.lock([(0, "P01", "odd"), (0, "P02", "odd")])
+    decisions = Decisions(2).start()
+    decisions.lock([(0, "P01", "odd"), (0, "P02", "odd")])
 
-    message = Bulletins(office.league).round_completed(NOON, 1)
+    message = Broadcasts(decisions.league).round_completed(NOON, 1)
 
     assert message.summary == RoundSummary(1, 0, 1, 0)
     assert message.next_round_id is None
@@ -220,12 +220,12 @@ def test_draws_are_summed_up_and_the_last_round_has_no_next():
 
 @rule("R-LEAGUE-28")
 def test_the_end_of_the_league_has_all_its_fields():
-    office = Office(2).start()
-    office.play("R1M1", forfeits=["P01"])
-    office.record(LeagueEnded("P02"))
-    bulletins = Bulletins(office.league)
+    decisions = Decisions(2).start()
+    decisions.play("R1M1", forfeits=["P01"])
+    decisions.record(LeagueEnded("P02"))
+    broadcasts = Broadcasts(decisions.league)
 
-    message = bulletins.league_completed(NOON, bulletins.table_rows(), "REF01")
+    message = broadcasts.league_completed(NOON, broadcasts.table_rows(), "REF01")
 
     assert read(message) == LeagueCompleted(
         **ENVELOPE,
@@ -272,10 +272,10 @@ def test_what_is_cut_keeps_the_receivers_own_row_and_says_so(players, name):
 
 @rule("R-TABLE-06")
 def test_the_nearest_rows_stay_and_as_many_as_fit():
-    office = played(500, LONG_NAMES["letters"])
-    ranks = {row.player_id: row.rank for row in office.league.table.rows()}
+    decisions = played(500, LONG_NAMES["letters"])
+    ranks = {row.player_id: row.rank for row in decisions.league.table.rows()}
 
-    for player_id, _, table, _ in to_each(office):
+    for player_id, _, table, _ in to_each(decisions):
         shown = [row.rank for row in read(table).standings]
         own = ranks[player_id]
         above, below = own - shown[0], shown[-1] - own
@@ -288,10 +288,10 @@ def test_the_nearest_rows_stay_and_as_many_as_fit():
 
 @rule("R-TABLE-06")
 def test_a_referee_sees_the_head_of_a_table_that_is_cut():
-    office = played(500)
-    bulletins = Bulletins(office.league)
+    decisions = played(500)
+    broadcasts = Broadcasts(decisions.league)
 
-    end = read(bulletins.league_completed(NOON, bulletins.table_rows(), "REF01"))
+    end = read(broadcasts.league_completed(NOON, broadcasts.table_rows(), "REF01"))
 
     assert end.final_standings[0].rank == 1
     assert end.truncated
@@ -308,9 +308,9 @@ def test_nothing_is_said_of_cutting_where_nothing_is_cut():
 
 @rule("R-LEAGUE-26")
 def test_twenty_matches_of_long_names_fit_into_a_referees_64_kb():
-    office = Office(40, name=LONG_NAMES["foxes"]).start()
-    bulletins = Bulletins(office.league)
-    matches = [bulletins.assigned(file, channel) for file in office.league.matches.values()]
+    decisions = Decisions(40, name=LONG_NAMES["foxes"]).start()
+    broadcasts = Broadcasts(decisions.league)
+    matches = [broadcasts.assigned(file, channel) for file in decisions.league.matches.values()]
 
     assert len(matches) == 20
-    assert len(codec.write_request(bulletins.assignment(NOON, matches, "s" * 64), 1)) <= 65_536
+    assert len(codec.write_request(broadcasts.assignment(NOON, matches, "s" * 64), 1)) <= 65_536

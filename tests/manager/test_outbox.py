@@ -5,7 +5,7 @@ import pytest
 from agentleague.errors import NoAnswer, NoConnection
 from agentleague.manager import outbox as module
 from agentleague.manager.assignments import Workload
-from agentleague.manager.outbox import Letter, Outbox
+from agentleague.manager.outbox import Outbox, Outgoing
 from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
     RoundAnnouncement,
@@ -18,11 +18,11 @@ BOB = Address("P02", "http://bob/mcp")
 
 
 def table(round_id):
-    return Letter(LeagueStandingsUpdate(round_id=round_id), f"table {round_id}")
+    return Outgoing(LeagueStandingsUpdate(round_id=round_id), f"table {round_id}")
 
 
 def completed(round_id):
-    return Letter(RoundCompleted(round_id=round_id), f"completed {round_id}")
+    return Outgoing(RoundCompleted(round_id=round_id), f"completed {round_id}")
 
 
 def sent(calls):
@@ -71,8 +71,8 @@ def test_once_it_lets_a_letter_run_out_it_gets_one_at_a_time_until_it_answers():
 @pytest.mark.parametrize("lost", [NoAnswer("late"), NoConnection("gone")])
 def test_what_is_lost_behind_another_letter_goes_once_more_by_itself_and_in_order(lost):
     outbox, eve = Outbox(10.0), Address("P05", "http://eve/mcp", house="h")
-    for letter in (table(1), completed(1), Letter(RoundAnnouncement(round_id=2), "round 2")):
-        outbox.send(eve, letter, 0.0)
+    for outgoing in (table(1), completed(1), Outgoing(RoundAnnouncement(round_id=2), "round 2")):
+        outbox.send(eve, outgoing, 0.0)
     outbox.send(BOB, completed(1), 0.0)
 
     told = [outbox.answered(eve, number, 10.0, lost)[0] for number in (0, 1, 2)]
@@ -90,8 +90,8 @@ def test_what_is_lost_behind_another_letter_goes_once_more_by_itself_and_in_orde
 
 def test_no_table_goes_again_after_a_newer_one():
     outbox, eve = Outbox(10.0), Address("P05", "http://eve/mcp", house="h")
-    for letter in (completed(1), table(1), completed(2), table(2)):
-        outbox.send(eve, letter, 0.0)
+    for outgoing in (completed(1), table(1), completed(2), table(2)):
+        outbox.send(eve, outgoing, 0.0)
 
     outbox.answered(eve, 3, 1.0)
     tag, calls = outbox.answered(eve, 1, 10.0, NoConnection("gone"))  # Its answer was lost.
@@ -118,9 +118,9 @@ def test_where_there_is_no_room_all_that_waits_for_an_agent_goes_together(monkey
     outbox = Outbox(10.0)
     eve, eva = (Address(f"P0{n}", "http://eve/mcp", house="h") for n in (5, 6))
     outbox.send(ANN, completed(1), 0.0)
-    for letter in (completed(1), completed(2)):
-        outbox.send(eve, letter, 0.0)
-        outbox.send(eva, letter, 0.0)
+    for outgoing in (completed(1), completed(2)):
+        outbox.send(eve, outgoing, 0.0)
+        outbox.send(eva, outgoing, 0.0)
 
     calls = outbox.answered(ANN, 0, 1.0)[1]
 
@@ -186,8 +186,8 @@ def test_a_newer_table_replaces_one_that_waits_but_not_one_in_flight():
 
 def test_for_an_agent_that_let_a_letter_run_out_only_the_newest_of_each_type_waits():
     outbox = Outbox(10.0)
-    for letter in (completed(1), table(1), completed(2), table(2)):
-        outbox.send(ANN, letter, 0.0)
+    for outgoing in (completed(1), table(1), completed(2), table(2)):
+        outbox.send(ANN, outgoing, 0.0)
 
     _, calls = outbox.answered(ANN, 0, 10.0, NoAnswer("late"))
     outbox.send(ANN, completed(3), 11.0)
@@ -217,7 +217,7 @@ def test_assignments_are_never_dropped():
     outbox = Outbox(10.0)
     outbox.send(ANN, completed(1), 0.0)
     for number in (1, 2):
-        outbox.send(ANN, Letter(RoundAnnouncement(round_id=number), number, keep=True), 0.0)
+        outbox.send(ANN, Outgoing(RoundAnnouncement(round_id=number), number, keep=True), 0.0)
 
     _, calls = outbox.answered(ANN, 0, 10.0, NoAnswer("late"))
 

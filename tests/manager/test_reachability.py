@@ -8,7 +8,7 @@ from agentleague.manager.reachability import UNCHECKED_MAX, Reachability
 from agentleague.protocol.messages import RoundAnnouncementAck
 from agentleague.roles.effects import Call
 from agentleague.roles.stimuli import Answered
-from league.decided_league import Office
+from league.decisions import Decisions
 from manager.test_role import a_manager, ask, player, referee
 from memory_league import BEGAN
 from rules import rule
@@ -18,13 +18,13 @@ NOBODY = NoConnection("nobody is there")
 
 def tried(players=1, referees=0):
     """A league whose agents were registered and are to be tried, and where they are."""
-    office = Office(players, referees)
-    seen = Reachability(office.league)
-    roster = office.league.roster
+    decisions = Decisions(players, referees)
+    seen = Reachability(decisions.league)
+    roster = decisions.league.roster
     ends = {id_: m.endpoint for id_, m in [*roster.players.items(), *roster.referees.items()]}
     for agent_id in ends:
         assert seen.registered(agent_id, "127.0.0.1") == ""
-    return office, seen, ends
+    return decisions, seen, ends
 
 
 @rule("R-REG-12")
@@ -53,9 +53,9 @@ def test_who_is_silent_is_sought_until_it_is_there_and_each_change_is_said_once(
 
 @rule("R-REG-12")
 def test_what_was_found_at_an_end_point_that_the_agent_left_says_nothing():
-    office, seen, ends = tried()
+    decisions, seen, ends = tried()
     seen.learnt("P01", ends["P01"], True)
-    office.record(TokenRenewed("P01", "another", 2, "http://127.0.0.1:9/mcp"))
+    decisions.record(TokenRenewed("P01", "another", 2, "http://127.0.0.1:9/mcp"))
     seen.registered("P01", "127.0.0.1")
 
     assert seen.learnt("P01", ends["P01"], False) == ""
@@ -114,11 +114,11 @@ def test_whoever_answers_is_reachable(answer):
 
 @rule("R-REG-12")
 def test_nobody_is_sought_when_the_league_is_over():
-    office, seen, ends = tried(2)
+    decisions, seen, ends = tried(2)
     for agent_id, end in ends.items():
         seen.learnt(agent_id, end, agent_id == "P01")
     seen.unchecked.clear()
-    office.record(LeagueEnded("", aborted=True))
+    decisions.record(LeagueEnded("", aborted=True))
 
     assert not seen.is_sought("P02", ends["P02"])
     assert seen.heard("P01", NOBODY) == ""
@@ -131,9 +131,9 @@ def test_nobody_is_sought_when_the_league_is_over():
     [("192.168.1.22", True), ("fd12::5", True), ("127.0.0.1", False), ("::1", False)],
 )
 def test_an_agent_elsewhere_that_names_this_machine_is_said_to_the_organiser(source, is_said):
-    office = Office(1)
+    decisions = Decisions(1)
 
-    sentence = Reachability(office.league).registered("P01", source)
+    sentence = Reachability(decisions.league).registered("P01", source)
 
     assert bool(sentence) is is_said
     assert not is_said or f"asked from {source}" in sentence
@@ -161,8 +161,8 @@ def test_the_manager_learns_from_the_answers_to_its_messages_too():
 
 @rule("R-REG-12")
 def test_a_manager_that_starts_again_tries_all_end_points_anew():
-    office = Office(2, 1)
-    seen = Reachability(office.league)
+    decisions = Decisions(2, 1)
+    seen = Reachability(decisions.league)
 
     seen.resumed()
 

@@ -3,13 +3,13 @@
 import pytest
 
 from agentleague.errors import RateLimited
-from agentleague.manager.registration import FREE, SECONDS_MAX, Renewals
+from agentleague.manager.registration import FREE, SECONDS_MAX, ReturnLimits
 from rules import rule
 
 
 @rule("R-REG-07")
 def test_an_agent_comes_back_at_once_a_few_times_and_then_waits_longer_and_longer():
-    renewals, now, waits = Renewals(), 0.0, []
+    renewals, now, waits = ReturnLimits(), 0.0, []
     for _ in range(FREE + 14):
         began = now
         while True:
@@ -26,7 +26,7 @@ def test_an_agent_comes_back_at_once_a_few_times_and_then_waits_longer_and_longe
 
 
 def test_others_do_not_wait_for_it():
-    renewals = Renewals()
+    renewals = ReturnLimits()
     renewals.check("P01", 5.0)
     renewals.check("P02", 5.0)
 

@@ -9,7 +9,7 @@ from agentleague.roles.effects import Call, End
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Started
 from agentleague.runtime.processes import same_league
-from league.decided_league import Office
+from league.decisions import Decisions
 from manager.test_assignments import assert_complete, events_of
 from memory_league import BEGAN, SECRETS, MemoryLeague
 from records.journals import rows_of
@@ -127,7 +127,7 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
     ],
 )
 def test_whoever_wants_other_rules_is_told_whether_the_league_can_be_thrown_away(players, advice):
-    rows = rows_of(Office(players).events)
+    rows = rows_of(Decisions(players).events)
 
     with pytest.raises(StorageError, match=advice):
         same_league(ManagerSettings(move_seconds=1.0), "league_test", iter(rows), "a cup")

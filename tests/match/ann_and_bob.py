@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from agentleague.errors import LeagueError
 from agentleague.games import even_odd
 from agentleague.match.machine import Match
-from agentleague.match.messages import Assignment, Desk
+from agentleague.match.messages import Assignment, RefereeIdentity
 from agentleague.protocol.messages import (
     WIRE_NAME,
     ChooseParityResponse,
@@ -22,7 +22,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.timestamps import Calendar
 from agentleague.protocol.tokens import digest
 from agentleague.roles.effects import Address, Call, WakeAt
-from league.decided_league import LEAGUE_ID, Office
+from league.decisions import LEAGUE_ID, Decisions
 
 SEAT = {"P01": 0, "P02": 1, "manager": -1}
 MANAGER = Address("league_manager", "http://127.0.0.1:8000/mcp")
@@ -56,8 +56,8 @@ def match_of(game=even_odd, *, rules=RULES, seats=SEATS, epoch=1, **described):
     described = RoundMatch(
         "R1M1", game.name, "P01", "P02", "http://127.0.0.1:8001/mcp", **described
     )
-    desk = Desk("REF01", "http://127.0.0.1:8001/mcp", REFEREE_TOKEN, Calendar(0.0))
-    return Match(Assignment(LEAGUE_ID, 1, described, seats, epoch, rules), game, desk, MANAGER)
+    identity = RefereeIdentity("REF01", "http://127.0.0.1:8001/mcp", REFEREE_TOKEN, Calendar(0.0))
+    return Match(Assignment(LEAGUE_ID, 1, described, seats, epoch, rules), game, identity, MANAGER)
 
 
 def answer(match, step, who, said, *, turn=0, now=0.0, attempt=1):
@@ -142,11 +142,11 @@ def only(effects, cls):
     return found
 
 
-class Hall:
+class OfflineLeague:
     """A match beside a real court: whatever the referee asks the manager is answered by it."""
 
     def __init__(self, game=even_odd, **terms):
-        self.office = Office(2, game=game).start()
+        self.decisions = Decisions(2, game=game).start()
         self.match = match_of(game, **terms)
         self.calls = []
 
@@ -169,8 +169,12 @@ class Hall:
             made = strategies[call.to.agent_id](message.turn, message.position)
             return GameMoveResponse(made), None
         if name in ("LOCK_REQUEST", "MATCH_RESULT_REPORT"):
-            asked = self.office.court.lock if name == "LOCK_REQUEST" else self.office.court.report
-            ruling = self.office.heed(asked("REF01", message))
+            asked = (
+                self.decisions.adjudicator.lock
+                if name == "LOCK_REQUEST"
+                else self.decisions.adjudicator.report
+            )
+            ruling = self.decisions.heed(asked("REF01", message))
             assert not isinstance(ruling.answer, LeagueError), ruling.answer
             return ruling.answer, None
         return None, None

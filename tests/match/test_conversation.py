@@ -10,7 +10,7 @@ from match.ann_and_bob import (
     JOINED,
     MANAGER,
     SEATS,
-    Hall,
+    OfflineLeague,
     answer,
     calls,
     choose,
@@ -105,7 +105,7 @@ def ones_and_twos(turns):
     ],
 )
 def test_other_games_have_other_turns_and_locks(name, between, moves):
-    hall = Hall(THROWAWAY[name])
+    hall = OfflineLeague(THROWAWAY[name])
 
     told = hall.run(hall.match.start(0.0), ONE_AND_TWO)
 
@@ -115,14 +115,14 @@ def test_other_games_have_other_turns_and_locks(name, between, moves):
         *("GAME_OVER P01", "GAME_OVER P02"),
         "MATCH_RESULT_REPORT league_manager",
     ]
-    assert hall.office.league.matches["R1M1"].decided.moves == moves
-    assert hall.office.league.matches["R1M1"].closed
+    assert hall.decisions.league.matches["R1M1"].decided.moves == moves
+    assert hall.decisions.league.matches["R1M1"].closed
     assert hall.match.phase is Phase.CLOSED
 
 
 @rule("R-MATCH-05")
 def test_each_lock_has_the_next_index_and_all_moves_so_far():
-    hall = Hall(THROWAWAY["dice"])
+    hall = OfflineLeague(THROWAWAY["dice"])
 
     hall.run(hall.match.start(0.0), ONE_AND_TWO)
 
@@ -132,7 +132,7 @@ def test_each_lock_has_the_next_index_and_all_moves_so_far():
 
 @rule("R-MATCH-04")
 def test_a_move_of_another_game_is_called_for_with_turn_position_and_legal_moves():
-    hall = Hall(THROWAWAY["nim"])
+    hall = OfflineLeague(THROWAWAY["nim"])
 
     hall.run(hall.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: 1))
 
@@ -159,12 +159,12 @@ def test_legal_moves_too_many_to_list_are_null():
 @rule("R-MATCH-03")
 @pytest.mark.parametrize("game", [even_odd, *THROWAWAY.values()], ids=lambda game: game.name)
 def test_the_players_are_told_what_the_league_holds(game):
-    hall = Hall(game)
+    hall = OfflineLeague(game)
     made = "even" if game is even_odd else 1
 
     hall.run(hall.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: made))
 
-    held = hall.office.league.result_of("R1M1")
+    held = hall.decisions.league.result_of("R1M1")
     overs = [call.message for call in hall.calls if call.key[1] == "over"]
     assert [over.game_result for over in overs] == [held, held]
     assert [over.reason for over in overs] == [held.reason] * 2

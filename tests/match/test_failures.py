@@ -20,7 +20,7 @@ from agentleague.protocol import codec
 from agentleague.protocol.messages import GameError, GameJoinAck, GameOver, LockRequest
 from agentleague.roles.effects import Drop
 from games.throwaway import CLUMSY, THROWAWAY
-from league.decided_league import Office
+from league.decisions import Decisions
 from match.ann_and_bob import (
     JOINED,
     RULES,
@@ -56,7 +56,7 @@ def test_who_does_not_join_loses_and_nobody_is_asked_for_a_move():
     assert said(effects) == [("GAME_ERROR", "P02"), ("LOCK_REQUEST", "league_manager")]
     lock = only(effects, LockRequest)
     assert (lock.moves, lock.forfeits) == ([], [("P02", TIMEOUT)])
-    result = Office(2).start().lock(lock.moves, lock.forfeits).answer.result.game_result
+    result = Decisions(2).start().lock(lock.moves, lock.forfeits).answer.result.game_result
     assert result.reason == f"P02 {TIMEOUT} - P01 wins by default"
 
 
@@ -140,7 +140,7 @@ def test_who_fails_in_a_later_turn_loses_with_the_earlier_moves_on_record():
 
     lock = only(effects, LockRequest)
     assert (lock.moves, lock.forfeits) == ([(0, "P01", 3)], [("P02", "made an illegal move")])
-    verdict = Office(2, game=THROWAWAY["nim"]).start().lock(lock.moves, lock.forfeits)
+    verdict = Decisions(2, game=THROWAWAY["nim"]).start().lock(lock.moves, lock.forfeits)
     assert verdict.answer.result.winner == "P01"
 
 
@@ -250,7 +250,7 @@ def test_the_plainest_game_over_has_the_documents_fields_alone_and_no_null():
     match = joining()
     answer(match, "join", "P01", GameJoinAck(accept=False))
     lock = only(join(match, "P02"), LockRequest)
-    ruling = Office(2).start().lock(lock.moves, lock.forfeits).answer
+    ruling = Decisions(2).start().lock(lock.moves, lock.forfeits).answer
     answer(match, "lock", "manager", ruling)
 
     (call,) = calls(answer(match, "over", "P01", PeerRefused("null?", data={}), now=1.0))

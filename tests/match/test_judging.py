@@ -14,7 +14,7 @@ from agentleague.errors import (
     UnreadableJson,
     WrongType,
 )
-from agentleague.match.game_progress import MOVE_DEPTH_MAX, Course
+from agentleague.match.game_progress import MOVE_DEPTH_MAX, GameProgress
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameError,
@@ -23,7 +23,7 @@ from agentleague.protocol.messages import (
     RetryInfo,
 )
 from games.throwaway import THROWAWAY
-from league.decided_league import LEAGUE_ID
+from league.decisions import LEAGUE_ID
 from match.ann_and_bob import JOINED, PATIENT, SEATS
 from match.virtual_match import EVEN, ODD, SILENCE, Stage
 from rules import rule
@@ -449,10 +449,10 @@ def test_a_move_that_the_manager_could_not_read_is_illegal_in_any_game(depth, is
     move = {"deep": "even"}
     for _ in range(depth - 1):
         move = [move]
-    course = Course(game, {}, ("P01", "P02"))
+    progress = GameProgress(game, {}, ("P01", "P02"))
 
     if is_legal:
-        course.check(0, move)
+        progress.check(0, move)
     else:
         with pytest.raises(IllegalMove, match="nested at most 8 levels deep"):
-            course.check(0, move)
+            progress.check(0, move)

@@ -22,10 +22,10 @@ from agentleague.protocol.messages import (
     ResultDetails,
 )
 from games.throwaway import THROWAWAY
-from league.decided_league import LEAGUE_ID
+from league.decisions import LEAGUE_ID
 from match.ann_and_bob import (
     REFEREE_TOKEN,
-    Hall,
+    OfflineLeague,
     answer,
     calls,
     choose,
@@ -174,7 +174,7 @@ def test_the_report_has_winner_score_and_details():
 @rule("R-MATCH-17")
 @pytest.mark.parametrize("game", [even_odd, *THROWAWAY.values()], ids=lambda game: game.name)
 def test_players_are_shown_match_tokens_and_the_manager_alone_the_referees(game):
-    hall = Hall(game)
+    hall = OfflineLeague(game)
     illegal = {"P01": lambda turn, position: 1 if turn == 0 else 99, "P02": lambda *_: 1}
 
     hall.run(hall.match.start(0.0), illegal)

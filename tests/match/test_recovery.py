@@ -7,7 +7,7 @@ from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
-from agentleague.match.game_progress import Course
+from agentleague.match.game_progress import GameProgress
 from agentleague.match.machine import Phase
 from agentleague.protocol.messages import (
     Draw,
@@ -166,13 +166,13 @@ def test_a_lock_of_an_earlier_time_undoes_the_failure_that_came_after_it():
     ],
 )
 def test_moves_that_do_not_lead_there_are_not_adopted(moves, numbers):
-    course = Course(DICE, {}, ["P01", "P02"])
+    progress = GameProgress(DICE, {}, ["P01", "P02"])
     for _ in range(numbers - 1):
-        assert course.adopt(FIRST, 3)
-    before = (course.state, course.turn, list(course.moves), list(course.numbers))
+        assert progress.adopt(FIRST, 3)
+    before = (progress.state, progress.turn, list(progress.moves), list(progress.numbers))
 
-    assert not course.adopt(moves, 3)
-    assert (course.state, course.turn, course.moves, course.numbers) == before
+    assert not progress.adopt(moves, 3)
+    assert (progress.state, progress.turn, progress.moves, progress.numbers) == before
 
 
 @rule("R-MATCH-15")

@@ -14,7 +14,7 @@ from agentleague.protocol.messages import (
     MatchResultReport,
 )
 from agentleague.roles.effects import Call, Drop, WakeAt
-from league.decided_league import Office
+from league.decisions import Decisions
 from match.ann_and_bob import JOINED, PATIENT, match_of
 
 SILENCE = object()  # no answer ever comes
@@ -35,7 +35,7 @@ class Stage:
             "P01": {step: list(lines) for step, lines in dict(ann).items()},
             "P02": {step: list(lines) for step, lines in dict(bob).items()},
         }
-        self.office = Office(2, game=game).start()
+        self.decisions = Decisions(2, game=game).start()
         self.match = match_of(game, rules=rules, **terms)
         self._order, self._due = count(), []
         self._calls, self._timers = {}, {}
@@ -88,7 +88,7 @@ class Stage:
 
     @property
     def result(self):
-        return self.office.league.result_of("R1M1")
+        return self.decisions.league.result_of("R1M1")
 
     @property
     def open_calls(self):
@@ -122,9 +122,9 @@ class Stage:
         return line if isinstance(line, tuple) else (0.0, line)
 
     def _manager(self, message):
-        court = self.office.court
-        asked = court.lock if isinstance(message, LockRequest) else court.report
-        answer = self.office.heed(asked("REF01", message)).answer
+        adjudicator = self.decisions.adjudicator
+        asked = adjudicator.lock if isinstance(message, LockRequest) else adjudicator.report
+        answer = self.decisions.heed(asked("REF01", message)).answer
         if isinstance(answer, LeagueError):
             number = answer.number_for("LOCK_REQUEST")
             return PeerRefused(str(answer), number=number, code=answer.code, data=answer.context)

@@ -3,7 +3,7 @@
 from random import Random
 
 from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
-from agentleague.player.memory import Notebook
+from agentleague.player.memory import Memory
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,
@@ -22,7 +22,7 @@ class Table:
     def __init__(self, game, *strategies, seed="1"):
         self.game, self.rng, self.matches = game, Random(seed), 0
         self.strategies = dict(zip(PLAYERS, strategies, strict=True))
-        self.notebooks = {player: Notebook(f"{seed}|{player}") for player in PLAYERS}
+        self.notebooks = {player: Memory(f"{seed}|{player}") for player in PLAYERS}
 
     def series(self, matches, options=None):
         """How often the first won, and the second."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentleague.player.memory import HISTORY_MAX, OVER_MAX, Notebook
+from agentleague.player.memory import HISTORY_MAX, OVER_MAX, Memory
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,
@@ -47,17 +47,17 @@ def over(match_id="R1M1", winner="P01", choices=None):
     return GameOver(result, match_id=match_id, round_id=1)
 
 
-def chance(notebook, call, player_id="P01"):
-    rng = notebook.turn(call, player_id, 30.0).rng
+def chance(memory, call, player_id="P01"):
+    rng = memory.turn(call, player_id, 30.0).rng
     return [rng.randrange(1000) for _ in range(5)]
 
 
 def test_a_strategy_is_shown_everything_about_its_turn():
-    notebook = Notebook("seed")
-    notebook.over(over(), "P01")
-    notebook.table(LeagueStandingsUpdate(standings=[StandingRow(1, "P01", "Ann", points=3)]))
+    memory = Memory("seed")
+    memory.over(over(), "P01")
+    memory.table(LeagueStandingsUpdate(standings=[StandingRow(1, "P01", "Ann", points=3)]))
 
-    turn = notebook.turn(parity_call(), "P01", 30.0)
+    turn = memory.turn(parity_call(), "P01", 30.0)
 
     assert isinstance(turn, Turn)
     assert (turn.game_type, turn.league_id, turn.match_id) == ("even_odd", "league_x", "R3M1")
@@ -74,7 +74,7 @@ def test_a_strategy_is_shown_everything_about_its_turn():
     [([1, 2, 3], [1, 2, 3]), ([], []), (None, [])],  # null: too many to list
 )
 def test_in_any_other_game_it_is_shown_position_and_legal_moves(legal, shown):
-    turn = Notebook("7").turn(move_call(position={"heap": 5}, legal_moves=legal), "P01", 9.0)
+    turn = Memory("7").turn(move_call(position={"heap": 5}, legal_moves=legal), "P01", 9.0)
 
     assert (turn.game_type, turn.position) == ("nim", {"heap": 5})
     assert list(turn.legal_moves) == shown
@@ -82,7 +82,7 @@ def test_in_any_other_game_it_is_shown_position_and_legal_moves(legal, shown):
 
 def test_with_a_seed_chance_is_the_same_whatever_the_order_of_the_matches():
     calls = [parity_call("R1M1"), parity_call("R2M1"), move_call(0), move_call(1)]
-    forwards, backwards = Notebook("7"), Notebook("7")
+    forwards, backwards = Memory("7"), Memory("7")
 
     there = [chance(forwards, call) for call in calls]
     back = [chance(backwards, call) for call in reversed(calls)]
@@ -92,7 +92,7 @@ def test_with_a_seed_chance_is_the_same_whatever_the_order_of_the_matches():
 
 
 def test_chance_differs_from_seed_to_seed_match_to_match_turn_to_turn_player_to_player():
-    seven, eight = Notebook("7"), Notebook("8")
+    seven, eight = Memory("7"), Memory("8")
     drawn = [
         chance(seven, parity_call("R1M1")),
         chance(eight, parity_call("R1M1")),
@@ -107,12 +107,12 @@ def test_chance_differs_from_seed_to_seed_match_to_match_turn_to_turn_player_to_
 
 
 def test_a_match_is_remembered_with_opponent_and_result():
-    notebook = Notebook("7")
+    memory = Memory("7")
 
-    notebook.over(over("R1M1"), "P01")
-    notebook.over(over("R2M1", winner=None), "P01")
+    memory.over(over("R1M1"), "P01")
+    memory.over(over("R2M1", winner=None), "P01")
 
-    won, drawn = notebook.history
+    won, drawn = memory.history
     assert (won["match_id"], won["round_id"], won["opponent_id"]) == ("R1M1", 1, "P02")
     assert won["result"] == {
         "status": "WIN",
@@ -126,30 +126,30 @@ def test_a_match_is_remembered_with_opponent_and_result():
 
 
 def test_an_opponent_that_the_result_does_not_name_is_unknown():
-    notebook = Notebook("7")
+    memory = Memory("7")
 
-    notebook.over(over(choices={}), "P01")
+    memory.over(over(choices={}), "P01")
 
-    assert notebook.history[0]["opponent_id"] is None
+    assert memory.history[0]["opponent_id"] is None
 
 
 def test_a_match_that_is_told_twice_is_remembered_once():
-    notebook = Notebook("7")
+    memory = Memory("7")
 
     for match_id in ("R1M1", "R1M1", "R2M1", "R1M1", "R3M1", "R2M1", "R1M1"):
-        notebook.over(over(match_id), "P01")
+        memory.over(over(match_id), "P01")
 
-    assert [match["match_id"] for match in notebook.history] == ["R1M1", "R2M1", "R3M1"]
+    assert [match["match_id"] for match in memory.history] == ["R1M1", "R2M1", "R3M1"]
 
 
 def test_only_the_last_thousand_matches_are_remembered():
-    notebook = Notebook("7")
+    memory = Memory("7")
 
     for number in range(HISTORY_MAX + 2):
-        notebook.over(over(f"R{number}M1"), "P01")
+        memory.over(over(f"R{number}M1"), "P01")
 
-    assert len(notebook.history) == HISTORY_MAX == 1000
-    assert notebook.history[0]["match_id"] == "R2M1"
+    assert len(memory.history) == HISTORY_MAX == 1000
+    assert memory.history[0]["match_id"] == "R2M1"
 
 
 def shown(points):
@@ -157,11 +157,11 @@ def shown(points):
 
 
 def test_the_table_is_the_one_that_was_shown_last():
-    notebook = Notebook("7")
-    assert list(notebook.standings) == []
+    memory = Memory("7")
+    assert list(memory.standings) == []
 
-    notebook.table(shown(points=1))
-    notebook.table(shown(points=4))
+    memory.table(shown(points=1))
+    memory.table(shown(points=4))
 
     row = {
         "rank": 1,
@@ -174,16 +174,16 @@ def test_the_table_is_the_one_that_was_shown_last():
         "technical_losses": 0,
         "points": 4,
     }
-    assert list(notebook.standings) == notebook.standings[:5] == [row]
-    assert (len(notebook.standings), notebook.standings[-1]) == (1, row)
+    assert list(memory.standings) == memory.standings[:5] == [row]
+    assert (len(memory.standings), memory.standings[-1]) == (1, row)
 
 
 def test_a_turn_keeps_the_table_of_its_moment():
-    notebook = Notebook("7")
-    notebook.table(shown(points=1))
-    turn = notebook.turn(parity_call(), "P01", 30.0)
+    memory = Memory("7")
+    memory.table(shown(points=1))
+    turn = memory.turn(parity_call(), "P01", 30.0)
 
-    notebook.table(shown(points=4))
+    memory.table(shown(points=4))
 
     assert turn.standings[0]["points"] == 1
 
@@ -204,67 +204,67 @@ def kept(match_id="R1M1", league_id="league_old", player_id="P01", **changes):
 
 
 def test_matches_of_earlier_leagues_are_the_past_and_no_part_of_the_history():
-    notebook = Notebook("7")
-    notebook.recall([kept(), kept(league_id="league_x", player_id="P09")], "league_x", "P01")
+    memory = Memory("7")
+    memory.recall([kept(), kept(league_id="league_x", player_id="P09")], "league_x", "P01")
 
-    turn = notebook.turn(parity_call(), "P01", 30.0)
+    turn = memory.turn(parity_call(), "P01", 30.0)
 
     assert [match["league_id"] for match in turn.past] == ["league_old", "league_x"]
     assert turn.history == []
 
 
 def test_after_a_crash_the_history_of_this_league_goes_on_where_it_was():
-    notebook = Notebook("7")
-    notebook.recall([kept("R1M1", "league_x"), kept("R2M1", "league_x")], "league_x", "P01")
+    memory = Memory("7")
+    memory.recall([kept("R1M1", "league_x"), kept("R2M1", "league_x")], "league_x", "P01")
 
-    again = notebook.over(
+    again = memory.over(
         GameOver(over("R2M1").game_result, match_id="R2M1", league_id="league_x"), "P01"
     )
 
     assert not again
-    assert [match["match_id"] for match in notebook.history] == ["R1M1", "R2M1"]
-    assert list(notebook.past) == []
+    assert [match["match_id"] for match in memory.history] == ["R1M1", "R2M1"]
+    assert list(memory.past) == []
 
 
 def test_an_opponent_is_known_by_name_once_a_table_has_told_it():
-    notebook = Notebook("7")
-    before = notebook.turn(parity_call(), "P01", 30.0)
-    notebook.over(over("R1M1"), "P01")
-    notebook.table(LeagueStandingsUpdate(standings=[StandingRow(1, "P02", "Bob")]))
-    notebook.over(over("R2M1"), "P01")
+    memory = Memory("7")
+    before = memory.turn(parity_call(), "P01", 30.0)
+    memory.over(over("R1M1"), "P01")
+    memory.table(LeagueStandingsUpdate(standings=[StandingRow(1, "P02", "Bob")]))
+    memory.over(over("R2M1"), "P01")
 
-    after = notebook.turn(parity_call(), "P01", 30.0)
+    after = memory.turn(parity_call(), "P01", 30.0)
 
     assert (before.opponent_name, after.opponent_name) == ("", "Bob")
-    assert [match["opponent_name"] for match in notebook.history] == ["", "Bob"]
-    assert [match["opponent_name"] for match in notebook.keepsakes()] == ["Bob", "Bob"]
+    assert [match["opponent_name"] for match in memory.history] == ["", "Bob"]
+    assert [match["opponent_name"] for match in memory.records()] == ["Bob", "Bob"]
 
 
 def test_who_registers_again_recalls_nothing_twice():
-    notebook = Notebook("7")
+    memory = Memory("7")
     matches = [kept(f"R{number}M1", "league_x") for number in range(OVER_MAX + 5)]
 
     for _ in range(2):
-        notebook.recall(matches, "league_x", "P01")
+        memory.recall(matches, "league_x", "P01")
 
-    assert len(notebook.history) == len(matches)
+    assert len(memory.history) == len(matches)
 
 
 def test_only_the_newest_matches_are_known_to_be_over():
-    notebook = Notebook("7")
+    memory = Memory("7")
     for number in range(OVER_MAX + 1):
-        notebook.over(over(f"R{number}M1"), "P01")
+        memory.over(over(f"R{number}M1"), "P01")
 
-    assert not notebook.over(over("R1M1"), "P01")
-    assert notebook.over(over("R0M1"), "P01")
+    assert not memory.over(over("R1M1"), "P01")
+    assert memory.over(over("R0M1"), "P01")
 
 
 def test_in_another_league_other_players_have_the_same_ids():
-    notebook = Notebook("7")
-    notebook.recall([], "league_x", "P02")
-    notebook.table(shown(points=1))
-    assert notebook.name("P01") == "Ann"
+    memory = Memory("7")
+    memory.recall([], "league_x", "P02")
+    memory.table(shown(points=1))
+    assert memory.name("P01") == "Ann"
 
-    notebook.recall([], "league_y", "P02")
+    memory.recall([], "league_y", "P02")
 
-    assert notebook.name("P01") == ""
+    assert memory.name("P01") == ""

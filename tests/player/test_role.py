@@ -31,9 +31,9 @@ from agentleague.protocol.messages import (
     StandingRow,
 )
 from agentleague.protocol.tokens import channel_key, match_token
-from agentleague.roles.effects import End, Reply, Think, WakeAt
+from agentleague.roles.effects import End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
 from agentleague.runtime.processes import Place, open_player
 from memory_league import BEGAN, MemoryLeague
 from rules import rule
@@ -86,7 +86,7 @@ def test_it_never_sends_its_league_token_to_a_referee():
     ask(role, CALL)
     answers = [
         *ask(role, GameInvitation(**GAME), 2),
-        *role.handle(Thought(1, "even"), BEGAN),
+        *role.handle(StrategyReturned(1, "even"), BEGAN),
         *ask(role, GameOver(game_result=GameResult("DRAW"), **GAME), 3),
     ]
 
@@ -97,12 +97,12 @@ def test_it_never_sends_its_league_token_to_a_referee():
 def test_a_call_for_a_move_makes_it_think_and_the_thought_is_its_answer():
     role = a_player()
 
-    (think,) = ask(role, CALL)
-    (reply,) = role.handle(Thought(think.key, "odd"), BEGAN)
+    (run,) = ask(role, CALL)
+    (reply,) = role.handle(StrategyReturned(run.key, "odd"), BEGAN)
 
-    assert isinstance(think, Think)
-    assert (think.turn.opponent_id, think.turn.record["points"]) == ("P02", 6)
-    assert list(think.turn.legal_moves) == ["even", "odd"]
+    assert isinstance(run, RunStrategy)
+    assert (run.turn.opponent_id, run.turn.record["points"]) == ("P02", 6)
+    assert list(run.turn.legal_moves) == ["even", "odd"]
     assert (reply.answer.parity_choice, reply.answer.match_id) == ("odd", "R1M1")
 
 
@@ -110,10 +110,10 @@ def test_other_games_are_answered_with_a_move():
     role = a_player()
     call = GameMoveCall(**GAME, game_type="nim", turn=2, position={"left": 5}, legal_moves=[1, 2])
 
-    (think,) = ask(role, call)
-    (reply,) = role.handle(Thought(think.key, 2), BEGAN)
+    (run,) = ask(role, call)
+    (reply,) = role.handle(StrategyReturned(run.key, 2), BEGAN)
 
-    assert (think.turn.position, think.turn.legal_moves) == ({"left": 5}, [1, 2])
+    assert (run.turn.position, run.turn.legal_moves) == ({"left": 5}, [1, 2])
     assert reply.answer.move == 2
 
 
@@ -123,13 +123,13 @@ def test_a_strategy_that_fails_costs_this_attempt_and_nothing_else():
     ask(role, CALL)
     ask(role, GameMoveCall(**GAME, game_type="nim"), 2)
 
-    (choice,) = role.handle(Thought(1, None, "ZeroDivisionError: division by zero"), BEGAN)
-    (move,) = role.handle(Thought(2, None, "ZeroDivisionError: division by zero"), BEGAN)
+    (choice,) = role.handle(StrategyReturned(1, None, "ZeroDivisionError: division by zero"), BEGAN)
+    (move,) = role.handle(StrategyReturned(2, None, "ZeroDivisionError: division by zero"), BEGAN)
 
     assert (choice.answer.parity_choice, choice.answer.match_id) == (None, "R1M1")
     assert move.answer.move is None
     assert "ZeroDivision" not in repr([choice, move])
-    assert isinstance(ask(role, CALL, 3)[0], Think)
+    assert isinstance(ask(role, CALL, 3)[0], RunStrategy)
 
 
 @rule("R-PLAYER-01")
@@ -138,7 +138,7 @@ def test_a_strategy_that_fails_is_asked_again_at_once_three_times_in_all(fails, 
     class FailingMind:
         asked = 0
 
-        def think(self, turn, done):
+        def run(self, turn, done):
             self.asked += 1
             error = "it raised" if self.asked <= fails else None
             league.clock.call_at(league.clock.now(), lambda: done(None if error else "odd", error))
@@ -147,12 +147,12 @@ def test_a_strategy_that_fails_is_asked_again_at_once_three_times_in_all(fails, 
     league.add_referee()
     league.add_player(lambda turn: "even")
     host = league.add_player()
-    host._mind = FailingMind()
+    host._runner = FailingMind()
     league.play()
 
     (file,) = league.league.matches.values()
     assert file.decided.result.status == status
-    assert host._mind.asked == 3
+    assert host._runner.asked == 3
     assert league.clock.now() - BEGAN < 1.0
 
 
@@ -161,8 +161,8 @@ def test_two_moves_may_be_thought_about_at_once():
     ask(role, CALL, 1)
     ask(role, CALL, 2)
 
-    (second,) = role.handle(Thought(2, "odd"), BEGAN)
-    (first,) = role.handle(Thought(1, "even"), BEGAN)
+    (second,) = role.handle(StrategyReturned(2, "odd"), BEGAN)
+    (first,) = role.handle(StrategyReturned(1, "even"), BEGAN)
 
     assert (first.to, second.to) == (1, 2)
 
@@ -306,7 +306,7 @@ def test_a_stranger_cannot_send_it_home():
 
     assert role.handle(Answered(call.key, denied, None, 0.1), BEGAN) == []
     assert len(ask(role, LeagueCompleted(league_id="league_other"))) == 1
-    assert isinstance(ask(role, CALL, 2)[0], Think)
+    assert isinstance(ask(role, CALL, 2)[0], RunStrategy)
 
 
 @rule("R-PLAYER-04")
@@ -405,7 +405,7 @@ def test_a_wrong_draw_is_said_aloud_and_acknowledged_all_the_same():
 def test_a_move_that_the_player_did_not_make_is_said_aloud():
     role = a_player()
     ask(role, CALL)
-    role.handle(Thought(1, "even"), BEGAN)
+    role.handle(StrategyReturned(1, "even"), BEGAN)
     draw = Draw("c", "00", [(0, "P01", "odd")])
 
     ask(role, GameOver(GameResult("DRAW"), **GAME, game_type="even_odd", draw=draw))
@@ -468,7 +468,7 @@ def test_what_earlier_runs_kept_is_there_when_it_has_registered():
 def test_it_thinks_about_no_more_than_64_moves_at_once():
     role = a_player()
     for number in range(64):
-        assert isinstance(ask(role, CALL, number)[0], Think)
+        assert isinstance(ask(role, CALL, number)[0], RunStrategy)
 
     (reply,) = ask(role, CALL, 64)
 
@@ -512,7 +512,7 @@ def test_without_a_seed_nobody_can_foretell_a_players_chance():
                 strategies.random,
                 Place(18600, hosts=("127.0.0.1",)),
             )
-            found.append(agent.host.role.notebook.turn(CALL, "P01", 1.0).rng.random())
+            found.append(agent.host.role.memory.turn(CALL, "P01", 1.0).rng.random())
             await agent.stop()
         return found
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from agentleague.errors import LeagueError
 from agentleague.player import strategies
-from agentleague.player.memory import Notebook
+from agentleague.player.memory import Memory
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
 from agentleague.runtime import installed_strategies
 from player.playing import GAMES, Table
@@ -20,10 +20,10 @@ BUILT_IN = ["alternating", "fixed", "frequency", "pattern", "perfect", "random"]
 
 
 def turn_of(call, seed="1", history=()):
-    notebook = Notebook(seed)
+    memory = Memory(seed)
     for match in history:
-        notebook.history.append(match)
-    return notebook.turn(call, "P01", 30.0)
+        memory.history.append(match)
+    return memory.turn(call, "P01", 30.0)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -9,7 +9,7 @@ from agentleague.games import even_odd, rock_paper_scissors
 from agentleague.games.even_odd import PARITIES
 from agentleague.games.rock_paper_scissors import THROWS
 from agentleague.player import strategies
-from agentleague.player.memory import Notebook
+from agentleague.player.memory import Memory
 from agentleague.player.strategies import frequency, opponents_moves, pattern
 from agentleague.protocol.messages import GameMoveCall, MoveContext
 from player.playing import Table
@@ -24,7 +24,7 @@ def turn_of(throws=(), *, game_type="rock_paper_scissors", position=None, **fact
         legal_moves=list(PARITIES if game_type == "even_odd" else THROWS),
         context=MoveContext(opponent_id="P02"),
     )
-    return replace(Notebook("1").turn(call, "P01", 30.0), **facts)
+    return replace(Memory("1").turn(call, "P01", 30.0), **facts)
 
 
 def met(move, opponent_id="P02", **facts):

@@ -4,7 +4,7 @@ import pytest
 
 from agentleague.games import tic_tac_toe
 from agentleague.player import strategies
-from agentleague.player.memory import Notebook
+from agentleague.player.memory import Memory
 from agentleague.player.strategies import best_moves, perfect
 from agentleague.protocol.messages import GameMoveCall
 from player.playing import Table
@@ -17,7 +17,7 @@ def turn_of(board, you, **facts):
         "legal_moves": [cell for cell, mark in enumerate(board) if mark is None],
     }
     call = GameMoveCall(match_id="R1M1", **known | facts)
-    return Notebook("1").turn(call, "P01", 30.0)
+    return Memory("1").turn(call, "P01", 30.0)
 
 
 def board(text):

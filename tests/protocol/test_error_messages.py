@@ -33,8 +33,8 @@ TOKEN = "tok_P07_" + "0123456789abcdef" * 4
 
 def refusal(error, body=None, sender="league_manager"):
     """The whole answer to a good request that the role refused."""
-    letter = read(body or registration()).letter
-    return json.loads(codec.write_refusal(letter, error, sender=sender, timestamp=NOW))
+    envelope = read(body or registration()).envelope
+    return json.loads(codec.write_refusal(envelope, error, sender=sender, timestamp=NOW))
 
 
 def data_of(error, **where):
@@ -44,7 +44,7 @@ def data_of(error, **where):
 def pushed(**fields):
     """A player's choice, pushed to its referee."""
     body = request({"parity_choice": "odd", **fields}, "CHOOSE_PARITY_RESPONSE")
-    return read(body, "referee").letter
+    return read(body, "referee").envelope
 
 
 @rule("R-ERR-03")
@@ -59,7 +59,7 @@ def test_a_manager_and_a_player_refuse_with_a_league_error():
 
 @rule("R-ERR-03", "R-ERR-06", "R-MSG-11")
 def test_a_referee_refuses_with_a_game_error_that_has_all_its_fields():
-    letter = pushed(match_id="R4M1", player_id="P07", conversation_id="conv-r4m1-001")
+    envelope = pushed(match_id="R4M1", player_id="P07", conversation_id="conv-r4m1-001")
     error = IllegalMove(
         "'ODD' is neither even nor odd",
         round_id=4,
@@ -71,7 +71,7 @@ def test_a_referee_refuses_with_a_game_error_that_has_all_its_fields():
         valid_choices=["even", "odd"],
     )
 
-    answer = codec.write_refusal(letter, error, sender="referee:REF01", timestamp=NOW)
+    answer = codec.write_refusal(envelope, error, sender="referee:REF01", timestamp=NOW)
 
     data = json.loads(answer)["error"]["data"]
     expected = {

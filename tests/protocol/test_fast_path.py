@@ -16,9 +16,9 @@ from agentleague.protocol.messages import (
     StandingRow,
 )
 from agentleague.protocol.partial_messages import (
-    AnnouncementGlance,
     Pairing,
-    TableGlance,
+    PartialAnnouncement,
+    PartialTable,
     read_rows,
 )
 
@@ -32,9 +32,13 @@ def read(body, taken=PLAYER, *, thorough=False):
 
 
 def test_what_we_write_is_read_in_one_pass():
-    letter, message = read(USUAL)
+    envelope, message = read(USUAL)
     assert message == INVITATION
-    assert (letter.id, letter.method, letter.form) == (7, "handle_game_invitation", Form.JSONRPC)
+    assert (envelope.id, envelope.method, envelope.form) == (
+        7,
+        "handle_game_invitation",
+        Form.JSONRPC,
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +91,7 @@ def test_who_decides_for_others_takes_no_key_twice():
 def test_a_refusal_of_what_was_read_in_one_pass_still_says_what_it_was_about():
     incoming = codec.read_request(USUAL, PLAYER, thorough=False)
     refusal = codec.write_refusal(
-        incoming.letter, codec.VersionMismatch("no"), sender="player:P01", timestamp=""
+        incoming.envelope, codec.VersionMismatch("no"), sender="player:P01", timestamp=""
     )
     data = msgspec.json.decode(refusal)["error"]["data"]
     assert (data["original_message_type"], data["conversation_id"]) == ("GAME_INVITATION", "c-1")
@@ -97,7 +101,7 @@ def test_a_player_reads_of_an_announcement_who_meets_whom():
     match = RoundMatch("R1M1", "even_odd", "P01", "P02", "http://127.0.0.1:1/mcp", "c0ffee")
     sent = RoundAnnouncement(round_id=3, matches=[match], byes=["P03"])
     _, glance = read(codec.write_request(sent, 1))
-    assert isinstance(glance, AnnouncementGlance)
+    assert isinstance(glance, PartialAnnouncement)
     assert (glance.round_id, glance.byes) == (3, ["P03"])
     (pairing,) = glance.matches
     assert (pairing.match_id, pairing.player_A_id, pairing.player_B_id) == ("R1M1", "P01", "P02")
@@ -120,7 +124,7 @@ def test_a_referee_reads_the_whole_announcement():
 def test_a_player_reads_the_rows_of_a_table_when_it_looks():
     row = StandingRow(1, "P01", "Ada")
     _, glance = read(codec.write_request(LeagueStandingsUpdate(standings=[row]), 1))
-    assert isinstance(glance, TableGlance)
+    assert isinstance(glance, PartialTable)
     assert read_rows(glance.standings) == [row]
     assert read_rows([row]) == [row]
 

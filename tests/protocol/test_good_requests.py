@@ -61,7 +61,7 @@ def test_a_message_may_be_wrapped_in_many_ways(body, form):
     incoming = read(body, "player")
 
     assert incoming.error is None
-    assert incoming.letter.form is form
+    assert incoming.envelope.form is form
     assert incoming.message == GameInvitation(match_id="R1M1", opponent_id="P02", **ENVELOPE)
 
 
@@ -176,8 +176,8 @@ def test_a_sender_may_have_any_form(sender):
     "request_id", [0, 1, -1, 2**53, -(2**53), "1", "", "req-001", "é", "x" * 64, None]
 )
 def test_an_id_comes_back_with_its_type(request_id):
-    letter = read(request(REGISTRATION, id=request_id)).letter
-    answer = json.loads(codec.write_answer(letter, LeagueRegisterResponse("ACCEPTED")))
+    envelope = read(request(REGISTRATION, id=request_id)).envelope
+    answer = json.loads(codec.write_answer(envelope, LeagueRegisterResponse("ACCEPTED")))
 
     assert answer["jsonrpc"] == "2.0"
     assert (answer["id"], type(answer["id"])) == (request_id, type(request_id))
@@ -188,8 +188,10 @@ def test_a_notification_is_read_and_nothing_is_answered():
     good, bad = read(request(REGISTRATION, id=...)), read(request({}, "hello", id=...))
 
     assert good.message is not None
-    assert codec.write_answer(good.letter, LeagueRegisterResponse("ACCEPTED")) == b""
-    assert codec.write_refusal(bad.letter, bad.error, sender="league_manager", timestamp=NOW) == b""
+    assert codec.write_answer(good.envelope, LeagueRegisterResponse("ACCEPTED")) == b""
+    assert (
+        codec.write_refusal(bad.envelope, bad.error, sender="league_manager", timestamp=NOW) == b""
+    )
 
 
 @rule("R-FORM-05")
@@ -212,7 +214,7 @@ def test_a_notification_is_read_and_nothing_is_answered():
 def test_an_answer_takes_the_form_of_its_request(body, unwrap):
     message = LeagueRegisterResponse("ACCEPTED", player_id="P01", sender='"é"')
 
-    answer = json.loads(codec.write_answer(read(body).letter, message))
+    answer = json.loads(codec.write_answer(read(body).envelope, message))
 
     assert unwrap(answer) == json.loads(codec.encode(message))
     assert (
@@ -239,7 +241,7 @@ def test_a_refusal_takes_the_form_of_its_request(body, unwrap):
     incoming = read(body)
 
     answer = codec.write_refusal(
-        incoming.letter, incoming.error, sender="league_manager", timestamp=NOW
+        incoming.envelope, incoming.error, sender="league_manager", timestamp=NOW
     )
 
     assert unwrap(json.loads(answer))["context"]["field"] == "player_meta"

@@ -101,7 +101,7 @@ def test_a_request_survives_the_whole_way(name, data):
     incoming = codec.read_request(codec.write_request(message, 7), frozenset({name}))
 
     assert incoming.error is None
-    assert (incoming.message, incoming.letter.id) == (message, 7)
+    assert (incoming.message, incoming.envelope.id) == (message, 7)
 
 
 WORDS = st.sampled_from(
@@ -143,7 +143,7 @@ def test_whatever_arrives_is_taken_or_refused(body, receiver, thorough):
     assert (incoming.message is None) is (incoming.error is not None)
     if incoming.error is not None:
         answer = codec.write_refusal(
-            incoming.letter, incoming.error, sender="league_manager", timestamp=NOW
+            incoming.envelope, incoming.error, sender="league_manager", timestamp=NOW
         )
         assert answer == b"" or isinstance(json.loads(answer), dict)
 

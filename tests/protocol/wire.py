@@ -66,5 +66,5 @@ def refused(body, receiver="manager", *, thorough=True, sender="league_manager")
     incoming = read(body, receiver, thorough=thorough)
     assert incoming.message is None, incoming.message
     return json.loads(
-        codec.write_refusal(incoming.letter, incoming.error, sender=sender, timestamp=NOW)
+        codec.write_refusal(incoming.envelope, incoming.error, sender=sender, timestamp=NOW)
     )

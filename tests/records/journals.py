@@ -12,14 +12,14 @@ from agentleague.league.events import (
 from agentleague.protocol.messages import Exchange
 from agentleague.storage import chain
 from agentleague.storage.sqlite import SqliteJournal
-from league.decided_league import LEAGUE_ID, Office
+from league.decisions import LEAGUE_ID, Decisions
 
 AT = "2026-11-15T10:00:00.000Z"
 
 
 def played(players=4, **terms):
     """The events of a league from its opening to its champion."""
-    return Office(players, referees=2, **terms).play_to_the_end().events
+    return Decisions(players, referees=2, **terms).play_to_the_end().events
 
 
 def rows_of(events):
@@ -69,9 +69,9 @@ def twice(events, kind, match_id=None):
     return [*events[: index + 1], *events[index:]]
 
 
-def told_match(moves=(), forfeits=(), transcript=(), **office):
+def told_match(moves=(), forfeits=(), transcript=(), **decisions):
     """A league of two whose match went so, closed with this transcript."""
-    league = Office(**office).start()
+    league = Decisions(**decisions).start()
     league.lock(moves, forfeits)
     exchanges = [Exchange(*row) for row in transcript]
     league.record(MatchClosed("R1M1", 1, Raw(msgspec.json.encode(exchanges))))

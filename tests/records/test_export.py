@@ -30,7 +30,7 @@ from agentleague.records.export import MARK, Mirror, write_tree
 from agentleague.records.export_files import cell, path_part
 from agentleague.records.reading import folded
 from agentleague.storage.sqlite import SqliteJournal
-from league.decided_league import DRAW_SECRET, LEAGUE_ID, TOKEN_SECRET, Office, token
+from league.decisions import DRAW_SECRET, LEAGUE_ID, TOKEN_SECRET, Decisions, token
 from records.journals import changed, place, played, rows_of
 
 LEAGUE = played()
@@ -102,10 +102,10 @@ def test_rounds_matches_and_histories_tell_the_same_results(tmp_path):
 
 
 def test_draws_and_matches_without_a_contest_are_told_in_the_history(tmp_path):
-    office = Office(4, referees=2).start()
-    office.lock([(0, "P01", "even"), (0, "P02", "even")])
-    office.record(office.court.no_contest("R1M2", "no referee was there"))
-    exported(office.events, tmp_path / "out")
+    decisions = Decisions(4, referees=2).start()
+    decisions.lock([(0, "P01", "even"), (0, "P02", "even")])
+    decisions.record(decisions.adjudicator.no_contest("R1M2", "no referee was there"))
+    exported(decisions.events, tmp_path / "out")
     found = texts(tmp_path / "out")
 
     outcomes = [
@@ -118,7 +118,7 @@ def test_draws_and_matches_without_a_contest_are_told_in_the_history(tmp_path):
 
 
 def test_a_league_that_has_not_begun_has_agents_and_empty_tables(tmp_path):
-    exported(Office(2).events, tmp_path / "out")
+    exported(Decisions(2).events, tmp_path / "out")
     found = texts(tmp_path / "out")
 
     agents = json.loads(found["config/agents/agents_config.json"])
@@ -129,9 +129,9 @@ def test_a_league_that_has_not_begun_has_agents_and_empty_tables(tmp_path):
 
 
 def test_a_player_removed_before_the_start_has_a_history_without_a_record(tmp_path):
-    office = Office(3)
-    office.record(PlayerRemoved("P03"), LeagueStarted(["P01", "P02"]))
-    exported(office.events, tmp_path / "out")
+    decisions = Decisions(3)
+    decisions.record(PlayerRemoved("P03"), LeagueStarted(["P01", "P02"]))
+    exported(decisions.events, tmp_path / "out")
 
     found = texts(tmp_path / "out")
 
@@ -156,11 +156,11 @@ def test_every_kind_of_row_has_its_sentence():
 
 
 def test_sentences_of_rare_rows():
-    office = Office(2, locks=False).start()
-    office.report("P01")
-    believed = office.events[-2]
-    lost = Office(2).start()
-    lost.record(lost.court.no_contest("R1M1", "why not"))
+    decisions = Decisions(2, locks=False).start()
+    decisions.report("P01")
+    believed = decisions.events[-2]
+    lost = Decisions(2).start()
+    lost.record(lost.adjudicator.no_contest("R1M1", "why not"))
 
     assert event_text.sentence(believed).endswith("(believed, not verified)")
     assert event_text.sentence(lost.events[-1]) == (
@@ -380,17 +380,17 @@ def test_a_mirror_that_starts_anew_writes_its_log_anew(journal, tmp_path):
 
 
 def test_a_mirror_tells_why_a_match_was_given_out_again(journal, tmp_path):
-    office = Office(2, referees=2).start()
+    decisions = Decisions(2, referees=2).start()
     mirror = Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
-    append(journal, 0, office.events)
+    append(journal, 0, decisions.events)
     mirror.update()
     added = [MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent")]
-    append(journal, len(office.events), added)
+    append(journal, len(decisions.events), added)
     mirror.update()
-    office.record(*added)
-    office.lock([(0, "P01", "even"), (0, "P02", "odd")], referee="REF02", epoch=2)
-    office.record(MatchClosed("R1M1", 2))
-    append(journal, len(office.events) - 2, office.events[-2:])
+    decisions.record(*added)
+    decisions.lock([(0, "P01", "even"), (0, "P02", "odd")], referee="REF02", epoch=2)
+    decisions.record(MatchClosed("R1M1", 2))
+    append(journal, len(decisions.events) - 2, decisions.events[-2:])
     mirror.update()
 
     match = json.loads(texts(tmp_path / "shared")[f"data/matches/{LEAGUE_ID}/R1M1.json"])
@@ -406,10 +406,10 @@ def test_a_mirror_tells_why_a_match_was_given_out_again(journal, tmp_path):
 def test_a_result_that_nobody_can_recompute_is_not_called_verified(
     moves, forfeits, verified, tmp_path
 ):
-    office = Office(2).start()
-    office.lock(moves, forfeits)
+    decisions = Decisions(2).start()
+    decisions.lock(moves, forfeits)
 
-    exported(office.events, tmp_path / "out")
+    exported(decisions.events, tmp_path / "out")
 
     (row,) = csv.DictReader(texts(tmp_path / "out")[f"{HOME}/matches.csv"].splitlines())
     assert row["verified"] == verified

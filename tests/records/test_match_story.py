@@ -16,7 +16,7 @@ from agentleague.records.explanations import Result, ending_of
 from agentleague.records.match_story import in_words, named, next_page, read_answer, told
 from agentleague.records.player_story import told_of
 from games.throwaway import THROWAWAY
-from league.decided_league import Office
+from league.decisions import Decisions
 from records.journals import told_match
 from rules import rule
 
@@ -30,8 +30,8 @@ TIMEOUT = "failed to respond within timeout"
 PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
 
 
-def words(office, match_id="R1M1"):
-    return in_words(told(office.league, match_id, office.events))
+def words(decisions, match_id="R1M1"):
+    return in_words(told(decisions.league, match_id, decisions.events))
 
 
 def asked(player_id, move, verdict="ok", attempt=1, at=5, after=2):
@@ -140,21 +140,21 @@ def test_both_failed():
 
 
 def test_a_match_that_has_not_begun_says_so():
-    assert words(Office(4).start(), "R3M2") == [
+    assert words(Decisions(4).start(), "R3M2") == [
         "R3M2 of round 3, even_odd: Agent 2 (P02) against Agent 3 (P03).",
         "It has not begun: its round comes later.",
     ]
 
 
 def test_a_match_that_is_being_played_says_so():
-    assert words(Office(2).start())[-1] == (
+    assert words(Decisions(2).start())[-1] == (
         "It is being played: REF01 has it, and there is no result yet."
     )
 
 
 def test_before_the_start_there_are_no_matches():
     with pytest.raises(MatchMismatch, match="the league has not begun: there are no matches yet"):
-        told(Office(2).league, "R1M1")
+        told(Decisions(2).league, "R1M1")
 
 
 @pytest.mark.parametrize(
@@ -167,17 +167,17 @@ def test_before_the_start_there_are_no_matches():
 )
 def test_an_unknown_match_is_told_what_there_is(wanted, sentence):
     with pytest.raises(MatchMismatch) as caught:
-        told(Office(4).start().league, wanted)
+        told(Decisions(4).start().league, wanted)
 
     assert str(caught.value).startswith(sentence)
 
 
 def test_a_match_given_out_again_tells_to_whom_and_why():
-    office = Office(2, referees=3).start()
-    office.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
-    office.record(MatchAssigned("R1M1", 3, "REF03", "unreachable"))
+    decisions = Decisions(2, referees=3).start()
+    decisions.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
+    decisions.record(MatchAssigned("R1M1", 3, "REF03", "unreachable"))
 
-    assert words(office)[1:4] == [
+    assert words(decisions)[1:4] == [
         "Referee: Ref03 (REF03); REF01 had it first.",
         "Given to REF02 because REF01 fell silent (epoch 2).",
         "Given to REF03 because the referee before reached neither player (epoch 3).",
@@ -186,18 +186,20 @@ def test_a_match_given_out_again_tells_to_whom_and_why():
 
 def test_where_nobody_knows_why_it_is_told_without():
     """A manager does not say why; its journal does."""
-    office = Office(2, referees=2).start()
-    office.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
+    decisions = Decisions(2, referees=2).start()
+    decisions.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
 
-    assert in_words(told(office.league, "R1M1"))[2] == "Given to REF02 (epoch 2)."
+    assert in_words(told(decisions.league, "R1M1"))[2] == "Given to REF02 (epoch 2)."
 
 
 def test_a_match_without_a_contest_says_so():
-    office = Office(2).start()
-    office.record(office.court.no_contest("R1M1", "4 referees could not bring it to an end"))
-    office.record(MatchClosed("R1M1", 1, told="manager"))
+    decisions = Decisions(2).start()
+    decisions.record(
+        decisions.adjudicator.no_contest("R1M1", "4 referees could not bring it to an end")
+    )
+    decisions.record(MatchClosed("R1M1", 1, told="manager"))
 
-    assert words(office)[-2:] == [
+    assert words(decisions)[-2:] == [
         "No referee was left to tell the players the result; the manager did.",
         "It counts for neither player: no contest: 4 referees could not bring it to an end "
         "(R-LEASE-05).",
@@ -205,10 +207,10 @@ def test_a_match_without_a_contest_says_so():
 
 
 def test_a_believed_result_says_that_nobody_checked_it():
-    office = Office(2, locks=False).start()
-    office.report("P01", details={"drawn_number": 4})
+    decisions = Decisions(2, locks=False).start()
+    decisions.report("P01", details={"drawn_number": 4})
 
-    assert words(office)[-2:] == [
+    assert words(decisions)[-2:] == [
         "The number was 4, says the referee; it was not drawn by the league.",
         "Agent 1 (P01) won, as its referee reported it; the league could not check that "
         "(R-LEAGUE-12).",
@@ -224,20 +226,20 @@ def test_a_match_without_a_transcript_tells_its_moves():
 
 
 def test_what_the_transcript_has_no_room_for_is_counted():
-    office = Office(2).start()
-    office.lock(BOTH)
-    office.record(
+    decisions = Decisions(2).start()
+    decisions.lock(BOTH)
+    decisions.record(
         MatchClosed("R1M1", 1, Raw(msgspec.json.encode([Exchange(*INVITED[0])])), left_out=7)
     )
 
-    assert "  ... and 7 exchanges more, which were not kept." in words(office)
+    assert "  ... and 7 exchanges more, which were not kept." in words(decisions)
 
 
 def test_a_dispute_is_told():
-    office = told_match(BOTH)
-    office.record(Disputed("R1M1", "REF01", "another result"))
+    decisions = told_match(BOTH)
+    decisions.record(Disputed("R1M1", "REF01", "another result"))
 
-    told = words(office)
+    told = words(decisions)
     assert (
         "Disputed: REF01 reported another result than the one that stands; that was refused."
         in told
@@ -246,11 +248,11 @@ def test_a_dispute_is_told():
 
 
 def test_a_ruling_is_told_last():
-    office = told_match(BOTH)
-    office.record(Disputed("R1M1", "REF01", "another result"))
-    office.record(MatchRuled("R1M1", "draw", None, "both crashed"))
+    decisions = told_match(BOTH)
+    decisions.record(Disputed("R1M1", "REF01", "another result"))
+    decisions.record(MatchRuled("R1M1", "draw", None, "both crashed"))
 
-    told = words(office)
+    told = words(decisions)
 
     assert told[-1] == (
         "The organiser ruled: a draw (both crashed); that counts in the table, not the result "
@@ -260,17 +262,17 @@ def test_a_ruling_is_told_last():
 
 
 def test_a_result_that_the_organiser_lets_stand_is_told_so():
-    office = told_match(BOTH)
-    office.record(MatchRuled("R1M1", "stand", None, ""))
+    decisions = told_match(BOTH)
+    decisions.record(MatchRuled("R1M1", "stand", None, ""))
 
-    assert words(office)[-1] == "The organiser ruled: the result stands."
+    assert words(decisions)[-1] == "The organiser ruled: the result stands."
 
 
 def test_numbers_drawn_on_the_way_are_counted():
-    office = Office(2, game=THROWAWAY["dice"]).start()
-    office.lock([(0, "P01", 1), (0, "P02", 6)])
+    decisions = Decisions(2, game=THROWAWAY["dice"]).start()
+    decisions.lock([(0, "P01", 1), (0, "P02", 6)])
 
-    assert "Numbers drawn on the way, each from seed and moves: 1." in words(office)
+    assert "Numbers drawn on the way, each from seed and moves: 1." in words(decisions)
 
 
 def test_another_game_has_its_own_rules():
@@ -312,22 +314,22 @@ def test_advice_follows_from_the_cause_and_from_the_last_verdict(cause, verdict,
 
 
 def test_a_verdict_that_nobody_knows_yet_is_printed_as_it_is():
-    office = told_match(BOTH, transcript=[asked("P01", None, "from\x07 Mars")])
+    decisions = told_match(BOTH, transcript=[asked("P01", None, "from\x07 Mars")])
 
-    assert "CHOOSE_PARITY_CALL: from? Mars after 2 ms" in words(office)[2]
+    assert "CHOOSE_PARITY_CALL: from? Mars after 2 ms" in words(decisions)[2]
 
 
 def test_a_long_move_is_shortened():
-    office = told_match(BOTH, transcript=[asked("P01", "x" * 5000, "E004")])
+    decisions = told_match(BOTH, transcript=[asked("P01", "x" * 5000, "E004")])
 
-    assert len(words(office)[2]) < 200
+    assert len(words(decisions)[2]) < 200
 
 
 def test_a_long_transcript_is_told_from_its_first_row_to_its_last():
     rows = [asked("P01", f"move {n}", "E004", attempt=n, at=n) for n in range(1, 251)]
-    office = told_match(BOTH, transcript=rows)
+    decisions = told_match(BOTH, transcript=rows)
 
-    facts = told(office.league, "R1M1")
+    facts = told(decisions.league, "R1M1")
 
     assert [row["attempt"] for row in facts["transcript"]] == list(range(1, 251))
     assert len(in_words(facts)) > 250
@@ -338,7 +340,7 @@ def test_the_facts_say_how_it_ended_too():
 
     assert facts["ending"]["rules"] == ["R-GAME-03"]
     assert facts["assignments"] == []
-    assert told(Office(2).start().league, "R1M1")["ending"] is None
+    assert told(Decisions(2).start().league, "R1M1")["ending"] is None
 
 
 @pytest.mark.parametrize("facts", [{}, {"match_id": 7}])
@@ -395,15 +397,15 @@ def test_who_sent_nothing_but_null_made_no_illegal_move():
 
 def test_who_won_by_a_ruling_is_not_told_what_to_change():
     moves = [asked("P01", "even"), asked("P02", "EVEN", "E004")]
-    office = told_match(BOTH[:1], [("P02", "made an illegal move")], moves)
-    office.record(MatchRuled("R1M1", "win", "P02", "the referee was wrong"))
-    facts = told(office.league, "R1M1", office.events)
+    decisions = told_match(BOTH[:1], [("P02", "made an illegal move")], moves)
+    decisions.record(MatchRuled("R1M1", "win", "P02", "the referee was wrong"))
+    facts = told(decisions.league, "R1M1", decisions.events)
 
     winner, loser = (
         list(player_story.in_words(player_story.told_of(facts, p))) for p in ("P02", "P01")
     )
 
-    *_, before, _ = words(office)
+    *_, before, _ = words(decisions)
     assert before.endswith("P02 made an illegal move - P01 wins by default.")
     assert winner == ["R1M1    won by a ruling against Agent 1 (P01): the referee was wrong."]
     assert loser == ["R1M1    lost by a ruling against Agent 2 (P02): the referee was wrong."]
@@ -412,10 +414,10 @@ def test_who_won_by_a_ruling_is_not_told_what_to_change():
 @rule("R-DIA-09")
 def test_what_was_tried_in_vain_is_told():
     row = (*asked("P01", None, "no content"), "tried tool (HTTP 500), bare (HTTP 500)")
-    office = told_match(BOTH, transcript=[row])
+    decisions = told_match(BOTH, transcript=[row])
 
-    assert words(office)[2].endswith("(tried tool (HTTP 500), bare (HTTP 500))")
-    facts = told(office.league, "R1M1")
+    assert words(decisions)[2].endswith("(tried tool (HTTP 500), bare (HTTP 500))")
+    facts = told(decisions.league, "R1M1")
     (failure,) = told_of(facts, "P01").failures
     assert failure.came.endswith("(tried tool (HTTP 500), bare (HTTP 500))")
     assert failure.rules[-1] == "R-DIA-01"

@@ -30,7 +30,7 @@ from agentleague.protocol.messages import GameResult
 from agentleague.records.verify import missing_receipt, verify
 from agentleague.runtime import installed_games
 from games.throwaway import CLUMSY, THROWAWAY
-from league.decided_league import LEAGUE_ID, Office
+from league.decisions import LEAGUE_ID, Decisions
 from records.journals import changed, otherwise, place, played, rows_of, twice, without
 
 LEAGUE = played()  # four players, three rounds, six matches
@@ -54,17 +54,17 @@ def inserted(events, kind, *added):
 
 
 def believed(**fields):
-    office = Office(2, locks=False).start()
-    office.report("P01")
-    return changed(office.events, MatchDecided, **fields) if fields else office.events
+    decisions = Decisions(2, locks=False).start()
+    decisions.report("P01")
+    return changed(decisions.events, MatchDecided, **fields) if fields else decisions.events
 
 
 def diced():
     """A match with a lock before its result."""
-    office = Office(2, game=THROWAWAY["dice"]).start()
-    office.lock(DICE[:2])
-    office.lock(DICE, index=1)
-    return office.events
+    decisions = Decisions(2, game=THROWAWAY["dice"]).start()
+    decisions.lock(DICE[:2])
+    decisions.lock(DICE, index=1)
+    return decisions.events
 
 
 def test_a_league_that_was_played_is_true():
@@ -86,13 +86,13 @@ def test_every_beginning_of_a_true_journal_is_true_so_far():
 
 @pytest.mark.parametrize("players", [2, 3, 5, 8])
 def test_leagues_of_any_size_with_forfeits_and_byes_are_true(players):
-    office = Office(players, referees=2, cycles=2).start()
-    office.play("R1M1", forfeits=[office.league.matches["R1M1"].players[0]])
+    decisions = Decisions(players, referees=2, cycles=2).start()
+    decisions.play("R1M1", forfeits=[decisions.league.matches["R1M1"].players[0]])
 
-    office.play_round()
+    decisions.play_round()
 
-    assert found(office.events).difference is None
-    assert found(office.events).forfeited == 1
+    assert found(decisions.events).difference is None
+    assert found(decisions.events).forfeited == 1
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_leagues_of_any_size_with_forfeits_and_byes_are_true(players):
     ],
 )
 def test_games_of_several_turns_are_played_again(game, moves):
-    office = Office(2, game=game).start()
+    decisions = Decisions(2, game=game).start()
     players = ("P01", "P02")
     turns = [
         (turn, players[turn % 2] if len(made) == 1 else player, move)
@@ -112,11 +112,11 @@ def test_games_of_several_turns_are_played_again(game, moves):
         for player, move in zip(players, made, strict=False)
     ]
     if game.name == "dice":
-        office.lock(turns[:2])
-    office.lock(turns, index=len(office.league.matches["R1M1"].locks))
+        decisions.lock(turns[:2])
+    decisions.lock(turns, index=len(decisions.league.matches["R1M1"].locks))
 
-    assert office.league.matches["R1M1"].decided
-    assert (found(office.events, game).difference, found(office.events, game).recomputed) == (
+    assert decisions.league.matches["R1M1"].decided
+    assert (found(decisions.events, game).difference, found(decisions.events, game).recomputed) == (
         None,
         1,
     )
@@ -129,22 +129,22 @@ def test_a_result_that_no_lock_brought_is_believed_and_listed():
 
 
 def test_a_match_without_a_contest_counts_for_nobody_and_is_listed():
-    office = Office(2).start()
-    office.record(office.court.no_contest("R1M1", "no referee was there"))
-    office.record(MatchClosed("R1M1", 1, told="manager"), RoundEnded(1), LeagueEnded("P01"))
+    decisions = Decisions(2).start()
+    decisions.record(decisions.adjudicator.no_contest("R1M1", "no referee was there"))
+    decisions.record(MatchClosed("R1M1", 1, told="manager"), RoundEnded(1), LeagueEnded("P01"))
 
-    findings = found(office.events)
+    findings = found(decisions.events)
 
     assert (findings.difference, findings.no_contests, findings.complete) == (None, ["R1M1"], True)
 
 
 def test_a_match_that_was_given_out_again_is_true():
-    office = Office(2, referees=2).start()
-    office.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
-    office.lock([(0, "P01", "even"), (0, "P02", "odd")], referee="REF02", epoch=2)
-    office.record(MatchClosed("R1M1", 1))  # An older epoch may report the same.
+    decisions = Decisions(2, referees=2).start()
+    decisions.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
+    decisions.lock([(0, "P01", "even"), (0, "P02", "odd")], referee="REF02", epoch=2)
+    decisions.record(MatchClosed("R1M1", 1))  # An older epoch may report the same.
 
-    assert found(office.events).difference is None
+    assert found(decisions.events).difference is None
 
 
 def test_what_may_come_after_the_end_is_true():
@@ -184,10 +184,10 @@ def test_a_league_that_was_ended_before_its_start_is_true():
 
 
 def test_a_player_removed_before_the_start_need_not_start():
-    office = Office(3)
-    office.record(PlayerRemoved("P03"), LeagueStarted(["P01", "P02"]))
+    decisions = Decisions(3)
+    decisions.record(PlayerRemoved("P03"), LeagueStarted(["P01", "P02"]))
 
-    assert found(office.events).difference is None
+    assert found(decisions.events).difference is None
 
 
 def test_the_first_difference_is_named_with_its_row_and_nothing_after_it():
@@ -282,13 +282,13 @@ def test_an_illegal_move_is_refused():
 
 
 def test_a_game_that_stumbles_over_a_move_is_no_traceback():
-    office = Office(2, game=THROWAWAY["nim"]).start()
-    office.lock([(0, "P01", 3), (1, "P02", 2)])
+    decisions = Decisions(2, game=THROWAWAY["nim"]).start()
+    decisions.lock([(0, "P01", 3), (1, "P02", 2)])
     broken = [(0, "P01", 3), (1, "P02", 2)]
-    clumsy = replace(office.events[place(office.events, MatchDecided)], moves=broken)
+    clumsy = replace(decisions.events[place(decisions.events, MatchDecided)], moves=broken)
     game = type("Broken", (), {**vars(THROWAWAY["nim"]), "play": lambda *_: 1 / 0})
 
-    events = [*office.events[:-1], clumsy]
+    events = [*decisions.events[:-1], clumsy]
 
     assert "the game stumbled over its moves (ZeroDivisionError" in lie(events, game)[1]
     assert "nothing follows from its moves" in lie(events, CLUMSY)[1]

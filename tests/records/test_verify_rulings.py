@@ -12,7 +12,7 @@ from agentleague.league.events import (
     TokenMisused,
 )
 from agentleague.records.reading import folded
-from league.decided_league import Office
+from league.decisions import Decisions
 from records.journals import place, rows_of
 from records.test_verify import LEAGUE, found, inserted, lie
 
@@ -63,9 +63,11 @@ def test_a_ruling_that_lets_the_result_stand_undoes_an_earlier_one():
 
 
 def test_a_no_contest_can_be_given_a_winner():
-    office = Office(2).start()
-    office.record(office.court.no_contest("R1M1", "nobody was there"), MatchClosed("R1M1", 1))
-    events = [*office.events, RoundEnded(1), MatchRuled("R1M1", "win", "P02", "it was there")]
+    decisions = Decisions(2).start()
+    decisions.record(
+        decisions.adjudicator.no_contest("R1M1", "nobody was there"), MatchClosed("R1M1", 1)
+    )
+    events = [*decisions.events, RoundEnded(1), MatchRuled("R1M1", "win", "P02", "it was there")]
     events.append(LeagueEnded("P02"))
 
     assert score(found(events), events) == {"P02": 3, "P01": 0}

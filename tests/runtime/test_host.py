@@ -10,9 +10,9 @@ from agentleague.protocol.messages import (
     MatchResultAck,
     RoundCompleted,
 )
-from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply, Think, WakeAt
+from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply, RunStrategy, WakeAt
 from agentleague.roles.ports import Answer, Head
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
 from agentleague.runtime import host as host_module
 from agentleague.runtime.host import Host, Ledger
 from agentleague.simulation.clock import VirtualClock
@@ -82,10 +82,10 @@ def record(match_id="R1M1"):
     return Record(MatchClosed(match_id, 1))
 
 
-def hosted(*script, disk=None, mind=None):
+def hosted(*script, disk=None, runner=None):
     role, wire, clock = ScriptedRole(*script), Wire(), VirtualClock()
     ledger = Ledger(disk, "league_test") if disk else None
-    return Host(role, clock, wire, ledger=ledger, mind=mind), role, wire, clock
+    return Host(role, clock, wire, ledger=ledger, runner=runner), role, wire, clock
 
 
 def test_a_role_that_records_nothing_is_carried_out_at_once():
@@ -193,15 +193,15 @@ def test_a_dropped_timer_never_rings():
 
 
 def test_a_strategy_is_asked_and_its_move_is_told():
-    class Mind:
-        def think(self, turn, done):
+    class StrategyRunner:
+        def run(self, turn, done):
             done("even", None)
 
-    host, role, _, _ = hosted([Think("k", "the turn")], mind=Mind())
+    host, role, _, _ = hosted([RunStrategy("k", "the turn")], runner=StrategyRunner())
 
     host.start(0.0)
 
-    assert role.told[-1] == Thought("k", "even", None)
+    assert role.told[-1] == StrategyReturned("k", "even", None)
 
 
 def test_the_end_is_told_to_whoever_runs_the_host():

@@ -19,7 +19,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.protocol.printable import clean
 from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Thought, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
 from agentleague.runtime.log import Entry, Level, LogFile, Watcher, fields, in_words
 from memory_league import MemoryLeague
 
@@ -69,7 +69,7 @@ def lines(*steps, level=Level.INFO):
             },
         ),
         (
-            [(Thought("x", None, "ZeroDivisionError"),)],
+            [(StrategyReturned("x", None, "ZeroDivisionError"),)],
             {"level": "WARNING", "event": "strategy_failed", "text": "ZeroDivisionError"},
         ),
         (

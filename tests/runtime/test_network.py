@@ -20,7 +20,7 @@ from agentleague.runtime.network import (
 )
 from agentleague.runtime.processes import Place
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Manners
+from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, TransportPolicy
 
 FAMILIES = (socket.AF_INET, socket.AF_INET6)
 HERE, ELSEWHERE = "http://127.0.0.1:8000/mcp", "http://192.168.1.10:8000/mcp"
@@ -49,8 +49,8 @@ def url_of(place):
     """Under which URL others call it, once it listens."""
 
     async def main():
-        manners = Manners("player", place.guard, lambda: 0.0, names=place.names)
-        transport = HttpTransport(LoopClock(asyncio.get_running_loop()), manners)
+        policy = TransportPolicy("player", place.guard, lambda: 0.0, names=place.names)
+        transport = HttpTransport(LoopClock(asyncio.get_running_loop()), policy)
         url = await place.open(transport)
         await transport.stop()
         return url

@@ -10,26 +10,26 @@ import pytest
 
 from agentleague.player.strategies import random
 from agentleague.runtime.author_functions import LoopThread
-from agentleague.runtime.strategy_runner import InlineMind, ThreadMind
+from agentleague.runtime.strategy_runner import InlineRunner, ThreadRunner
 
 
 class Turn:
     match_id, legal_moves = "R1M1", ("even", "odd")
 
 
-def thought(strategy):
+def outcome_of(strategy):
     heard = []
-    InlineMind(strategy, lambda call: call()).think(Turn(), lambda *said: heard.append(said))
+    InlineRunner(strategy, lambda call: call()).run(Turn(), lambda *said: heard.append(said))
     return heard[0]
 
 
 def test_a_move_is_handed_back():
-    assert thought(lambda turn: turn.legal_moves[1]) == ("odd", None)
+    assert outcome_of(lambda turn: turn.legal_moves[1]) == ("odd", None)
 
 
 @pytest.mark.parametrize("failing", [lambda turn: 1 / 0, lambda turn: sys.exit(3)])
 def test_a_function_that_raises_is_shown_to_its_author(failing, caplog):
-    move, error = thought(failing)
+    move, error = outcome_of(failing)
 
     assert move is None
     assert error
@@ -38,14 +38,14 @@ def test_a_function_that_raises_is_shown_to_its_author(failing, caplog):
 
 
 def test_the_traceback_begins_with_the_authors_function(caplog):
-    thought(lambda turn: int("x"))
+    outcome_of(lambda turn: int("x"))
 
     first = caplog.text.split("Traceback (most recent call last):\n")[1].splitlines()[0]
     assert "test_strategy_runner.py" in first
 
 
 def test_a_strategy_of_ours_is_shown_whole(caplog):
-    thought(random)  # This turn has no `rng`.
+    outcome_of(random)  # This turn has no `rng`.
 
     assert "in random" in caplog.text
     assert "AttributeError" in caplog.text
@@ -53,7 +53,7 @@ def test_a_strategy_of_ours_is_shown_whole(caplog):
 
 @pytest.mark.parametrize("move", [object(), {1, 2j}, "\ud800"])
 def test_what_json_cannot_carry_is_said_at_once_with_what_is_legal(move, caplog):
-    handed, error = thought(lambda turn: move)
+    handed, error = outcome_of(lambda turn: move)
 
     assert handed is None
     assert "which is no JSON" in error
@@ -67,12 +67,12 @@ def test_a_slow_function_runs_beside_the_loop():
         call()
         done.set()
 
-    mind = ThreadMind(lambda turn: threading.current_thread() is here, deliver)
-    mind.think(Turn(), lambda *said: heard.append(said))
+    runner = ThreadRunner(lambda turn: threading.current_thread() is here, deliver)
+    runner.run(Turn(), lambda *said: heard.append(said))
 
     assert done.wait(20)
     assert heard == [(False, None)]
-    mind.close()
+    runner.close()
 
 
 def thought_beside(strategy):
@@ -83,10 +83,10 @@ def thought_beside(strategy):
         call()
         done.set()
 
-    mind = ThreadMind(strategy, deliver)
-    mind.think(Turn(), lambda *said: heard.append(said))
+    runner = ThreadRunner(strategy, deliver)
+    runner.run(Turn(), lambda *said: heard.append(said))
     assert done.wait(20)
-    mind.close()
+    runner.close()
     return heard[0]
 
 
@@ -158,10 +158,10 @@ def test_a_loop_that_is_closed_cancels_what_still_runs():
 def test_a_function_that_never_returns_does_not_keep_the_program_alive():
     code = (
         "import threading\n"
-        "from agentleague.runtime.strategy_runner import ThreadMind\n"
+        "from agentleague.runtime.strategy_runner import ThreadRunner\n"
         "class Turn: match_id = 'R1M1'\n"
-        "mind = ThreadMind(lambda turn: threading.Event().wait(), lambda call: call())\n"
-        "mind.think(Turn(), print); mind.close()"
+        "runner = ThreadRunner(lambda turn: threading.Event().wait(), lambda call: call())\n"
+        "runner.run(Turn(), print); runner.close()"
     )
 
     assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == 0
@@ -174,6 +174,6 @@ def test_a_move_that_comes_when_the_player_is_gone_is_nobodys():
         delivered.set()
         raise RuntimeError("Event loop is closed")
 
-    ThreadMind(lambda turn: "even", deliver).think(Turn(), lambda *said: None)
+    ThreadRunner(lambda turn: "even", deliver).run(Turn(), lambda *said: None)
 
     assert delivered.wait(20)

@@ -7,7 +7,7 @@ from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeS
 from agentleague.runtime import installed_strategies as strategies
 from agentleague.runtime.host import Host
 from agentleague.runtime.state_files import new_league_id, new_secrets
-from agentleague.runtime.strategy_runner import InlineMind
+from agentleague.runtime.strategy_runner import InlineRunner
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.memory import MemoryNetwork
 
@@ -23,8 +23,8 @@ def with_messages(players, rules, seed, cycles):
     )
     manager = Manager(settings, new_secrets(seed), rules)
 
-    def agent(role, url, kind, mind=None):
-        Host(role, clock, network.join(url, kind), mind=mind).start(0.0)
+    def agent(role, url, kind, runner=None):
+        Host(role, clock, network.join(url, kind), runner=runner).start(0.0)
         clock.run(until=lambda: role is manager or bool(role.agent_id))
 
     def terms(kind, name, url, **more):
@@ -42,7 +42,7 @@ def with_messages(players, rules, seed, cycles):
         own = terms(
             PlayerSettings, name or player.__name__, f"http://player{number}/mcp", seed=seed
         )
-        mind = InlineMind(strategy, lambda call: clock.call_at(clock.now(), call))
-        agent(Player(own), own.endpoint, "player", mind)
+        runner = InlineRunner(strategy, lambda call: clock.call_at(clock.now(), call))
+        agent(Player(own), own.endpoint, "player", runner)
     clock.run(until=lambda: manager.league.phase == "LEAGUE_COMPLETED")
     return manager.league

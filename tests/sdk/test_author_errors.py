@@ -2,9 +2,9 @@
 
 import pytest
 
-from agentleague.protocol.printable import harmless
-from agentleague.runtime.strategy_runner import InlineMind
-from agentleague.sdk.author_errors import KINDS_MAX, Mishaps
+from agentleague.protocol.printable import printable
+from agentleague.runtime.strategy_runner import InlineRunner
+from agentleague.sdk.author_errors import KINDS_MAX, AuthorErrors
 from agentleague.sdk.player import Player
 
 
@@ -17,12 +17,12 @@ def told(function, times=1, *, in_full=False):
     said, heard = [], []
     player = Player("Mine")
     player.plays("even_odd")(function)
-    player.mishaps = Mishaps(said.append)
-    player.mishaps.in_full = in_full
-    mind = InlineMind(player._move, lambda call: call())
+    player.author_errors = AuthorErrors(said.append)
+    player.author_errors.in_full = in_full
+    runner = InlineRunner(player._move, lambda call: call())
     for _ in range(times):
-        mind.think(Turn(), lambda *thought: heard.append(thought))
-    player.mishaps.close()
+        runner.run(Turn(), lambda *thought: heard.append(thought))
+    player.author_errors.close()
     return said, heard
 
 
@@ -83,13 +83,13 @@ def test_what_has_no_code_is_named_all_the_same():
 
 def test_one_who_fails_in_another_way_each_time_is_heard_so_often_and_no_longer():
     said = []
-    mishaps = Mishaps(said.append)
+    author_errors = AuthorErrors(said.append)
 
     for number in range(KINDS_MAX + 5):
-        mishaps.returned(choose, str(number), "R1M1", "legal: none")
+        author_errors.returned(choose, str(number), "R1M1", "legal: none")
 
     assert len(said) == KINDS_MAX
-    assert harmless(said[-1]) == said[-1]
+    assert printable(said[-1]) == said[-1]
 
 
 FILE = "test_author_errors.py"

@@ -10,7 +10,7 @@ import pytest
 
 from agentleague.errors import LeagueError
 from agentleague.player import strategies
-from agentleague.player.memory import Notebook
+from agentleague.player.memory import Memory
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
 from agentleague.runtime import installed_strategies
 from agentleague.sdk import llm as llm_module
@@ -35,7 +35,7 @@ GOOD = http(completion("odd"))
 
 
 def turn_of(call=PARITY, seconds_left=30.0):
-    return Notebook("1").turn(call, "P01", seconds_left)
+    return Memory("1").turn(call, "P01", seconds_left)
 
 
 def model_at(there, **more):

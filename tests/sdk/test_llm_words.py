@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentleague.errors import IllegalMove
-from agentleague.player.memory import Notebook
+from agentleague.player.memory import Memory
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall, MoveContext
 from agentleague.sdk.llm import MATCHES_TOLD, MOVE_MAX, RULE, TEXT_MAX, question, read_move
 
@@ -12,7 +12,7 @@ WORDS = ("even", "odd")
 
 
 def told(call, **facts):
-    turn = replace(Notebook("1").turn(call, "P01", 30.0), **facts)
+    turn = replace(Memory("1").turn(call, "P01", 30.0), **facts)
     system, user = question(turn)
     assert system == {"role": "system", "content": RULE}
     assert user["role"] == "user"

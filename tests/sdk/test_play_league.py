@@ -7,7 +7,7 @@ import pytest
 from agentleague import Player, Turn, play_league
 from agentleague.errors import LeagueError, UnsupportedGame
 from agentleague.runtime import installed_games as games
-from agentleague.sdk.offline import Contestant, Hall
+from agentleague.sdk.offline import Contestant, OfflineLeague
 from commands import league
 from games.throwaway import THROWAWAY
 from sdk.roles_league import with_messages
@@ -44,11 +44,13 @@ def test_a_game_that_draws_several_numbers_is_played_as_by_roles_too():
         return turn.rng.randint(1, 6)
 
     dice, functions = THROWAWAY["dice"], [guess, chance, chance]
-    hall = Hall(dice, "7", [Contestant(each.__name__, each) for each in functions], cycles=2)
-    here, there = list(hall.play()), with_messages(functions, dice, "7", cycles=2)
+    offline = OfflineLeague(
+        dice, "7", [Contestant(each.__name__, each) for each in functions], cycles=2
+    )
+    here, there = list(offline.play()), with_messages(functions, dice, "7", cycles=2)
 
     assert [match.moves for match in here] == [f.decided.moves for f in there.matches.values()]
-    assert list(hall.table.rows()) == list(there.table.rows())
+    assert list(offline.table.rows()) == list(there.table.rows())
 
 
 def test_functions_strategies_and_players_meet_each_other():
@@ -154,10 +156,10 @@ def test_async_functions_play_even_where_a_loop_runs_already():
         await asyncio.sleep(0)
         return "even"
 
-    async def notebook():
+    async def memory():
         return play_league([slow, odd], seed=1)
 
-    assert asyncio.run(notebook()).matches == play_league([even, odd], seed=1).matches
+    assert asyncio.run(memory()).matches == play_league([even, odd], seed=1).matches
 
 
 def test_the_hooks_of_a_player_are_told_in_order():

@@ -14,7 +14,7 @@ from agentleague.runtime import processes
 from agentleague.runtime.network import default_address
 from agentleague.runtime.processes import Home, Place, open_manager
 from agentleague.transport import http
-from agentleague.transport.http import Manners
+from agentleague.transport.http import TransportPolicy
 from agentleague.transport.http_server import ServerLimits
 from agentleague.transport.rates import Buckets, Rate
 from security.spies import message
@@ -135,7 +135,7 @@ def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing
 def five_at_once(monkeypatch):
     """Strangers may ask five times, and then no more for a long time."""
     rate = Rate(per_second=0.01, burst=5.0, wait_seconds=0.0, refusal_seconds=0.0)
-    monkeypatch.setattr(processes, "Manners", partial(Manners, rate=rate))
+    monkeypatch.setattr(processes, "Manners", partial(TransportPolicy, rate=rate))
 
 
 @pytest.mark.usefixtures("five_at_once")
@@ -147,17 +147,17 @@ def test_a_stranger_over_the_rate_is_told_when_to_come_back_and_a_known_agent_is
             token = json.loads(body)["result"]["auth_token"]
             answers = [await stranger.ask(QUERY) for _ in range(6)]
             of_known = [(await known.ask({**QUERY, "auth_token": token}))[0] for _ in range(7)]
-            thief = await stranger.ask({**QUERY, "auth_token": token[:-1] + "?"})
-            return answers, of_known, thief[0]
+            impostor = await stranger.ask({**QUERY, "auth_token": token[:-1] + "?"})
+            return answers, of_known, impostor[0]
 
-    answers, of_known, thief = run(scenario())
+    answers, of_known, impostor = run(scenario())
 
     assert [status for status, _, _ in answers] == [200] * 4 + [429] * 2
     _, fields, body = answers[-1]
     assert int(fields["Retry-After"]) > 0
     assert json.loads(body)["error"]["data"]["error_code"] == "E047"
     assert of_known == [200] * 5 + [429] * 2  # It has an allowance of its own.
-    assert thief == 429
+    assert impostor == 429
 
 
 @pytest.mark.usefixtures("five_at_once")
@@ -193,7 +193,7 @@ def test_whoever_asks_too_much_is_answered_slowly_while_others_are_served(
     asked, first, then, tmp_path, monkeypatch
 ):
     rate = Rate(per_second=20.0, burst=2.0, wait_seconds=0.0)
-    monkeypatch.setattr(processes, "Manners", partial(Manners, rate=rate))
+    monkeypatch.setattr(processes, "Manners", partial(TransportPolicy, rate=rate))
 
     async def scenario():
         async with manager(tmp_path) as connect:
@@ -218,7 +218,7 @@ def test_whoever_asks_too_much_is_answered_slowly_while_others_are_served(
 
 def test_registrations_over_the_rate_wait_for_their_turn_and_none_is_lost(tmp_path, monkeypatch):
     rate = Rate(per_second=20.0, burst=5.0, wait_seconds=60.0)
-    monkeypatch.setattr(processes, "Manners", partial(Manners, rate=rate))
+    monkeypatch.setattr(processes, "Manners", partial(TransportPolicy, rate=rate))
 
     async def scenario():
         async with manager(tmp_path) as connect:

@@ -16,7 +16,7 @@ from security.spies import Spy, message, post, register, report
 from security.test_tokens import REFUSED, RULES, a_manager, an_agent
 
 
-class Court(NamedTuple):
+class Adjudicator(NamedTuple):
     """What is left of a league with a referee of another make, and what it was answered."""
 
     cup: object
@@ -133,7 +133,7 @@ class Mallory:
 
 
 @pytest.fixture(scope="module")
-def court(tmp_path_factory):
+def adjudicator(tmp_path_factory):
     base = tmp_path_factory.mktemp("court")
     manager, url = a_manager(base / "home", RULES.replace("referees = 1", "referees = 2"))
     processes, spies = [manager], []
@@ -152,7 +152,7 @@ def court(tmp_path_factory):
         for process in processes:
             said = b"".join(process.communicate(timeout=SECONDS))
             assert process.returncode == 0, said
-        yield Court(base / "home" / "cup", mallory.answers, mallory.stolen)
+        yield Adjudicator(base / "home" / "cup", mallory.answers, mallory.stolen)
     finally:
         for spy in (mallory, *spies):
             spy.close()
@@ -165,44 +165,44 @@ def codes(answers):
     return {answer.get("error_code") for answer in answers}
 
 
-def test_what_players_send_a_referee_makes_it_no_player(court):
+def test_what_players_send_a_referee_makes_it_no_player(adjudicator):
     """Attack B: the referee becomes the player."""
-    assert any(token.startswith("mtok_") for token in court.stolen)
-    assert not any(token.startswith("tok_") for token in court.stolen)
-    assert codes(court.answers["asked"]) == {"E012"}
-    assert {answer["status"] for answer in court.answers["registered"]} == {"REJECTED"}
-    (own,) = court.answers["asked as itself"]
+    assert any(token.startswith("mtok_") for token in adjudicator.stolen)
+    assert not any(token.startswith("tok_") for token in adjudicator.stolen)
+    assert codes(adjudicator.answers["asked"]) == {"E012"}
+    assert {answer["status"] for answer in adjudicator.answers["registered"]} == {"REJECTED"}
+    (own,) = adjudicator.answers["asked as itself"]
     assert (own["success"], own["error"]["error_code"]) == (False, "E005")
 
 
-def test_what_players_send_a_referee_moves_nothing_in_another_match(court):
-    decided = {event.match_id: event for event in court.events(MatchDecided)}
+def test_what_players_send_a_referee_moves_nothing_in_another_match(adjudicator):
+    decided = {event.match_id: event for event in adjudicator.events(MatchDecided)}
 
-    assert len(court.answers["pushed"]) > 4
-    assert codes(court.answers["pushed"]) <= REFUSED | {"E015", "E040", None}
+    assert len(adjudicator.answers["pushed"]) > 4
+    assert codes(adjudicator.answers["pushed"]) <= REFUSED | {"E015", "E040", None}
     assert decided["R1M2"].verified
     assert decided["R1M2"].result.choices == {"P03": "even", "P04": "even"}
 
 
 @rule("R-LEAGUE-07", "R-LEAGUE-34")
-def test_a_referee_reports_no_match_but_its_own(court):
-    first, second = court.answers["reported R1M2 P03"]
-    disputes = [event for event in court.events(Disputed) if event.match_id == "R1M2"]
+def test_a_referee_reports_no_match_but_its_own(adjudicator):
+    first, second = adjudicator.answers["reported R1M2 P03"]
+    disputes = [event for event in adjudicator.events(Disputed) if event.match_id == "R1M2"]
 
     assert first["error_code"] == second["error_code"] == "E015"
     assert [(event.referee_id, event.why) for event in disputes] == [("REF01", "not its referee")]
     assert "Disputed: REF01 spoke for it and is not its referee; that was refused." in printed(
-        "match", "R1M2", "--dir", court.cup
+        "match", "R1M2", "--dir", adjudicator.cup
     )
 
 
 @rule("R-LEAGUE-10", "R-LEAGUE-33", "R-LEAGUE-34")
-def test_a_referee_that_lies_is_believed_once_marked_and_shown(court):
-    (lied,) = court.answers["reported R1M1 P01"]
-    (changed,) = court.answers["reported R1M1 P02"]
-    (decided,) = [event for event in court.events(MatchDecided) if event.match_id == "R1M1"]
-    status = json.loads(printed("status", "--dir", court.cup, "--json"))
-    shown = printed("schedule", "--dir", court.cup)
+def test_a_referee_that_lies_is_believed_once_marked_and_shown(adjudicator):
+    (lied,) = adjudicator.answers["reported R1M1 P01"]
+    (changed,) = adjudicator.answers["reported R1M1 P02"]
+    (decided,) = [event for event in adjudicator.events(MatchDecided) if event.match_id == "R1M1"]
+    status = json.loads(printed("status", "--dir", adjudicator.cup, "--json"))
+    shown = printed("schedule", "--dir", adjudicator.cup)
     (line,) = [line for line in shown.splitlines() if " R1M1 " in line]
 
     assert lied["status"] == "ACCEPTED"
@@ -210,13 +210,13 @@ def test_a_referee_that_lies_is_believed_once_marked_and_shown(court):
     assert (decided.result.winner_player_id, decided.verified) == ("P01", False)
     assert status["disputed_matches"] == ["R1M2", "R1M1"]
     assert line.endswith("P01 won, not verified, disputed")
-    assert "by the rules P02 won, not P01" in printed("match", "R1M1", "--dir", court.cup)
-    assert "Disputed by a referee: " in printed("verify", court.cup)
+    assert "by the rules P02 won, not P01" in printed("match", "R1M1", "--dir", adjudicator.cup)
+    assert "Disputed by a referee: " in printed("verify", adjudicator.cup)
 
 
 @rule("R-LEAGUE-12")
-def test_the_matches_of_a_foreign_referee_are_marked_in_the_export(court, tmp_path):
-    printed("export", court.cup, "--out", tmp_path / "out")
+def test_the_matches_of_a_foreign_referee_are_marked_in_the_export(adjudicator, tmp_path):
+    printed("export", adjudicator.cup, "--out", tmp_path / "out")
     (path,) = (tmp_path / "out").glob("data/leagues/*/rounds.json")
     matches = [m for each in json.loads(path.read_text())["rounds"] for m in each["matches"]]
 
@@ -227,8 +227,8 @@ def test_the_matches_of_a_foreign_referee_are_marked_in_the_export(court, tmp_pa
 @rule("R-REG-10")
 def test_a_league_that_takes_no_foreign_referees_and_one_that_redirects(tmp_path):
     """Refused is who does not lock; who only says so and points elsewhere gets nobody anything."""
-    thief, players = Spy(), [Spy(), Spy()]
-    detour = Spy(redirect_to=thief.url)
+    impostor, players = Spy(), [Spy(), Spy()]
+    detour = Spy(redirect_to=impostor.url)
     rules = RULES.replace("players = 4", "players = 2").replace("referees = 1", "referees = 2")
     manager, url = a_manager(tmp_path / "home", rules, *REFUSING)
     referee = None
@@ -242,7 +242,7 @@ def test_a_league_that_takes_no_foreign_referees_and_one_that_redirects(tmp_path
         said = b"".join(manager.communicate(timeout=SECONDS))
         assert manager.returncode == 0, said
     finally:
-        for spy in (thief, detour, *players):
+        for spy in (impostor, detour, *players):
             spy.close()
         for process in filter(None, (manager, referee)):
             _end(process)
@@ -252,7 +252,7 @@ def test_a_league_that_takes_no_foreign_referees_and_one_that_redirects(tmp_path
     assert without_lock["status"] == "REJECTED"
     assert accepted["status"] == "ACCEPTED"
     assert detour.bodies, "it was given the match, or told the end"
-    assert thief.bodies == []
+    assert impostor.bodies == []
     assert "1 was recomputed" in printed("verify", tmp_path / "home" / "cup")
 
 

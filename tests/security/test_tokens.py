@@ -44,7 +44,7 @@ class Town(NamedTuple):
     mallory_id: str
     mallory_token: str
     answers: list  # to Mallory's attacks: what she tried, and the answer
-    thief: Spy  # where Detour's end point redirects to
+    impostor: Spy  # where Detour's end point redirects to
     eve: dict  # what Eve was answered
 
     @property
@@ -121,8 +121,8 @@ def town(tmp_path_factory):
     base = tmp_path_factory.mktemp("town")
     home, states, answers, eve = base / "home", base / "states", [], {}
     manager, url = a_manager(home, RULES)
-    mallory, thief = Spy(), Spy()
-    detour = Spy(redirect_to=thief.url)
+    mallory, impostor = Spy(), Spy()
+    detour = Spy(redirect_to=impostor.url)
     processes, heard = {"manager": manager}, {}
     try:
         for name, options in {
@@ -152,11 +152,11 @@ def town(tmp_path_factory):
             taken["player_id"],
             taken["auth_token"],
             answers,
-            thief,
+            impostor,
             eve,
         )
     finally:
-        for spy in (mallory, thief, detour):
+        for spy in (mallory, impostor, detour):
             spy.close()
         for process in processes.values():
             process.kill()
@@ -239,7 +239,7 @@ def test_the_organiser_sees_whose_tokens_were_misused(town):
 
 def test_a_redirecting_end_point_receives_nothing(town):
     """Attack C: nothing is sent on to where an agent's answer points."""
-    assert town.thief.bodies == []
+    assert town.impostor.bodies == []
 
 
 def test_whoever_knows_a_name_and_an_end_point_gains_nothing(town):

@@ -5,11 +5,11 @@ from random import Random
 
 from agentleague.league.league import Phase
 from agentleague.simulation.agents import Agents
-from agentleague.simulation.invariants import Course, Violation, check
+from agentleague.simulation.invariants import LeagueHistory, Violation, check
 from agentleague.simulation.league import SimulatedLeague
 
 AGENTS = Agents()
-REFEREES_AWAY = Course(referees_away=True)
+REFEREES_AWAY = LeagueHistory(referees_away=True)
 SECONDS_MAX = 300.0
 
 Make = Callable[[], SimulatedLeague]
@@ -44,8 +44,8 @@ def running(**more):
     league = a_league(**more)
 
     def is_running():
-        league.witness.catch_up()
-        return league.witness.league.phase is Phase.RUNNING
+        league.observer.catch_up()
+        return league.observer.league.phase is Phase.RUNNING
 
     league.run_until(is_running)
     return league
@@ -79,7 +79,7 @@ def run_with(make: Make, fault: Fault, number: int) -> SimulatedLeague:
 
 
 def failures(
-    make: Make, fault: Fault, points: Iterable[int], course: Course = REFEREES_AWAY
+    make: Make, fault: Fault, points: Iterable[int], course: LeagueHistory = REFEREES_AWAY
 ) -> dict[int, str]:
     """Event -> what did not hold when the fault came right after it."""
     found = {}

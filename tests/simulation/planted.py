@@ -14,16 +14,16 @@ from agentleague.errors import TokenInvalid, WrongType
 from agentleague.league import adjudicator
 from agentleague.league import judge as judging
 from agentleague.league import league as league_module
-from agentleague.league.adjudicator import Court, Ruling
+from agentleague.league.adjudicator import Adjudicator, Ruling
 from agentleague.league.events import Disputed, MatchDecided
 from agentleague.league.league import League
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Table
-from agentleague.manager.broadcasts import Bulletins
+from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.leases import Leases
 from agentleague.manager.outbox import Outbox
 from agentleague.manager.rounds import Rounds
-from agentleague.manager.tokens import Misuse
+from agentleague.manager.tokens import TokenMisuse
 from agentleague.match.machine import Match, Phase
 from agentleague.match.question import Failure, Question
 from agentleague.protocol import draws
@@ -46,7 +46,7 @@ def release_before_commit(monkeypatch):
 
 def no_dedupe(monkeypatch):
     """A lock that comes again decides the match again."""
-    lock, decided = Court.lock, League._decided
+    lock, decided = Adjudicator.lock, League._decided
 
     def forgetful(adjudicator, referee_id, request):
         file = adjudicator._league.matches.get(request.match_id)
@@ -61,13 +61,13 @@ def no_dedupe(monkeypatch):
         league.matches[event.match_id].decided = None
         decided(league, event)
 
-    monkeypatch.setattr(Court, "lock", forgetful)
+    monkeypatch.setattr(Adjudicator, "lock", forgetful)
     monkeypatch.setitem(League._APPLY, MatchDecided, again)
 
 
 def epoch_in_the_draw(monkeypatch):
     """Another referee draws another number: who does not like one gives the match away."""
-    number, decide = draws.number, Court._decide
+    number, decide = draws.number, Adjudicator._decide
     epoch = [1]
 
     def decide_in(adjudicator, file, request):
@@ -78,7 +78,7 @@ def epoch_in_the_draw(monkeypatch):
         name = match_id if epoch[0] == 1 else f"{match_id}|{epoch[0]}"
         return number(seed, league_id, name, **more)
 
-    monkeypatch.setattr(Court, "_decide", decide_in)
+    monkeypatch.setattr(Adjudicator, "_decide", decide_in)
     of_the_judge = SimpleNamespace(**{**vars(draws), "number": redrawn})  # Players check the true.
     monkeypatch.setattr(judging, "draws", of_the_judge)
 
@@ -88,7 +88,7 @@ def game_over_before_the_lock(monkeypatch):
     moved = Match._moved
 
     def hasty(match, made, now):
-        players = match._course._players
+        players = match._progress._players
         guess = LockedResult(players[0], {}, GameResult("WIN", players[0]))
         match._locked = LockResponse(match.match_id, 0, result=guess)
         told = match._tell(now)
@@ -101,7 +101,7 @@ def game_over_before_the_lock(monkeypatch):
 
 def no_fence(monkeypatch):
     """A referee that lost its match may lock all the same."""
-    lock = Court.lock
+    lock = Adjudicator.lock
 
     def unfenced(adjudicator, referee_id, request):
         file = adjudicator._league.matches[request.match_id]
@@ -110,7 +110,7 @@ def no_fence(monkeypatch):
             adjudicator, file.referee_id if referee_id in file.referees else referee_id, now
         )
 
-    monkeypatch.setattr(Court, "lock", unfenced)
+    monkeypatch.setattr(Adjudicator, "lock", unfenced)
 
 
 def no_retry(monkeypatch):
@@ -239,14 +239,14 @@ def every_lie_is_another_dispute(monkeypatch):
 
 def misuse_is_forgotten(monkeypatch):
     """A token shown to the wrong audience is refused, and nobody ever hears of it."""
-    monkeypatch.setattr(Misuse, "refused", lambda misuse, asked: None)
+    monkeypatch.setattr(TokenMisuse, "refused", lambda misuse, asked: None)
 
 
 def rounds_end_without_a_table(monkeypatch):
     """Players hear that a round is over, and not where they stand."""
 
     def tell_round_end(rounds, round_id):
-        ended = rounds._bulletins.round_completed(rounds._clerk.now_text, round_id)
+        ended = rounds._broadcasts.round_completed(rounds._step.now_text, round_id)
         receipt = rounds._league.round_ended_seq
         rounds._tell_all(("round_end", round_id), lambda agent_id: ended, receipt)
 
@@ -255,14 +255,14 @@ def rounds_end_without_a_table(monkeypatch):
 
 def tables_go_back(monkeypatch):
     """Every third table is the first one."""
-    rows, shown = Bulletins.table_rows, {}
+    rows, shown = Broadcasts.table_rows, {}
 
-    def table_rows(bulletins):
-        tables = shown.setdefault(bulletins, [])
-        tables.append(rows(bulletins))
+    def table_rows(broadcasts):
+        tables = shown.setdefault(broadcasts, [])
+        tables.append(rows(broadcasts))
         return tables[-1 if len(tables) % 3 else 0]
 
-    monkeypatch.setattr(Bulletins, "table_rows", table_rows)
+    monkeypatch.setattr(Broadcasts, "table_rows", table_rows)
 
 
 def draws_count_as_wins(monkeypatch):
@@ -287,18 +287,18 @@ def suspended_at_the_first_silence(monkeypatch):
 
 def referees_are_not_believed(monkeypatch):
     """The court decides by other moves than it was sent: both have chosen as the first did."""
-    decide = Court._decide
+    decide = Adjudicator._decide
 
     def doubting(adjudicator, file, request):
         moves = [(turn, who, request.moves[0][2]) for turn, who, _ in request.moves]
         return decide(adjudicator, file, msgspec.structs.replace(request, moves=moves))
 
-    monkeypatch.setattr(Court, "_decide", doubting)
+    monkeypatch.setattr(Adjudicator, "_decide", doubting)
 
 
 def honest_locks_are_refused(monkeypatch):
     """Every second lock is refused, for no reason."""
-    lock, asked = Court.lock, Counter()
+    lock, asked = Adjudicator.lock, Counter()
 
     def moody(adjudicator, referee_id, request):
         asked[adjudicator, request.match_id] += 1
@@ -306,7 +306,7 @@ def honest_locks_are_refused(monkeypatch):
             return Ruling((), WrongType("LOCK_REQUEST.moves: not today", field="moves"))
         return lock(adjudicator, referee_id, request)
 
-    monkeypatch.setattr(Court, "lock", moody)
+    monkeypatch.setattr(Adjudicator, "lock", moody)
 
 
 SEEDS = 2_000  # of a mode; what they do not find is not found

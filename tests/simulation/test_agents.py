@@ -5,19 +5,19 @@ import pytest
 from agentleague.games import tic_tac_toe
 from agentleague.simulation import agents as nature
 from agentleague.simulation.agents import Agents
-from agentleague.simulation.invariants import Course, Violation, check
+from agentleague.simulation.invariants import LeagueHistory, Violation, check
 from simulation.crashing import a_league
 from simulation.test_scenarios import results
 
 
 def played(name, trait, course=None, **more):
     league = a_league(agents=Agents(traits={name: trait}), **more).run(2000.0)
-    check(league, course or Course(away=[name], prompt=True))
+    check(league, course or LeagueHistory(away=[name], prompt=True))
     return league
 
 
 def test_a_slow_player_that_answers_in_time_loses_nothing():
-    league = played("player1", nature.SLOW, Course(prompt=True))
+    league = played("player1", nature.SLOW, LeagueHistory(prompt=True))
 
     assert league.seconds > 3 * 20.0
 
@@ -36,28 +36,28 @@ def test_a_mute_player_loses_all_its_matches_technically():
 
 
 def test_the_matches_of_a_foreign_referee_are_believed_and_marked():
-    league = played("referee2", nature.FOREIGN, Course(referees_away=True))
+    league = played("referee2", nature.FOREIGN, LeagueHistory(referees_away=True))
 
-    files = league.witness.league.matches.values()
-    foreign = [file for file in files if league.witness.is_foreign(file)]
+    files = league.observer.league.matches.values()
+    foreign = [file for file in files if league.observer.is_foreign(file)]
     assert foreign
     assert all(file.decided and not file.decided.verified for file in foreign)
     assert all(file.decided.verified for file in files if file not in foreign)
 
 
 def test_what_a_false_referee_reports_is_refused_and_noted():
-    league = played("referee2", nature.FALSE, Course(referees_away=True, disputes=True))
+    league = played("referee2", nature.FALSE, LeagueHistory(referees_away=True, disputes=True))
 
     kinds = [row.kind for row in league.rows()]
     assert "disputed" in kinds
     with pytest.raises(Violation, match="disputed"):
-        check(league, Course(referees_away=True))
+        check(league, LeagueHistory(referees_away=True))
 
 
 def test_a_thief_gains_nothing_and_harms_nobody():
-    league = played("player1", nature.THIEVISH, Course(prompt=True))
+    league = played("player1", nature.THIEVISH, LeagueHistory(prompt=True))
 
-    thefts = [heard for heard in league.witness.heard if heard.source == "thief"]
+    thefts = [heard for heard in league.observer.heard if heard.source == "thief"]
     assert len(thefts) > 20
 
 
@@ -65,5 +65,5 @@ def test_a_foreign_referee_plays_games_of_several_turns():
     agents = Agents(game=tic_tac_toe, traits={"referee1": nature.FOREIGN})
     league = a_league(agents=agents, referees=1).run()
 
-    check(league, Course(referees_away=True))
+    check(league, LeagueHistory(referees_away=True))
     assert len(results(league)) == 6

@@ -17,7 +17,7 @@ print(traces())
 def trace(mode, seed):
     league, violation = attempt(MODES[mode](seed))
     assert not violation
-    return f"{league.witness.trace} {[row.hash.hex() for row in league.rows()][-1]}"
+    return f"{league.observer.trace} {[row.hash.hex() for row in league.rows()][-1]}"
 
 
 def traces():

@@ -3,10 +3,10 @@
 import pytest
 
 from agentleague.simulation.faults import Fault, Faults
-from agentleague.simulation.invariants import Course, check
+from agentleague.simulation.invariants import LeagueHistory, check
 from simulation.crashing import a_league, running
 
-LOSSY = Course(lossy=True, referees_away=True, no_contests=True)
+LOSSY = LeagueHistory(lossy=True, referees_away=True, no_contests=True)
 
 
 def struck(fault, course, **more):
@@ -36,13 +36,13 @@ def test_a_partition_heals_way_by_way():
 
 
 def test_a_player_that_nobody_hears_loses_and_nobody_else_does():
-    course = Course(away=["player1"], lossy=False, referees_away=True)
+    course = LeagueHistory(away=["player1"], lossy=False, referees_away=True)
     for referee in ("referee1", "referee2"):
         league = running()
         Faults(league, seed=0).happen(Fault(0, "one-way cut", ("player1", referee), 500.0))
         league.run(2000.0)
         check(league, course)
-        rows = league.witness.league.table.rows()
+        rows = league.observer.league.table.rows()
         assert {row.display_name for row in rows if row.technical_losses} == {"Player 1"}
 
 
@@ -50,18 +50,18 @@ def test_a_player_that_nobody_hears_loses_and_nobody_else_does():
 def test_a_manager_and_a_referee_that_do_not_hear_each_other_lose_no_match(kind):
     league = struck(Fault(0, kind, ("manager", "referee1"), 30.0), LOSSY)
 
-    rows = league.witness.league.table.rows()
+    rows = league.observer.league.table.rows()
     assert [(row.played, row.technical_losses) for row in rows] == [(3, 0)] * 4
 
 
 def test_a_manager_with_a_full_disk_waits_and_nothing_is_lost():
-    league = struck(Fault(0, "full disk", seconds=6.0), Course(referees_away=True))
+    league = struck(Fault(0, "full disk", seconds=6.0), LeagueHistory(referees_away=True))
 
     assert league.seconds > 5.0
 
 
 def test_a_slow_disk_only_takes_longer():
-    league = struck(Fault(0, "slow disk", seconds=30.0), Course())
+    league = struck(Fault(0, "slow disk", seconds=30.0), LeagueHistory())
 
     assert league.seconds > a_league().run().seconds
 
@@ -72,7 +72,7 @@ def test_a_league_that_is_paused_goes_on_though_its_manager_was_away_then():
 
     faults.happen(Fault(0, "pause", seconds=5.0))
     league.run(3.0)
-    assert league.witness.league.paused
+    assert league.observer.league.paused
     league.crash("manager", restart_after=20.0)
     league.run()
 
@@ -81,9 +81,9 @@ def test_a_league_that_is_paused_goes_on_though_its_manager_was_away_then():
 
 
 def test_a_player_that_the_organiser_removes_loses_what_it_has_not_begun():
-    league = struck(Fault(0, "remove", ("player1",)), Course(away=["player1"]))
+    league = struck(Fault(0, "remove", ("player1",)), LeagueHistory(away=["player1"]))
 
-    assert list(league.witness.league.roster.removed) == [league.player_id("player1")]
+    assert list(league.observer.league.roster.removed) == [league.player_id("player1")]
 
 
 def test_a_player_is_removed_before_the_league_begins_and_it_begins_without_it():
@@ -94,8 +94,8 @@ def test_a_player_is_removed_before_the_league_begins_and_it_begins_without_it()
 
     league.run()
 
-    check(league, Course(away=["player1"]))
-    assert len(league.witness.recount.fold) == 3
+    check(league, LeagueHistory(away=["player1"]))
+    assert len(league.observer.recount.fold) == 3
 
 
 def test_what_the_organiser_rules_is_in_every_table_from_then_on():
@@ -107,13 +107,13 @@ def test_what_the_organiser_rules_is_in_every_table_from_then_on():
     league.run()
 
     check(league)
-    assert len(league.witness.league.ruled) > 1
+    assert len(league.observer.league.ruled) > 1
 
 
 def test_a_league_that_the_organiser_aborts_ends_at_once():
-    league = struck(Fault(0, "abort"), Course(aborted=True))
+    league = struck(Fault(0, "abort"), LeagueHistory(aborted=True))
 
-    assert league.witness.league.aborted
+    assert league.observer.league.aborted
     assert league.seconds < 1.0
 
 
@@ -160,7 +160,7 @@ def test_nobody_dies_for_good_before_the_league_has_begun():
 
     league.run()
 
-    check(league, Course(away=["player1"]))
+    check(league, LeagueHistory(away=["player1"]))
     assert league.has_begun
 
 

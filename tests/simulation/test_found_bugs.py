@@ -5,7 +5,7 @@ import pytest
 from agentleague.league.events import LeagueEnded, MatchDecided, RoundEnded
 from agentleague.simulation import agents as nature
 from agentleague.simulation.faults import Fault, Faults
-from agentleague.simulation.invariants import Course, check
+from agentleague.simulation.invariants import LeagueHistory, check
 from agentleague.simulation.league import SimulatedLeague, url_of
 from agentleague.simulation.modes import outcome
 from rules import rule
@@ -16,8 +16,8 @@ def test_a_player_whose_registration_was_not_answered_ends_with_the_league():
     league = SimulatedLeague()
 
     def is_on_disk():
-        league.witness.catch_up()
-        players = league.witness.league.roster.players.values()
+        league.observer.catch_up()
+        players = league.observer.league.roster.players.values()
         return url_of("player1") in [each.endpoint for each in players]
 
     league.run_until(is_on_disk)
@@ -33,7 +33,7 @@ def test_referees_that_registered_in_vain_cost_no_match():
 
     league.run()
 
-    check(league, Course(referees_away=True))
+    check(league, LeagueHistory(referees_away=True))
 
 
 def test_referees_that_came_back_as_others_cost_no_match():
@@ -47,15 +47,15 @@ def test_referees_that_came_back_as_others_cost_no_match():
 
     league.run()
 
-    check(league, Course(referees_away=True))
+    check(league, LeagueHistory(referees_away=True))
 
 
 def test_a_result_is_told_after_an_abort_though_its_referee_is_dead():
     league = running()
 
     def is_decided():
-        league.witness.catch_up()
-        return league.witness.league.decided_total > 0
+        league.observer.catch_up()
+        return league.observer.league.decided_total > 0
 
     league.run_until(is_decided)
     league.crash("referee1")
@@ -63,7 +63,7 @@ def test_a_result_is_told_after_an_abort_though_its_referee_is_dead():
     commanded(league, "abort")
     league.run()
 
-    check(league, Course(referees_away=True, aborted=True))
+    check(league, LeagueHistory(referees_away=True, aborted=True))
 
 
 def test_a_player_that_was_removed_ends_with_the_league():
@@ -82,7 +82,7 @@ def test_a_dead_referee_is_given_no_match_after_its_lease_ran_out():
     league.crash("referee1")
     league.run()
 
-    check(league, Course(referees_away=True))
+    check(league, LeagueHistory(referees_away=True))
     assigned = [row for row in league.rows() if row.kind == "match_assigned"]
     assert len(assigned) == 1
 
@@ -96,7 +96,7 @@ def test_a_match_goes_to_the_one_referee_of_eight_that_lives():
         league.crash(name)
     league.run()
 
-    check(league, Course(referees_away=True))
+    check(league, LeagueHistory(referees_away=True))
 
 
 @rule("R-REG-15")
@@ -109,7 +109,7 @@ def test_a_player_that_comes_back_without_its_token_after_the_end_is_told_the_en
     league.run_until(lambda: league.seconds > 150.0)
     league.run()
 
-    check(league, Course(away=["player1"]))
+    check(league, LeagueHistory(away=["player1"]))
     assert league.processes["player1"].is_done
     assert league.processes["player1"].news[-1].startswith("The league is over.")
 
@@ -145,7 +145,7 @@ def test_a_decided_match_is_not_given_to_a_referee_of_another_make_after_a_resta
 
     league.run()
 
-    check(league, Course(away=["player1"], referees_away=True))
+    check(league, LeagueHistory(away=["player1"], referees_away=True))
     assert league.processes["manager"].crashes == 3, "once a round"
     assert league.seconds < 10.0
 
@@ -162,7 +162,7 @@ def test_letters_that_wait_while_the_manager_sleeps_are_not_late_when_it_wakes()
     league.disk.on_commit = sleep_at_the_end_of_a_round
     league.run()
 
-    check(league, Course(referees_away=True))
+    check(league, LeagueHistory(referees_away=True))
     assert league.seconds > 90.0, "it slept once a round"
 
 
@@ -180,12 +180,12 @@ def test_ids_under_which_a_referee_of_another_make_registered_in_vain_get_no_mat
 
     league.run()
 
-    check(league, Course(referees_away=True, lossy=True))
-    referees = league.witness.league.roster.referees
-    ghosts = [each for each in referees if referees[each].endpoint == url_of("referee2")][:-1]
-    held = [each for file in league.witness.league.matches.values() for each in file.referees]
-    assert len(ghosts) > 1, "it tried several times"
-    assert not set(held) & set(ghosts)
+    check(league, LeagueHistory(referees_away=True, lossy=True))
+    referees = league.observer.league.roster.referees
+    superseded = [each for each in referees if referees[each].endpoint == url_of("referee2")][:-1]
+    held = [each for file in league.observer.league.matches.values() for each in file.referees]
+    assert len(superseded) > 1, "it tried several times"
+    assert not set(held) & set(superseded)
     assert len(set(held)) == 2, "it takes part all the same"
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from agentleague.league.events import Disputed
 from agentleague.player.role import Player
-from agentleague.simulation.invariants import CALM, Course, Violation, check
+from agentleague.simulation.invariants import CALM, LeagueHistory, Violation, check
 from agentleague.simulation.league import LEAGUE_ID
 from simulation.crashing import a_league, commanded, running
 
@@ -30,11 +30,11 @@ def take_a_player_out(league):
 
 
 def tell_nobody_a_result(league):
-    league.witness.told.clear()
+    league.observer.told.clear()
 
 
 def tell_nobody_the_end(league):
-    league.witness.told_the_end.clear()
+    league.observer.told_the_end.clear()
 
 
 def drop_a_match(league):
@@ -75,7 +75,7 @@ def test_a_technical_loss_is_held_against_the_league_unless_the_player_was_away(
     league.crash("player1")
     league.run()
 
-    check(league, Course(away=["player1"]))
+    check(league, LeagueHistory(away=["player1"]))
     with pytest.raises(Violation, match=r"I8: .* lost R1M"):
         check(league)
 
@@ -86,7 +86,7 @@ def test_a_player_that_was_away_for_a_moment_may_not_lose_by_it():
     league.run()
 
     with pytest.raises(Violation, match=r"I8: .* lost R1M"):
-        check(league, Course(brief=["player1"]))
+        check(league, LeagueHistory(brief=["player1"]))
 
 
 @pytest.mark.parametrize("seconds", [42.0, 300.0])
@@ -94,15 +94,15 @@ def test_waiting_longer_than_the_rules_say_is_found(seconds):
     league = running()
     league.crash("player1")
     league.run()
-    check(league, Course(away=["player1"], prompt=True))
+    check(league, LeagueHistory(away=["player1"], prompt=True))
     dead = league.player_id("player1")
-    files = league.witness.league.matches.of_player[dead]
-    match_id = next(each.match_id for each in files if each.match_id in league.witness.waits)
+    files = league.observer.league.matches.of_player[dead]
+    match_id = next(each.match_id for each in files if each.match_id in league.observer.waits)
 
-    league.witness.waits[match_id] = seconds
+    league.observer.waits[match_id] = seconds
 
     with pytest.raises(Violation, match="I10: the players of R"):
-        check(league, Course(away=["player1"], prompt=True))
+        check(league, LeagueHistory(away=["player1"], prompt=True))
 
 
 def test_a_no_contest_is_held_against_the_league_unless_no_referee_was_there():
@@ -112,7 +112,7 @@ def test_a_no_contest_is_held_against_the_league_unless_no_referee_was_there():
     league.run(1000.0)
 
     with pytest.raises(Violation, match="I8: R1M1 is no contest"):
-        check(league, Course(referees_away=True))
+        check(league, LeagueHistory(referees_away=True))
 
 
 def test_an_abort_that_nobody_ordered_is_found():

@@ -2,7 +2,7 @@
 
 from agentleague.protocol.messages import RoundAnnouncement
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.simulation.invariants import Course, check
+from agentleague.simulation.invariants import LeagueHistory, check
 from agentleague.simulation.process import Clocks
 from simulation.crashing import a_league, running
 
@@ -83,7 +83,7 @@ def test_a_process_may_crash_between_two_messages_of_one_decision():
         league = a_league()
         league.crash_after(number, "manager")
         league.run(0.2)
-        return sum(isinstance(message, RoundAnnouncement) for _, message in league.witness.said)
+        return sum(isinstance(message, RoundAnnouncement) for _, message in league.observer.said)
 
     assert {announced(number) for number in range(20, 60)} >= {0, 1, 2, 3, 4}
 
@@ -128,6 +128,6 @@ def test_a_player_that_forgot_its_token_comes_back_under_its_id():
     league.processes["player1"].forget()
     league.run()
 
-    check(league, Course(away=["player1"]))
+    check(league, LeagueHistory(away=["player1"]))
     assert league.player_id("player1") == before
     assert [row.kind for row in league.rows()].count("player_returned") == 1

@@ -5,10 +5,10 @@ import pytest
 
 from agentleague.protocol.messages import GameResult
 from agentleague.simulation.faults import Fault, Faults
-from agentleague.simulation.invariants import Course, Violation, check
+from agentleague.simulation.invariants import LeagueHistory, Violation, check
 from simulation.crashing import running
 
-LOSSY = Course(lossy=True, referees_away=True, no_contests=True)
+LOSSY = LeagueHistory(lossy=True, referees_away=True, no_contests=True)
 
 
 def recovered():
@@ -21,24 +21,24 @@ def recovered():
 
 
 def tell_nobody_the_end(league):
-    league.witness.told_the_end.clear()
+    league.observer.told_the_end.clear()
 
 
 def tell_nobody_a_result(league):
-    league.witness.told.clear()
+    league.observer.told.clear()
 
 
 def tell_nobody_that_a_round_is_over(league):
-    league.witness.tables.rounds_told.clear()
+    league.observer.tables.rounds_told.clear()
 
 
 def show_no_table(league):
     rounds = range(1, 4)
-    league.witness.tables.unshown += [("http://player2/mcp", each) for each in rounds]
+    league.observer.tables.unshown += [("http://player2/mcp", each) for each in rounds]
 
 
 def give_a_match_out_again(league):
-    league.witness.league.matches["R3M1"].epoch = 2
+    league.observer.league.matches["R3M1"].epoch = 2
 
 
 BROKEN = {
@@ -73,7 +73,7 @@ def test_before_the_end_of_the_trouble_nothing_of_that_is_expected():
 
 def test_a_player_that_loses_later_is_named_unless_it_is_odd():
     league = recovered()
-    file = league.witness.league.matches["R3M1"]
+    file = league.observer.league.matches["R3M1"]
     names = [name for name in league.processes if name.startswith("player")]
     loser = next(name for name in names if league.player_id(name) == file.players[0])
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from agentleague.simulation.invariants import Course, Violation, check
+from agentleague.simulation.invariants import LeagueHistory, Violation, check
 from simulation.crashing import AGENTS, a_league, commanded, running
 
 
 def results(league):
     return {
         match_id: file.decided.result
-        for match_id, file in league.witness.league.matches.items()
+        for match_id, file in league.observer.league.matches.items()
         if file.decided
     }
 
@@ -17,7 +17,7 @@ def results(league):
 def matches_of(league, player_id):
     return {
         match_id
-        for match_id, file in league.witness.league.matches.items()
+        for match_id, file in league.observer.league.matches.items()
         if player_id in file.players
     }
 
@@ -38,7 +38,7 @@ def test_the_matches_of_a_dead_player_are_its_technical_losses_and_not_no_contes
     league.crash("player1")
     league.run()
 
-    check(league, Course(away=["player1"]))
+    check(league, LeagueHistory(away=["player1"]))
     for match_id in matches_of(league, dead):
         result = results(league)[match_id]
         assert result.status == "TECHNICAL_LOSS"
@@ -62,7 +62,7 @@ def test_a_player_that_comes_back_late_plays_the_rest():
     league.crash("player1", restart_after=30.0)
     league.run()
 
-    check(league, Course(away=["player1"]))
+    check(league, LeagueHistory(away=["player1"]))
     played = [
         results(league)[match_id].status for match_id in sorted(matches_of(league, player_id))
     ]
@@ -77,9 +77,9 @@ def test_without_referees_matches_are_no_contest_and_the_league_ends():
     league.crash("referee2")
     league.run()
 
-    check(league, Course(referees_away=True, no_contests=True))
+    check(league, LeagueHistory(referees_away=True, no_contests=True))
     assert all(result.no_contest is True for result in results(league).values())
-    assert sum(row.played for row in league.witness.league.table.rows()) == 0
+    assert sum(row.played for row in league.observer.league.table.rows()) == 0
 
 
 def test_a_referee_that_comes_in_time_saves_every_match():
@@ -89,7 +89,7 @@ def test_a_referee_that_comes_in_time_saves_every_match():
     league.crash("referee2", restart_after=100.0)
     league.run()
 
-    check(league, Course(referees_away=True))
+    check(league, LeagueHistory(referees_away=True))
 
 
 @pytest.mark.parametrize("seconds", [0.5, 60.0])
@@ -99,7 +99,7 @@ def test_a_pause_lasts_across_a_restart_until_the_organiser_ends_it(seconds):
 
     league.crash("manager", restart_after=seconds)
     league.run(200.0)
-    assert league.witness.league.paused
+    assert league.observer.league.paused
     assert not league.is_over
 
     assert commanded(league, "start") == "The league goes on."
@@ -110,26 +110,26 @@ def test_a_pause_lasts_across_a_restart_until_the_organiser_ends_it(seconds):
 @pytest.mark.parametrize("crashes", [False, True])
 def test_an_aborted_league_ends_as_it_stands_and_everybody_is_told(crashes):
     league = running()
-    league.run_until(lambda: bool(league.witness.told))
+    league.run_until(lambda: bool(league.observer.told))
 
     commanded(league, "abort")
     if crashes:
         league.crash("manager", restart_after=0.5)
     league.run()
 
-    check(league, Course(aborted=True))
+    check(league, LeagueHistory(aborted=True))
     assert len(results(league)) < 6
 
 
 def test_a_finished_league_stays_silent_after_a_restart():
     league = a_league().run()
-    said = len(league.witness.said)
+    said = len(league.observer.said)
 
     league.crash("manager", restart_after=1.0)
     league.run()
 
     check(league)
-    assert len(league.witness.said) == said
+    assert len(league.observer.said) == said
 
 
 def test_a_referee_that_keeps_its_state_comes_back_as_itself():
@@ -139,8 +139,8 @@ def test_a_referee_that_keeps_its_state_comes_back_as_itself():
     league.crash("referee1", restart_after=0.5)
     league.run()
 
-    check(league, Course(referees_away=True))
-    assert list(league.witness.league.roster.referees) == ["REF01", "REF02"]
+    check(league, LeagueHistory(referees_away=True))
+    assert list(league.observer.league.roster.referees) == ["REF01", "REF02"]
     assert league.seconds < 5.0, "its matches were given out again at once"
 
 

@@ -12,7 +12,7 @@ from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
 from agentleague.runtime.clock import LoopClock
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import PIPELINED, TO_A_MANAGER, HttpTransport, Manners
+from agentleague.transport.http import PIPELINED, TO_A_MANAGER, HttpTransport, TransportPolicy
 from agentleague.transport.http_client import HttpAnswer
 
 CALLS = 500
@@ -57,7 +57,7 @@ class Stub:
 
 def stubbed(kind):
     clock = LoopClock(asyncio.get_running_loop())
-    transport = kind(clock, Manners("referee", Guard("local"), lambda: 0.0))
+    transport = kind(clock, TransportPolicy("referee", Guard("local"), lambda: 0.0))
     transport._client = Stub()
     return transport
 

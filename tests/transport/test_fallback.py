@@ -21,7 +21,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport import fallback
-from agentleague.transport.fallback import Tongues, is_misunderstood, read
+from agentleague.transport.fallback import PeerDialects, is_misunderstood, read
 from agentleague.transport.http_connection import HttpAnswer
 from rules import rule
 
@@ -41,7 +41,7 @@ class Ann:
 
     def __init__(self, answers):
         self.clock = VirtualClock(100.0)
-        self.tongues = Tongues(self.clock, self.post)
+        self.dialects = PeerDialects(self.clock, self.post)
         self.answers, self.asked, self.urls, self.heard = answers, [], [], []
 
     def post(self, url, message, body, until, done):
@@ -56,7 +56,7 @@ class Ann:
     def call(self, message, *, dialect="", seconds=10.0, url=URL, run=True):
         """Ask her; what came back last."""
         to = Address("P01", url, dialect)
-        self.cancel = self.tongues.call(to, message, self.clock.now() + seconds, self.heard.append)
+        self.cancel = self.dialects.call(to, message, self.clock.now() + seconds, self.heard.append)
         if run:
             self.clock.run()
         return self.heard[-1] if self.heard else None
@@ -230,7 +230,7 @@ def test_a_call_that_is_dropped_after_another_brought_content_says_nothing_of_pu
 
     slow()
 
-    assert not ann.tongues.known[URL].pushes
+    assert not ann.dialects.known[URL].pushes
 
 
 @rule("R-DIA-02")
@@ -260,7 +260,7 @@ def test_a_push_that_waited_for_the_answer_ends_the_search_within_it():
     ann = Ann(only("nothing", OK))
     stops = []
     stops.append(
-        ann.tongues.call(Address("P01", URL), INVITATION, 110.0, lambda answer: stops[0]())
+        ann.dialects.call(Address("P01", URL), INVITATION, 110.0, lambda answer: stops[0]())
     )
 
     ann.clock.run()
@@ -515,7 +515,7 @@ def test_only_so_many_addresses_are_remembered(monkeypatch):
     for number in range(5):
         ann.call(INVITATION, url=f"http://ann:{number}/mcp")
 
-    assert len(ann.tongues.known) <= 2
+    assert len(ann.dialects.known) <= 2
 
 
 def test_what_has_nothing_to_do_with_form_is_not_misunderstood():

@@ -177,7 +177,7 @@ def test_whatever_passes_makes_one_request_line_and_one_host(text):
     assert len(head.split(b"\r\n")[1].split(b" ")) == 2
 
 
-class Witness(asyncio.Protocol):
+class Observer(asyncio.Protocol):
     """Tells that it was connected."""
 
     def __init__(self, made):
@@ -199,7 +199,7 @@ def dial(guard, url, addresses=None):
     async def scenario():
         made = []
         try:
-            await Dialer(guard, resolve).dial(parse_url(url), Witness(made))
+            await Dialer(guard, resolve).dial(parse_url(url), Observer(made))
         finally:
             for transport in made:
                 transport.abort()

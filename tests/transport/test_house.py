@@ -9,14 +9,14 @@ from agentleague.runtime.clock import LoopClock
 from agentleague.runtime.processes import Place
 from agentleague.transport.guard import Guard
 from agentleague.transport.house import House
-from agentleague.transport.http import HttpTransport, Manners
+from agentleague.transport.http import HttpTransport, TransportPolicy
 
 AGENTS = 5
 
 
 def transport(receiver, house=None):
     clock = LoopClock(asyncio.get_running_loop())
-    return HttpTransport(clock, Manners(receiver, Guard("local"), lambda: 0.0), house)
+    return HttpTransport(clock, TransportPolicy(receiver, Guard("local"), lambda: 0.0), house)
 
 
 def answering(name):

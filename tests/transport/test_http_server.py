@@ -626,7 +626,7 @@ HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 def test_only_so_many_refusals_wait_and_whoever_adds_one_is_dropped(asked: bytes) -> None:
     async def talk() -> None:
         async with serving(limits=ServerLimits(held=3)) as (server, _):
-            server.toll = lambda source: 0.01
+            server.refusal_delay = lambda source: 0.01
             wires = []
             for _ in range(5):
                 wires.append(Wire("192.0.2.7"))
@@ -654,7 +654,7 @@ def test_a_request_whose_answer_waits_does_not_keep_its_body(path: bytes) -> Non
 
     async def talk() -> None:
         async with serving(hold) as (server, _):
-            server.toll = lambda source: 3600.0
+            server.refusal_delay = lambda source: 3600.0
             connection = _Connection(server)
             connection.connection_made(Wire("192.0.2.7"))
             connection.data_received(sized(b"x" * 900).replace(b"/mcp", path))
@@ -672,7 +672,7 @@ def test_who_is_dropped_is_served_nothing_more_and_closed_at_its_deadline() -> N
         served: list[HttpRequest] = []
         limits = ServerLimits(held=1)
         async with serving(lambda asked, _: served.append(asked), limits) as (server, _):
-            server.toll = lambda source: 60.0
+            server.refusal_delay = lambda source: 60.0
             wire, connection = Wire("192.0.2.7"), _Connection(server)
             connection.connection_made(wire)
 
@@ -692,7 +692,7 @@ def test_who_is_dropped_is_served_nothing_more_and_closed_at_its_deadline() -> N
 def test_whether_a_server_is_well_is_never_answered_late() -> None:
     async def talk() -> None:
         async with serving(limits=ServerLimits(held=0)) as (server, connect):
-            server.toll = lambda source: 60.0
+            server.refusal_delay = lambda source: 60.0
             peer = await connect()
 
             peer.send(HEALTH)

@@ -23,16 +23,16 @@ from agentleague.runtime.clock import LoopClock
 from agentleague.runtime.processes import Place
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import HttpTransport, Manners
+from agentleague.transport.http import HttpTransport, TransportPolicy
 from agentleague.transport.rates import Buckets, Rate
 from scripted_server import server
 
 HOSTS = ("127.0.0.1",)
 
 
-def transport(receiver, **manners):
+def transport(receiver, **policy):
     clock = LoopClock(asyncio.get_running_loop())
-    return HttpTransport(clock, Manners(receiver, Guard("local"), lambda: 0.0, **manners))
+    return HttpTransport(clock, TransportPolicy(receiver, Guard("local"), lambda: 0.0, **policy))
 
 
 async def exchange(server, client, message, seconds=5.0):
@@ -49,7 +49,7 @@ def with_port(**kwargs):
     """Run one exchange between a manager and a player on real sockets."""
 
     async def main():
-        server, client = transport("manager", **kwargs.pop("manners", {})), transport("player")
+        server, client = transport("manager", **kwargs.pop("policy", {})), transport("player")
         if "on_ask" in kwargs:
             server.listen(kwargs["on_ask"])
         try:
@@ -96,7 +96,7 @@ def test_a_stranger_that_asks_too_much_is_told_to_wait():
     answer = with_port(
         on_ask=lambda message, caller, reply: reply(LeagueQueryResponse()),
         message=LeagueQuery("GET_STATUS"),
-        manners={"rate": Rate(per_second=0.001, burst=0.0)},
+        policy={"rate": Rate(per_second=0.001, burst=0.0)},
     )
 
     assert isinstance(answer.error, RateLimited)
@@ -107,7 +107,7 @@ def test_a_referee_is_not_limited_for_its_assignments_are():
     answer = with_port(
         on_ask=lambda message, caller, reply: reply(LeagueQueryResponse()),
         message=LeagueQuery("GET_STATUS", auth_token="tok_referee"),
-        manners={
+        policy={
             "rate": Rate(per_second=0.001, burst=0.0),
             "is_referee": lambda token: token == "tok_referee",
         },
@@ -121,14 +121,14 @@ def test_a_referee_is_not_limited_for_its_assignments_are():
     [(None, "10.0.0.9"), ("tok_unknown", "10.0.0.9"), ("tok_P01", "tok_P01"), ("tok_REF01", "")],
 )
 def test_a_player_is_counted_by_itself_and_a_stranger_by_its_address(token, account):
-    manners = Manners(
+    policy = TransportPolicy(
         "manager",
         Guard(),
         lambda: 0.0,
         lambda token: token in ("tok_P01", "tok_REF01"),
         lambda token: token == "tok_REF01",
     )
-    transport = HttpTransport(VirtualClock(), manners)
+    transport = HttpTransport(VirtualClock(), policy)
 
     assert transport._account("10.0.0.9", token, LeagueQuery("GET_STATUS")) == account
     registration = LeagueRegisterRequest(PlayerMeta("Ann", "http://10.0.0.9/mcp"))
@@ -139,7 +139,7 @@ def test_a_registration_over_the_rate_waits_its_turn():
     answer = with_port(
         on_ask=lambda message, caller, reply: reply(LeagueRegisterResponse("ACCEPTED", "P01")),
         message=LeagueRegisterRequest(PlayerMeta("Ann", "http://127.0.0.1:8101/mcp")),
-        manners={"rate": Rate(per_second=50.0, burst=0.0)},
+        policy={"rate": Rate(per_second=50.0, burst=0.0)},
     )
 
     assert answer.message.player_id == "P01"

@@ -9,7 +9,7 @@ import pytest
 from agentleague.protocol.messages import LeagueRegisterResponse
 from agentleague.runtime.clock import LoopClock
 from agentleague.transport.guard import Guard, parse_url
-from agentleague.transport.http import HttpTransport, Manners
+from agentleague.transport.http import HttpTransport, TransportPolicy
 from agentleague.transport.probe import Probes, reachable
 from rules import rule
 
@@ -191,7 +191,7 @@ def test_an_end_point_without_a_path_is_called_at_mcp(url, path):
 def test_a_name_and_an_end_point_are_a_registration_at_register_only(path, status):
     async def main():
         clock = LoopClock(asyncio.get_running_loop())
-        manager = HttpTransport(clock, Manners("manager", LOCAL, lambda: 0.0))
+        manager = HttpTransport(clock, TransportPolicy("manager", LOCAL, lambda: 0.0))
         manager.listen(
             lambda message, caller, reply: reply(
                 LeagueRegisterResponse("ACCEPTED", message.player_meta.display_name)

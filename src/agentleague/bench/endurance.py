@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from agentleague.bench.league_run import CYCLES_MAX, Field, Plan, play_field
+from agentleague.bench.league_run import CYCLES_MAX, MeasuredLeague, Plan, measure_league
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 from agentleague.runtime.local_league import resident_bytes
@@ -78,7 +78,7 @@ class Endurance:
 def endure(plan: Plan, seconds: float) -> Endurance:
     """Play one league for so long, in new processes."""
     matches = CYCLES_MAX * plan.players * (plan.players - 1) // 2
-    outcome = play_field(replace(plan, matches=matches, watch=partial(look_on, seconds)))
+    outcome = measure_league(replace(plan, matches=matches, watch=partial(look_on, seconds)))
     return Endurance(
         outcome.watched,
         outcome.matches,
@@ -87,7 +87,7 @@ def endure(plan: Plan, seconds: float) -> Endurance:
     )
 
 
-async def look_on(seconds: float, field: Field) -> Sequence[Glance]:
+async def look_on(seconds: float, field: MeasuredLeague) -> Sequence[Glance]:
     """Look each second; when the time is up let the league end with the round that runs.
 
     Raises:
@@ -108,7 +108,7 @@ async def look_on(seconds: float, field: Field) -> Sequence[Glance]:
     return glances
 
 
-def _glance(seconds: float, field: Field) -> Glance:
+def _glance(seconds: float, field: MeasuredLeague) -> Glance:
     resident = {
         role: sum(_resident_mb(role, pid) for pid in pids) for role, pids in field.pids.items()
     }

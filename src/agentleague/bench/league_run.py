@@ -48,7 +48,7 @@ from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import (
     HOSTS,
     Cast,
-    RemoteCrew,
+    RemoteWorkers,
     Stopwatch,
     Tally,
     deaf_to_interrupts,
@@ -56,7 +56,7 @@ from agentleague.runtime.local_league import (
     open_built_in,
     raise_descriptor_limit,
 )
-from agentleague.runtime.manager_client import Inquiry
+from agentleague.runtime.manager_client import ManagerClient
 from agentleague.runtime.processes import Home, Place, Running, open_manager, run
 from agentleague.runtime.state_files import read_secrets
 from agentleague.storage.sqlite import FILE_NAME, read_directory
@@ -197,7 +197,7 @@ def within(times: Sequence[float], percent: int) -> float:
 LEAGUE = "league_bench"
 CYCLES_MAX = 1_000
 REPLY_SECONDS = 60.0  # for all agents of a large league to be told something
-Watch = Callable[["Field"], Any]  # looks at a league from the inside, while it runs
+Watch = Callable[["MeasuredLeague"], Any]  # looks at a league from the inside, while it runs
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Field:
+class MeasuredLeague:
     """A league that runs, as its manager's process sees it."""
 
     manager: Manager
@@ -274,7 +274,7 @@ def processes_for(cores: int) -> int:
     return max(2, cores - 2)
 
 
-def play_field(plan: Plan) -> Outcome:
+def measure_league(plan: Plan) -> Outcome:
     """Play a league in new processes, so that nothing of an earlier one is measured."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
@@ -333,22 +333,22 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
     assert isinstance(role, Manager)
     role.stop_after(plan.rounds)
     referees, players = _crews(plan, folder, manager.url)
-    crews = [referees, *players]
+    worker_groups = [referees, *players]
     try:
         await referees.start()
-        await asyncio.gather(*(crew.start() for crew in players))
+        await asyncio.gather(*(workers.start() for workers in players))
         startup_seconds = loop.time() - began
-        await asyncio.gather(*(crew.count_from_now() for crew in crews))
+        await asyncio.gather(*(workers.count_from_now() for workers in worker_groups))
         with sampling(folder, "manager") if plan.is_sampled else nullcontext():
             stopwatch = Stopwatch("manager", [manager])
             await _start(manager.url, folder)
-            watched = await _watch(plan, manager, Field(role, _pids(referees, players)))
+            watched = await _watch(plan, manager, MeasuredLeague(role, _pids(referees, players)))
             tallies = [stopwatch.tally([manager])]
-        for crew in crews:
-            tallies.append(await asyncio.wait_for(crew.finish(), 2 * REPLY_SECONDS))
+        for workers in worker_groups:
+            tallies.append(await asyncio.wait_for(workers.finish(), 2 * REPLY_SECONDS))
     finally:
-        for crew in crews:
-            await crew.stop()
+        for workers in worker_groups:
+            await workers.stop()
         await manager.stop()
     return Outcome(
         role.league.decided_total,
@@ -364,35 +364,35 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
     )
 
 
-def _crews(plan: Plan, folder: Path, url: str) -> tuple[RemoteCrew, list[RemoteCrew]]:
+def _crews(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[RemoteWorkers]]:
     make = partial(Cast, manager_url=url, game="even_odd", seed="bench", is_private=True)
     opener = partial(open_sampled if plan.is_sampled else open_timed, folder)
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]
     players = [
-        RemoteCrew(make("player", first, end - first, hosted=plan.is_hosted), opener)
+        RemoteWorkers(make("player", first, end - first, hosted=plan.is_hosted), opener)
         for first, end in pairwise(bounds)
     ]
-    return RemoteCrew(make("referee", 0, plan.referees), opener), players
+    return RemoteWorkers(make("referee", 0, plan.referees), opener), players
 
 
-def _pids(referees: RemoteCrew, players: Sequence[RemoteCrew]) -> Mapping[str, Sequence[int]]:
+def _pids(referees: RemoteWorkers, players: Sequence[RemoteWorkers]) -> Mapping[str, Sequence[int]]:
     return {
         "manager": [os.getpid()],
         "referee": [referees.pid or 0],
-        "player": [crew.pid or 0 for crew in players],
+        "player": [workers.pid or 0 for workers in players],
     }
 
 
 async def _start(url: str, folder: Path) -> None:
-    inquiry = Inquiry(url, wall)
+    client = ManagerClient(url, wall)
     try:
-        await inquiry.command("start", {}, read_secrets(folder).admin_token)
+        await client.command("start", {}, read_secrets(folder).admin_token)
     finally:
-        await inquiry.close()
+        await client.close()
 
 
-async def _watch(plan: Plan, manager: Running, seen: Field) -> Any:
+async def _watch(plan: Plan, manager: Running, seen: MeasuredLeague) -> Any:
     """Wait for the end; `watch` may look on, say when it comes, or that all was in vain."""
     looking = asyncio.ensure_future(plan.watch(seen) if plan.watch else asyncio.sleep(0))
     waits: set[asyncio.Future[Any]] = {manager.ended, manager.failed, looking}

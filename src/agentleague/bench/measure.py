@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentleague.bench.bare_http import Load, exchange
-from agentleague.bench.league_run import Outcome, Plan, play_field, within
+from agentleague.bench.league_run import Outcome, Plan, measure_league, within
 
 MATCHES_A_LEAGUE = 5_000
 ALONE = 500  # matches between two players who have the machine for themselves
@@ -87,7 +87,7 @@ def measure(
     began = now()
     matches = int(max(10, min(seconds * 25, ALONE)))
     alone = Plan(2, 1, matches, 1, directory=plan.directory)
-    bench = Bench(plan, play_field(alone).match_seconds, [])
+    bench = Bench(plan, measure_league(alone).match_seconds, [])
     while not bench.samples or now() - began < seconds:
         sample = _sample(plan)
         bench.samples.append(sample)
@@ -96,7 +96,7 @@ def measure(
 
 
 def _sample(plan: Plan) -> Sample:
-    played = play_field(plan)
+    played = measure_league(plan)
     per_match = played.messages / played.matches
     return Sample(
         played.matches,

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agentleague.bench.league_run import Outcome, Plan, play_field
+from agentleague.bench.league_run import Outcome, Plan, measure_league
 
 SIZES = (10, 100, 1_000, 10_000)
 PLAYER_PROCESSES = 4
@@ -40,7 +40,7 @@ def climb(
     steps = []
     for plan in plans:
         on_begin(plan.players)
-        steps.append(_step(plan.players, play_field(plan)))
+        steps.append(_step(plan.players, measure_league(plan)))
         on_step(steps[-1])
     return steps
 

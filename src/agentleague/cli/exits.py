@@ -84,9 +84,9 @@ def _of_system(error: OSError) -> str:
 
 def _harmless(text: str) -> str:
     """Without the system's own remarks, and without what could harm a terminal."""
-    from agentleague.protocol.printable import harmless
+    from agentleague.protocol.printable import printable
 
-    return harmless(NOISE.sub("", text))
+    return printable(NOISE.sub("", text))
 
 
 @contextmanager

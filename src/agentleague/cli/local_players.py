@@ -19,25 +19,25 @@ from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.local_league import (
     HOSTS,
     Cast,
-    Guest,
-    LocalCrew,
+    ForeignManager,
+    LocalWorkers,
     Opener,
-    RemoteCrew,
+    RemoteWorkers,
     Tally,
 )
 from agentleague.runtime.processes import Place, Running, open_player
 from agentleague.runtime.strategy_runner import Strategy
 from agentleague.transport.guard import Guard, parse_url
-from agentleague.transport.http import HttpTransport, Manners
+from agentleague.transport.http import HttpTransport, TransportPolicy
 
 IS_URL = re.compile(r"[a-z]+://", re.IGNORECASE)
 REGISTER_SECONDS = 10.0
 FAREWELL_SECONDS = 2.0  # for a file to hear that the league is over
 
 
-def guests(
+def local_players(
     texts: Sequence[str], game: str, seed: str | None, *, in_full: bool = False
-) -> list[Guest]:
+) -> list[ForeignManager]:
     """One guest for each text: a URL, a file that ends with .py, or the name of a strategy.
 
     What a file raises is said in a sentence, or `in_full` with its traceback.
@@ -51,7 +51,7 @@ def guests(
         names.append(name if name not in names else f"{name}-{len(names) + 1}")
     opener = partial(open_file, in_full=in_full)
     return [
-        _guest(text, partial(_cast, text, name, game, seed), opener)
+        _foreign_manager(text, partial(_cast, text, name, game, seed), opener)
         for text, name in zip(texts, names, strict=True)
     ]
 
@@ -85,20 +85,22 @@ def _cast(text: str, name: str, game: str, seed: str | None, manager_url: str) -
         game=game,
         seed=seed,
         is_private=True,
-        guest=text,
+        foreign_manager=text,
         name=name,
     )
 
 
-def _guest(text: str, cast: Callable[[str], Cast], open_its_file: Opener) -> Guest:
+def _foreign_manager(
+    text: str, cast: Callable[[str], Cast], open_its_file: Opener
+) -> ForeignManager:
     if IS_URL.match(text):
         return lambda manager_url: Registration(cast(manager_url))
     if text.endswith(".py"):
-        return lambda manager_url: FileCrew(cast(manager_url), open_its_file)
-    return lambda manager_url: LocalCrew(cast(manager_url), open_strategy)
+        return lambda manager_url: FileWorkers(cast(manager_url), open_its_file)
+    return lambda manager_url: LocalWorkers(cast(manager_url), open_strategy)
 
 
-class FileCrew(RemoteCrew):
+class FileWorkers(RemoteWorkers):
     """A file in a process of its own: whatever its author wrote, the league goes on."""
 
     async def finish(self) -> Tally:
@@ -118,7 +120,7 @@ class Registration:
     async def start(self) -> None:
         """Register it, as it would do itself."""
         loop = asyncio.get_running_loop()
-        transport = HttpTransport(LoopClock(loop), Manners("player", Guard("local"), wall))
+        transport = HttpTransport(LoopClock(loop), TransportPolicy("player", Guard("local"), wall))
         answered: asyncio.Future[Answer] = loop.create_future()
         manager, until = Address("manager", self._cast.manager_url), loop.time() + REGISTER_SECONDS
         try:
@@ -141,7 +143,7 @@ class Registration:
     def _request(self) -> LeagueRegisterRequest:
         game = find_game(self._cast.game).name
         return LeagueRegisterRequest(
-            PlayerMeta(self._cast.name, self._cast.guest, "1.0.0", [game]),
+            PlayerMeta(self._cast.name, self._cast.foreign_manager, "1.0.0", [game]),
             sender=f"player:{self._cast.name}"[:64],
             timestamp=write(wall()),
             conversation_id="conv-player-register",
@@ -150,7 +152,7 @@ class Registration:
 
 async def open_file(cast: Cast, number: int, *, in_full: bool = False) -> Running:
     """The player of a file."""
-    path, game = Path(cast.guest), find_game(cast.game).name
+    path, game = Path(cast.foreign_manager), find_game(cast.game).name
     player = load_player(path, lambda: [game])
     check_game(player, game, path)
     agent = await _open(cast, player.name, moves_of(player, in_full=in_full))
@@ -160,7 +162,7 @@ async def open_file(cast: Cast, number: int, *, in_full: bool = False) -> Runnin
 
 async def open_strategy(cast: Cast, number: int) -> Running:
     """A player with a strategy that is installed; it may take its time."""
-    return await _open(cast, cast.name, strategies.load(cast.guest))
+    return await _open(cast, cast.name, strategies.load(cast.foreign_manager))
 
 
 async def _open(cast: Cast, name: str, strategy: Strategy) -> Running:

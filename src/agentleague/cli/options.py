@@ -24,7 +24,7 @@ METAVARS = {  # what an option of this name takes, unless it says so itself
 }
 
 
-class Bounded(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # click 8.2 takes none.
+class BoundedText(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # click 8.2 takes none.
     """A number within bounds; a wrong one is refused in words."""
 
     name = "N"
@@ -59,13 +59,13 @@ class Bounded(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # click 8
         return f" from {self.least:,g} to {self.most:,g}"
 
 
-class Whole(Bounded[int]):
+class Whole(BoundedText[int]):
     """A whole number."""
 
     kind, noun = int, "whole number"
 
 
-class Real(Bounded[float]):
+class Real(BoundedText[float]):
     """Any number."""
 
     kind, noun = float, "number"

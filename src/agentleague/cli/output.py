@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from agentleague.league.standings import Standing
-from agentleague.protocol.printable import harmless, json_text
+from agentleague.protocol.printable import json_text, printable
 from agentleague.runtime.log import Entry, in_words
 from agentleague.runtime.processes import Running
 
@@ -26,7 +26,7 @@ DULL = ("dumb", "unknown")  # terminals that would show escape codes as rubbish
 def say(sentence: str) -> None:
     """Talk goes to stderr, and nowhere with --quiet."""
     if not is_quiet():
-        print(harmless(sentence), file=sys.stderr, flush=True)
+        print(printable(sentence), file=sys.stderr, flush=True)
 
 
 def is_quiet() -> bool:
@@ -140,7 +140,7 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
 
 def shown(value: Any) -> str:
     """A value as text that is harmless to print, whoever sent it."""
-    return "" if value is None else harmless(str(value).replace("\n", "?"))
+    return "" if value is None else printable(str(value).replace("\n", "?"))
 
 
 def _widths(

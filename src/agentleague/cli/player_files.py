@@ -65,7 +65,7 @@ def check_game(player: Player, game: str, path: Path) -> None:
 
 def moves_of(player: Player, *, in_full: bool) -> Callable[[Turn], Any]:
     """What makes its moves, whatever the game; what goes wrong is said aloud, or shown in full."""
-    player.mishaps.in_full = in_full
+    player.author_errors.in_full = in_full
     return player._move
 
 

@@ -164,13 +164,13 @@ async def _from(source: Source, work: Callable[[Source], Awaitable[T]]) -> T:
 
 async def _from_manager(url: str, work: Callable[[Source], Awaitable[T]]) -> T:
     from agentleague.runtime.clock import wall
-    from agentleague.runtime.manager_client import Inquiry
+    from agentleague.runtime.manager_client import ManagerClient
 
-    inquiry = Inquiry(url, wall)
+    client = ManagerClient(url, wall)
     try:
-        return await work(inquiry)
+        return await work(client)
     finally:
-        await inquiry.close()
+        await client.close()
 
 
 async def id_of(source: Source, typed: str, **params: Any) -> str | None:
@@ -195,15 +195,15 @@ async def mark_reachable(rows: Iterable[dict[str, Any]], directory: Path | None)
     if address is None:
         return
     from agentleague.runtime.clock import wall
-    from agentleague.runtime.manager_client import Inquiry
+    from agentleague.runtime.manager_client import ManagerClient
 
-    inquiry = Inquiry(address, wall)
+    client = ManagerClient(address, wall)
     try:
-        told = await all_rows(inquiry, "GET_AGENTS", "agents")
+        told = await all_rows(client, "GET_AGENTS", "agents")
     except LeagueError:  # It has just ended: then nobody knows any more.
         return
     finally:
-        await inquiry.close()
+        await client.close()
     known = {row["agent_id"]: row["reachable"] for row in told if "reachable" in row}
     for row in rows:
         if row["agent_id"] in known:

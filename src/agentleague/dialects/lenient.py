@@ -20,7 +20,7 @@ from agentleague.errors import (
 )
 from agentleague.protocol import codec, jsonrpc, starts, timestamps
 from agentleague.protocol.codec import DECODERS, Incoming, encode
-from agentleague.protocol.jsonrpc import Form, Letter
+from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import METHODS, PROTOCOL, GameJoinAck, Message
 
 MENDED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
@@ -40,25 +40,25 @@ def read_request(
 ) -> Incoming:
     """The same as the codec's; what that refuses for a field is read without it."""
     incoming = codec.read_request(body, taken, thorough=thorough, path=path)
-    letter = incoming.letter
-    is_usual = bool(letter.whole)  # Then its params hold the message.
-    is_empty = not is_usual and letter.method and bytes(codec.text_of(letter)) == b"{}"
+    envelope = incoming.envelope
+    is_usual = bool(envelope.whole)  # Then its params hold the message.
+    is_empty = not is_usual and envelope.method and bytes(codec.text_of(envelope)) == b"{}"
     if is_empty and _stands_beside(body):
-        letter.form, letter.body = Form.HYBRID, body
+        envelope.form, envelope.body = Form.HYBRID, body
     elif not isinstance(incoming.error, MENDED):
         return incoming
-    called = letter.message_type or letter.method
+    called = envelope.message_type or envelope.method
     name = METHODS.get(called.lower()) or kind_of(called, taken)
-    message = _mended(name, letter) if name in taken else None
-    return Incoming(letter, message) if message else incoming
+    message = _mended(name, envelope) if name in taken else None
+    return Incoming(envelope, message) if message else incoming
 
 
-def write_answer(letter: Letter, message: Message) -> bytes:
+def write_answer(envelope: Envelope, message: Message) -> bytes:
     """An answer in the form of its request, and in the words of several makes."""
     body = encode({**_synonyms(message), **_object.decode(encode(message))})
-    if letter.form is not Form.HYBRID:
-        return jsonrpc.write_result(letter, body)
-    wrapped = jsonrpc.write_result(Letter(id=letter.id), body)
+    if envelope.form is not Form.HYBRID:
+        return jsonrpc.write_result(envelope, body)
+    wrapped = jsonrpc.write_result(Envelope(id=envelope.id), body)
     return encode({**_object.decode(body), **_object.decode(wrapped)}) if wrapped else b""
 
 
@@ -77,10 +77,10 @@ def _synonyms(message: Message) -> _Fields:
     return {} if move is None else {"choice": move}
 
 
-def _mended(name: str, letter: Letter) -> Message | None:
+def _mended(name: str, envelope: Envelope) -> Message | None:
     """The message without what does not fit; None where too little is left of it."""
     try:
-        fields = _object.decode(codec.text_of(letter))
+        fields = _object.decode(codec.text_of(envelope))
     except jsonrpc.UNREADABLE:
         return None
     try:

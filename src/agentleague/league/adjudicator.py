@@ -29,7 +29,7 @@ from agentleague.games.game import Game, Outcome
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
 from agentleague.league.judge import UNREACHABLE, Case, choices, judge
 from agentleague.league.league import League
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.rulings import ANOTHER_RESULT, NOT_ITS_REFEREE
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
@@ -58,7 +58,7 @@ class Ruling(NamedTuple):
     again: bool = False  # nobody reached either player: the match is to be given out again
 
 
-class Court:
+class Adjudicator:
     """Decides the matches of one league."""
 
     def __init__(self, league: League, game: Game, draw_secret: bytes) -> None:
@@ -73,173 +73,173 @@ class Court:
 
     def lock(self, referee_id: str, request: LockRequest) -> Ruling:
         """Fix the moves so far: a number follows, or the result."""
-        file = self._league.matches.get(request.match_id)
-        if file is None or referee_id not in file.referees:
-            return self._stranger(file, referee_id, request.match_id)
-        if (request.epoch, referee_id) != (file.epoch, file.referee_id):
-            return Ruling((), self._old_epoch(file))
-        if file.decided or 0 <= request.index < len(file.locks):
-            answer = self._standing(file, request.index)
+        record = self._league.matches.get(request.match_id)
+        if record is None or referee_id not in record.referees:
+            return self._stranger(record, referee_id, request.match_id)
+        if (request.epoch, referee_id) != (record.epoch, record.referee_id):
+            return Ruling((), self._old_epoch(record))
+        if record.decided or 0 <= request.index < len(record.locks):
+            answer = self._standing(record, request.index)
             return Ruling((), answer, isinstance(answer, LockResponse) and bool(answer.result))
-        if self._is_our_fault(file, request):
+        if self._is_our_fault(record, request):
             refusal = MatchMismatch(
-                f"neither player of {file.match_id} was reached; it is given out again",
-                epoch=file.epoch + 1,
+                f"neither player of {record.match_id} was reached; it is given out again",
+                epoch=record.epoch + 1,
             )
             return Ruling((), refusal, again=True)
         try:
-            event = self._decide(file, request)
+            event = self._decide(record, request)
         except LeagueError as error:
             return Ruling((), error)
         if isinstance(event, MatchLocked):
             return Ruling((event,), _drawn(event))
-        return Ruling((event,), self._result(file, event), receipt=True)
+        return Ruling((event,), self._result(record, event), receipt=True)
 
     def report(self, referee_id: str, report: MatchResultReport) -> Ruling:
         """Close a match, if the report says what the league holds."""
-        file = self._league.matches.get(report.match_id)
-        if file is None or referee_id not in file.referees:
-            return self._stranger(file, referee_id, report.match_id)
+        record = self._league.matches.get(report.match_id)
+        if record is None or referee_id not in record.referees:
+            return self._stranger(record, referee_id, report.match_id)
         roster = self._league.roster
         if not roster.referees[referee_id].locks:
-            names = {each: roster.players[each].display_name for each in file.players}
+            names = {each: roster.players[each].display_name for each in record.players}
             report = spelt_out(report, names)
-        agrees = file.decided is not None and _agrees(report, file.decided)
-        is_old = referee_id != file.referee_id or report.epoch not in (UNSET, file.epoch)
+        agrees = record.decided is not None and _agrees(report, record.decided)
+        is_old = referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch)
         if not agrees and is_old:
-            return Ruling((), self._old_epoch(file))
-        if file.decided is None:
-            return self._unlocked(file, referee_id, report)
+            return Ruling((), self._old_epoch(record))
+        if record.decided is None:
+            return self._unlocked(record, referee_id, report)
         if not agrees:
-            return self._contradiction(file, referee_id)
-        ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
-        if file.closed:
+            return self._contradiction(record, referee_id)
+        ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
+        if record.closed:
             return Ruling((), _duplicate(ack), receipt=True)
-        return Ruling((_closing(file, report),), ack, receipt=True)
+        return Ruling((_closing(record, report),), ack, receipt=True)
 
     def forfeit(self, match_id: str, forfeits: Sequence[tuple[str, str]]) -> MatchDecided:
         """The result of a match that was not begun, since these players are out of the league."""
-        file = self._league.matches[match_id]
-        verdict = judge(self._case(file), [], forfeits)
+        record = self._league.matches[match_id]
+        verdict = judge(self._case(record), [], forfeits)
         assert verdict.result
         seed = self._reveal(match_id)
         return MatchDecided(
-            match_id, file.epoch, verdict.index, [], list(forfeits), verdict.result, seed
+            match_id, record.epoch, verdict.index, [], list(forfeits), verdict.result, seed
         )
 
     def no_contest(self, match_id: str, why: str) -> MatchDecided:
         """The result of a match that nobody could referee: it counts for neither player."""
-        file = self._league.matches[match_id]
-        moves = file.locks[-1].moves if file.locks else []
+        record = self._league.matches[match_id]
+        moves = record.locks[-1].moves if record.locks else []
         result = GameResult(
             "TECHNICAL_LOSS",
-            choices=choices(file.players, moves),
+            choices=choices(record.players, moves),
             reason=f"no contest: {why}"[:500],
             no_contest=True,
         )
         seed = self._reveal(match_id)
-        return MatchDecided(match_id, file.epoch, len(file.locks), moves, [], result, seed)
+        return MatchDecided(match_id, record.epoch, len(record.locks), moves, [], result, seed)
 
     def result(self, match_id: str) -> LockResponse:
         """A result that stands, as its referee was told it."""
-        file = self._league.matches[match_id]
-        assert file.decided
-        return self._result(file, file.decided)
+        record = self._league.matches[match_id]
+        assert record.decided
+        return self._result(record, record.decided)
 
-    def points(self, file: MatchFile, result: GameResult) -> dict[str, int]:
+    def points(self, record: MatchRecord, result: GameResult) -> dict[str, int]:
         """What each player gets for the result."""
         win, draw, loss = self._league.rules.points
         if result.no_contest is True:
-            return dict.fromkeys(file.players, 0)
+            return dict.fromkeys(record.players, 0)
         if result.status == "DRAW":
-            return dict.fromkeys(file.players, draw)
+            return dict.fromkeys(record.players, draw)
         return {
             player_id: win if player_id == result.winner_player_id else loss
-            for player_id in file.players
+            for player_id in record.players
         }
 
-    def _decide(self, file: MatchFile, request: LockRequest) -> MatchLocked | MatchDecided:
-        locked = file.locks[-1].moves if file.locks else []
+    def _decide(self, record: MatchRecord, request: LockRequest) -> MatchLocked | MatchDecided:
+        locked = record.locks[-1].moves if record.locks else []
         if request.moves[: len(locked)] != locked:
             raise WrongType(
                 "LOCK_REQUEST.moves: they differ from those of the lock before", field="moves"
             )
-        verdict = judge(self._case(file), request.moves, request.forfeits)
-        if verdict.index != request.index or request.index != len(file.locks):
+        verdict = judge(self._case(record), request.moves, request.forfeits)
+        if verdict.index != request.index or request.index != len(record.locks):
             raise WrongType(
                 f"LOCK_REQUEST.index: {request.index}, but it is lock {verdict.index} of the match",
                 field="index",
             )
-        names = (file.match_id, file.epoch, request.index, request.moves)
+        names = (record.match_id, record.epoch, request.index, request.moves)
         if verdict.result is None:
             assert verdict.value is not None
             return MatchLocked(*names, verdict.value)
-        seed = self._reveal(file.match_id)
+        seed = self._reveal(record.match_id)
         return MatchDecided(*names, request.forfeits, verdict.result, seed)
 
-    def _standing(self, file: MatchFile, index: int) -> LockResponse | LeagueError:
+    def _standing(self, record: MatchRecord, index: int) -> LockResponse | LeagueError:
         """The first lock's answer, whatever the moves of the second."""
-        if 0 <= index < len(file.locks):
-            return _drawn(file.locks[index])
-        assert file.decided
-        return self._result(file, file.decided)
+        if 0 <= index < len(record.locks):
+            return _drawn(record.locks[index])
+        assert record.decided
+        return self._result(record, record.decided)
 
-    def _result(self, file: MatchFile, event: MatchDecided) -> LockResponse:
-        winner, score = event.result.winner_player_id, self.points(file, event.result)
+    def _result(self, record: MatchRecord, event: MatchDecided) -> LockResponse:
+        winner, score = event.result.winner_player_id, self.points(record, event.result)
         return LockResponse(
-            file.match_id,
+            record.match_id,
             event.index,
             moves=event.moves,
             result=LockedResult(winner, score, event.result),
-            draw=Draw(file.commitment, event.seed, event.moves),
+            draw=Draw(record.commitment, event.seed, event.moves),
         )
 
-    def _unlocked(self, file: MatchFile, referee_id: str, report: MatchResultReport) -> Ruling:
+    def _unlocked(self, record: MatchRecord, referee_id: str, report: MatchResultReport) -> Ruling:
         """A referee that locks must lock first; any other is believed, and its match is marked."""
         if self._league.roster.referees[referee_id].locks:
             return Ruling((), UnexpectedMessage("lock the moves before you report the result"))
         try:
-            result, doubt = believed(self._case(file), report)
+            result, doubt = believed(self._case(record), report)
         except LeagueError as error:
             return Ruling((), error)
-        seed = self._reveal(file.match_id)
+        seed = self._reveal(record.match_id)
         events: tuple[Event, ...] = (
-            MatchDecided(file.match_id, file.epoch, 0, [], [], result, seed, verified=False),
-            *((Disputed(file.match_id, referee_id, doubt),) if doubt else ()),
-            MatchClosed(file.match_id, file.epoch, told="unverified"),
+            MatchDecided(record.match_id, record.epoch, 0, [], [], result, seed, verified=False),
+            *((Disputed(record.match_id, referee_id, doubt),) if doubt else ()),
+            MatchClosed(record.match_id, record.epoch, told="unverified"),
         )
-        ack = MatchResultAck(match_id=file.match_id, round_id=file.round_id)
+        ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
         return Ruling(events, ack, receipt=True)
 
-    def _stranger(self, file: MatchFile | None, referee_id: str, match_id: str) -> Ruling:
+    def _stranger(self, record: MatchRecord | None, referee_id: str, match_id: str) -> Ruling:
         refusal = MatchMismatch(
             f"match {match_id!r} is unknown or not assigned to {referee_id}", match_id=match_id
         )
-        if file is None:
+        if record is None:
             return Ruling((), refusal)
-        return Ruling(_dispute(file, referee_id, NOT_ITS_REFEREE), refusal)
+        return Ruling(_dispute(record, referee_id, NOT_ITS_REFEREE), refusal)
 
-    def _contradiction(self, file: MatchFile, referee_id: str) -> Ruling:
+    def _contradiction(self, record: MatchRecord, referee_id: str) -> Ruling:
         refusal = DuplicateReport(
-            f"{file.match_id} has another result already, which stands", match_id=file.match_id
+            f"{record.match_id} has another result already, which stands", match_id=record.match_id
         )
-        return Ruling(_dispute(file, referee_id, ANOTHER_RESULT), refusal)
+        return Ruling(_dispute(record, referee_id, ANOTHER_RESULT), refusal)
 
-    def _is_our_fault(self, file: MatchFile, request: LockRequest) -> bool:
+    def _is_our_fault(self, record: MatchRecord, request: LockRequest) -> bool:
         """Not one byte came from either player: first of all that is the referee's fault, once."""
         return (
-            {(player_id, UNREACHABLE) for player_id in file.players} == set(request.forfeits)
-            and not file.unreached
-            and not any(map(self._league.is_suspended, file.players))
+            {(player_id, UNREACHABLE) for player_id in record.players} == set(request.forfeits)
+            and not record.unreached
+            and not any(map(self._league.is_suspended, record.players))
         )
 
-    def _old_epoch(self, file: MatchFile) -> MatchMismatch:
+    def _old_epoch(self, record: MatchRecord) -> MatchMismatch:
         """The match went on without this referee; what stands, it may tell those it invited."""
-        told: dict[str, Any] = {"epoch": file.epoch}
-        if file.decided:
-            standing = self._result(file, file.decided)
+        told: dict[str, Any] = {"epoch": record.epoch}
+        if record.decided:
+            standing = self._result(record, record.decided)
             told |= {"result": standing.result, "draw": standing.draw}
-        return MatchMismatch(f"{file.match_id} is in epoch {file.epoch} now", **told)
+        return MatchMismatch(f"{record.match_id} is in epoch {record.epoch} now", **told)
 
     def _reveal(self, match_id: str) -> str:
         """The seed, in the row that holds the result; it is not needed any more."""
@@ -247,15 +247,15 @@ class Court:
         del self._seeds[match_id]
         return seed
 
-    def _case(self, file: MatchFile) -> Case:
+    def _case(self, record: MatchRecord) -> Case:
         rules = self._league.rules
         return Case(
             self.game,
             rules.rules.game_options,
             rules.league_id,
-            file.match_id,
-            file.players,
-            self._seed(file.match_id),
+            record.match_id,
+            record.players,
+            self._seed(record.match_id),
         )
 
     def _seed(self, match_id: str) -> bytes:
@@ -265,13 +265,13 @@ class Court:
         return self._seeds[match_id]
 
 
-def _dispute(file: MatchFile, referee_id: str, why: str) -> tuple[Disputed, ...]:
+def _dispute(record: MatchRecord, referee_id: str, why: str) -> tuple[Disputed, ...]:
     """Journalled once per referee and match, however often it comes, and anew after a ruling."""
-    of_referee = [each for each in file.disputes if each.referee_id == referee_id]
-    is_open = any(each.referee_id == referee_id for each in file.disputes[file.settled :])
+    of_referee = [each for each in record.disputes if each.referee_id == referee_id]
+    is_open = any(each.referee_id == referee_id for each in record.disputes[record.settled :])
     if is_open or len(of_referee) >= DISPUTES_MAX:
         return ()
-    return (Disputed(file.match_id, referee_id, why),)
+    return (Disputed(record.match_id, referee_id, why),)
 
 
 def _drawn(event: MatchLocked) -> LockResponse:
@@ -282,21 +282,21 @@ def _duplicate(ack: MatchResultAck) -> MatchResultAck:
     return MatchResultAck(match_id=ack.match_id, round_id=ack.round_id, duplicate=True)
 
 
-def _closing(file: MatchFile, report: MatchResultReport) -> MatchClosed:
+def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
     """What the referee tells of how it went, as far as it is about this match."""
     rows: list[Exchange] = [] if report.transcript is UNSET else report.transcript
-    kept = [row for row in rows if row.player_id in file.players]
+    kept = [row for row in rows if row.player_id in record.players]
     left_out = 0 if report.transcript_left_out is UNSET else report.transcript_left_out
     silences = {} if report.silences is UNSET else report.silences
     return MatchClosed(
-        file.match_id,
-        file.epoch,
+        record.match_id,
+        record.epoch,
         Raw(msgspec.json.encode(kept)),
         max(left_out, 0),
         {
             player_id: (max(unanswered, 0), answered)
             for player_id, (unanswered, answered) in silences.items()
-            if player_id in file.players
+            if player_id in record.players
         },
     )
 

@@ -10,7 +10,7 @@ from agentleague.dialects.table import in_words
 from agentleague.errors import NotRegistered
 from agentleague.league.league import League, Phase
 from agentleague.league.match_facts import described
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
 from agentleague.league.roster import Member
 from agentleague.league.rulings import misuse_in_words
@@ -103,10 +103,10 @@ def activity_of(league: League, agent_id: str) -> str | None:
     is_player = agent_id in league.roster.players
     if not is_player or state_of(league, agent_id) not in ("ACTIVE", "SUSPENDED"):
         return None
-    file = _open_match(league, agent_id)
-    if file is None:
+    record = _open_match(league, agent_id)
+    if record is None:
         return "WAITING_FOR_ROUND"
-    return "WAITING_FOR_RESULT" if file.decided else "IN_MATCH"
+    return "WAITING_FOR_RESULT" if record.decided else "IN_MATCH"
 
 
 def sees_endpoint(league: League, agent_id: str, asker: str | None) -> bool:
@@ -164,7 +164,7 @@ def _why(league: League, player_id: str) -> str | None:
 
 def _last_matches(league: League, player_id: str) -> list[dict[str, Any]]:
     files = league.matches.last_of(player_id)
-    return [described(file, file.match_id, file.players) for file in files]
+    return [described(record, record.match_id, record.players) for record in files]
 
 
 def _of_referee(league: League, referee_id: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _member(league: League, agent_id: str) -> Member:
     return league.roster.players.get(agent_id) or league.roster.referees[agent_id]
 
 
-def _open_match(league: League, player_id: str) -> MatchFile | None:
+def _open_match(league: League, player_id: str) -> MatchRecord | None:
     files = league.matches.of_player.get(player_id)
     return files[-1] if files and not files[-1].closed else None
 

@@ -33,7 +33,7 @@ from agentleague.league.events import (
     TokenShown,
     Told,
 )
-from agentleague.league.match_records import Archive, Files, MatchFile
+from agentleague.league.match_records import Archive, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
 from agentleague.league.schedule import Schedule
 from agentleague.league.standings import Points, Table
@@ -63,7 +63,7 @@ class League:
         self.seq = 0  # rows applied so far
         self.phase = Phase.REGISTERING
         self.roster = Roster()
-        self.matches = Files(archive)
+        self.matches = MatchRecords(archive)
         self.byes: dict[int, list[str]] = {}  # of rounds that are not forgotten
         self.round_id = 0  # the round that runs, or ran last
         self.rounds_ended = 0
@@ -98,8 +98,8 @@ class League:
 
     def result_of(self, match_id: str) -> GameResult | None:
         """How a match was decided, if it was."""
-        file = self.matches.get(match_id)
-        return file.decided.result if file and file.decided else None
+        record = self.matches.get(match_id)
+        return record.decided.result if record and record.decided else None
 
     def _opened(self, event: LeagueOpened) -> None:
         self.opened = event
@@ -124,24 +124,24 @@ class League:
         self.matches[event.match_id].take(event, self.seq)
 
     def _decided(self, event: MatchDecided) -> None:
-        file = self.matches[event.match_id]
-        file.take(event, self.seq)
+        record = self.matches[event.match_id]
+        record.take(event, self.seq)
         self.decided_total += 1
-        self._count(file, self.table.count)
+        self._count(record, self.table.count)
 
-    def _count(self, file: MatchFile, count: Callable[..., None]) -> None:
-        result = file.result
+    def _count(self, record: MatchRecord, count: Callable[..., None]) -> None:
+        result = record.result
         assert result
         if result.no_contest is not True:
             technical = result.status == "TECHNICAL_LOSS"
-            count(*file.players, winner=result.winner_player_id, technical=technical)
+            count(*record.players, winner=result.winner_player_id, technical=technical)
 
     def _ruled(self, event: MatchRuled) -> None:
-        file = self.matches.hold(event.match_id)
-        assert file.decided, f"{event.match_id} is ruled on and has no result"
-        self._count(file, self.table.take_back)
-        file.take(event, self.seq)
-        self._count(file, self.table.count)
+        record = self.matches.hold(event.match_id)
+        assert record.decided, f"{event.match_id} is ruled on and has no result"
+        self._count(record, self.table.take_back)
+        record.take(event, self.seq)
+        self._count(record, self.table.count)
         self.disputed.pop(event.match_id, None)
         self.ruled[event.match_id] = None
         if self.champion:

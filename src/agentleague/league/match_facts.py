@@ -8,7 +8,7 @@ import msgspec
 from agentleague.errors import MatchMismatch
 from agentleague.league.events import Disputed, MatchRuled
 from agentleague.league.league import League
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.pages import ROOM_BYTES, fitting, page, wrong
 from agentleague.league.rulings import dispute_in_words, ruling_in_words
 from agentleague.league.schedule import Pairing
@@ -21,26 +21,28 @@ DISPUTE_MAX = 160  # characters of each
 WORD_MAX = 64  # of what a referee of another make may have put into a transcript
 
 
-def described(file: MatchFile | None, match_id: str, players: tuple[str, ...]) -> dict[str, Any]:
+def described(
+    record: MatchRecord | None, match_id: str, players: tuple[str, ...]
+) -> dict[str, Any]:
     """A match in a list."""
     facts: dict[str, Any] = {
         "match_id": match_id,
         "player_A_id": players[0],
         "player_B_id": players[1],
     }
-    if file:
-        facts["draw_commitment"] = file.commitment
-    result = file.result if file else None
-    if file and file.decided and result:
+    if record:
+        facts["draw_commitment"] = record.commitment
+    result = record.result if record else None
+    if record and record.decided and result:
         facts["status"] = result.status
         facts["winner_player_id"] = result.winner_player_id
         marks = {
             "no_contest": result.no_contest is True,
-            "unverified": not file.decided.verified,
-            "ruled": file.is_overruled,
+            "unverified": not record.decided.verified,
+            "ruled": record.is_overruled,
         }
         facts |= {mark: True for mark, holds in marks.items() if holds}
-    if file and file.is_disputed:
+    if record and record.is_disputed:
         facts["disputed"] = True
     return facts
 
@@ -50,18 +52,18 @@ def match(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
     match_id = params.get("match_id")
     if not isinstance(match_id, str) or not match_id:
         raise wrong("match_id", "the id of a match, like 'R1M1'")
-    file = league.matches.get(match_id)
-    if file is None:
+    record = league.matches.get(match_id)
+    if record is None:
         planned = _planned(league, match_id)
         if planned is None:
             raise MatchMismatch(f"there is no match {match_id[:WORD_MAX]!r} in this league")
         return {"match": _begun(league, match_id, planned[1:]), "total": 0}
-    facts = _scheduled(league, file)
-    if file.decided:
-        facts |= _ended(file)
-    rows = file.closing.exchanges if file.closing else []
-    if file.closing:
-        facts["told"], facts["transcript_left_out"] = file.closing.told, file.closing.left_out
+    facts = _scheduled(league, record)
+    if record.decided:
+        facts |= _ended(record)
+    rows = record.closing.exchanges if record.closing else []
+    if record.closing:
+        facts["told"], facts["transcript_left_out"] = record.closing.told, record.closing.left_out
         room = ROOM_BYTES - len(msgspec.json.encode(facts))
         shown = page(rows, params, EXCHANGES_A_PAGE)
         facts["transcript"] = fitting([_exchange(row) for row in shown], room)
@@ -94,22 +96,22 @@ def _begun(league: League, match_id: str, players: tuple[str, ...]) -> dict[str,
     }
 
 
-def _scheduled(league: League, file: MatchFile) -> dict[str, Any]:
-    referee = league.roster.referees[file.referee_id]
+def _scheduled(league: League, record: MatchRecord) -> dict[str, Any]:
+    referee = league.roster.referees[record.referee_id]
     return {
-        **_begun(league, file.match_id, file.players),
-        "state": _state(file),
-        "referee_id": file.referee_id,
+        **_begun(league, record.match_id, record.players),
+        "state": _state(record),
+        "referee_id": record.referee_id,
         "referee_name": referee.display_name,
         "referee_endpoint": referee.endpoint,
         "referee_locks": referee.locks,
-        "referees": file.referees,
-        "epoch": file.epoch,
-        "draw_commitment": file.commitment,
-        "locks": len(file.locks),
-        "closed": file.closed,
-        "disputes": [_dispute(each) for each in file.disputes[-DISPUTES_SHOWN:]],
-        "disputed": file.is_disputed,
+        "referees": record.referees,
+        "epoch": record.epoch,
+        "draw_commitment": record.commitment,
+        "locks": len(record.locks),
+        "closed": record.closed,
+        "disputes": [_dispute(each) for each in record.disputes[-DISPUTES_SHOWN:]],
+        "disputed": record.is_disputed,
     }
 
 
@@ -126,15 +128,15 @@ def _ruling(event: MatchRuled) -> dict[str, Any]:
     }
 
 
-def _state(file: MatchFile) -> str:
+def _state(record: MatchRecord) -> str:
     """In the words of document 001 section 9.2, as far as the manager can know."""
-    if file.decided:
+    if record.decided:
         return "FINISHED"
-    return "COLLECTING_CHOICES" if file.locks else "WAITING_FOR_PLAYERS"
+    return "COLLECTING_CHOICES" if record.locks else "WAITING_FOR_PLAYERS"
 
 
-def _ended(file: MatchFile) -> dict[str, Any]:
-    decided = file.decided
+def _ended(record: MatchRecord) -> dict[str, Any]:
+    decided = record.decided
     assert decided
     result = msgspec.to_builtins(decided.result)
     result["choices"] = _if_short(result["choices"])
@@ -142,10 +144,10 @@ def _ended(file: MatchFile) -> dict[str, Any]:
         "result": result,
         "forfeits": [[player_id, cause[:WORD_MAX]] for player_id, cause in decided.forfeits],
         "verified": decided.verified,
-        "ruling": _ruling(file.ruling) if file.ruling else None,
-        "seq": file.decided_seq,
+        "ruling": _ruling(record.ruling) if record.ruling else None,
+        "seq": record.decided_seq,
         "draw": {
-            "commitment": file.commitment,
+            "commitment": record.commitment,
             "seed": decided.seed,
             "moves": _if_short([list(move) for move in decided.moves]),
         },

@@ -36,7 +36,7 @@ from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
 
 
-class MatchFile(Struct):
+class MatchRecord(Struct):
     """What the journal says of a match; `take` alone changes it."""
 
     match_id: str
@@ -77,47 +77,47 @@ class MatchFile(Struct):
         return self.ruling is not None and self.ruling.verdict != STAND
 
 
-def scheduled(match: ScheduledMatch, round_id: int) -> MatchFile:
+def scheduled(match: ScheduledMatch, round_id: int) -> MatchRecord:
     """The file of a match that was just scheduled."""
     players = (match.player_a, match.player_b)
-    file = MatchFile(match.match_id, round_id, players, match.referee_id, match.commitment)
-    file.referees.append(match.referee_id)
-    return file
+    record = MatchRecord(match.match_id, round_id, players, match.referee_id, match.commitment)
+    record.referees.append(match.referee_id)
+    return record
 
 
-def _begun(file: MatchFile, event: MatchBegun, seq: int) -> None:
-    assert event.epoch == file.epoch, "it runs in another epoch"
-    file.begun = event.epoch
+def _begun(record: MatchRecord, event: MatchBegun, seq: int) -> None:
+    assert event.epoch == record.epoch, "it runs in another epoch"
+    record.begun = event.epoch
 
 
-def _locked(file: MatchFile, event: MatchLocked, seq: int) -> None:
-    file.locks.append(event)
+def _locked(record: MatchRecord, event: MatchLocked, seq: int) -> None:
+    record.locks.append(event)
 
 
-def _decided(file: MatchFile, event: MatchDecided, seq: int) -> None:
-    assert file.decided is None, f"{event.match_id} is decided twice"
-    file.decided, file.decided_seq = event, seq
+def _decided(record: MatchRecord, event: MatchDecided, seq: int) -> None:
+    assert record.decided is None, f"{event.match_id} is decided twice"
+    record.decided, record.decided_seq = event, seq
 
 
-def _assigned(file: MatchFile, event: MatchAssigned, seq: int) -> None:
-    file.epoch, file.referee_id = event.epoch, event.referee_id
-    file.referees.append(event.referee_id)
-    file.unreached = file.unreached or event.why == UNREACHABLE
+def _assigned(record: MatchRecord, event: MatchAssigned, seq: int) -> None:
+    record.epoch, record.referee_id = event.epoch, event.referee_id
+    record.referees.append(event.referee_id)
+    record.unreached = record.unreached or event.why == UNREACHABLE
 
 
-def _closed(file: MatchFile, event: MatchClosed, seq: int) -> None:
-    file.closed, file.closing = True, event
+def _closed(record: MatchRecord, event: MatchClosed, seq: int) -> None:
+    record.closed, record.closing = True, event
 
 
-def _disputed(file: MatchFile, event: Disputed, seq: int) -> None:
-    file.disputes.append(event)
+def _disputed(record: MatchRecord, event: Disputed, seq: int) -> None:
+    record.disputes.append(event)
 
 
-def _ruled(file: MatchFile, event: MatchRuled, seq: int) -> None:
-    file.ruling, file.settled = event, len(file.disputes)
+def _ruled(record: MatchRecord, event: MatchRuled, seq: int) -> None:
+    record.ruling, record.settled = event, len(record.disputes)
 
 
-_TAKE: dict[type[Event], Callable[[MatchFile, Any, int], None]] = {
+_TAKE: dict[type[Event], Callable[[MatchRecord, Any, int], None]] = {
     MatchAssigned: _assigned,
     MatchBegun: _begun,
     MatchLocked: _locked,
@@ -153,15 +153,17 @@ class _Ended(NamedTuple):
     matches: list[str]
 
 
-class Files(dict[str, MatchFile]):
+class MatchRecords(dict[str, MatchRecord]):
     """Every match that was scheduled; what a dict iterates over are those at hand, in order."""
 
     def __init__(self, archive: Archive | None = None) -> None:
         super().__init__()
-        self.of_player: dict[str, list[MatchFile]] = {}  # those at hand
+        self.of_player: dict[str, list[MatchRecord]] = {}  # those at hand
         self._archive = archive
-        self._held: dict[str, MatchFile] = {}  # disputed or ruled on, of rounds that are forgotten
-        self._recalled: dict[str, MatchFile] = {}  # the last one asked for at the end
+        self._held: dict[
+            str, MatchRecord
+        ] = {}  # disputed or ruled on, of rounds that are forgotten
+        self._recalled: dict[str, MatchRecord] = {}  # the last one asked for at the end
         self._totals: dict[str, int] = {}  # player -> its matches so far
         self._last: dict[str, list[str]] = {}  # player -> its last ones
         self._running: dict[int, list[str]] = {}  # round that has not ended -> its matches
@@ -174,13 +176,13 @@ class Files(dict[str, MatchFile]):
     def schedule(self, event: RoundScheduled, seq: int) -> None:
         """A round begins with row `seq`."""
         for match in event.matches:
-            file = scheduled(match, event.round_id)
-            self[file.match_id] = file
-            for player_id in file.players:
-                self.of_player.setdefault(player_id, []).append(file)
+            record = scheduled(match, event.round_id)
+            self[record.match_id] = record
+            for player_id in record.players:
+                self.of_player.setdefault(player_id, []).append(record)
                 self._totals[player_id] = self._totals.get(player_id, 0) + 1
                 last = self._last.setdefault(player_id, [])
-                last.append(file.match_id)
+                last.append(record.match_id)
                 del last[:-LAST_OF_PLAYER]
         if self._archive:
             self._running[event.round_id] = [match.match_id for match in event.matches]
@@ -201,38 +203,38 @@ class Files(dict[str, MatchFile]):
             self._forget(oldest)
             yield oldest.round_id
 
-    def get(self, match_id: str) -> MatchFile | None:  # type: ignore[override]
+    def get(self, match_id: str) -> MatchRecord | None:  # type: ignore[override]
         """The file of a match, if it was scheduled."""
         try:
             return self[match_id]
         except KeyError:
             return None
 
-    def __missing__(self, match_id: str) -> MatchFile:
-        file = None
+    def __missing__(self, match_id: str) -> MatchRecord:
+        record = None
         if self._forgotten:
-            file = self._held.get(match_id) or self._recall(match_id)
-        if file is None:
+            record = self._held.get(match_id) or self._recall(match_id)
+        if record is None:
             raise KeyError(match_id)
-        return file
+        return record
 
-    def hold(self, match_id: str) -> MatchFile:
+    def hold(self, match_id: str) -> MatchRecord:
         """The file of a match that is never to be forgotten from here on."""
-        file = self[match_id]
+        record = self[match_id]
         if match_id not in self:
-            self._held[match_id] = file
+            self._held[match_id] = record
             self._recalled.pop(match_id, None)
-        return file
+        return record
 
     def total_of(self, player_id: str) -> int:
         """How many matches of a player were scheduled so far."""
         return self._totals.get(player_id, 0)
 
-    def last_of(self, player_id: str) -> list[MatchFile]:
+    def last_of(self, player_id: str) -> list[MatchRecord]:
         """The last matches of a player, the newest one last."""
         return [self[match_id] for match_id in self._last.get(player_id, ())]
 
-    def newest(self) -> Iterator[MatchFile]:
+    def newest(self) -> Iterator[MatchRecord]:
         """The files at hand, the last one first."""
         return reversed(self.values())
 
@@ -246,21 +248,21 @@ class Files(dict[str, MatchFile]):
         self._forgotten = ended.round_id
         self._ended_matches -= self._per_round
         for match_id in ended.matches:
-            file = self.pop(match_id)
-            for player_id in file.players:
-                self.of_player[player_id].remove(file)
-            if file.disputes or file.ruling:
-                self._held[match_id] = file
+            record = self.pop(match_id)
+            for player_id in record.players:
+                self.of_player[player_id].remove(record)
+            if record.disputes or record.ruling:
+                self._held[match_id] = record
 
-    def _recall(self, match_id: str) -> MatchFile | None:
-        file = self._recalled.pop(match_id, None) or self._look_up(match_id)
-        if file:
-            self._recalled[match_id] = file
+    def _recall(self, match_id: str) -> MatchRecord | None:
+        record = self._recalled.pop(match_id, None) or self._look_up(match_id)
+        if record:
+            self._recalled[match_id] = record
             if len(self._recalled) > RECALLED_MAX:
                 del self._recalled[next(iter(self._recalled))]
-        return file
+        return record
 
-    def _look_up(self, match_id: str) -> MatchFile | None:
+    def _look_up(self, match_id: str) -> MatchRecord | None:
         """Fold a forgotten match from its rows; strangers' words are not searched for."""
         assert self._archive
         named = _MATCH_ID.fullmatch(match_id)
@@ -270,8 +272,8 @@ class Files(dict[str, MatchFile]):
         first, last = self._first_rows[round_id - 1], self._last_rows[round_id - 1]
         (_, opening), *later = self._archive.find(first, last, match_id)
         assert isinstance(opening, RoundScheduled)
-        file = scheduled(opening.matches[number - 1], round_id)
+        record = scheduled(opening.matches[number - 1], round_id)
         for seq, event in later:
             if getattr(event, "match_id", "") == match_id:  # Else a move is called like the match.
-                file.take(event, seq)
-        return file
+                record.take(event, seq)
+        return record

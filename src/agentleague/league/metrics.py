@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from agentleague.league.league import League
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.protocol.messages import Exchange
 
 MATCHES_MAX = 500
@@ -58,7 +58,7 @@ class Measure(NamedTuple):
 
 def metrics(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
     """GET_METRICS: each measure with its threshold and whether it is kept."""
-    closed = (file for file in league.matches.newest() if file.closing)
+    closed = (record for record in league.matches.newest() if record.closing)
     files = list(islice(closed, MATCHES_MAX))
     return {
         "metrics": [measure.row() for measure in (*_of_messages(files), *_of_matches(files))],
@@ -67,13 +67,13 @@ def metrics(league: League, params: Mapping[str, Any], asker: str | None) -> dic
     }
 
 
-def _of_messages(files: Sequence[MatchFile]) -> Iterator[Measure]:
-    rows = [row for file in files if file.closing for row in file.closing.exchanges]
+def _of_messages(files: Sequence[MatchRecord]) -> Iterator[Measure]:
+    rows = [row for record in files if record.closing for row in record.closing.exchanges]
     answers = [row for row in rows if row.verdict in GOOD or row.verdict in INVALID]
     moves = [row for row in answers if row.message in MOVE_CALLS]
     trips = _times(row for row in rows if row.message not in MOVE_CALLS)
     thoughts = _times(row for row in rows if row.message in MOVE_CALLS)
-    tried_again = [good for file in files if file.closing for good in _retried(file)]
+    tried_again = [good for record in files if record.closing for good in _retried(record)]
     valid = [row for row in answers if row.verdict not in INVALID]
     yield Measure(
         "validation_success_rate",
@@ -121,25 +121,25 @@ def _of_messages(files: Sequence[MatchFile]) -> Iterator[Measure]:
     yield Measure("retries", "attempts after the first", "count", sum(r.attempt > 1 for r in rows))
 
 
-def _of_matches(files: Sequence[MatchFile]) -> Iterator[Measure]:
-    results = [file.decided.result for file in files if file.decided]
+def _of_matches(files: Sequence[MatchRecord]) -> Iterator[Measure]:
+    results = [record.decided.result for record in files if record.decided]
     technical = sum(result.status == "TECHNICAL_LOSS" for result in results)
     none = sum(result.no_contest is True for result in results)
     share = _share(technical, len(results))
     yield Measure("technical_loss_rate", "matches lost by default", "share", share)
     yield Measure("no_contests", "matches without a contest", "count", none)
-    again = sum(file.epoch > 1 for file in files)
+    again = sum(record.epoch > 1 for record in files)
     yield Measure("reassigned_matches", "matches given to a referee again", "count", again)
-    disputed = sum(bool(file.disputes) for file in files)
+    disputed = sum(bool(record.disputes) for record in files)
     yield Measure("disputed_matches", "matches with a refused lock or report", "count", disputed)
 
 
-def _retried(file: MatchFile) -> Iterator[bool]:
+def _retried(record: MatchRecord) -> Iterator[bool]:
     """For each question that was asked more than once, whether it was answered well at last."""
-    assert file.closing
+    assert record.closing
     questions: dict[tuple[str, str, int], list[Exchange]] = {}
     turns: dict[tuple[str, str], int] = {}
-    for row in file.closing.exchanges:
+    for row in record.closing.exchanges:
         asked = (row.player_id, row.message)
         turns[asked] = turns.get(asked, 0) + (row.attempt == 1)
         questions.setdefault((*asked, turns[asked]), []).append(row)

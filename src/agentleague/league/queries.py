@@ -15,7 +15,7 @@ from agentleague.errors import (
 from agentleague.league.agents import agent, agents, mark_reachable, player_of, player_stats
 from agentleague.league.league import League, Phase
 from agentleague.league.match_facts import described, match
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.metrics import metrics
 from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
 from agentleague.league.schedule import Round
@@ -120,23 +120,23 @@ def _next_match(league: League, params: Mapping[str, Any], asker: str | None) ->
         return {"next_match": None}
     for round_id in range(max(league.round_id, 1), league.schedule.rounds_total + 1):
         for pairing in league.schedule.round(round_id).pairings:
-            file = league.matches.get(pairing.match_id)
-            if player_id in pairing[1:] and not (file and file.decided):
+            record = league.matches.get(pairing.match_id)
+            if player_id in pairing[1:] and not (record and record.decided):
                 a, b = pairing[1:]
                 return {
                     "next_match": {
                         "match_id": pairing.match_id,
                         "round_id": round_id,
                         "opponent_id": b if player_id == a else a,
-                        "referee_endpoint": _referee_endpoint(league, file),
+                        "referee_endpoint": _referee_endpoint(league, record),
                         "game_type": league.rules.game_type,
                     }
                 }
     return {"next_match": None}
 
 
-def _referee_endpoint(league: League, file: MatchFile | None) -> str | None:
-    return league.roster.referees[file.referee_id].endpoint if file else None
+def _referee_endpoint(league: League, record: MatchRecord | None) -> str | None:
+    return league.roster.referees[record.referee_id].endpoint if record else None
 
 
 def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:

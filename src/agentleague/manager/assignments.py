@@ -13,13 +13,13 @@ from agentleague.errors import LeagueError
 from agentleague.games.game import turns_max
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import Phase
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.roster import Member
-from agentleague.manager.foreign_starts import Starts
+from agentleague.manager.foreign_starts import ForeignStarts
 from agentleague.manager.leases import Leases, longest_match
-from agentleague.manager.notices import Moves, Tidings
+from agentleague.manager.notices import RefereeNotices, ResultNotices
 from agentleague.manager.office import Office
-from agentleague.manager.step import Clerk
+from agentleague.manager.step import Step
 from agentleague.protocol.messages import MatchResultAck, RoundMatch
 
 WEIGHT_MAX = 64  # matches at once, as far as they count when matches are spread
@@ -111,20 +111,20 @@ class Attendance:
     """What is known of each referee from its words, its silence and its matches."""
 
     def __init__(
-        self, clerk: Clerk, lease_seconds: float, longest_match: Callable[[], float]
+        self, step: Step, lease_seconds: float, longest_match: Callable[[], float]
     ) -> None:
-        self._clerk, self._lease_seconds, self._longest_match = clerk, lease_seconds, longest_match
+        self._step, self._lease_seconds, self._longest_match = step, lease_seconds, longest_match
         self._heard: dict[str, float] = {}  # referee -> when it last said a word
         self.gone: set[str] = set()  # that let a lease run out, until they are heard
         self.unfit: set[str] = set()  # that held a match too long, until they report one
-        self.ghosts: set[str] = set()  # that came again as others, until they are heard
+        self.superseded: set[str] = set()  # that came again as others, until they are heard
 
     def resume(self) -> None:
         """After a restart who was last at an end point is taken to be there; others must speak.
 
         One of another make that lost a match that is still open gets no more where others can.
         """
-        league, now = self._clerk.league, self._clerk.now
+        league, now = self._step.league, self._step.now
         referees = league.roster.referees
         last = {member.endpoint: each for each, member in referees.items()}
         for referee_id, member in referees.items():
@@ -134,39 +134,39 @@ class Attendance:
             lost_it = league.matches[match_id].referees[:-1]
             self.unfit.update(each for each in lost_it if not self.is_ours(each))
         newest = {_known_by(member): each for each, member in referees.items()}
-        self.ghosts = referees.keys() - newest.values()
+        self.superseded = referees.keys() - newest.values()
 
     def join(self, referee_id: str) -> None:
         """It registered: others with its name at its end point were, as a rule, the same."""
-        referees = self._clerk.league.roster.referees
+        referees = self._step.league.roster.referees
         known = _known_by(referees[referee_id])
         alike = {each for each in referees if _known_by(referees[each]) == known}
-        self.ghosts |= alike - {referee_id}
+        self.superseded |= alike - {referee_id}
         self.hear(referee_id)
 
     def hear(self, referee_id: str) -> None:
         """It said a word, or had no chance to: whatever was thought of it, it is there."""
-        self._heard[referee_id] = self._clerk.now
+        self._heard[referee_id] = self._step.now
         self.gone.discard(referee_id)
-        self.ghosts.discard(referee_id)
+        self.superseded.discard(referee_id)
 
     def go_on(self, referees: Iterable[str]) -> None:
         """No clock ran in a pause, and nobody had to speak."""
-        self._heard.update(dict.fromkeys(referees, self._clerk.now))
+        self._heard.update(dict.fromkeys(referees, self._step.now))
 
     def is_silent(self, referee_id: str) -> bool:
         """Whether it missed a word that it owed."""
         is_ours = self.is_ours(referee_id)
         patience = self._lease_seconds if is_ours else self._longest_match()
-        return self._clerk.now - self._heard[referee_id] >= patience * SILENT_PART
+        return self._step.now - self._heard[referee_id] >= patience * SILENT_PART
 
     def is_ours(self, referee_id: str) -> bool:
         """Whether it locks; one that does not is of another make."""
-        return self._clerk.league.roster.referees[referee_id].locks
+        return self._step.league.roster.referees[referee_id].locks
 
     def available(self, referees: Iterable[str]) -> list[str]:
         """Who is there; one of ours that was silent for a lease is not, whatever it holds."""
-        latest = self._clerk.now - self._lease_seconds
+        latest = self._step.now - self._lease_seconds
         return [
             each
             for each in referees
@@ -176,7 +176,7 @@ class Attendance:
     def trusted(self, referees: Iterable[str]) -> list[str]:
         """Those whom nothing speaks against, as far as there are any."""
         chosen = list(referees)
-        for doubtful in (self.ghosts, self.unfit):
+        for doubtful in (self.superseded, self.unfit):
             chosen = [each for each in chosen if each not in doubtful] or chosen
         return chosen
 
@@ -185,7 +185,7 @@ def _known_by(member: Member) -> tuple[str, str]:
     return member.endpoint, member.display_name
 
 
-MATCHES_A_LETTER = 20
+MATCHES_A_MESSAGE = 20
 EPOCHS_MAX = 4
 AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did not answer
 
@@ -193,17 +193,17 @@ AGAIN_SECONDS = 1.0  # before an assignment is sent again to a referee that did 
 class Assignments:
     """The matches of the running round and their referees."""
 
-    def __init__(self, office: Office, tidings: Tidings) -> None:
-        self._clerk, self._court, self._bulletins, self._keys, self._settings = office
-        self._tidings = tidings
-        self._league = self._clerk.league
+    def __init__(self, office: Office, result_notices: ResultNotices) -> None:
+        self._step, self._adjudicator, self._broadcasts, self._keys, self._settings = office
+        self._result_notices = result_notices
+        self._league = self._step.league
         self._workload = Workload(lambda match_id: match_id in self._league.open_matches)
         self._leases = Leases()
-        self.starts = Starts(self._clerk)  # of referees that do not lock
+        self.starts = ForeignStarts(self._step)  # of referees that do not lock
         self.starts.heard, self.starts.failed = self._answers, self._not_started
-        self.moves = Moves(self._clerk, self._bulletins, self._moved)
+        self.referee_notices = RefereeNotices(self._step, self._broadcasts, self._moved)
         lease_seconds = self._settings.lease_seconds
-        self._attendance = Attendance(self._clerk, lease_seconds, self._longest_match)
+        self._attendance = Attendance(self._step, lease_seconds, self._longest_match)
         self._alone_since: float | None = None  # since when no match found a referee
         self._orphans: dict[str, float] = {}  # matches that no referee is there for, since when
         self._is_looking = False
@@ -235,7 +235,7 @@ class Assignments:
         self.heard(referee_id)
         for match_id in matches:
             if self._is_at(referee_id, match_id):
-                self._leases.renew(match_id, self._clerk.now)
+                self._leases.renew(match_id, self._step.now)
 
     def locked(self, referee_id: str, match_id: str) -> None:
         """A lock renews a lease; one that decided the match leaves it only time to tell."""
@@ -243,10 +243,10 @@ class Assignments:
             self._workload.plan(referee_id, match_id)
             self._lease(referee_id, [match_id])
         self.heard(referee_id)
-        self._leases.renew(match_id, self._clerk.now)
+        self._leases.renew(match_id, self._step.now)
         if self._league.matches[match_id].decided:
             seconds = self._settings.game_over_seconds
-            self._leases.decide(match_id, self._clerk.now, seconds)
+            self._leases.decide(match_id, self._step.now, seconds)
 
     def _replace_former(self, referee_id: str) -> None:
         """Who listened at the same end point before, and is silent, is not there any more."""
@@ -281,13 +281,13 @@ class Assignments:
         assert league.schedule
         self._workload.begin_round()
         for pairing in league.schedule.round(league.round_id).pairings:
-            file = league.matches[pairing.match_id]
-            if self._tidings.is_telling(file.match_id):
+            record = league.matches[pairing.match_id]
+            if self._result_notices.is_telling(record.match_id):
                 continue
-            if file.referee_id in self._attendance.gone:
-                self.reassign(file.match_id, f"{file.referee_id} is not there")
-            elif file.match_id in league.open_matches:
-                self._workload.plan(file.referee_id, file.match_id)
+            if record.referee_id in self._attendance.gone:
+                self.reassign(record.match_id, f"{record.referee_id} is not there")
+            elif record.match_id in league.open_matches:
+                self._workload.plan(record.referee_id, record.match_id)
         for referee_id in self._workload.referees:
             self.hand_out(referee_id)
 
@@ -301,7 +301,7 @@ class Assignments:
         """As many of its matches as the referee can take."""
         if not self._is_on:
             return
-        at_most = MATCHES_A_LETTER if self._attendance.is_ours(referee_id) else 1
+        at_most = MATCHES_A_MESSAGE if self._attendance.is_ours(referee_id) else 1
         while matches := self._workload.take(referee_id, at_most):
             self._send(referee_id, matches)
 
@@ -314,7 +314,7 @@ class Assignments:
         self._leases.end(match_id)
         self.starts.learn(match_id)
         self.starts.end(match_id)
-        self._tidings.stop(match_id)
+        self._result_notices.stop(match_id)
         self._attendance.unfit.discard(referee_id)
         if not self._attendance.is_ours(referee_id):
             self.hand_out(referee_id)  # It looks for matches in letters only.
@@ -325,14 +325,14 @@ class Assignments:
 
     def refresh(self, player_id: str) -> None:
         """A player has a new end point or token: the referee of its open match must know."""
-        for file in self._league.matches.of_player.get(player_id, ()):
+        for record in self._league.matches.of_player.get(player_id, ()):
             is_ours = self._attendance.is_ours(
-                file.referee_id
+                record.referee_id
             )  # Any other would begin the match anew.
-            if is_ours and self._leases.held([file.match_id]) and not file.decided:
-                self._send(file.referee_id, [file.match_id])
+            if is_ours and self._leases.held([record.match_id]) and not record.decided:
+                self._send(record.referee_id, [record.match_id])
 
-    def letter_answered(
+    def assignment_answered(
         self, referee_id: str, matches: Sequence[str], error: LeagueError | None
     ) -> None:
         """An assignment was taken, or is to be sent again."""
@@ -340,7 +340,7 @@ class Assignments:
             self._answers(referee_id)
             return
         self._workload.give_back(referee_id, matches)
-        self._clerk.wake(("assign", referee_id), self._clerk.now + AGAIN_SECONDS)
+        self._step.wake(("assign", referee_id), self._step.now + AGAIN_SECONDS)
 
     def _answers(self, referee_id: str) -> None:
         self._alone_since = None
@@ -353,39 +353,39 @@ class Assignments:
         self._is_looking = False
         if self._league.paused:
             return
-        for match_id in self._leases.expired(self._clerk.now):
-            if self._leases.is_over(match_id, self._clerk.now):  # Else it went with another.
+        for match_id in self._leases.expired(self._step.now):
+            if self._leases.is_over(match_id, self._step.now):  # Else it went with another.
                 self._expire(match_id)
         self._look_again()
 
     def reassign(self, match_id: str, why: str) -> None:
         """Give a match to a referee again, or decide what becomes of it without one."""
-        file = self._league.matches[match_id]
-        is_over = self._league.phase is not Phase.RUNNING and file.decided is None
+        record = self._league.matches[match_id]
+        is_over = self._league.phase is not Phase.RUNNING and record.decided is None
         if (
             match_id not in self._league.open_matches
-            or self._tidings.is_telling(match_id)
+            or self._result_notices.is_telling(match_id)
             or is_over
         ):
             return
-        self._workload.done(file.referee_id, match_id)
+        self._workload.done(record.referee_id, match_id)
         self._leases.end(match_id)
         self.starts.end(match_id)
-        if file.epoch >= EPOCHS_MAX:
-            self._give_up(file, f"{EPOCHS_MAX} referees could not bring it to an end")
+        if record.epoch >= EPOCHS_MAX:
+            self._give_up(record, f"{EPOCHS_MAX} referees could not bring it to an end")
             return
-        referee_id = self._next_referee(file)
+        referee_id = self._next_referee(record)
         if referee_id is None:
-            self._wait_for_a_referee(file)
+            self._wait_for_a_referee(record)
             return
         self._orphans.pop(match_id, None)
         self._alone_since = None
-        self._clerk.record(MatchAssigned(match_id, file.epoch + 1, referee_id, why))
-        self._clerk.news.append(f"{match_id} goes to {referee_id}: {why}.")
-        if file.decided:
+        self._step.record(MatchAssigned(match_id, record.epoch + 1, referee_id, why))
+        self._step.news.append(f"{match_id} goes to {referee_id}: {why}.")
+        if record.decided:
             self._moved(match_id)
         else:
-            self.moves.tell(file)
+            self.referee_notices.tell(record)
 
     def alone(self) -> None:
         """No referee came for as long as the league waits for one."""
@@ -393,61 +393,63 @@ class Assignments:
             return
         wait = self._settings.referee_wait_seconds
         for match_id, since in list(self._orphans.items()):
-            if since + wait <= self._clerk.now:
+            if since + wait <= self._step.now:
                 del self._orphans[match_id]
                 why = f"no referee was there for {wait:g} seconds"
                 self._give_up(self._league.matches[match_id], why)
 
     def continued(self) -> None:
         """The league goes on after a pause: no clock ran meanwhile."""
-        self._leases.again(self._clerk.now)
+        self._leases.again(self._step.now)
         self._attendance.go_on(self._workload.referees)
         for referee_id in self._workload.referees:
             self.hand_out(referee_id)
         if self._alone_since is not None:
-            self._alone_since = self._clerk.now
+            self._alone_since = self._step.now
         if self._orphans:
-            self._orphans = dict.fromkeys(self._orphans, self._clerk.now)
-            self._clerk.wake("alone", self._clerk.now + self._settings.referee_wait_seconds)
+            self._orphans = dict.fromkeys(self._orphans, self._step.now)
+            self._step.wake("alone", self._step.now + self._settings.referee_wait_seconds)
         self._look_again()
 
     # Small things
 
     def _send(self, referee_id: str, matches: Sequence[str]) -> None:
         described, session = self._described(matches), self._keys.session(referee_id)
-        message = self._bulletins.assignment(self._clerk.now_text, described, session)
+        message = self._broadcasts.assignment(self._step.now_text, described, session)
         self._lease(referee_id, matches)
         if self._attendance.is_ours(referee_id):
-            self._clerk.tell(referee_id, message, ("matches", *matches), keep=True)
+            self._step.tell(referee_id, message, ("matches", *matches), keep=True)
         elif not self._runs(matches[0]):
-            until = self._clerk.now + self._longest_match()
+            until = self._step.now + self._longest_match()
             self.starts.begin(referee_id, matches[0], message, until)
 
     def _runs(self, match_id: str) -> bool:
         """Whether its referee, of another make, said so before the manager started again."""
-        file = self._league.matches[match_id]
-        return file.begun == file.epoch
+        record = self._league.matches[match_id]
+        return record.begun == record.epoch
 
     def _longest_match(self) -> float:
         if self._longest is None:
             rules = self._league.rules.rules
-            self._longest = longest_match(rules, turns_max(self._court.game, rules.game_options))
+            self._longest = longest_match(
+                rules, turns_max(self._adjudicator.game, rules.game_options)
+            )
         return self._longest
 
     def _lease(self, referee_id: str, matches: Sequence[str]) -> None:
         is_ours, longest = self._attendance.is_ours(referee_id), self._longest_match()
         seconds = self._settings.lease_seconds if is_ours else longest
         for match_id in matches:
-            self._leases.begin(match_id, self._clerk.now, seconds, longest if is_ours else 0.0)
+            self._leases.begin(match_id, self._step.now, seconds, longest if is_ours else 0.0)
         self._look_again()
 
     def _look_again(self) -> None:
         if self._is_looking:
             return
-        when = self._leases.next_look(self._clerk.now, self._settings.lease_seconds / 4)
+        when = self._leases.next_look(self._step.now, self._settings.lease_seconds / 4)
         if when is not None:
             self._is_looking = True
-            self._clerk.wake("leases", when)
+            self._step.wake("leases", when)
 
     def _expire(self, match_id: str) -> None:
         referee_id, attendance = self._league.matches[match_id].referee_id, self._attendance
@@ -460,17 +462,17 @@ class Assignments:
 
     def _not_started(self, match_id: str, why: str) -> None:
         """A referee does not take a match: it goes to another."""
-        file = self._league.matches[match_id]
-        self._attendance.unfit.add(file.referee_id)
-        if self._next_referee(file) is None:  # Else it is said when the other one gets it.
-            self._clerk.news.append(f"{match_id}: {file.referee_id} {why}.")
-        self.reassign(match_id, f"{file.referee_id} {why}"[:500])
+        record = self._league.matches[match_id]
+        self._attendance.unfit.add(record.referee_id)
+        if self._next_referee(record) is None:  # Else it is said when the other one gets it.
+            self._step.news.append(f"{match_id}: {record.referee_id} {why}.")
+        self.reassign(match_id, f"{record.referee_id} {why}"[:500])
 
     @property
     def _is_on(self) -> bool:
         return self._league.phase is Phase.RUNNING and not self._league.paused
 
-    def _next_referee(self, file: MatchFile) -> str | None:
+    def _next_referee(self, record: MatchRecord) -> str | None:
         """Who takes a match over: rather another than the same again, rather one with less to do.
 
         A referee that does not lock gets a match at most once, and none that is decided.
@@ -479,37 +481,37 @@ class Assignments:
         candidates = [
             each
             for each in self._attendance.available(self._workload.referees)
-            if members[each].locks or (each not in file.referees and not file.decided)
+            if members[each].locks or (each not in record.referees and not record.decided)
         ]
         if not candidates:
             return None
         attendance, workload = self._attendance, self._workload
 
         def burden(referee_id: str) -> tuple[bool, bool, bool, float]:
-            is_doubtful = referee_id in attendance.ghosts, referee_id in file.referees
+            is_doubtful = referee_id in attendance.superseded, referee_id in record.referees
             return *is_doubtful, referee_id in attendance.unfit, workload.load(referee_id)
 
         return min(candidates, key=burden)
 
-    def _wait_for_a_referee(self, file: MatchFile) -> None:
-        if file.decided:
-            self._tidings.tell(file.match_id)
+    def _wait_for_a_referee(self, record: MatchRecord) -> None:
+        if record.decided:
+            self._result_notices.tell(record.match_id)
             return
         if self._alone_since is None:
-            self._alone_since = self._clerk.now
-            self._clerk.news.append(
+            self._alone_since = self._step.now
+            self._step.news.append(
                 "No referee is there. Start one; without one the matches that wait are no contest "
                 f"after {self._settings.referee_wait_seconds:g} seconds."
             )
-        self._orphans.setdefault(file.match_id, self._alone_since)
+        self._orphans.setdefault(record.match_id, self._alone_since)
         first = min(self._orphans.values())
-        self._clerk.wake("alone", first + self._settings.referee_wait_seconds)
+        self._step.wake("alone", first + self._settings.referee_wait_seconds)
 
-    def _give_up(self, file: MatchFile, why: str) -> None:
-        if file.decided is None:
-            self._clerk.record(self._court.no_contest(file.match_id, why))
-            self._clerk.news.append(f"{file.match_id} is no contest: {why}.")
-        self._tidings.tell(file.match_id)
+    def _give_up(self, record: MatchRecord, why: str) -> None:
+        if record.decided is None:
+            self._step.record(self._adjudicator.no_contest(record.match_id, why))
+            self._step.news.append(f"{record.match_id} is no contest: {why}.")
+        self._result_notices.tell(record.match_id)
 
     def _moved(self, match_id: str) -> None:
         referee_id = self._league.matches[match_id].referee_id
@@ -517,9 +519,9 @@ class Assignments:
         self.hand_out(referee_id)
 
     def _described(self, matches: Sequence[str]) -> list[RoundMatch]:
-        files = [self._league.matches[match_id] for match_id in matches]
-        return [self._bulletins.assigned(file, self._keys.channel) for file in files]
+        records = [self._league.matches[match_id] for match_id in matches]
+        return [self._broadcasts.assigned(record, self._keys.channel) for record in records]
 
     def _is_at(self, referee_id: str, match_id: str) -> bool:
-        file = self._league.matches.get(match_id)
-        return file is not None and file.referee_id == referee_id
+        record = self._league.matches.get(match_id)
+        return record is not None and record.referee_id == referee_id

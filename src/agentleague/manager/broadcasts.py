@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from agentleague.league.league import League
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.protocol.messages import (
     Champion,
     GameOver,
@@ -33,7 +33,7 @@ HOUSE_CHARACTERS = 16  # of a digest: who knows it cannot say that it is of the 
 ROWS_BYTES = 9_400  # of the 10,240 that an agent reads; the rest is the envelope
 
 
-class Bulletins:
+class Broadcasts:
     """Writes for one league."""
 
     def __init__(self, league: League) -> None:
@@ -53,11 +53,11 @@ class Bulletins:
         """The matches of the running round, one row each."""
         league = self._league
         rows, own, index = [], [], {}
-        for number, file in enumerate(self._of_round(league.round_id)):
-            row = self._match(file)
+        for number, record in enumerate(self._of_round(league.round_id)):
+            row = self._match(record)
             rows.append(encode(row))
-            own.append(encode(msgspec.structs.replace(row, draw_commitment=file.commitment)))
-            index[file.players[0]] = index[file.players[1]] = number
+            own.append(encode(msgspec.structs.replace(row, draw_commitment=record.commitment)))
+            index[record.players[0]] = index[record.players[1]] = number
         return Rows(rows, index, own)
 
     def assignment(
@@ -73,45 +73,47 @@ class Bulletins:
             rules=league.rules.rules,
         )
 
-    def assigned(self, file: MatchFile, channel: Callable[[str], bytes]) -> RoundMatch:
+    def assigned(self, record: MatchRecord, channel: Callable[[str], bytes]) -> RoundMatch:
         """One match as its referee needs to know it; `channel` gives a player's channel key."""
-        seats = [self._seated(file, player_id, channel(player_id)) for player_id in file.players]
+        seats = [
+            self._seated(record, player_id, channel(player_id)) for player_id in record.players
+        ]
         return msgspec.structs.replace(
-            self._match(file),
-            draw_commitment=file.commitment,
+            self._match(record),
+            draw_commitment=record.commitment,
             player_A_endpoint=seats[0].endpoint,
             player_B_endpoint=seats[1].endpoint,
-            epoch=file.epoch,
+            epoch=record.epoch,
             seats=seats,
-            locks=len(file.locks) or UNSET,
-            decided=True if file.decided else UNSET,
+            locks=len(record.locks) or UNSET,
+            decided=True if record.decided else UNSET,
         )
 
-    def moved(self, now_text: str, file: MatchFile) -> RoundAnnouncement:
+    def moved(self, now_text: str, record: MatchRecord) -> RoundAnnouncement:
         """To the two players of a match: it has another referee."""
-        row = msgspec.structs.replace(self._match(file), draw_commitment=file.commitment)
+        row = msgspec.structs.replace(self._match(record), draw_commitment=record.commitment)
         return RoundAnnouncement(
-            **self._envelope(now_text, f"conv-round-{file.round_id}-announce"),
-            round_id=file.round_id,
+            **self._envelope(now_text, f"conv-round-{record.round_id}-announce"),
+            round_id=record.round_id,
             matches=[row],
         )
 
     def game_over(
-        self, now_text: str, file: MatchFile, locked: LockResponse, seat: int, channel: bytes
+        self, now_text: str, record: MatchRecord, locked: LockResponse, seat: int, channel: bytes
     ) -> GameOver:
         """How a match ended, where no referee is left to say so: in the referee's stead."""
-        league, player_id = self._league, file.players[seat]
+        league, player_id = self._league, record.players[seat]
         assert locked.result
-        names = (league.rules.league_id, file.match_id, player_id, file.epoch)
+        names = (league.rules.league_id, record.match_id, player_id, record.epoch)
         return GameOver(
             game_result=locked.result.game_result,
-            **self._envelope(now_text, f"conv-{file.match_id.lower()}-{file.epoch:03d}"),
+            **self._envelope(now_text, f"conv-{record.match_id.lower()}-{record.epoch:03d}"),
             auth_token=match_token(channel, "ref>player", *names),
-            round_id=file.round_id,
-            match_id=file.match_id,
+            round_id=record.round_id,
+            match_id=record.match_id,
             player_id=player_id,
-            epoch=file.epoch,
-            referee_endpoint=league.roster.referees[file.referee_id].endpoint,
+            epoch=record.epoch,
+            referee_endpoint=league.roster.referees[record.referee_id].endpoint,
             game_type=league.rules.game_type,
             reason=locked.result.game_result.reason,
             draw=locked.draw,
@@ -136,8 +138,8 @@ class Bulletins:
         """A round is over; one without a contest counts among the technical losses too."""
         league = self._league
         assert league.schedule
-        files = self._of_round(round_id)
-        results = [file.result for file in files if file.result]
+        records = self._of_round(round_id)
+        results = [record.result for record in records if record.result]
         outcomes = [result.status for result in results]
         return RoundCompleted(
             **self._envelope(now_text, f"conv-round-{round_id}-complete"),
@@ -146,7 +148,7 @@ class Bulletins:
             matches_completed=len(outcomes),
             next_round_id=round_id + 1 if round_id < league.schedule.rounds_total else None,
             summary=RoundSummary(
-                len(files),
+                len(records),
                 outcomes.count("WIN"),
                 outcomes.count("DRAW"),
                 outcomes.count("TECHNICAL_LOSS"),
@@ -177,19 +179,19 @@ class Bulletins:
             "league_id": self._league.rules.league_id,
         }
 
-    def _match(self, file: MatchFile) -> RoundMatch:
+    def _match(self, record: MatchRecord) -> RoundMatch:
         league = self._league
         return RoundMatch(
-            file.match_id,
+            record.match_id,
             league.rules.game_type,
-            *file.players,
-            league.roster.referees[file.referee_id].endpoint,
+            *record.players,
+            league.roster.referees[record.referee_id].endpoint,
         )
 
-    def _seated(self, file: MatchFile, player_id: str, channel: bytes) -> Seated:
+    def _seated(self, record: MatchRecord, player_id: str, channel: bytes) -> Seated:
         league = self._league
         member = league.roster.players[player_id]
-        names = (league.rules.league_id, file.match_id, player_id, file.epoch)
+        names = (league.rules.league_id, record.match_id, player_id, record.epoch)
         return Seated(
             player_id,
             member.endpoint,
@@ -203,7 +205,7 @@ class Bulletins:
             digest(member.house)[:HOUSE_CHARACTERS] if member.house else UNSET,
         )
 
-    def _of_round(self, round_id: int) -> list[MatchFile]:
+    def _of_round(self, round_id: int) -> list[MatchRecord]:
         assert self._league.schedule
         pairings = self._league.schedule.round(round_id).pairings
         return [self._league.matches[pairing.match_id] for pairing in pairings]

@@ -17,7 +17,7 @@ from agentleague.dialects.starting import nonsense
 from agentleague.dialects.table import BROKEN, EMPTY, UNFIT, Tried, dialect_of, tried, trouble
 from agentleague.errors import LeagueError, NoAnswer, NoConnection, RateLimited
 from agentleague.league.events import DialectLearnt, MatchBegun
-from agentleague.manager.step import Clerk
+from agentleague.manager.step import Step
 from agentleague.protocol.messages import (
     MatchResultReport,
     Message,
@@ -47,18 +47,18 @@ class Start(Struct):
     said: str = ""  # what it answered, where that said nothing of the match
 
 
-class Starts:
+class ForeignStarts:
     """All matches that were handed to referees of other makes.
 
     `failed` is told a match that its referee does not take, and why; `reported` a match's result
     that came as an answer.
     """
 
-    def __init__(self, clerk: Clerk) -> None:
+    def __init__(self, step: Step) -> None:
         self.failed: Callable[[str, str], None] = lambda match_id, why: None
         self.reported: Callable[[str, MatchResultReport], None] = lambda referee_id, report: None
         self.heard: Callable[[str], None] = lambda referee_id: None
-        self._clerk = clerk
+        self._step = step
         self._starts: dict[str, Start] = {}  # by match
         self._worthless: dict[tuple[str, str], str] = {}  # referee, way of nonsense -> its answer
         self._patience: dict[str, float] = {}  # referee -> how long a match of it may have taken
@@ -67,16 +67,14 @@ class Starts:
         self, referee_id: str, match_id: str, message: RoundAnnouncement, until: float
     ) -> None:
         """Tell a referee to run a match; it has until then."""
-        way = first_way(self._clerk.address(referee_id).dialect)
-        self._starts[match_id] = start = Start(
-            referee_id, message, self._clerk.now, until, way, way
-        )
+        way = first_way(self._step.address(referee_id).dialect)
+        self._starts[match_id] = start = Start(referee_id, message, self._step.now, until, way, way)
         self._call(match_id, start)
 
     def end(self, match_id: str) -> None:
         """The match is reported, or given to another: what was found out so far is kept."""
         if self._starts.pop(match_id, None):
-            self._clerk.out += [Drop(("start", match_id)), Drop(("control", match_id))]
+            self._step.out += [Drop(("start", match_id)), Drop(("control", match_id))]
 
     def learn(self, match_id: str) -> None:
         """The match was reported: the way that was tried last is taken to be the one.
@@ -86,7 +84,7 @@ class Starts:
         start = self._starts.get(match_id)
         if start:
             if start.said:
-                taken = self._clerk.now - start.began
+                taken = self._step.now - start.began
                 self._patience[start.referee_id] = taken + REPORT_SECONDS
             self._learn(start)
 
@@ -113,17 +111,17 @@ class Starts:
         start = self._starts.get(match_id)
         if start is None:
             return
-        if self._clerk.league.paused:  # Nothing is handed out.
-            self._clerk.wake(("start", match_id), self._clerk.now + AGAIN_SECONDS)
+        if self._step.league.paused:  # Nothing is handed out.
+            self._step.wake(("start", match_id), self._step.now + AGAIN_SECONDS)
         elif start.said:
             self._go_on(match_id, start, Tried(start.way, EMPTY, "nothing in it"))
         else:
             self._call(match_id, start)
 
     def _call(self, match_id: str, start: Start) -> None:
-        known = self._clerk.address(start.referee_id)
+        known = self._step.address(start.referee_id)
         to = Address(known.agent_id, known.url, start.way)
-        self._clerk.out.append(Call(("start", match_id), to, start.message, start.until))
+        self._step.out.append(Call(("start", match_id), to, start.message, start.until))
 
     def _acknowledged(self, match_id: str, start: Start, said: str) -> None:
         """It answered: what that is worth shows where it is told nonsense."""
@@ -134,11 +132,11 @@ class Starts:
         control = control_of(start.way)
         known = self._worthless.get((start.referee_id, control))
         if known is None:
-            address = self._clerk.address(start.referee_id)
+            address = self._step.address(start.referee_id)
             to = Address(address.agent_id, address.url, control)
-            until = self._clerk.now + self._clerk.reply_seconds
+            until = self._step.now + self._step.reply_seconds
             call = Call(("control", match_id), to, nonsense(start.message), until)
-            self._clerk.out.append(call)
+            self._step.out.append(call)
         else:
             self._judge(match_id, start, known)
 
@@ -148,21 +146,21 @@ class Starts:
 
     def _judge(self, match_id: str, start: Start, worthless: str) -> None:
         if start.said == worthless:
-            self._clerk.wake(("start", match_id), self._clerk.now + self._seconds_for_report(start))
+            self._step.wake(("start", match_id), self._step.now + self._seconds_for_report(start))
         else:
             self._understood(match_id, start)
 
     def _seconds_for_report(self, start: Start) -> float:
         """As long as its players may take, since perhaps it plays; then half of it, and so on."""
-        rules = self._clerk.league.rules.rules
+        rules = self._step.league.rules.rules
         granted: float = (rules.join_seconds + rules.move_seconds) / 2 ** len(start.tried)
         seconds = self._patience.get(start.referee_id, max(granted, REPORT_SECONDS))
         if self._is_known(start):
-            seconds = max(seconds, (start.until - self._clerk.now) * KNOWN_PART)
+            seconds = max(seconds, (start.until - self._step.now) * KNOWN_PART)
         return seconds
 
     def _is_known(self, start: Start) -> bool:
-        return self._clerk.league.roster.dialects.get(start.referee_id) == start.way
+        return self._step.league.roster.dialects.get(start.referee_id) == start.way
 
     def _refused(self, match_id: str, start: Start, error: LeagueError) -> None:
         if isinstance(error, NoAnswer):
@@ -171,7 +169,7 @@ class Starts:
         is_later = isinstance(error, RateLimited) or _BUSY.search(str(error))
         if is_later or (isinstance(error, NoConnection) and why is None):
             after = error.context.get("retry_after") or AGAIN_SECONDS
-            self._clerk.wake(("start", match_id), self._clerk.now + after)
+            self._step.wake(("start", match_id), self._step.now + after)
             return
         if self._is_known(start) and why in (None, BROKEN):  # It understood, and could not.
             self.failed(match_id, f"answered: {error}"[:500])
@@ -189,20 +187,20 @@ class Starts:
         told = search_in_words(start.tried)
         if any(each.why == EMPTY for each in start.tried):  # Its lease will show.
             said = f"{match_id}: {start.referee_id} does not say whether it plays: {told}."
-            self._clerk.news.append(said[:500])
+            self._step.news.append(said[:500])
         else:
             self.failed(match_id, f"knows no way of ours to start a match: {told}"[:500])
 
     def _understood(self, match_id: str, start: Start) -> None:
         """It runs the match: a manager that starts again does not tell it a second time."""
         self._learn(start)
-        epoch = self._clerk.league.matches[match_id].epoch
-        if self._clerk.league.matches[match_id].begun != epoch:
-            self._clerk.record(MatchBegun(match_id, epoch))
+        epoch = self._step.league.matches[match_id].epoch
+        if self._step.league.matches[match_id].begun != epoch:
+            self._step.record(MatchBegun(match_id, epoch))
 
     def _learn(self, start: Start) -> None:
         if not self._is_known(start):
-            self._clerk.record(DialectLearnt(start.referee_id, start.way))
+            self._step.record(DialectLearnt(start.referee_id, start.way))
 
 
 def _said(message: Message | None, error: LeagueError | None) -> str:

@@ -7,32 +7,32 @@ from collections.abc import Callable
 
 from agentleague.league.events import MatchClosed
 from agentleague.league.league import Phase
-from agentleague.league.match_records import MatchFile
-from agentleague.manager.broadcasts import Bulletins
+from agentleague.league.match_records import MatchRecord
+from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.office import Office
-from agentleague.manager.step import Clerk
+from agentleague.manager.step import Step
 
 
-class Tidings:
+class ResultNotices:
     """GAME_OVER in the referee's stead; `on_all_closed` when that closed the last match."""
 
     def __init__(self, office: Office) -> None:
         self.on_all_closed: Callable[[], None] = lambda: None
-        self._clerk, self._court, self._bulletins, self._keys, _ = office
-        self._league = self._clerk.league
+        self._step, self._adjudicator, self._broadcasts, self._keys, _ = office
+        self._league = self._step.league
         self._untold: dict[str, set[str]] = {}  # match -> players still to be told
 
     def tell(self, match_id: str) -> None:
         """Tell both, but for one whom the organiser took out."""
-        file = self._league.matches[match_id]
-        players = [each for each in file.players if each not in self._league.roster.removed]
+        record = self._league.matches[match_id]
+        players = [each for each in record.players if each not in self._league.roster.removed]
         self._untold[match_id] = set(players)
-        locked = self._court.result(match_id)
+        locked = self._adjudicator.result(match_id)
         for player_id in players:
-            seat, channel = file.players.index(player_id), self._keys.channel(player_id)
-            message = self._bulletins.game_over(self._clerk.now_text, file, locked, seat, channel)
+            seat, channel = record.players.index(player_id), self._keys.channel(player_id)
+            message = self._broadcasts.game_over(self._step.now_text, record, locked, seat, channel)
             tag = ("over", match_id)
-            self._clerk.tell(player_id, message, tag, receipt=file.decided_seq, keep=True)
+            self._step.tell(player_id, message, tag, receipt=record.decided_seq, keep=True)
         self.told("", match_id)
 
     def tell_all_decided(self) -> None:
@@ -62,7 +62,7 @@ class Tidings:
     def _close(self, match_id: str) -> None:
         if match_id in self._league.open_matches:
             epoch = self._league.matches[match_id].epoch
-            self._clerk.record(MatchClosed(match_id, epoch, told="manager"))
+            self._step.record(MatchClosed(match_id, epoch, told="manager"))
             if not self._league.open_matches and self._league.phase is Phase.RUNNING:
                 self.on_all_closed()
 
@@ -70,22 +70,22 @@ class Tidings:
 MOVED_SECONDS = 2.0  # for the players of a match to hear of its new referee
 
 
-class Moves:
+class RefereeNotices:
     """Matches that have another referee; `done` is told one whose players know, or had time."""
 
-    def __init__(self, clerk: Clerk, bulletins: Bulletins, done: Callable[[str], None]) -> None:
-        self._clerk, self._bulletins, self._done = clerk, bulletins, done
+    def __init__(self, step: Step, broadcasts: Broadcasts, done: Callable[[str], None]) -> None:
+        self._step, self._broadcasts, self._done = step, broadcasts, done
         self._unheard: dict[str, set[str]] = {}  # match -> players still to hear of it
 
-    def tell(self, file: MatchFile) -> None:
+    def tell(self, record: MatchRecord) -> None:
         """Tell both, but for one whom the organiser took out."""
-        removed = self._clerk.league.roster.removed
-        players = [each for each in file.players if each not in removed]
-        self._unheard[file.match_id] = set(players)
-        message = self._bulletins.moved(self._clerk.now_text, file)
+        removed = self._step.league.roster.removed
+        players = [each for each in record.players if each not in removed]
+        self._unheard[record.match_id] = set(players)
+        message = self._broadcasts.moved(self._step.now_text, record)
         for player_id in players:
-            self._clerk.tell(player_id, message, ("moved", file.match_id))
-        self._clerk.wake(("moved", file.match_id), self._clerk.now + MOVED_SECONDS)
+            self._step.tell(player_id, message, ("moved", record.match_id))
+        self._step.wake(("moved", record.match_id), self._step.now + MOVED_SECONDS)
 
     def heard(self, player_id: str, match_id: str) -> None:
         """A player knows of the new referee, or was given up."""

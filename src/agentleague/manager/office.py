@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from agentleague.league.adjudicator import Court
-from agentleague.manager.broadcasts import Bulletins
-from agentleague.manager.step import Clerk
+from agentleague.league.adjudicator import Adjudicator
+from agentleague.manager.broadcasts import Broadcasts
+from agentleague.manager.step import Step
 from agentleague.manager.tokens import Keys
 from agentleague.roles.settings import ManagerSettings
 
@@ -12,8 +12,8 @@ from agentleague.roles.settings import ManagerSettings
 class Office(NamedTuple):
     """One league's pen, court, writer, keys and settings."""
 
-    clerk: Clerk
-    court: Court
-    bulletins: Bulletins
+    step: Step
+    adjudicator: Adjudicator
+    broadcasts: Broadcasts
     keys: Keys
     settings: ManagerSettings

@@ -15,12 +15,12 @@ from agentleague.errors import (
 )
 from agentleague.league.events import LeagueContinued, LeaguePaused, MatchRuled, PlayerRemoved
 from agentleague.league.league import Phase
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.rulings import STAND, VERDICTS, ruling_in_words
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.organiser_notices import BEGUN
 from agentleague.manager.rounds import Rounds
-from agentleague.manager.step import Clerk
+from agentleague.manager.step import Step
 
 REASON_MAX = 200
 Command = Callable[[Mapping[str, Any]], str]  # what is wanted -> what was done
@@ -31,13 +31,13 @@ class Organiser:
 
     def __init__(
         self,
-        clerk: Clerk,
+        step: Step,
         rounds: Rounds,
         assignments: Assignments,
         admin_token: str,
         more: Mapping[str, Command],
     ) -> None:
-        self._clerk, self._rounds, self._assignments = clerk, rounds, assignments
+        self._step, self._rounds, self._assignments = step, rounds, assignments
         self._admin_token = admin_token
         self._commands: dict[str, Command] = {
             **more,
@@ -70,9 +70,9 @@ class Organiser:
         return carry_out(params)
 
     def _start(self, params: Mapping[str, Any]) -> str:
-        league = self._clerk.league
+        league = self._step.league
         if league.paused:
-            self._clerk.record(LeagueContinued())
+            self._step.record(LeagueContinued())
             self._assignments.continued()
             self._rounds.continued()
             return "The league goes on."
@@ -87,22 +87,22 @@ class Organiser:
         return f"{BEGUN}: {rounds} {'round' if rounds == 1 else 'rounds'}."
 
     def _pause(self, params: Mapping[str, Any]) -> str:
-        league = self._clerk.league
+        league = self._step.league
         if league.paused:
             raise UnexpectedMessage("the league is paused already")
         if league.phase is not Phase.RUNNING:
             raise UnexpectedMessage(f"only a league that runs can be paused; it is {league.phase}")
-        self._clerk.record(LeaguePaused())
+        self._step.record(LeaguePaused())
         return "The league is paused: matches in play end, nothing new begins, no clock runs."
 
     def _abort(self, params: Mapping[str, Any]) -> str:
-        if self._clerk.league.phase is Phase.COMPLETED:
+        if self._step.league.phase is Phase.COMPLETED:
             raise UnexpectedMessage("the league is over already")
         self._rounds.abort()
         return "The league is aborted; everybody is told, and the results so far stand."
 
     def _remove(self, params: Mapping[str, Any]) -> str:
-        league, player_id = self._clerk.league, params.get("player_id")
+        league, player_id = self._step.league, params.get("player_id")
         if not isinstance(player_id, str):
             raise WrongType("params.player_id must name a player, as P03", field="params.player_id")
         if player_id not in league.roster.players:
@@ -112,20 +112,20 @@ class Organiser:
         if player_id in league.roster.removed:
             raise UnexpectedMessage(f"{player_id} is removed already")
         from_round = max(league.round_id + self._rounds.has_begun, 1)
-        self._clerk.record(PlayerRemoved(player_id, from_round))
+        self._step.record(PlayerRemoved(player_id, from_round))
         return (
             f"{player_id} is removed: a match in play goes on, the coming ones are technical "
             "losses, and it stays in the table."
         )
 
     def _rule(self, params: Mapping[str, Any]) -> str:
-        league = self._clerk.league
-        file = self._file_to_rule(params.get("match_id"))
-        ruling = _ruling(file, params)
+        league = self._step.league
+        record = self._record_to_rule(params.get("match_id"))
+        ruling = _ruling(record, params)
         self._check_end_is_told()
         before = league.table.rows()
-        self._clerk.record(ruling)
-        said = f"{file.match_id}: {ruling_in_words(ruling)}."
+        self._step.record(ruling)
+        said = f"{record.match_id}: {ruling_in_words(ruling)}."
         if league.table.rows() == before:
             return f"{said} The table is as it was."
         self._rounds.ruled()
@@ -138,30 +138,30 @@ class Organiser:
 
     def _check_end_is_told(self) -> None:
         """A ruling meanwhile, and a restart: some would hear of another champion than the rest."""
-        league = self._clerk.league
+        league = self._step.league
         is_told = ("league_end", league.round_id) in league.told
         if league.phase is Phase.COMPLETED and not is_told:
-            seconds = self._clerk.reply_seconds
+            seconds = self._step.reply_seconds
             raise UnexpectedMessage(
                 "the league's end is being told to everybody just now; rule again in "
                 f"{seconds:g} seconds"
             )
 
-    def _file_to_rule(self, match_id: Any) -> MatchFile:
+    def _record_to_rule(self, match_id: Any) -> MatchRecord:
         """The match, if it has a result: before that there is nothing to rule on."""
         if not isinstance(match_id, str):
             raise WrongType("params.match_id must name a match, as R1M1", field="params.match_id")
-        league = self._clerk.league
-        file = league.matches.get(match_id)
-        if file is None:
+        league = self._step.league
+        record = league.matches.get(match_id)
+        if record is None:
             raise MatchMismatch(f"there is no match {match_id[:64]!r} that has begun")
-        if file.decided is None:
+        if record.decided is None:
             then = "and will have none" if league.phase is Phase.COMPLETED else "yet: wait for it"
             raise UnexpectedMessage(f"{match_id} has no result {then}")
-        return file
+        return record
 
 
-def _ruling(file: MatchFile, params: Mapping[str, Any]) -> MatchRuled:
+def _ruling(record: MatchRecord, params: Mapping[str, Any]) -> MatchRuled:
     """What the organiser wants.
 
     Raises:
@@ -171,10 +171,10 @@ def _ruling(file: MatchFile, params: Mapping[str, Any]) -> MatchRuled:
     verdict, winner, reason = (params.get(name) for name in ("verdict", "winner", "reason"))
     if verdict not in VERDICTS:
         raise WrongType(f"params.verdict must be one of {VERDICTS}", field="params.verdict")
-    if verdict == "win" and winner not in file.players:
-        a, b = file.players
+    if verdict == "win" and winner not in record.players:
+        a, b = record.players
         raise WrongType(
-            f"the winner of {file.match_id} can only be {a} or {b}, who played it",
+            f"the winner of {record.match_id} can only be {a} or {b}, who played it",
             field="params.winner",
         )
     if verdict != "win" and winner is not None:
@@ -182,10 +182,10 @@ def _ruling(file: MatchFile, params: Mapping[str, Any]) -> MatchRuled:
     words = _one_line(reason) if isinstance(reason, str) else ""
     if not words and verdict != STAND:
         raise WrongType("params.reason must say why, in words", field="params.reason")
-    ruling = MatchRuled(file.match_id, verdict, winner, words)
-    is_settled = not file.is_disputed
-    if is_settled and (ruling == file.ruling or (verdict == STAND and not file.ruling)):
-        raise UnexpectedMessage(f"{file.match_id} is not disputed, and that counts already")
+    ruling = MatchRuled(record.match_id, verdict, winner, words)
+    is_settled = not record.is_disputed
+    if is_settled and (ruling == record.ruling or (verdict == STAND and not record.ruling)):
+        raise UnexpectedMessage(f"{record.match_id} is not disputed, and that counts already")
     return ruling
 
 

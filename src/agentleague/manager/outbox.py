@@ -18,7 +18,7 @@ CALLED_MAX = 1_000  # agents at a time; more would open connections and hold mes
 IN_A_ROW_MAX = 4  # letters to one agent that reads them one behind another
 
 
-class Letter(Struct, gc=False):
+class Outgoing(Struct, gc=False):
     """A message to one agent; `tag` says what to do when it was answered or given up."""
 
     message: Message
@@ -39,29 +39,29 @@ class Outbox:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._waiting: dict[str, list[Letter]] = {}  # of those who are still to be told something
+        self._waiting: dict[str, list[Outgoing]] = {}  # of those who are still to be told something
         self._addresses: dict[str, Address] = {}  # of the same, the newest known
-        self._in_flight: dict[str, dict[int, Letter]] = {}  # to whom letters go, by their number
+        self._in_flight: dict[str, dict[int, Outgoing]] = {}  # to whom letters go, by their number
         self._called = 0  # agents to whom letters are on their way
         self._ready: deque[str] = deque()  # to whom one is to go as soon as there is room
         self._is_ready: set[str] = set()  # the same
         self._lagging: set[str] = set()
-        self._tables: dict[str, Letter] = {}  # the last one that went to each who is being told
-        self.dropped: list[tuple[str, Letter]] = []
+        self._tables: dict[str, Outgoing] = {}  # the last one that went to each who is being told
+        self.dropped: list[tuple[str, Outgoing]] = []
 
-    def send(self, to: Address, letter: Letter, now: float) -> list[Call]:
+    def send(self, to: Address, outgoing: Outgoing, now: float) -> list[Call]:
         """Call at once, or wait behind what is in flight; a newer table replaces a waiting one."""
         agent_id = to.agent_id
         waiting, self._addresses[agent_id] = self._waiting.setdefault(agent_id, []), to
-        if waiting and _is_table(letter) and _is_table(waiting[-1]):
-            waiting[-1] = letter
+        if waiting and _is_table(outgoing) and _is_table(waiting[-1]):
+            waiting[-1] = outgoing
             return []
-        if letter.keep:
+        if outgoing.keep:
             for place, other in enumerate(waiting):
-                if other.keep and other.tag == letter.tag:
-                    waiting[place] = letter
+                if other.keep and other.tag == outgoing.tag:
+                    waiting[place] = outgoing
                     return []
-        waiting.append(letter)
+        waiting.append(outgoing)
         if agent_id in self._lagging:
             self._thin(agent_id, waiting)
         self._queue(to)
@@ -82,7 +82,7 @@ class Outbox:
         goes_again = isinstance(error, LOST) and self._may_go_again(agent_id, done)
         if goes_again:
             done.is_again = True
-            waiting.insert(sum(letter.is_again for letter in waiting), done)
+            waiting.insert(sum(outgoing.is_again for outgoing in waiting), done)
         if isinstance(error, NoAnswer):
             self._lagging.add(agent_id)
             self._thin(agent_id, waiting)
@@ -114,10 +114,10 @@ class Outbox:
             self._ready.append(agent_id)
             self._is_ready.add(agent_id)
 
-    def _may_go_again(self, agent_id: str, letter: Letter) -> bool:
+    def _may_go_again(self, agent_id: str, outgoing: Outgoing) -> bool:
         """Whether it may have been lost with another; no table goes after a newer one."""
-        is_newest = not _is_table(letter) or self._tables[agent_id] is letter
-        return letter.is_behind and not letter.is_again and is_newest
+        is_newest = not _is_table(outgoing) or self._tables[agent_id] is outgoing
+        return outgoing.is_behind and not outgoing.is_again and is_newest
 
     def _calls(self, now: float) -> list[Call]:
         calls = []
@@ -131,19 +131,19 @@ class Outbox:
             is_quick = to.house and agent_id not in self._lagging
             in_a_row = IN_A_ROW_MAX if is_quick else 1
             while waiting and len(in_flight) < in_a_row:
-                number, letter = 0, waiting.pop(0)
+                number, outgoing = 0, waiting.pop(0)
                 while number in in_flight:
                     number += 1
-                letter.is_behind = bool(in_flight)
-                if isinstance(letter.message, LeagueStandingsUpdate):
-                    self._tables[agent_id] = letter
-                in_flight[number] = letter
+                outgoing.is_behind = bool(in_flight)
+                if isinstance(outgoing.message, LeagueStandingsUpdate):
+                    self._tables[agent_id] = outgoing
+                in_flight[number] = outgoing
                 key, until = ("tell", agent_id, number), now + self._seconds
-                calls.append(Call(key, to, letter.message, until, letter.receipt))
+                calls.append(Call(key, to, outgoing.message, until, outgoing.receipt))
         return calls
 
-    def _thin(self, agent_id: str, waiting: list[Letter]) -> None:
-        newest = {type(letter.message): letter for letter in waiting}
+    def _thin(self, agent_id: str, waiting: list[Outgoing]) -> None:
+        newest = {type(outgoing.message): outgoing for outgoing in waiting}
         kept = [each for each in waiting if each.keep or newest[type(each.message)] is each]
         if len(kept) < len(waiting):
             self.dropped += [
@@ -152,5 +152,5 @@ class Outbox:
             waiting[:] = kept
 
 
-def _is_table(letter: Letter) -> bool:
-    return isinstance(letter.message, LeagueStandingsUpdate)
+def _is_table(outgoing: Outgoing) -> bool:
+    return isinstance(outgoing.message, LeagueStandingsUpdate)

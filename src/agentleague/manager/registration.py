@@ -55,7 +55,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
     RefereeRegisterResponse,
 )
-from agentleague.protocol.printable import clean, harmless
+from agentleague.protocol.printable import clean, printable
 from agentleague.protocol.tokens import digest
 from agentleague.roles.effects import Event
 from agentleague.roles.settings import ManagerSettings, Secrets
@@ -478,7 +478,7 @@ FREE = 8  # as often as that; then twice as long each time,
 SECONDS_MAX = 600.0  # but never longer
 
 
-class Renewals:
+class ReturnLimits:
     """When each agent came back last, and how often; a restart of the manager forgets it."""
 
     def __init__(self) -> None:
@@ -505,7 +505,7 @@ TOLD_MAX = 20  # sentences in that time, whoever asks: names cost nothing
 MORE = "More registrations were refused in the last minute; all are in the log of the manager."
 
 
-class Refusals:
+class RefusedRegistrations:
     """What was said of whom, and when; a restart of the manager forgets it."""
 
     def __init__(self) -> None:
@@ -528,4 +528,4 @@ class Refusals:
         if len(self._told) > TOLD_MAX:
             return MORE
         about = f"{kind} {clean(name)!r} from {asked.caller.source}"
-        return harmless(f"Refused {about}: {clean(why)} ({code}).")
+        return printable(f"Refused {about}: {clean(why)} ({code}).")

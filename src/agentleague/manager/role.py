@@ -15,7 +15,7 @@ from agentleague.dialects.table import OURS, guess, is_dialect
 from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
-from agentleague.league.adjudicator import Court, Ruling
+from agentleague.league.adjudicator import Adjudicator, Ruling
 from agentleague.league.events import (
     DialectLearnt,
     Disputed,
@@ -27,15 +27,15 @@ from agentleague.league.league import League, Phase
 from agentleague.league.match_records import Archive
 from agentleague.manager import organiser_notices
 from agentleague.manager.assignments import Assignments
-from agentleague.manager.broadcasts import Bulletins
-from agentleague.manager.notices import Tidings
+from agentleague.manager.broadcasts import Broadcasts
+from agentleague.manager.notices import ResultNotices
 from agentleague.manager.office import Office
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.registration import (
     Admission,
-    Refusals,
-    Renewals,
+    RefusedRegistrations,
+    ReturnLimits,
     bring_player,
     bring_referee,
     check_complete,
@@ -44,8 +44,8 @@ from agentleague.manager.registration import (
     terms_of,
 )
 from agentleague.manager.rounds import Rounds
-from agentleague.manager.step import Clerk
-from agentleague.manager.tokens import Keys, Misuse, Reporters
+from agentleague.manager.step import Step
+from agentleague.manager.tokens import Keys, Reporters, TokenMisuse
 from agentleague.protocol.messages import (
     LeagueCommand,
     LeagueCommandResponse,
@@ -85,28 +85,28 @@ class Manager:
         self.league = League(archive)
         self._settings = settings
         self.reachability = Reachability(self.league)
-        self._renewals, self._refusals = Renewals(), Refusals()
+        self._return_limits, self._refused_registrations = ReturnLimits(), RefusedRegistrations()
         self._terms = terms_of(settings, secrets, check_endpoint)
-        self._clerk = clerk = Clerk(self.league, settings.reply_seconds)
-        self._court = court = Court(self.league, game, secrets.draw_secret)
+        self._step = step = Step(self.league, settings.reply_seconds)
+        self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
         keys = Keys(self.league, secrets.token_secret)
-        self._misuse = Misuse(clerk, keys)
-        self._reporters = Reporters(clerk, takes_tokenless=settings.takes_tokenless)
-        office = Office(clerk, court, Bulletins(self.league), keys, settings)
-        self._tidings = Tidings(office)
-        self._assignments = Assignments(office, self._tidings)
-        self._rounds = Rounds(office, self._assignments, self._tidings)
-        self._tidings.on_all_closed = self._rounds.end_round
+        self._misuse = TokenMisuse(step, keys)
+        self._reporters = Reporters(step, takes_tokenless=settings.takes_tokenless)
+        office = Office(step, adjudicator, Broadcasts(self.league), keys, settings)
+        self._result_notices = ResultNotices(office)
+        self._assignments = Assignments(office, self._result_notices)
+        self._rounds = Rounds(office, self._assignments, self._result_notices)
+        self._result_notices.on_all_closed = self._rounds.end_round
         self._assignments.starts.reported = self._reported_by_answer
         adding = {"add_player": self._add_player, "add_referee": self._add_referee}
         self._organiser = Organiser(
-            clerk, self._rounds, self._assignments, secrets.admin_token, adding
+            step, self._rounds, self._assignments, secrets.admin_token, adding
         )
 
     @property
     def news(self) -> deque[str]:
         """Sentences for whoever runs it."""
-        return self._clerk.news
+        return self._step.news
 
     @property
     def seconds(self) -> float:
@@ -124,9 +124,9 @@ class Manager:
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide; every event among the effects is applied already."""
-        self._clerk.now, self._clerk.out = now, []
+        self._step.now, self._step.out = now, []
         self._STIMULI[type(stimulus)](self, stimulus)
-        return self._clerk.out
+        return self._step.out
 
     def apply(self, event: Event) -> None:
         """Take in one decision from the journal."""
@@ -143,14 +143,14 @@ class Manager:
     # What happens
 
     def _started(self, stimulus: Started) -> None:
-        self._clerk.calendar = Calendar(stimulus.wall_offset)
+        self._step.calendar = Calendar(stimulus.wall_offset)
         if self.league.opened:
             self._assignments.resume()
             self._rounds.resume()
             self.reachability.resumed()
             return
         settings = self._settings
-        self._clerk.record(
+        self._step.record(
             LeagueOpened(
                 settings.league_id,
                 settings.game_type,
@@ -168,14 +168,14 @@ class Manager:
         try:
             used = self.league.roster.unconfirmed(stimulus.caller.token)
             if used:
-                self._clerk.record(used)
+                self._step.record(used)
             check_complete(stimulus, self._settings.missing_fields)
             self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message)
         except LeagueError as error:
             if isinstance(error, TokenInvalid):
                 self._misuse.refused(stimulus)
             self._refused(stimulus, error.code, str(error))
-            self._clerk.out.append(Reply(stimulus.reply, error))
+            self._step.out.append(Reply(stimulus.reply, error))
 
     def _answered(self, stimulus: Answered) -> None:
         """One of our letters was answered, or given up."""
@@ -184,20 +184,20 @@ class Manager:
             self._start_answered(stimulus)
             return
         agent_id, number = stimulus.key[1:]
-        clerk, ran_out = self._clerk, isinstance(stimulus.error, NoAnswer)
+        step, ran_out = self._step, isinstance(stimulus.error, NoAnswer)
         self._say(self.reachability.heard(agent_id, stimulus.error))
         self._rounds.noticed(agent_id, ran_out=ran_out)
-        to, outbox = clerk.address(agent_id), clerk.outbox
-        tag, calls = outbox.answered(to, number, clerk.now, stimulus.error)
-        clerk.out += calls
+        to, outbox = step.address(agent_id), step.outbox
+        tag, calls = outbox.answered(to, number, step.now, stimulus.error)
+        step.out += calls
         self._settled(agent_id, tag, stimulus.error)
         while outbox.dropped:
-            other_id, letter = outbox.dropped.pop()
-            self._settled(other_id, letter.tag, stimulus.error)
+            other_id, outgoing = outbox.dropped.pop()
+            self._settled(other_id, outgoing.tag, stimulus.error)
         self._rounds.end_if_told()
 
     def _refused(self, asked: Asked, code: str, why: str) -> None:
-        self._say(self._refusals.sentence(asked, code, why, self._clerk.now))
+        self._say(self._refused_registrations.sentence(asked, code, why, self._step.now))
 
     def _start_answered(self, stimulus: Answered) -> None:
         """A referee of another make was told to run a match, and answered or did not."""
@@ -217,13 +217,13 @@ class Manager:
             return
         what, *about = tag
         if what == "matches":
-            self._assignments.letter_answered(agent_id, about, error)
+            self._assignments.assignment_answered(agent_id, about, error)
         elif what == "announcement":
             self._rounds.heard(agent_id, about[0])
         elif what == "moved":
-            self._assignments.moves.heard(agent_id, about[0])
+            self._assignments.referee_notices.heard(agent_id, about[0])
         elif what == "over":
-            self._tidings.told(agent_id, about[0])
+            self._result_notices.told(agent_id, about[0])
         else:
             self._rounds.told(agent_id, what, about[0])
 
@@ -236,7 +236,7 @@ class Manager:
             parts: dict[str, Callable[[Any], None]] = {
                 "assign": self._assignments.hand_out,
                 "start": self._assignments.starts.woken,
-                "moved": self._assignments.moves.stop_waiting,
+                "moved": self._assignments.referee_notices.stop_waiting,
                 "heard": self._rounds.stop_waiting,
             }
             parts[what](about)
@@ -272,14 +272,14 @@ class Manager:
 
     def _admit(self, asked: Asked, admission: Admission) -> None:
         """Each time may write a row and move matches: nobody comes again and again at once."""
-        agent_id, now = admission.agent_id, self._clerk.now
+        agent_id, now = admission.agent_id, self._step.now
         if admission.came_back and admission.events:
-            self._renewals.check(agent_id, now)
+            self._return_limits.check(agent_id, now)
         for event in admission.events:
-            self._clerk.record(event)
+            self._step.record(event)
         if any(isinstance(event, NEWCOMERS) for event in admission.events):
             self._learn({agent_id: guess(asked.caller.form, asked.caller.method)})
-        self._clerk.reply(asked, admission.answer)
+        self._step.reply(asked, admission.answer)
         if admission.refusal:
             self._refused(asked, admission.refusal.code, str(admission.refusal))
         if admission.events:
@@ -297,7 +297,7 @@ class Manager:
         return f"{event.display_name} is {event.referee_id}, and is called at {event.endpoint}."
 
     def _bring(self, event: Event, agent_id: str) -> None:
-        self._clerk.record(event)
+        self._step.record(event)
         self._say(self.reachability.registered(agent_id, "127.0.0.1"))
         if agent_id in self.league.roster.referees:
             self._assignments.join(agent_id)
@@ -305,28 +305,28 @@ class Manager:
 
     def _lock(self, asked: Asked, message: LockRequest) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
-        file = self.league.matches.get(message.match_id)
-        if self.league.aborted and not (file and file.decided):
+        record = self.league.matches.get(message.match_id)
+        if self.league.aborted and not (record and record.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
-        ruling = self._court.lock(referee_id, message)
+        ruling = self._adjudicator.lock(referee_id, message)
         self._write(ruling.events)
-        self._clerk.reply(
-            asked, ruling.answer, file.decided_seq if file and ruling.receipt else None
+        self._step.reply(
+            asked, ruling.answer, record.decided_seq if record and ruling.receipt else None
         )
         if ruling.again:
             self._assignments.reassign(message.match_id, "unreachable")
         elif not isinstance(ruling.answer, LeagueError):
             self._assignments.locked(referee_id, message.match_id)
-        if file and file.decided and ruling.events:
+        if record and record.decided and ruling.events:
             self._rounds.table_changed()
 
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
         referee_id = self._reporters.of(asked.caller, message.match_id)
         ruling = self._judged(referee_id, message)
-        file, answer = self.league.matches.get(message.match_id), ruling.answer
+        record, answer = self.league.matches.get(message.match_id), ruling.answer
         if isinstance(answer, MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
-        self._clerk.reply(asked, answer, file.decided_seq if file and ruling.receipt else None)
+        self._step.reply(asked, answer, record.decided_seq if record and ruling.receipt else None)
         self._rounds.close_if_done()
 
     def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
@@ -342,7 +342,7 @@ class Manager:
         known = self.league.matches.get(message.match_id)
         if self.league.aborted and not (known and known.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
-        ruling = self._court.report(referee_id, message)
+        ruling = self._adjudicator.report(referee_id, message)
         self._write(ruling.events)
         if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
@@ -355,32 +355,32 @@ class Manager:
         known = self.league.roster.dialects
         for agent_id, dialect in dialects.items():
             if is_dialect(dialect) and known.get(agent_id, OURS.name) != dialect:
-                self._clerk.record(DialectLearnt(agent_id, dialect))
+                self._step.record(DialectLearnt(agent_id, dialect))
 
     def _write(self, events: Sequence[Event]) -> None:
         """What the court decided; a dispute is also said aloud."""
         for event in events:
-            self._clerk.record(event)
+            self._step.record(event)
             if isinstance(event, Disputed):
                 self.news.append(organiser_notices.disputed(event))
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
         self._assignments.status(referee_id, message.matches)
-        self._clerk.reply(asked, RefereeStatusAck())
+        self._step.reply(asked, RefereeStatusAck())
         if self.league.phase is Phase.COMPLETED:
             self._rounds.tell_the_end_to(referee_id)
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
         reachable, token = self.reachability.known, asked.caller.token
         self._reporters.shown(self.league.roster.owner(token))
-        self._clerk.reply(asked, queries.respond(self.league, message, token, reachable))
+        self._step.reply(asked, queries.respond(self.league, message, token, reachable))
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)
         if not said.startswith(organiser_notices.BEGUN):  # That is news already, with more in it.
             self.news.append(said)
-        self._clerk.reply(asked, LeagueCommandResponse(message.command, said))
+        self._step.reply(asked, LeagueCommandResponse(message.command, said))
 
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
         Started: _started,

@@ -20,7 +20,7 @@ from agentleague.league.league import Phase
 from agentleague.manager import organiser_notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Rows
-from agentleague.manager.notices import Tidings
+from agentleague.manager.notices import ResultNotices
 from agentleague.manager.office import Office
 from agentleague.protocol.messages import Message
 from agentleague.roles.effects import End
@@ -33,11 +33,13 @@ NEWS_PART = 4  # of its players: a quarter as many results make a new table wort
 class Rounds:
     """One league from its start to its end."""
 
-    def __init__(self, office: Office, assignments: Assignments, tidings: Tidings) -> None:
+    def __init__(
+        self, office: Office, assignments: Assignments, result_notices: ResultNotices
+    ) -> None:
         self.seconds = 0.0  # from the first announcement to the last LEAGUE_COMPLETED
-        self._clerk, self._court, self._bulletins, self._keys, self._settings = office
-        self._assignments, self._tidings = assignments, tidings
-        self._league = self._clerk.league
+        self._step, self._adjudicator, self._broadcasts, self._keys, self._settings = office
+        self._assignments, self._result_notices = assignments, result_notices
+        self._league = self._step.league
         self._is_due = False  # the time to start is there; those who are needed may not be
         self._unheard: set[str] = set()  # players whose answer to the announcement is awaited
         self._absent: set[str] = set()  # players who let a message run out; not waited for
@@ -57,12 +59,12 @@ class Rounds:
         """A league that is new: it may start by the clock."""
         seconds = self._settings.start_after_seconds
         if seconds is not None and self._league.phase is Phase.REGISTERING:
-            self._clerk.wake("start", self._clerk.now + seconds)
+            self._step.wake("start", self._step.now + seconds)
 
     def resume(self) -> None:
         """Go on where the journal ends."""
         league = self._league
-        self._began = self._clerk.now
+        self._began = self._step.now
         if league.phase is Phase.REGISTERING:
             self.open()
             self.start_if_complete()
@@ -76,9 +78,9 @@ class Rounds:
     def _resume_end(self) -> None:
         if ("league_end", self._league.round_id) in self._league.told:
             self._is_over = True
-            self._clerk.out.append(End(self._league))
+            self._step.out.append(End(self._league))
         else:
-            self._tidings.tell_all_decided()
+            self._result_notices.tell_all_decided()
             self._resume_round_end()
             self._tell_the_end()
 
@@ -114,7 +116,7 @@ class Rounds:
         self._is_due = True
         missing = self.missing()
         if missing and self._league.phase is Phase.REGISTERING:
-            self._clerk.news.append(f"It is time to start, but {missing}.")
+            self._step.news.append(f"It is time to start, but {missing}.")
         self.start_if_complete()
 
     def missing(self) -> str:
@@ -127,9 +129,9 @@ class Rounds:
     def start(self) -> None:
         """Registration is closed. Does nothing while somebody is missing."""
         if not self.missing():
-            self._began = self._clerk.now
-            self._clerk.record(LeagueStarted(self._taking_part()))
-            self._clerk.news.append(organiser_notices.begun(self._league))
+            self._began = self._step.now
+            self._step.record(LeagueStarted(self._taking_part()))
+            self._step.news.append(organiser_notices.begun(self._league))
             self._announce(1)
 
     # A round
@@ -140,23 +142,23 @@ class Rounds:
         planned = league.schedule.round(round_id)
         referees = self._assignments.spread(len(planned.pairings))
         matches = [
-            ScheduledMatch(*pairing, referee_id, self._court.commitment(pairing.match_id))
+            ScheduledMatch(*pairing, referee_id, self._adjudicator.commitment(pairing.match_id))
             for pairing, referee_id in zip(planned.pairings, referees, strict=True)
         ]
-        self._clerk.record(RoundScheduled(round_id, matches, list(planned.byes)))
+        self._step.record(RoundScheduled(round_id, matches, list(planned.byes)))
         self._tell_round()
 
     def _tell_round(self) -> None:
-        rows, players = self._bulletins.match_rows(), self._taking_part()
-        self._announced_at = self._clerk.now
+        rows, players = self._broadcasts.match_rows(), self._taking_part()
+        self._announced_at = self._step.now
         self._unheard = set(players) - self._absent
         round_id = self._league.round_id
-        self._clerk.wake(("heard", round_id), self._clerk.now + self._settings.reply_seconds)
+        self._step.wake(("heard", round_id), self._step.now + self._settings.reply_seconds)
         for player_id in players:
-            message = self._bulletins.announcement(self._clerk.now_text, rows, player_id)
-            self._clerk.tell(player_id, message, ("announcement", round_id))
+            message = self._broadcasts.announcement(self._step.now_text, rows, player_id)
+            self._step.tell(player_id, message, ("announcement", round_id))
         if not self._unheard:
-            self._clerk.wake("round", self._clerk.now)
+            self._step.wake("round", self._step.now)
 
     def stop_waiting(self, round_id: int) -> None:
         """Who has not answered the announcement by now is not waited for."""
@@ -175,8 +177,8 @@ class Rounds:
         if self._unheard or self._league.phase is not Phase.RUNNING:
             return
         begins_at = self._announced_at + self._settings.round_notice_seconds
-        if begins_at > self._clerk.now:
-            self._clerk.wake("round", begins_at)
+        if begins_at > self._step.now:
+            self._step.wake("round", begins_at)
         else:
             self.begin()
 
@@ -187,7 +189,7 @@ class Rounds:
             return
         self._begun = round_id
         if ("announcement", round_id) not in self._league.told:
-            self._clerk.record_later(Told("announcement", round_id))
+            self._step.record_later(Told("announcement", round_id))
         self._forfeit_matches_of_removed()
         self._tell_what_no_referee_can()
         if round_id == self._league.round_id and self._league.phase is Phase.RUNNING:
@@ -204,20 +206,22 @@ class Rounds:
         if not league.roster.removed:
             return
         for match_id in sorted(league.open_matches):
-            file = league.matches[match_id]
-            out = [each for each in file.players if self._is_out(each, file.round_id)]
-            if out and file.decided is None:
-                self._clerk.record(self._court.forfeit(match_id, [(each, REMOVED) for each in out]))
-                self._tidings.tell(match_id)
+            record = league.matches[match_id]
+            out = [each for each in record.players if self._is_out(each, record.round_id)]
+            if out and record.decided is None:
+                self._step.record(
+                    self._adjudicator.forfeit(match_id, [(each, REMOVED) for each in out])
+                )
+                self._result_notices.tell(match_id)
 
     def _tell_what_no_referee_can(self) -> None:
         """Decided before a restart: a referee of another make would play it again."""
         referees = self._league.roster.referees
         for match_id in sorted(self._league.open_matches):
-            file = self._league.matches[match_id]
-            is_told = self._tidings.is_telling(match_id) or referees[file.referee_id].locks
-            if file.decided and not file.closed and not is_told:
-                self._tidings.tell(match_id)
+            record = self._league.matches[match_id]
+            is_told = self._result_notices.is_telling(match_id) or referees[record.referee_id].locks
+            if record.decided and not record.closed and not is_told:
+                self._result_notices.tell(match_id)
 
     def _is_out(self, player_id: str, round_id: int) -> bool:
         return self._league.roster.removed.get(player_id, round_id + 1) <= round_id
@@ -232,14 +236,14 @@ class Rounds:
     def end_round(self) -> None:
         """All its matches are closed."""
         league = self._league
-        self._clerk.record(RoundEnded(league.round_id))
-        self._clerk.news.append(organiser_notices.round_over(league))
+        self._step.record(RoundEnded(league.round_id))
+        self._step.news.append(organiser_notices.round_over(league))
         self._tell_round_end(league.round_id)
         self._go_on()
 
     def _tell_round_end(self, round_id: int) -> None:
         self.tell_table()
-        ended = self._bulletins.round_completed(self._clerk.now_text, round_id)
+        ended = self._broadcasts.round_completed(self._step.now_text, round_id)
         receipt = self._league.round_ended_seq
         self._tell_all(("round_end", round_id), lambda agent_id: ended, receipt)
 
@@ -247,8 +251,8 @@ class Rounds:
         league = self._league
         assert league.schedule
         if league.round_id >= league.schedule.rounds_total:
-            self._clerk.record(LeagueEnded(league.table.rows()[0].player_id))
-            self._clerk.news.append(organiser_notices.over(league))
+            self._step.record(LeagueEnded(league.table.rows()[0].player_id))
+            self._step.news.append(organiser_notices.over(league))
             self._tell_the_end()
         elif self.rounds_max is not None and league.round_id >= self.rounds_max:
             self.abort()
@@ -270,7 +274,7 @@ class Rounds:
         if not self._table_timer and self._league.open_matches and self._is_news():
             self._table_timer = True
             due = self._table_at + self._settings.standings_seconds
-            self._clerk.wake("table", max(due, self._clerk.now))
+            self._step.wake("table", max(due, self._step.now))
 
     def _is_news(self) -> bool:
         players, results = self._players_count(), self._league.decided_total
@@ -284,11 +288,11 @@ class Rounds:
 
     def tell_table(self) -> None:
         """Show everybody the table."""
-        self._table_at, self._table_results = self._clerk.now, self._league.decided_total
-        rows = self._bulletins.table_rows()
+        self._table_at, self._table_results = self._step.now, self._league.decided_total
+        rows = self._broadcasts.table_rows()
         for player_id in self._taking_part():
-            message = self._bulletins.standings(self._clerk.now_text, rows, player_id)
-            self._clerk.tell(player_id, message)
+            message = self._broadcasts.standings(self._step.now_text, rows, player_id)
+            self._step.tell(player_id, message)
 
     def ruled(self) -> None:
         """The organiser changed what counts; who was told the league's end is told no more."""
@@ -300,47 +304,47 @@ class Rounds:
     def abort(self) -> None:
         """The organiser ends the league as it stands."""
         rows = self._league.table.rows()
-        self._clerk.record(LeagueEnded(rows[0].player_id if rows else "", aborted=True))
-        self._tidings.tell_all_decided()
+        self._step.record(LeagueEnded(rows[0].player_id if rows else "", aborted=True))
+        self._result_notices.tell_all_decided()
         self._tell_the_end()
 
     def _tell_the_end(self) -> None:
-        rows = self._bulletins.table_rows()
+        rows = self._broadcasts.table_rows()
         tag = ("league_end", self._league.round_id)
         self._tell_all(tag, lambda agent_id: self._last_words(agent_id, rows))
-        is_told = self._clerk.outbox.is_empty()  # There is nobody.
+        is_told = self._step.outbox.is_empty()  # There is nobody.
         wait = 0.0 if is_told else self._settings.reply_seconds
-        self._clerk.wake("end", self._clerk.now + wait)
+        self._step.wake("end", self._step.now + wait)
 
     def tell_the_end_to(self, agent_id: str) -> None:
         """Who comes back or speaks when the league is over would wait for ever."""
-        said = self._last_words(agent_id, self._bulletins.table_rows())
-        self._clerk.tell(agent_id, said, ("league_end", self._league.round_id), keep=True)
+        said = self._last_words(agent_id, self._broadcasts.table_rows())
+        self._step.tell(agent_id, said, ("league_end", self._league.round_id), keep=True)
 
     def _last_words(self, agent_id: str, rows: Rows) -> Message:
-        said = self._bulletins.league_completed(self._clerk.now_text, rows, agent_id)
+        said = self._broadcasts.league_completed(self._step.now_text, rows, agent_id)
         if agent_id in self._league.roster.referees:
             return msgspec.structs.replace(said, session=self._keys.session(agent_id))
         return said
 
     def end_if_told(self) -> None:
         """The league's work is done when everybody was told everything."""
-        if self._league.phase is Phase.COMPLETED and self._clerk.outbox.is_empty():
+        if self._league.phase is Phase.COMPLETED and self._step.outbox.is_empty():
             self.end()
 
     def end_due(self) -> None:
         """It is time to end; of many agents some may not even have been called yet."""
-        if self._clerk.outbox.is_behind():
-            self._clerk.wake("end", self._clerk.now + self._settings.reply_seconds)
+        if self._step.outbox.is_behind():
+            self._step.wake("end", self._step.now + self._settings.reply_seconds)
         else:
             self.end()
 
     def end(self) -> None:
         """Everybody was told, or had as long as a reply may take."""
         if not self._is_over:
-            self._is_over, self.seconds = True, self._clerk.now - self._began
-            self._clerk.record(Told("league_end", self._league.round_id))
-            self._clerk.out.append(End(self._league))
+            self._is_over, self.seconds = True, self._step.now - self._began
+            self._step.record(Told("league_end", self._league.round_id))
+            self._step.out.append(End(self._league))
 
     # Who was told
 
@@ -357,7 +361,7 @@ class Rounds:
         if not untold:
             del self._untold[what, round_id]
             if what == "round_end":
-                self._clerk.record_later(Told(what, round_id))
+                self._step.record_later(Told(what, round_id))
 
     def _tell_all(
         self,
@@ -370,7 +374,7 @@ class Rounds:
         self._untold[tag] = set(everybody)
         for agent_id in everybody:
             said = message(agent_id)
-            self._clerk.tell(agent_id, said, tag, receipt=receipt)
+            self._step.tell(agent_id, said, tag, receipt=receipt)
 
     def _players_count(self) -> int:
         """How many take part, without looking at each of them."""

@@ -8,14 +8,14 @@ import msgspec
 from agentleague.errors import LeagueError
 from agentleague.league.league import League
 from agentleague.manager.broadcasts import SENDER
-from agentleague.manager.outbox import Letter, Outbox
+from agentleague.manager.outbox import Outbox, Outgoing
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address, Effect, Event, Record, Reply, WakeAt
 from agentleague.roles.stimuli import Asked, Key
 
 
-class Clerk:
+class Step:
     """Collects the effects of one stimulus; the parts of the manager all write through it."""
 
     def __init__(self, league: League, reply_seconds: float) -> None:
@@ -53,8 +53,8 @@ class Clerk:
         keep: bool = False,
     ) -> None:
         """A message to one agent, behind what it is still to be told."""
-        letter = Letter(message, tag, receipt, keep)
-        self.out += self.outbox.send(self.address(agent_id), letter, self.now)
+        outgoing = Outgoing(message, tag, receipt, keep)
+        self.out += self.outbox.send(self.address(agent_id), outgoing, self.now)
 
     def reply(
         self, asked: Asked, answer: Message | LeagueError, receipt: int | None = None

@@ -17,10 +17,10 @@ from itertools import product
 
 from agentleague.league.events import TokenMisused, TokenShown
 from agentleague.league.league import League
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.roster import Member
 from agentleague.league.rulings import misuse_in_words
-from agentleague.manager.step import Clerk
+from agentleague.manager.step import Step
 from agentleague.protocol import tokens
 from agentleague.protocol.hosts import is_at
 from agentleague.protocol.messages import (
@@ -69,8 +69,8 @@ class Keys:
 class Reporters:
     """The referees of one league, as they are known when they report."""
 
-    def __init__(self, clerk: Clerk, *, takes_tokenless: bool) -> None:
-        self._clerk, self._takes_tokenless = clerk, takes_tokenless
+    def __init__(self, step: Step, *, takes_tokenless: bool) -> None:
+        self._step, self._takes_tokenless = step, takes_tokenless
 
     def of(self, caller: Caller, match_id: str) -> str:
         """Who reports this match.
@@ -78,9 +78,9 @@ class Reporters:
         Raises:
             TokenMissing, TokenInvalid: nobody can tell; a wrong token is never taken for none.
         """
-        file, roster = self._clerk.league.matches.get(match_id), self._clerk.league.roster
-        if file and not caller.token:
-            holder = roster.referees[file.referee_id]
+        record, roster = self._step.league.matches.get(match_id), self._step.league.roster
+        if record and not caller.token:
+            holder = roster.referees[record.referee_id]
             if self._may_be(holder, caller.source):
                 return holder.agent_id
         referee_id = roster.referee_of(caller.token)
@@ -89,14 +89,14 @@ class Reporters:
 
     def shown(self, agent_id: str | None) -> None:
         """An agent showed its token: noted once of a referee that could do without."""
-        roster = self._clerk.league.roster
+        roster = self._step.league.roster
         member = roster.referees.get(agent_id or "")
         if member and not member.locks and member.agent_id not in roster.showing:
-            self._clerk.record(TokenShown(member.agent_id))
+            self._step.record(TokenShown(member.agent_id))
 
     def _may_be(self, holder: Member, source: str) -> bool:
         is_tokenless = self._takes_tokenless and not holder.locks
-        showing = self._clerk.league.roster.showing
+        showing = self._step.league.roster.showing
         is_allowed = holder.added or (is_tokenless and holder.agent_id not in showing)
         return is_allowed and is_at(holder.endpoint, source)
 
@@ -105,15 +105,15 @@ DIRECTIONS = ("ref>player", "player>ref")
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # a wrong token counts as none
 
 
-class Misuse:
+class TokenMisuse:
     """Finds out whose token was refused; one that nobody was given is nobody's affair."""
 
-    def __init__(self, clerk: Clerk, keys: Keys) -> None:
-        self._clerk, self._keys = clerk, keys
+    def __init__(self, step: Step, keys: Keys) -> None:
+        self._step, self._keys = step, keys
 
     def refused(self, asked: Asked) -> None:
         """Note it, unless it was noted before."""
-        token, league = asked.caller.token or "", self._clerk.league
+        token, league = asked.caller.token or "", self._step.league
         if isinstance(asked.message, REGISTRATIONS):
             return
         is_of_match = token.startswith(MATCH_TOKEN)
@@ -125,31 +125,31 @@ class Misuse:
         scope = "match" if is_of_match else "league"
         event = TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope)
         if event not in league.misuses.get(agent_id, ()):
-            self._clerk.record(event)
-            self._clerk.news.append(f"{agent_id}: {misuse_in_words(event)}; it was refused.")
+            self._step.record(event)
+            self._step.news.append(f"{agent_id}: {misuse_in_words(event)}; it was refused.")
 
     def _player_of(self, token: str, message: Message) -> str | None:
         """Whose match token this is, if it is one of the match that the message is about."""
-        file = self._match(message)
-        if file is None:
+        record = self._match(message)
+        if record is None:
             return None
-        league_id = self._clerk.league.rules.league_id
+        league_id = self._step.league.rules.league_id
         shown = token.encode(errors="replace")
-        for player_id in file.players:
-            epochs = range(1, file.epoch + 1)
+        for player_id in record.players:
+            epochs = range(1, record.epoch + 1)
             for key, epoch, direction in product(
                 self._keys.channels(player_id), epochs, DIRECTIONS
             ):
-                names = (league_id, file.match_id, player_id, epoch)
+                names = (league_id, record.match_id, player_id, epoch)
                 own = match_token(key, direction, *names)
                 if hmac.compare_digest(shown, own.encode()):
                     return player_id
         return None
 
-    def _match(self, message: Message) -> MatchFile | None:
+    def _match(self, message: Message) -> MatchRecord | None:
         """The match that it names, or the last one of whom it says it is from."""
-        league = self._clerk.league
+        league = self._step.league
         if hasattr(message, "match_id"):
             return league.matches.get(message.match_id)
-        files = league.matches.of_player.get(message.sender.rpartition(":")[2])
-        return files[-1] if files else None
+        records = league.matches.of_player.get(message.sender.rpartition(":")[2])
+        return records[-1] if records else None

@@ -14,7 +14,7 @@ MOVE_DEPTH_MAX = 8  # the manager reads 16 levels, with those around it
 Moves = Sequence[tuple[int, str, Any]]  # turn, player, move
 
 
-class Course:
+class GameProgress:
     """The course of one match; the game is a plug-in, and whatever it raises is its own bug."""
 
     def __init__(self, game: Game, options: Mapping[str, Any], players: Sequence[str]) -> None:

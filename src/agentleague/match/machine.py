@@ -25,9 +25,15 @@ from msgspec import UNSET
 
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
 from agentleague.games.game import Game
-from agentleague.match.game_progress import Course
+from agentleague.match.game_progress import GameProgress
 from agentleague.match.judging import forfeits, is_refused, judged, standing
-from agentleague.match.messages import PARITY_GAME, Assignment, Desk, Letters, addresses
+from agentleague.match.messages import (
+    PARITY_GAME,
+    Assignment,
+    MatchMessages,
+    RefereeIdentity,
+    addresses,
+)
 from agentleague.match.push_identity import Pusher, who_pushed
 from agentleague.match.question import Act, Ask, Complain, Failure, Given, Question, Terms
 from agentleague.match.transcript import Transcript
@@ -79,17 +85,19 @@ Key = tuple[str, str, int, int, int]  # match, step, seat, turn or index of the 
 class Match:
     """A match; its calls carry keys (match id, step, seat, turn, attempt)."""
 
-    def __init__(self, assignment: Assignment, game: Game, desk: Desk, manager: Address) -> None:
+    def __init__(
+        self, assignment: Assignment, game: Game, identity: RefereeIdentity, manager: Address
+    ) -> None:
         self.match_id = assignment.match.match_id
         self.epoch = assignment.epoch
         self.phase = Phase.JOINING
         self.closing: MatchResultAck | None = None  # what the manager said to the report
         self._assignment, self._manager = assignment, manager
         self._rules = assignment.rules
-        self._letters = Letters(assignment, desk)
+        self._messages = MatchMessages(assignment, identity)
         self.players = addresses(assignment.seats)  # Where and how they are called.
         players = [seat.player_id for seat in assignment.seats]
-        self._course = Course(game, assignment.rules.game_options, players)
+        self._progress = GameProgress(game, assignment.rules.game_options, players)
         self._notes = Transcript(players)
         self._began = self._phase_ends = 0.0
         self._open: dict[Key, None] = {}  # calls whose answers matter, in order
@@ -104,7 +112,7 @@ class Match:
     @property
     def turn(self) -> int:
         """How many turns were played."""
-        return self._course.turn
+        return self._progress.turn
 
     def waiting_for(self) -> list[str]:
         """The agents that are to answer."""
@@ -126,7 +134,7 @@ class Match:
     def reseat(self, seats: Sequence[Seated]) -> None:
         """A player is somewhere else: the next attempt goes there."""
         self._assignment = msgspec.structs.replace(self._assignment, seats=seats)
-        self._letters.reseat(seats)
+        self._messages.reseat(seats)
         self.players = addresses(seats)
 
     def answered(
@@ -204,10 +212,10 @@ class Match:
 
     def _ask_for_moves(self, now: float) -> list[Effect]:
         self.phase = Phase.PLAYING
-        is_parity = self._course.game.name == PARITY_GAME
+        is_parity = self._progress.game.name == PARITY_GAME
         message = "CHOOSE_PARITY_CALL" if is_parity else "GAME_MOVE_CALL"
         terms = self._terms(message, self._rules.move_seconds, self._rules.retries)
-        return self._ask_players(self._course.to_move(), terms, now)
+        return self._ask_players(self._progress.to_move(), terms, now)
 
     def _terms(self, message: str, seconds: float, retries: int) -> Terms:
         rules = self._rules
@@ -224,7 +232,7 @@ class Match:
         for seat in seats:
             is_patient = not self._assignment.seats[seat].suspended or self._notes.is_heard(seat)
             own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
-            check = partial(self._course.check, seat) if self.phase is Phase.PLAYING else None
+            check = partial(self._progress.check, seat) if self.phase is Phase.PLAYING else None
             question = Question(own, seat, partial(judged, self.match_id, check), self._notes)
             self._questions[seat] = question
             effects += self._carry_out(seat, question.ask(now), now)
@@ -241,17 +249,17 @@ class Match:
     def _call_player(self, seat: int, attempt: int, now: float) -> Call:
         deadline = self._questions[seat].deadline
         if self.phase is Phase.JOINING:
-            message = self._letters.invitation(seat, now)
+            message = self._messages.invitation(seat, now)
         else:
-            turn = (self._course.game, self._course.state, self._course.turn)
-            message = self._letters.move_call(seat, turn, now=now, until=deadline)
+            turn = (self._progress.game, self._progress.state, self._progress.turn)
+            message = self._messages.move_call(seat, turn, now=now, until=deadline)
         until = max(deadline, self._phase_ends)
         return self._call(STEP[self.phase], seat, attempt, message, until)
 
     def _complain(self, seat: int, act: Complain, now: float) -> Call:
-        turn = (self._course.game, self._course.state, STATE[self.phase])
-        letter = self._letters.error(seat, STEP[self.phase], act, turn=turn, now=now)
-        key = (self.match_id, "error", seat, self._course.turn, act.number)
+        turn = (self._progress.game, self._progress.state, STATE[self.phase])
+        letter = self._messages.error(seat, STEP[self.phase], act, turn=turn, now=now)
+        key = (self.match_id, "error", seat, self._progress.turn, act.number)
         if act.is_retryable:  # Otherwise nothing that is said to it matters any more.
             self._open[key] = None
         return Call(key, self.players[seat], letter, now + self._rules.game_over_seconds)
@@ -286,32 +294,34 @@ class Match:
         return self._ask_manager("lock", now) if self._failures else self._ask_for_moves(now)
 
     def _moved(self, made: dict[int, Any], now: float) -> list[Effect]:
-        if self._failures or self._course.wants_number:
-            self._course.note(made)
+        if self._failures or self._progress.wants_number:
+            self._progress.note(made)
             return self._ask_manager("lock", now)
-        self._course.play(made)
-        return self._ask_manager("lock", now) if self._course.is_over else self._ask_for_moves(now)
+        self._progress.play(made)
+        return (
+            self._ask_manager("lock", now) if self._progress.is_over else self._ask_for_moves(now)
+        )
 
     def _ask_manager(self, step: str, now: float) -> list[Effect]:
         self._tries, self._again_at = self._tries + 1, None
-        index = len(self._course.numbers)
+        index = len(self._progress.numbers)
         if step == "report":
             assert self._locked
             self.phase = Phase.REPORTING
-            message = self._letters.report(self._locked, self._notes, began=self._began, now=now)
+            message = self._messages.report(self._locked, self._notes, began=self._began, now=now)
         else:
             if self.phase is not Phase.RECOVERING:
                 self.phase = Phase.LOCKING
-            message = self._letters.lock(*self._what_to_lock(), now)
+            message = self._messages.lock(*self._what_to_lock(), now)
         key = (self.match_id, step, MANAGER, index, self._tries)
         self._open[key] = None
         return [Call(key, self._manager, message, now + self._rules.reply_seconds)]
 
     def _what_to_lock(self) -> tuple[int, list[tuple[int, str, Any]], list[tuple[str, str]]]:
-        index = len(self._course.numbers)
+        index = len(self._progress.numbers)
         if self.phase is not Phase.RECOVERING:
             lost = forfeits(self._assignment.seats, self._failures, self._notes)
-            return index, self._course.moves, lost
+            return index, self._progress.moves, lost
         match = self._assignment.match  # The first lock of an index stands, whatever we send.
         return (match.locks or 0) if match.decided is True else index, [], []
 
@@ -323,13 +333,13 @@ class Match:
         if message.result is not UNSET:
             self._locked = message
             return self._tell(now)
-        if message.value is None or not self._course.adopt(message.moves, message.value):
+        if message.value is None or not self._progress.adopt(message.moves, message.value):
             return self._again(error, now)  # Neither the result nor a number that was wanted.
         self._tries, self._failures = 0, {}
         if self.phase is not Phase.RECOVERING:
             return self._ask_for_moves(now)
         match = self._assignment.match
-        if match.decided is True or len(self._course.numbers) != match.locks:
+        if match.decided is True or len(self._progress.numbers) != match.locks:
             return self._ask_manager("lock", now)
         return self._invite(now)
 
@@ -338,7 +348,7 @@ class Match:
         self.phase, self._tries = Phase.TELLING, 0
         until = now + self._rules.game_over_seconds
         calls: list[Effect] = [
-            self._call("over", seat, 1, self._letters.game_over(seat, self._locked, now), until)
+            self._call("over", seat, 1, self._messages.game_over(seat, self._locked, now), until)
             for seat in (0, 1)
         ]
         return calls + self._when_all_told(now)
@@ -350,7 +360,7 @@ class Match:
         _, _, seat, _, attempt = key
         effects: list[Effect] = []
         if isinstance(error, PeerRefused) and attempt == 1:
-            letter = self._letters.game_over_plain(seat, self._locked, now)
+            letter = self._messages.game_over_plain(seat, self._locked, now)
             effects.append(self._call("over", seat, 2, letter, now + self._rules.game_over_seconds))
         return effects + (self._when_all_told(now) if self.phase is Phase.TELLING else [])
 
@@ -416,7 +426,7 @@ class Match:
         return drops
 
     def _call(self, step: str, seat: int, attempt: int, message: Message, until: float) -> Call:
-        key = (self.match_id, step, seat, self._course.turn, attempt)
+        key = (self.match_id, step, seat, self._progress.turn, attempt)
         self._open[key] = None
         return Call(key, self.players[seat], message, until)
 

@@ -41,7 +41,7 @@ EXTRAS = (
 )
 
 
-class Desk(Struct, frozen=True):
+class RefereeIdentity(Struct, frozen=True):
     """The referee, as far as its matches need to know it."""
 
     referee_id: str
@@ -61,13 +61,13 @@ class Assignment(Struct, frozen=True):
     rules: Rules
 
 
-class Letters:
+class MatchMessages:
     """Writes the messages of one match."""
 
-    def __init__(self, assignment: Assignment, desk: Desk) -> None:
+    def __init__(self, assignment: Assignment, identity: RefereeIdentity) -> None:
         match = assignment.match
-        self._assignment, self._desk = assignment, desk
-        self._sender = f"referee:{desk.referee_id}"
+        self._assignment, self._identity = assignment, identity
+        self._sender = f"referee:{identity.referee_id}"
         self._conversation = f"conv-{match.match_id.lower()}-{assignment.epoch:03d}"
         self._shared: dict[str, Any] = {
             "sender": self._sender,
@@ -76,7 +76,7 @@ class Letters:
             "round_id": assignment.round_id,
             "match_id": match.match_id,
             "epoch": assignment.epoch,
-            "referee_endpoint": desk.endpoint,
+            "referee_endpoint": identity.endpoint,
         }
 
     def reseat(self, seats: Sequence[Seated]) -> None:
@@ -102,7 +102,7 @@ class Letters:
             round_id=self._assignment.round_id,
             your_standings=self._assignment.seats[seat].record,
         )
-        deadline = self._desk.calendar.write(until)
+        deadline = self._identity.calendar.write(until)
         if game.name == PARITY_GAME:
             return ChooseParityCall(
                 **self._to(seat, now), game_type=game.name, context=context, deadline=deadline
@@ -153,7 +153,11 @@ class Letters:
         if step == "move":
             action = "CHOOSE_PARITY_RESPONSE" if is_parity else action
             context |= _legal(told, game, state, seat)
-        at = None if told.next_retry_at is None else self._desk.calendar.write(told.next_retry_at)
+        at = (
+            None
+            if told.next_retry_at is None
+            else self._identity.calendar.write(told.next_retry_at)
+        )
         counts = (told.retry_count, told.max_retries)
         return GameError(
             **self._to(seat, now),
@@ -188,9 +192,9 @@ class Letters:
             list(moves),
             list(forfeits),
             sender=self._sender,
-            timestamp=self._desk.calendar.write(now),
+            timestamp=self._identity.calendar.write(now),
             conversation_id=self._conversation,
-            auth_token=self._desk.token,
+            auth_token=self._identity.token,
         )
 
     def report(
@@ -212,9 +216,9 @@ class Letters:
             left_out or UNSET,
             notes.silences(),
             sender=self._sender,
-            timestamp=self._desk.calendar.write(now),
+            timestamp=self._identity.calendar.write(now),
             conversation_id=f"conv-{match.match_id.lower()}-report",
-            auth_token=self._desk.token,
+            auth_token=self._identity.token,
         )
 
     def _to(self, seat: int, now: float) -> dict[str, Any]:
@@ -223,7 +227,7 @@ class Letters:
             **self._shared,
             "player_id": seated.player_id,
             "auth_token": seated.match_token,
-            "timestamp": self._desk.calendar.write(now),
+            "timestamp": self._identity.calendar.write(now),
         }
 
 

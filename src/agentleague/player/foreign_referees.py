@@ -19,7 +19,7 @@ DENIED_SECONDS = 1.0  # within which it is not asked again about the same match
 MATCHES_MAX = 1_000
 
 
-class Outsiders:
+class ForeignReferees:
     """The matches of one player whose referees show no token."""
 
     def __init__(self, manager: Address, reply_seconds: float) -> None:

@@ -50,7 +50,7 @@ class Shown(Sequence[Mapping[str, Any]]):
         return msgspec.structs.asdict(self.rows[number])
 
 
-class Notebook:
+class Memory:
     """One player's memory; `seed` is where all its chance comes from, match by match."""
 
     def __init__(self, seed: str) -> None:
@@ -116,7 +116,7 @@ class Notebook:
             }
         )
 
-    def keepsakes(self) -> list[Mapping[str, Any]]:
+    def records(self) -> list[Mapping[str, Any]]:
         """The matches of this league for the next run, with the names that are known by now."""
         return [
             match

@@ -9,8 +9,8 @@ from msgspec import UNSET
 
 from agentleague.errors import IllegalMove, InvalidTimestamp, PeerRefused, RateLimited, TokenInvalid
 from agentleague.player.draw_check import DrawCheck
-from agentleague.player.foreign_referees import Outsiders
-from agentleague.player.memory import Notebook
+from agentleague.player.foreign_referees import ForeignReferees
+from agentleague.player.memory import Memory
 from agentleague.protocol.messages import (
     ChooseParityCall,
     ChooseParityResponse,
@@ -36,13 +36,13 @@ from agentleague.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from agentleague.protocol.partial_messages import AnnouncementGlance, TableGlance
+from agentleague.protocol.partial_messages import PartialAnnouncement, PartialTable
 from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles import agent
 from agentleague.roles.agent import Agent, Handler
-from agentleague.roles.effects import Call, Effect, End, Reply, Think, WakeAt
+from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
-from agentleague.roles.stimuli import Answered, Asked, Started, Thought, Woken
+from agentleague.roles.stimuli import Answered, Asked, Started, StrategyReturned, Woken
 
 UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not say
 THOUGHTS_MAX = 64  # moves that are thought about at once
@@ -71,7 +71,7 @@ class Player(Agent):
 
     def __init__(self, settings: PlayerSettings) -> None:
         super().__init__(settings)
-        self.notebook = Notebook(settings.seed)
+        self.memory = Memory(settings.seed)
         self.kept: Sequence[Mapping[str, Any]] = ()
         self.heard: deque[Heard] | None = None
         self._check = DrawCheck()
@@ -83,7 +83,7 @@ class Player(Agent):
         self._pair, self._tokens_of = ("", ""), ("", "", "", 0)
         self._last_words: LeagueCompleted | None = None
         self._doubts_until: float | None = None  # when they are believed without the manager
-        self._outsiders = Outsiders(self._enrolment.manager, settings.reply_seconds)
+        self._foreign_referees = ForeignReferees(self._enrolment.manager, settings.reply_seconds)
 
     def registration(self, now: float) -> Message:
         """Under its name, for the games it knows."""
@@ -112,7 +112,7 @@ class Player(Agent):
         effects = self.registered(stimulus, now)
         self._channel, self._tokens_of = channel_key(self._enrolment.token), ("", "", "", 0)
         if self.agent_id:
-            self.notebook.recall(self.kept, self._enrolment.league_id, self.agent_id)
+            self.memory.recall(self.kept, self._enrolment.league_id, self.agent_id)
         if self.agent_id and self._last_words:  # They came before the manager's answer did.
             effects = [*effects, self._ask_whether_over(self._last_words, now)]
         return effects
@@ -137,10 +137,10 @@ class Player(Agent):
         if len(self._thinking) >= THOUGHTS_MAX:
             raise RateLimited("this player thinks about enough moves already")
         self._thinking[asked.reply] = asked
-        turn = self.notebook.turn(message, self._me(message), self._seconds_left(message, now))
-        return [Think(asked.reply, turn)]
+        turn = self.memory.turn(message, self._me(message), self._seconds_left(message, now))
+        return [RunStrategy(asked.reply, turn)]
 
-    def _thought(self, stimulus: Thought, now: float) -> list[Effect]:
+    def _strategy_returned(self, stimulus: StrategyReturned, now: float) -> list[Effect]:
         """The move, or none: then the referee asks again at once, as R-MATCH-20 says."""
         key: Any = stimulus.key
         asked = self._thinking.pop(key)
@@ -158,10 +158,10 @@ class Player(Agent):
     def _game_over(self, asked: Asked, message: GameOver, now: float) -> list[Effect]:
         self._check_referee(asked)
         me = self._me(message)
-        if self.notebook.over(message, me):
+        if self.memory.over(message, me):
             self.news.append(_told(message, me))
-            self._hear("result", lambda: self.notebook.history[-1])
-        is_sealed = not self._outsiders.let_in(asked)
+            self._hear("result", lambda: self.memory.history[-1])
+        is_sealed = not self._foreign_referees.let_in(asked)
         for doubt in self._check.doubts(message, me) if is_sealed else ():
             self.news.append(f"{message.match_id}: THE DRAW IS WRONG: {doubt}.")
         answer = GameOverAck(player_id=me, match_id=message.match_id)
@@ -182,8 +182,8 @@ class Player(Agent):
         return [self.reply(asked, answer, now)]
 
     def _standings(self, asked: Asked, message: LeagueStandingsUpdate, now: float) -> list[Effect]:
-        self.notebook.table(message)
-        self._hear("standings", lambda: self.notebook.standings)
+        self.memory.table(message)
+        self._hear("standings", lambda: self.memory.standings)
         answer = StandingsUpdateAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, answer, now)]
 
@@ -258,7 +258,7 @@ class Player(Agent):
         effects = self.asked(stimulus, now)
         if _is_unsigned(effects):
             league_id = self._enrolment.league_id
-            asking = self._outsiders.ask(stimulus, league_id, self._calendar.write(now), now)
+            asking = self._foreign_referees.ask(stimulus, league_id, self._calendar.write(now), now)
             return self._refused(stimulus, effects) if asking is None else [*asking]
         return effects
 
@@ -266,7 +266,9 @@ class Player(Agent):
         """The manager has said whose match it is: what waited for that is judged again."""
         assert isinstance(stimulus.key, tuple)
         match_id, out = stimulus.key[1], list[Effect]()
-        for asked in self._outsiders.answered(match_id, stimulus.message, self.agent_id, now):
+        for asked in self._foreign_referees.answered(
+            match_id, stimulus.message, self.agent_id, now
+        ):
             effects = self.asked(asked, now)
             out += self._refused(asked, effects) if _is_unsigned(effects) else effects
         return out
@@ -284,8 +286,8 @@ class Player(Agent):
         if not self._enrolment.match_tokens:
             return
         if message.auth_token == self._tokens(message)[0]:
-            self._outsiders.signed(message.match_id)
-        elif not self._outsiders.let_in(asked):
+            self._foreign_referees.signed(message.match_id)
+        elif not self._foreign_referees.let_in(asked):
             raise TokenInvalid("auth_token is not the match token of this match")
 
     def _seconds_left(self, message: ChooseParityCall | GameMoveCall, now: float) -> float:
@@ -320,7 +322,7 @@ class Player(Agent):
         Asked: _asked,
         Answered: _answered,
         Woken: _woken,
-        Thought: _thought,
+        StrategyReturned: _strategy_returned,
     }
     MESSAGES: ClassVar[dict[type[Message], Handler]] = {
         GameInvitation: _invited,
@@ -329,9 +331,9 @@ class Player(Agent):
         GameOver: _game_over,
         GameError: _game_error,
         RoundAnnouncement: _announced,
-        AnnouncementGlance: _announced,
+        PartialAnnouncement: _announced,
         LeagueStandingsUpdate: _standings,
-        TableGlance: _standings,
+        PartialTable: _standings,
         RoundCompleted: _round_over,
         LeagueCompleted: _league_over,
     }

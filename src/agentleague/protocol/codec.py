@@ -24,7 +24,7 @@ from agentleague.protocol import (
     timestamps,
 )
 from agentleague.protocol.error_messages import fault, told
-from agentleague.protocol.jsonrpc import Letter
+from agentleague.protocol.jsonrpc import Envelope
 from agentleague.protocol.messages import (
     MESSAGES,
     METHODS,
@@ -76,7 +76,7 @@ DECODERS = _Decoders()
 class Incoming(NamedTuple):
     """A request as read: a message, or why it is none."""
 
-    letter: Letter
+    envelope: Envelope
     message: Message | None
     error: LeagueError | None = None
     missing: tuple[str, ...] = ()
@@ -95,25 +95,25 @@ def read_request(
     body: bytes, taken: frozenset[str], *, thorough: bool = True, path: str = "/mcp"
 ) -> Incoming:
     """Read a request in any form; a refusal still knows whom to answer and how."""
-    letter, message = fast_path.read(body, taken, thorough=thorough) or (Letter(), None)
+    envelope, message = fast_path.read(body, taken, thorough=thorough) or (Envelope(), None)
     try:
         if message is None:
             assumed = registrations.assumed(body) if path == "/register" else None
-            jsonrpc.read_request(body, letter, thorough=thorough, assumed=assumed)
-            message = _read_message(letter, taken, flat=b'"message"' not in body)
+            jsonrpc.read_request(body, envelope, thorough=thorough, assumed=assumed)
+            message = _read_message(envelope, taken, flat=b'"message"' not in body)
         if isinstance(message, starts.GIVING_OUT):
-            message = starts.with_players(message, text_of(letter))
+            message = starts.with_players(message, text_of(envelope))
         _check_envelope(message)
     except LeagueError as error:
-        return Incoming(letter, None, error)
+        return Incoming(envelope, None, error)
     except jsonrpc.UNREADABLE as error:
-        return Incoming(letter, None, json_text.explain(body, error))
-    return Incoming(letter, message, None, _missing(message, body))
+        return Incoming(envelope, None, json_text.explain(body, error))
+    return Incoming(envelope, message, None, _missing(message, body))
 
 
-def text_of(letter: Letter) -> bytes | Raw:
+def text_of(envelope: Envelope) -> bytes | Raw:
     """The text of the message in a request."""
-    return jsonrpc.params_of(letter.whole) if letter.whole else letter.body
+    return jsonrpc.params_of(envelope.whole) if envelope.whole else envelope.body
 
 
 def write_request(message: Message, request_id: int) -> bytes:
@@ -121,17 +121,17 @@ def write_request(message: Message, request_id: int) -> bytes:
     return jsonrpc.write_request(_CALLED[type(message)] or "", encode(message), request_id)
 
 
-def write_answer(letter: Letter, message: Message) -> bytes:
+def write_answer(envelope: Envelope, message: Message) -> bytes:
     """An answer in the form of its request."""
-    return jsonrpc.write_result(letter, encode(message))
+    return jsonrpc.write_result(envelope, encode(message))
 
 
-def write_refusal(letter: Letter, error: LeagueError, *, sender: str, timestamp: str) -> bytes:
+def write_refusal(envelope: Envelope, error: LeagueError, *, sender: str, timestamp: str) -> bytes:
     """A refusal in the form of its request, with the error message of the documents as data."""
-    asked = letter.message_type or METHODS.get(letter.method.lower(), "")
-    message = fault(error, asked, sender=sender, timestamp=timestamp, request=_about(letter))
+    asked = envelope.message_type or METHODS.get(envelope.method.lower(), "")
+    message = fault(error, asked, sender=sender, timestamp=timestamp, request=_about(envelope))
     text = f"{message.error_name}: {message.error_message}"
-    return jsonrpc.write_error(letter, error.number_for(asked), text, encode(told(message)))
+    return jsonrpc.write_error(envelope, error.number_for(asked), text, encode(told(message)))
 
 
 def complaint(name: str, error: msgspec.ValidationError) -> MissingField:
@@ -147,56 +147,58 @@ def complaint(name: str, error: msgspec.ValidationError) -> MissingField:
     return WrongType(f"{name}.{path}: {text[:1].lower()}{text[1:]}", field=path, kind="type")
 
 
-def _read_message(letter: Letter, taken: frozenset[str], *, flat: bool) -> Message:
-    name = letter.message_type or _CANONICAL.get(letter.method)
+def _read_message(envelope: Envelope, taken: frozenset[str], *, flat: bool) -> Message:
+    name = envelope.message_type or _CANONICAL.get(envelope.method)
     # If not, it is perhaps nested, or of another type than its method says: look closer.
-    if flat and name in taken and (message := _as_it_stands(letter, name)):
+    if flat and name in taken and (message := _as_it_stands(envelope, name)):
         return message
-    if letter.message_type is None:
-        jsonrpc.look_inside(letter)
-    name = METHODS.get((letter.message_type or letter.method).lower())
+    if envelope.message_type is None:
+        jsonrpc.look_inside(envelope)
+    name = METHODS.get((envelope.message_type or envelope.method).lower())
     if name not in taken:
-        called = (letter.message_type or letter.method)[:300]
+        called = (envelope.message_type or envelope.method)[:300]
         raise UnknownMethod(f"{called!r} is no message that this agent takes", known=sorted(taken))
-    letter.message_type = name
-    if message := _as_it_stands(letter, name):
+    envelope.message_type = name
+    if message := _as_it_stands(envelope, name):
         return message
     try:
-        return DECODERS[name].decode(_spelt_out(letter, name))
+        return DECODERS[name].decode(_spelt_out(envelope, name))
     except msgspec.ValidationError as error:
         raise complaint(name, error) from None
 
 
-def _as_it_stands(letter: Letter, name: str) -> Message | None:
+def _as_it_stands(envelope: Envelope, name: str) -> Message | None:
     """The message, if nothing has to be put right; what a registration says may be anywhere."""
     if name in registrations.METAS:
         return None
     try:
-        return DECODERS[name].decode(letter.body)
+        return DECODERS[name].decode(envelope.body)
     except msgspec.ValidationError:
         return None
 
 
-def _about(letter: Letter) -> dict[str, Any]:
+def _about(envelope: Envelope) -> dict[str, Any]:
     """What a refused message was about, so far as it can be read."""
     try:
-        return msgspec.structs.asdict(_refused.decode(text_of(letter)))
+        return msgspec.structs.asdict(_refused.decode(text_of(envelope)))
     except jsonrpc.UNREADABLE:
         return {}
 
 
-def _spelt_out(letter: Letter, name: str) -> bytes:
+def _spelt_out(envelope: Envelope, name: str) -> bytes:
     """The message with its type in the one spelling that the decoder knows."""
-    fields = msgspec.json.decode(letter.body, type=dict[str, Raw])
-    if name == "LEAGUE_QUERY" and letter.method.lower() == "get_standings":
+    fields = msgspec.json.decode(envelope.body, type=dict[str, Raw])
+    if name == "LEAGUE_QUERY" and envelope.method.lower() == "get_standings":
         fields.setdefault("query_type", Raw(b'"GET_STANDINGS"'))
     if name == starts.START:
-        told = msgspec.json.decode(letter.body)
+        told = msgspec.json.decode(envelope.body)
         return encode({**starts.spelt_out(told), "message_type": name})
     if name in registrations.METAS:
         fields = registrations.spelt_out(fields, name)
     if name == "MATCH_RESULT_REPORT":
-        return encode({**reports.spelt_out(msgspec.json.decode(letter.body)), "message_type": name})
+        return encode(
+            {**reports.spelt_out(msgspec.json.decode(envelope.body)), "message_type": name}
+        )
     return encode({**fields, "message_type": name})
 
 

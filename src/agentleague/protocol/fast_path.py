@@ -11,9 +11,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from agentleague.errors import UnreadableJson
 from agentleague.protocol import json_text
-from agentleague.protocol.jsonrpc import UNREADABLE, Letter, RequestId
+from agentleague.protocol.jsonrpc import UNREADABLE, Envelope, RequestId
 from agentleague.protocol.messages import MESSAGES, Message
-from agentleague.protocol.partial_messages import GLANCES
+from agentleague.protocol.partial_messages import PARTIAL_MESSAGES
 from agentleague.protocol.registrations import METAS
 
 _OPENING = b'{"jsonrpc":"2.0","method":"'
@@ -59,10 +59,10 @@ _NAMES = {
     for name, kind in MESSAGES.items()
     if kind.method and name not in METAS  # What those say of an agent may be anywhere in them.
 }
-_READERS, _GLANCING = _Readers({}), _Readers(GLANCES)
+_READERS, _PARTIAL_READERS = _Readers({}), _Readers(PARTIAL_MESSAGES)
 
 
-def read(body: bytes, taken: frozenset[str], *, thorough: bool) -> tuple[Letter, Message] | None:
+def read(body: bytes, taken: frozenset[str], *, thorough: bool) -> tuple[Envelope, Message] | None:
     """The request, if it is a usual one, of a type that is taken, and in order.
 
     Who is not thorough only glances at what is long.
@@ -70,7 +70,7 @@ def read(body: bytes, taken: frozenset[str], *, thorough: bool) -> tuple[Letter,
     if not body.startswith(_OPENING):
         return None
     end = body.find(b'"', len(_OPENING), len(_OPENING) + _METHOD_MAX)
-    reader = (_READERS if thorough else _GLANCING)[body[len(_OPENING) : end]]
+    reader = (_READERS if thorough else _PARTIAL_READERS)[body[len(_OPENING) : end]]
     if reader is None or reader.name not in taken or not body.startswith(_THEN, end + 1):
         return None
     try:
@@ -78,4 +78,4 @@ def read(body: bytes, taken: frozenset[str], *, thorough: bool) -> tuple[Letter,
         request = reader.decoder.decode(body)
     except (UnreadableJson, *UNREADABLE):
         return None
-    return Letter(id=request.id, method=reader.method, whole=body), request.params
+    return Envelope(id=request.id, method=reader.method, whole=body), request.params

@@ -36,7 +36,7 @@ class Form(StrEnum):
     HYBRID = "hybrid"  # the message beside jsonrpc, method and id; only guests read it
 
 
-class Letter(Struct, gc=False):
+class Envelope(Struct, gc=False):
     """A request, unwrapped as far as it could be read."""
 
     form: Form = Form.JSONRPC
@@ -103,7 +103,7 @@ RETRY_AFTER_MAX = 60.0  # seconds; whoever wants more waits as long as that
 
 
 def read_request(
-    body: bytes, letter: Letter, *, thorough: bool = True, assumed: str | None = None
+    body: bytes, envelope: Envelope, *, thorough: bool = True, assumed: str | None = None
 ) -> None:
     """Unwrap a request into `letter`, which keeps what was read when the rest is refused.
 
@@ -118,11 +118,11 @@ def read_request(
     try:
         request = _request.decode(body)
     except msgspec.ValidationError:
-        _read_loosely(body, letter, assumed)
+        _read_loosely(body, envelope, assumed)
         return
-    letter.id, letter.method, letter.body = request.id, request.method, request.params
+    envelope.id, envelope.method, envelope.body = request.id, request.method, request.params
     if request.jsonrpc != "2.0":
-        letter.id = None if request.id is UNSET else request.id
+        envelope.id = None if request.id is UNSET else request.id
         raise InvalidRequest(f"jsonrpc is {request.jsonrpc[:20]!r}; it must be '2.0'")
 
 
@@ -131,18 +131,18 @@ def params_of(request: bytes) -> Raw:
     return _request.decode(request).params
 
 
-def look_inside(letter: Letter) -> None:
+def look_inside(envelope: Envelope) -> None:
     """Find the message in the params: flat, nested in `message`, or a tool's `arguments`."""
-    inside = _peek(letter.body)
-    if letter.method == "tools/call" and isinstance(inside.name, str):
-        letter.form, letter.method, letter.body = Form.TOOL, inside.name, inside.arguments
-        inside = _peek(letter.body)
+    inside = _peek(envelope.body)
+    if envelope.method == "tools/call" and isinstance(inside.name, str):
+        envelope.form, envelope.method, envelope.body = Form.TOOL, inside.name, inside.arguments
+        inside = _peek(envelope.body)
     if inside.message_type is UNSET and bytes(inside.message)[:1] == b"{":
-        letter.form = letter.form if letter.form is Form.TOOL else Form.NESTED
-        letter.body = inside.message
-        inside = _peek(letter.body)
+        envelope.form = envelope.form if envelope.form is Form.TOOL else Form.NESTED
+        envelope.body = inside.message
+        inside = _peek(envelope.body)
     if isinstance(inside.message_type, str):
-        letter.message_type = inside.message_type
+        envelope.message_type = inside.message_type
     elif inside.message_type is not UNSET:
         raise WrongType("message_type: expected `str`", field="message_type", kind="type")
 
@@ -156,32 +156,32 @@ def write_request(method: str, message: bytes, request_id: int) -> bytes:
     )
 
 
-def write_result(letter: Letter, message: bytes) -> bytes:
+def write_result(envelope: Envelope, message: bytes) -> bytes:
     """An answer in the form of its request; nothing for a notification."""
-    if letter.form is Form.BARE:
+    if envelope.form is Form.BARE:
         return message
-    if letter.id is UNSET:
+    if envelope.id is UNSET:
         return b""
-    if letter.form is Form.TOOL:
+    if envelope.form is Form.TOOL:
         text = msgspec.json.encode(message.decode())
         message = b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}' % (
             text,
             message,
         )
-    return b'{"jsonrpc":"2.0","result":%b,"id":%b}' % (message, msgspec.json.encode(letter.id))
+    return b'{"jsonrpc":"2.0","result":%b,"id":%b}' % (message, msgspec.json.encode(envelope.id))
 
 
-def write_error(letter: Letter, number: int, text: str, data: bytes) -> bytes:
+def write_error(envelope: Envelope, number: int, text: str, data: bytes) -> bytes:
     """A refusal in the form of its request; nothing for a notification."""
-    if letter.form is Form.BARE:
+    if envelope.form is Form.BARE:
         return data
-    if letter.id is UNSET:
+    if envelope.id is UNSET:
         return b""
     return b'{"jsonrpc":"2.0","error":{"code":%d,"message":%b,"data":%b},"id":%b}' % (
         number,
         msgspec.json.encode(text),
         data,
-        msgspec.json.encode(letter.id),
+        msgspec.json.encode(envelope.id),
     )
 
 
@@ -232,23 +232,23 @@ def _held(text: bytes) -> bytes:
         return text
 
 
-def _read_loosely(body: bytes, letter: Letter, assumed: str | None) -> None:
+def _read_loosely(body: bytes, envelope: Envelope, assumed: str | None) -> None:
     try:
         loose = _loose.decode(body)
     except msgspec.ValidationError as error:
         raise _no_request(body, error) from None
     if loose.jsonrpc is UNSET and loose.method is UNSET:
-        letter.form, letter.body = Form.BARE, body
+        envelope.form, envelope.body = Form.BARE, body
         said = assumed if loose.message_type is UNSET else loose.message_type
         if isinstance(said, str):
-            letter.message_type = said
+            envelope.message_type = said
             return
         raise InvalidRequest(
             "there is no jsonrpc and no message_type; name the message in message_type, "
             "or wrap it in a JSON-RPC 2.0 request",
             field="message_type",
         )
-    letter.id, letter.body = _readable_id(loose.id), loose.params
+    envelope.id, envelope.body = _readable_id(loose.id), loose.params
     raise InvalidRequest(_what_is_wrong(loose))
 
 

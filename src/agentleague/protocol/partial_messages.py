@@ -27,21 +27,21 @@ class Pairing(Part):
     draw_commitment: Id | UnsetType = UNSET
 
 
-class AnnouncementGlance(RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):
+class PartialAnnouncement(RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):
     """The announcement of a round, as far as its players need it."""
 
     matches: list[Pairing] = msgspec.field(default_factory=list)  # type: ignore[assignment]
 
 
-class TableGlance(LeagueStandingsUpdate, tag="LEAGUE_STANDINGS_UPDATE"):
+class PartialTable(LeagueStandingsUpdate, tag="LEAGUE_STANDINGS_UPDATE"):
     """The table with its rows unread."""
 
     standings: Raw = Raw(b"[]")  # type: ignore[assignment]
 
 
-GLANCES: dict[str, type[Message]] = {
-    "ROUND_ANNOUNCEMENT": AnnouncementGlance,
-    "LEAGUE_STANDINGS_UPDATE": TableGlance,
+PARTIAL_MESSAGES: dict[str, type[Message]] = {
+    "ROUND_ANNOUNCEMENT": PartialAnnouncement,
+    "LEAGUE_STANDINGS_UPDATE": PartialTable,
 }
 
 

@@ -19,7 +19,7 @@ _SECRET = re.compile(
 )
 
 
-def harmless(text: str) -> str:
+def printable(text: str) -> str:
     """The text with a question mark for what cannot be seen, or what a terminal might obey.
 
     Line ends are kept; whoever wants one line takes them out first.
@@ -61,15 +61,15 @@ LINE_MAX = 200
 MOVE_MAX = 60
 
 
-def printable(text: str, at_most: int = LINE_MAX) -> str:
+def one_line(text: str, at_most: int = LINE_MAX) -> str:
     """The text on one line, with a question mark for what a terminal might obey."""
-    shown = harmless(text.replace("\n", "?"))
+    shown = printable(text.replace("\n", "?"))
     return shown if len(shown) <= at_most else f"{shown[: at_most - 3]}..."
 
 
 def as_json(move: Any) -> str:
     """A move as it came, in ASCII."""
-    return printable(json.dumps(move), MOVE_MAX)
+    return one_line(json.dumps(move), MOVE_MAX)
 
 
 def json_text(value: Any, indent: int | None = None) -> str:

@@ -113,9 +113,9 @@ def _rows(told: Fields) -> Sequence[Fields]:
 
 def _seated(told: Fields) -> Iterator[tuple[int, str, Any]]:
     """Seat, whether it is the id or the end point, and what is said; the surest names first."""
-    for seat, letter in enumerate("AB"):
-        yield seat, "id", told.get(f"player_{letter}_id")
-        yield seat, "url", told.get(f"player_{letter}_endpoint")
+    for seat, envelope in enumerate("AB"):
+        yield seat, "id", told.get(f"player_{envelope}_id")
+        yield seat, "url", told.get(f"player_{envelope}_endpoint")
     yield from _named(told)
     yield from _listed(told)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from agentleague.protocol.printable import printable
+from agentleague.protocol.printable import one_line
 
 
 class Cause(NamedTuple):
@@ -130,7 +130,7 @@ def ending_of(  # noqa: PLR0913 - six facts of one match.
     """Why a match ended; `forfeits` says why players failed, `verdicts` how they last did."""
     game = _GAMES.get(game_type, _OTHER_GAME)
     losers = [player_id for player_id in names if player_id != result.winner_player_id]
-    reason = printable(result.reason, 500)
+    reason = one_line(result.reason, 500)
     if result.no_contest:
         return Ending(f"It counts for neither player: {reason}", ["R-LEASE-05"], [])
     if not verified:

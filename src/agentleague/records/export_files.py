@@ -11,11 +11,11 @@ import msgspec
 
 from agentleague.errors import LeagueError
 from agentleague.league.league import League
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.roster import Member
 from agentleague.league.standings import Standing
 from agentleague.protocol.messages import GameResult
-from agentleague.protocol.printable import harmless
+from agentleague.protocol.printable import printable
 from agentleague.records.event_text import public_url, sentence, shown
 from agentleague.records.match_story import told
 from agentleague.records.reading import event_of
@@ -145,7 +145,7 @@ def cell(value: Any) -> Any:
     """A value that no spreadsheet takes for a formula, and no terminal for a command."""
     if not isinstance(value, str):
         return value
-    text = harmless(value.replace("\n", "?"))
+    text = printable(value.replace("\n", "?"))
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
@@ -226,7 +226,7 @@ def _rounds(league: League) -> list[dict[str, Any]]:
     ]
 
 
-def _match_row(league: League, file: MatchFile) -> dict[str, Any]:
+def _match_row(league: League, file: MatchRecord) -> dict[str, Any]:
     players = league.roster.players
     a, b = file.players
     result = file.result
@@ -249,7 +249,7 @@ def _match_row(league: League, file: MatchFile) -> dict[str, Any]:
     }
 
 
-def _is_recomputable(file: MatchFile) -> bool | None:
+def _is_recomputable(file: MatchRecord) -> bool | None:
     """Whether the result follows from the moves; a forfeit is the word of a referee."""
     if file.decided is None:
         return None
@@ -268,7 +268,7 @@ def _record(league: League, player_id: str) -> dict[str, Any] | None:
 
 
 def _played(
-    league: League, player_id: str, file: MatchFile, times: Sequence[str]
+    league: League, player_id: str, file: MatchRecord, times: Sequence[str]
 ) -> dict[str, Any]:
     result = file.result
     assert result

@@ -17,7 +17,7 @@ from agentleague.league.events import MatchAssigned
 from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League
 from agentleague.league.rulings import STAND
-from agentleague.protocol.printable import as_json, printable
+from agentleague.protocol.printable import as_json, one_line
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
 from agentleague.roles.effects import Event
 
@@ -104,7 +104,7 @@ class Facts(Struct):
 
 def named(name: str, player_id: str) -> str:
     """A player by name and id; a name that was not the only one ends with the id already."""
-    return printable(name if name.endswith(f"({player_id})") else f"{name} ({player_id})")
+    return one_line(name if name.endswith(f"({player_id})") else f"{name} ({player_id})")
 
 
 def told(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _lines(facts: Facts) -> Iterator[str]:
     if facts.told == "manager":
         yield "No referee was left to tell the players the result; the manager did."
     for dispute in facts.disputes:
-        yield f"Disputed: {printable(dispute.words)}."
+        yield f"Disputed: {one_line(dispute.words)}."
     if facts.disputed and facts.result:
         yield f"The result stands until the organiser rules: league rule {facts.match_id} ..."
     yield _last(facts)
@@ -224,15 +224,15 @@ def _referees(facts: Facts) -> Iterator[str]:
     last = facts.referee_id
     named = f"{facts.referee_name} ({last})" if facts.referee_name else last
     is_first = not facts.referees or facts.referees[0] == last
-    before = "" if is_first else f"; {printable(facts.referees[0])} had it first"
-    yield f"Referee: {printable(named)}{before}."
+    before = "" if is_first else f"; {one_line(facts.referees[0])} had it first"
+    yield f"Referee: {one_line(named)}{before}."
     later = facts.assignments or [
         Assignment(epoch, referee_id) for epoch, referee_id in enumerate(facts.referees[1:], 2)
     ]
     for assignment in later:
         because = _WHYS.get(assignment.why, assignment.why)
-        why = f" because {printable(because)}" if because else ""
-        yield f"Given to {printable(assignment.referee_id)}{why} (epoch {assignment.epoch})."
+        why = f" because {one_line(because)}" if because else ""
+        yield f"Given to {one_line(assignment.referee_id)}{why} (epoch {assignment.epoch})."
 
 
 _HARMLESS = {
@@ -244,16 +244,16 @@ _WHYS = {UNREACHABLE: "the referee before reached neither player"}
 
 
 def _exchange(facts: Facts, contact: Contact) -> str:
-    asked = printable(contact.message, 64)
+    asked = one_line(contact.message, 64)
     attempt = f", attempt {contact.attempt}" if contact.attempt > 1 else ""
     move = "" if contact.move is None else f" {as_json(contact.move)},"
-    verdict = printable(contact.verdict, 64)
+    verdict = one_line(contact.verdict, 64)
     cause = CAUSES.get(NULL_MOVE if _is_null(contact) else contact.verdict)
     why = cause.came if cause else _HARMLESS.get(contact.verdict)
     verdict += f" ({why})" if why else ""
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
     is_told = contact.note.startswith(("as ", TRIED))
-    note = f" ({printable(contact.note, NOTE_MAX)})" if is_told else ""
+    note = f" ({one_line(contact.note, NOTE_MAX)})" if is_told else ""
     who = facts.name(contact.player_id)
     return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}{note}"
 
@@ -314,7 +314,7 @@ def _last(facts: Facts) -> str:
 
 
 def _ruling(ruling: OrganisersRuling) -> str:
-    words = printable(ruling.words, 500)
+    words = one_line(ruling.words, 500)
     counts = "" if ruling.verdict == STAND else "; that counts in the table, not the result above"
     return f"{words[:1].upper()}{words[1:]}{counts}."
 
@@ -325,5 +325,5 @@ def _unknown(league: League, match_id: str) -> str:
     last = league.schedule.round(league.schedule.rounds_total).pairings[-1].match_id
     near = get_close_matches(match_id.upper(), league.matches, n=1)
     meant = f"did you mean {near[0]}? There" if near else "there"
-    wanted = printable(match_id, 64)
+    wanted = one_line(match_id, 64)
     return f"there is no match {wanted!r} in this league; {meant} are R1M1 to {last}"

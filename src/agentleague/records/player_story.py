@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.league.rulings import STAND
-from agentleague.protocol.printable import as_json, printable
+from agentleague.protocol.printable import as_json, one_line
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Cause
 from agentleague.records.match_story import NOTE_MAX, TRIED, Contact, named, with_ending
 
@@ -134,9 +134,9 @@ def _ruled(ruling: Mapping[str, Any], player_id: str) -> str:
 def _because(facts: Mapping[str, Any]) -> str:
     ruling = _ruling(facts)
     if ruling["verdict"] != STAND:
-        return f": {printable(ruling['reason'], 500)}"
+        return f": {one_line(ruling['reason'], 500)}"
     result = facts.get("result") or {}
-    reason = f": {printable(result['reason'], 500)}" if result.get("reason") else ""
+    reason = f": {one_line(result['reason'], 500)}" if result.get("reason") else ""
     return reason if facts.get("verified", True) else f"{reason}; the league could not check that"
 
 
@@ -148,12 +148,12 @@ def _failure(row: Contact, game_type: str) -> Failure:
         came = came if is_null else f"{as_json(row.move)}, {came}"
         rules += [_LEGAL[game_type]] if game_type in _LEGAL else []
     if row.note.startswith(TRIED):
-        came, rules = f"{came} ({printable(row.note, NOTE_MAX)})", [*rules, "R-DIA-01"]
+        came, rules = f"{came} ({one_line(row.note, NOTE_MAX)})", [*rules, "R-DIA-01"]
     return Failure(
-        printable(row.message, 64),
+        one_line(row.message, 64),
         row.attempt,
         row.at,
-        printable(row.verdict, 64),
+        one_line(row.verdict, 64),
         came,
         row.answered_after,
         rules,

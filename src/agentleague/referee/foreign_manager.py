@@ -29,7 +29,7 @@ from agentleague.errors import (
     TokenInvalid,
 )
 from agentleague.match.machine import Match
-from agentleague.match.messages import Desk
+from agentleague.match.messages import RefereeIdentity
 from agentleague.protocol import starts, tokens
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import (
@@ -44,7 +44,7 @@ from agentleague.protocol.messages import (
     StartMatch,
     StartMatchResponse,
 )
-from agentleague.referee.local_adjudicator import OwnCourt
+from agentleague.referee.local_adjudicator import LocalAdjudicator
 from agentleague.roles.effects import Address, Call, Drop, Effect, Reply, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Caller
 
@@ -61,8 +61,10 @@ class WhereIs(Struct, frozen=True):
 class Endpoints:
     """The end points of players, as far as anybody said."""
 
-    def __init__(self, manager: Address, desk: Desk, league_id: str, reply_seconds: float) -> None:
-        self._manager, self._desk = manager, desk
+    def __init__(
+        self, manager: Address, identity: RefereeIdentity, league_id: str, reply_seconds: float
+    ) -> None:
+        self._manager, self._identity = manager, identity
         self._league_id, self._reply_seconds = league_id, reply_seconds
         self._known: dict[str, str] = {}  # player -> end point
         self._asking: set[str] = set()
@@ -104,10 +106,10 @@ class Endpoints:
             QUERIES[attempt - 1],
             self._league_id,
             {"player_id": player_id, "agent_id": player_id},
-            sender=f"referee:{self._desk.referee_id}",
-            timestamp=self._desk.calendar.write(now),
+            sender=f"referee:{self._identity.referee_id}",
+            timestamp=self._identity.calendar.write(now),
             conversation_id="conv-where-is",
-            auth_token=self._desk.token or UNSET,
+            auth_token=self._identity.token or UNSET,
         )
         until = now + self._reply_seconds
         return Call(WhereIs(player_id, attempt), self._manager, query, until)
@@ -173,20 +175,20 @@ class Done(NamedTuple):
     begun: Sequence[Given] = ()
 
 
-class Guest:
+class ForeignManager:
     """The matches of one referee at a manager of another make."""
 
     def __init__(
         self,
         manager: Address,
-        desk: Desk,
+        identity: RefereeIdentity,
         terms: Terms,
         reply: Callable[[Asked, Message, float], Reply],
     ) -> None:
-        self._manager, self._desk, self._terms, self._reply = manager, desk, terms, reply
-        self.court = OwnCourt(terms.secret)
+        self._manager, self._identity, self._terms, self._reply = manager, identity, terms, reply
+        self.adjudicator = LocalAdjudicator(terms.secret)
         self._channel = tokens.channel_key(terms.secret.hex())
-        self._where = Endpoints(manager, desk, terms.league_id, terms.reply_seconds)
+        self._where = Endpoints(manager, identity, terms.league_id, terms.reply_seconds)
         self._unplaced: dict[str, Given] = {}  # until it is known where their players are
         self._queue: deque[Given] = deque()  # until there is a place for them
         self._open: dict[str, Given] = {}
@@ -206,7 +208,7 @@ class Guest:
         self._check(asked.caller, given)
         if len(given) != 1:
             done = self._take(given, now)
-            answer = StartMatchResponse(referee_id=self._desk.referee_id)
+            answer = StartMatchResponse(referee_id=self._identity.referee_id)
             return Done([self._reply(asked, answer, now), *done.effects], done.begun)
         match_id, over = given[0].match_id, self._over.get(given[0].name)
         if over:
@@ -249,7 +251,7 @@ class Guest:
     def woken(self, key: AnswerBy, now: float) -> list[Effect]:
         """The match takes long: whoever started it hears that it runs."""
         held = self._held.pop(key.match_id, ())
-        answer = StartMatchResponse(match_id=key.match_id, referee_id=self._desk.referee_id)
+        answer = StartMatchResponse(match_id=key.match_id, referee_id=self._identity.referee_id)
         return [self._reply(asked, answer, now) for asked in held]
 
     def settled(self, match: Match, effects: Sequence[Effect], now: float) -> list[Effect]:
@@ -259,7 +261,7 @@ class Guest:
             message = effect.message if isinstance(effect, Call) else None
             if isinstance(effect, Call) and isinstance(message, LockRequest):
                 key: Any = effect.key
-                answer = self.court.lock(message)
+                answer = self.adjudicator.lock(message)
                 done += self.settled(match, match.answered(key, answer, None, now), now)
             elif isinstance(message, MatchResultReport):
                 report = msgspec.structs.replace(message, **dict.fromkeys(OURS_ALONE, UNSET))
@@ -287,7 +289,7 @@ class Guest:
     def closed(self, match_id: str, error: LeagueError | None = None) -> Done:
         """A match is done with, or was dropped for an error: the next one has its place."""
         self._open.pop(match_id, None)
-        self.court.close(match_id)
+        self.adjudicator.close(match_id)
         held = self._held.pop(match_id, ())
         effects: list[Effect] = [Reply(asked.reply, error) for asked in held if error]
         return Done(effects, self._next())
@@ -330,7 +332,7 @@ class Guest:
 
     def is_manager(self, caller: Caller) -> bool:
         """By the token it gave this referee, or by its address, where the URL has one."""
-        if caller.token and tokens.same(caller.token, tokens.digest(self._desk.token)):
+        if caller.token and tokens.same(caller.token, tokens.digest(self._identity.token)):
             return True
         host = urlsplit(self._manager.url).hostname or ""
         if is_loopback(host):
@@ -344,8 +346,8 @@ class Guest:
         if not (match.player_A_id and match.player_B_id):
             return False
         if match.referee_endpoint:
-            return _same_place(match.referee_endpoint, self._desk.endpoint)
-        return match.referee_id in (UNSET, "", self._desk.referee_id)
+            return _same_place(match.referee_endpoint, self._identity.endpoint)
+        return match.referee_id in (UNSET, "", self._identity.referee_id)
 
     def _take(self, given: Sequence[Given], now: float) -> Done:
         """Begin those matches whose players are known; ask for the others."""
@@ -402,7 +404,7 @@ class Guest:
         return StartMatchResponse(
             "COMPLETED",
             match_id=report.match_id,
-            referee_id=self._desk.referee_id,
+            referee_id=self._identity.referee_id,
             result=result,
             winner=result.winner,
             winner_player_id=result.winner,

@@ -13,7 +13,7 @@ from agentleague.protocol.messages import LockedResult, LockRequest, LockRespons
 WIN, DRAW, LOSS = 3, 1, 0
 
 
-class OwnCourt:
+class LocalAdjudicator:
     """Answers the locks of one referee; all chance follows from the secret it is given."""
 
     def __init__(self, secret: bytes) -> None:

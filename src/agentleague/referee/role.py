@@ -16,7 +16,7 @@ from agentleague.errors import (
 )
 from agentleague.games.game import Game
 from agentleague.match.machine import MANAGER, STATE, Match, Phase
-from agentleague.match.messages import Assignment, Desk
+from agentleague.match.messages import Assignment, RefereeIdentity
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameJoinAck,
@@ -40,7 +40,14 @@ from agentleague.protocol.messages import (
     Rules,
     StartMatch,
 )
-from agentleague.referee.foreign_manager import GAME_TYPE, AnswerBy, Done, Guest, Terms, WhereIs
+from agentleague.referee.foreign_manager import (
+    GAME_TYPE,
+    AnswerBy,
+    Done,
+    ForeignManager,
+    Terms,
+    WhereIs,
+)
 from agentleague.roles import agent
 from agentleague.roles.agent import REGISTRATION_KEY, Agent, Handler
 from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
@@ -70,10 +77,10 @@ class Referee(Agent):
         self._spoken: dict[str, str] = {}  # player -> how it was understood, where not at once
         super().__init__(settings)
         self._settings, self._load_game = settings, load_game
-        self._desk: Desk | None = None
+        self._identity: RefereeIdentity | None = None
         self._secret = secret  # what it draws from where the manager does not draw; without: never
         self._early: list[Asked] = []
-        self._guest: Guest | None = None  # at a manager of another make
+        self._foreign_manager: ForeignManager | None = None  # at a manager of another make
         self._beat_seconds = 0.0  # between two signs of life; none are wanted: 0
         self._rules = Rules()
         self._round_id = 0
@@ -106,11 +113,17 @@ class Referee(Agent):
             return self.told_whether_reachable(stimulus, now)
         key: Any = stimulus.key
         if isinstance(key, WhereIs):
-            return self._visit(lambda guest: guest.answered(key, stimulus, now), now)
+            return self._visit(
+                lambda foreign_manager: foreign_manager.answered(key, stimulus, now), now
+            )
         match = self.matches.get(key[0])
         if match is None:
             return []
-        if self._guest and key[1] == "report" and self._guest.report_failed(match, stimulus):
+        if (
+            self._foreign_manager
+            and key[1] == "report"
+            and self._foreign_manager.report_failed(match, stimulus)
+        ):
             return match.abandon() + self._close(match, now)
         if stimulus.dialect and key[2] != MANAGER:
             self._spoken[match.players[key[2]].agent_id] = stimulus.dialect
@@ -130,12 +143,14 @@ class Referee(Agent):
         if not isinstance(message, RefereeRegisterResponse) or message.status != "ACCEPTED":
             return effects
         me = self._enrolment
-        self._desk = Desk(me.agent_id, self._settings.endpoint, me.token, self._calendar)
+        self._identity = RefereeIdentity(
+            me.agent_id, self._settings.endpoint, me.token, self._calendar
+        )
         self._beat_seconds = me.lease_seconds / BEATS_PER_LEASE
         if self._secret and not me.session:
             at_once, patience = self._settings.max_concurrent_matches, self._settings.reply_seconds
             terms = Terms(me.league_id, at_once, patience, self._secret)
-            self._guest = Guest(me.manager, self._desk, terms, self.reply)
+            self._foreign_manager = ForeignManager(me.manager, self._identity, terms, self.reply)
             self.news.append(OWN_DRAWS)
         early, self._early = self._early, []
         effects = [*effects, *self._beat_again(now)]
@@ -150,7 +165,7 @@ class Referee(Agent):
             return self.ask_whether_reachable(now)
         key: Any = stimulus.key
         if isinstance(key, AnswerBy):
-            return self._visit(lambda guest: Done(guest.woken(key, now)), now)
+            return self._visit(lambda foreign_manager: Done(foreign_manager.woken(key, now)), now)
         match = self.matches.get(key[0])
         if match and self._over and match.phase in WITH_MANAGER:
             return match.abandon() + self._close(match, now)  # Its manager may be gone for good.
@@ -184,11 +199,11 @@ class Referee(Agent):
         """A manager of another make starts a match; ours announces them."""
         if self._is_early(asked):
             return []
-        if self._guest is None:
+        if self._foreign_manager is None:
             raise UnexpectedMessage("matches come to this referee in ROUND_ANNOUNCEMENT")
         for match in message.matches:
             self._load_game(match.game_type or GAME_TYPE)
-        return self._visit(lambda guest: guest.start(asked, message, now), now)
+        return self._visit(lambda foreign_manager: foreign_manager.start(asked, message, now), now)
 
     def _is_early(self, asked: Asked) -> bool:
         """Whether it came before the answer to the registration; then it waits for that."""
@@ -197,24 +212,26 @@ class Referee(Agent):
         self._early.append(asked)
         return True
 
-    def _visit(self, step: Callable[[Guest], Done], now: float) -> list[Effect]:
+    def _visit(self, step: Callable[[ForeignManager], Done], now: float) -> list[Effect]:
         """One step at a manager of another make, and the matches that begin with it."""
-        assert self._guest
-        done = step(self._guest)
-        self.news.extend(self._guest.news)
-        self._guest.news.clear()
+        assert self._foreign_manager
+        done = step(self._foreign_manager)
+        self.news.extend(self._foreign_manager.news)
+        self._foreign_manager.news.clear()
         effects = done.effects
         for given in done.begun:
             where = (given.league_id, given.round_id)
-            effects += self._take(self._guest.seated(given), now, where)
+            effects += self._take(self._foreign_manager.seated(given), now, where)
         return effects
 
     def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
         if message.session is UNSET and self._is_early(asked):
             return []
         ack = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
-        if self._guest:
-            begun = self._visit(lambda guest: guest.announced(asked, message, now), now)
+        if self._foreign_manager:
+            begun = self._visit(
+                lambda foreign_manager: foreign_manager.announced(asked, message, now), now
+            )
             return [self.reply(asked, ack, now), *begun]
         if not self._enrolment.session or message.session != self._enrolment.session:
             raise TokenInvalid("session is not the one this referee was given when it registered")
@@ -255,22 +272,24 @@ class Referee(Agent):
         return [*dropped, *self._run(match, lambda: match.start(now), now)]
 
     def _match(self, described: RoundMatch, where: tuple[str, int]) -> Match:
-        assert self._desk
+        assert self._identity
         assert described.seats is not UNSET
         assert described.epoch is not UNSET
         assignment = Assignment(*where, described, described.seats, described.epoch, self._rules)
         game = self._load_game(described.game_type)
-        if self._guest:
-            self._guest.court.open(assignment, game)
-        return Match(assignment, game, self._desk, self._enrolment.manager)
+        if self._foreign_manager:
+            self._foreign_manager.adjudicator.open(assignment, game)
+        return Match(assignment, game, self._identity, self._enrolment.manager)
 
     def _drop(self, match_id: str, epoch: int, bug: Exception, now: float) -> list[Effect]:
         """A bug in a game is our fault, and another referee may have the match."""
         why = f"{match_id} was dropped: {type(bug).__name__}: {bug}"[:500]
         self.news.append(why)
         self.matches.pop(match_id, None)
-        if self._guest:
-            return self._visit(lambda guest: guest.closed(match_id, InternalError(why)), now)
+        if self._foreign_manager:
+            return self._visit(
+                lambda foreign_manager: foreign_manager.closed(match_id, InternalError(why)), now
+            )
         self._closed[match_id] = epoch
         return []
 
@@ -278,12 +297,12 @@ class Referee(Agent):
         """One step of a match, and of nothing else."""
         try:
             effects = step()
-            if self._guest:
-                effects = self._guest.settled(match, effects, now)
+            if self._foreign_manager:
+                effects = self._foreign_manager.settled(match, effects, now)
         except Exception as bug:  # The game is a plug-in.
             dropped = self._drop(match.match_id, match.epoch, bug, now)
             return match.abandon() + dropped + self._end_if_over()
-        if self._spoken and not self._guest and match.phase is Phase.REPORTING:
+        if self._spoken and not self._foreign_manager and match.phase is Phase.REPORTING:
             effects = [self._with_dialects(match, effect) for effect in effects]
         return effects + self._close(match, now) if match.phase is Phase.CLOSED else effects
 
@@ -299,8 +318,8 @@ class Referee(Agent):
 
     def _close(self, match: Match, now: float) -> list[Effect]:
         del self.matches[match.match_id]
-        if self._guest:
-            begun = self._visit(lambda guest: guest.closed(match.match_id), now)
+        if self._foreign_manager:
+            begun = self._visit(lambda foreign_manager: foreign_manager.closed(match.match_id), now)
             return begun + self._end_if_over()
         self._closed[match.match_id] = match.epoch
         more = match.closing.matches if match.closing else UNSET
@@ -319,7 +338,7 @@ class Referee(Agent):
 
     def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
         own = self._enrolment.session
-        if self._guest and not self._guest.is_manager(asked.caller):
+        if self._foreign_manager and not self._foreign_manager.is_manager(asked.caller):
             raise TokenInvalid("only the manager ends the league")
         if not self.agent_id or (own and message.session != own):
             raise TokenInvalid("session is not the one this referee was given when it registered")
@@ -339,7 +358,7 @@ class Referee(Agent):
     def _pushed(self, asked: Asked, message: Any, now: float) -> list[Effect]:
         """A join or move that did not come as the answer to our call."""
         match, caller = self._at(message.match_id), asked.caller
-        if self._guest:  # Nobody told us any tokens: what an address says has to do.
+        if self._foreign_manager:  # Nobody told us any tokens: what an address says has to do.
             message, caller = replace(message, auth_token=UNSET), replace(caller, token=None)
         pusher = match.admit(message, caller)
         effects = self._run(match, lambda: match.pushed(pusher, message, now), now)

@@ -85,7 +85,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     past: Sequence[Mapping[str, Any]] = ()
 
 
-class Think(Struct, frozen=True):
+class RunStrategy(Struct, frozen=True):
     """Run the author's function."""
 
     key: Key
@@ -98,4 +98,4 @@ class End(Struct, frozen=True):
     summary: Any = None
 
 
-Effect = Record | Reply | Call | Drop | WakeAt | Think | End
+Effect = Record | Reply | Call | Drop | WakeAt | RunStrategy | End

@@ -90,7 +90,7 @@ class Journal(Protocol):
     ) -> None: ...
 
 
-class Mind(Protocol):
+class StrategyRunner(Protocol):
     """Runs the author's function; `done` gets a move, or None and why it failed."""
 
-    def think(self, turn: Turn, done: Callable[[Any, str | None], None]) -> None: ...
+    def run(self, turn: Turn, done: Callable[[Any, str | None], None]) -> None: ...

@@ -55,7 +55,7 @@ class Woken(Struct, frozen=True, gc=False):
     key: Key
 
 
-class Thought(Struct, frozen=True):
+class StrategyReturned(Struct, frozen=True):
     """The author's function came back with a move, or failed."""
 
     key: Key
@@ -63,4 +63,4 @@ class Thought(Struct, frozen=True):
     error: str | None = None
 
 
-Stimulus = Started | Asked | Answered | Woken | Thought
+Stimulus = Started | Asked | Answered | Woken | StrategyReturned

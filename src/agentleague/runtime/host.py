@@ -29,7 +29,7 @@ from agentleague.roles.effects import (
     Event,
     Record,
     Reply,
-    Think,
+    RunStrategy,
     WakeAt,
 )
 from agentleague.roles.ports import (
@@ -38,9 +38,9 @@ from agentleague.roles.ports import (
     Clock,
     Head,
     Journal,
-    Mind,
     Role,
     Row,
+    StrategyRunner,
     Transport,
 )
 from agentleague.roles.stimuli import (
@@ -50,7 +50,7 @@ from agentleague.roles.stimuli import (
     Key,
     Started,
     Stimulus,
-    Thought,
+    StrategyReturned,
     Woken,
 )
 
@@ -131,14 +131,14 @@ class Host:
         transport: Transport,
         *,
         ledger: Ledger | None = None,
-        mind: Mind | None = None,
+        runner: StrategyRunner | None = None,
     ) -> None:
         self.role, self.ended = role, False
         self.on_end: Done = lambda summary: None
         self.on_step: Callable[[], None] | None = None  # called after each stimulus
         self.on_seen: Callable[[Stimulus, Sequence[Effect]], None] | None = None  # shown each step
         self.on_failure: Callable[[BaseException], None] = self._fail
-        self._clock, self._transport, self._mind = clock, transport, mind
+        self._clock, self._transport, self._runner = clock, transport, runner
         self._ledger = ledger
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
         self._hashes = RowHashes(self._hash_on_disk)
@@ -243,10 +243,10 @@ class Host:
             former()
         self._timers[effect.key] = self._clock.call_at(effect.when, wake)
 
-    def _think(self, effect: Think) -> None:
-        assert self._mind, "a role that thinks needs a mind"
-        self._mind.think(
-            effect.turn, lambda move, error: self.feed(Thought(effect.key, move, error))
+    def _run_strategy(self, effect: RunStrategy) -> None:
+        assert self._runner, "a role that thinks needs a mind"
+        self._runner.run(
+            effect.turn, lambda move, error: self.feed(StrategyReturned(effect.key, move, error))
         )
 
     def _on_ask(
@@ -297,6 +297,6 @@ class Host:
         Call: _call,
         Drop: _drop,
         WakeAt: _wake_at,
-        Think: _think,
+        RunStrategy: _run_strategy,
         End: _end,
     }

@@ -56,7 +56,7 @@ class Cast:
     game: str  # a name, or a file that each process loads for itself
     seed: str | None
     is_private: bool = False  # on any free port: the usual ones may be somebody else's
-    guest: str = ""  # what a guest plays: its strategy or file
+    foreign_manager: str = ""  # what a guest plays: its strategy or file
     name: str = ""  # and its name, if it has none of its own
     hosted: bool = False  # whether they share a port, and connections
     house: House | None = None  # the one that they share, in their own process
@@ -93,7 +93,7 @@ class Played:
         return sum(tally.calls for tally in self.tallies)
 
 
-class Crew(Protocol):
+class Workers(Protocol):
     """Agents of a league on this machine."""
 
     async def start(self) -> None:
@@ -106,7 +106,9 @@ class Crew(Protocol):
         """Close all, at once if need be."""
 
 
-Guest = Callable[[str], Crew]  # one player that somebody brings; told where the manager is
+ForeignManager = Callable[
+    [str], Workers
+]  # one player that somebody brings; told where the manager is
 
 
 async def play(
@@ -115,7 +117,7 @@ async def play(
     seed: str | None,
     on_progress: Callable[[League], None],
     *,
-    guests: Sequence[Guest] = (),
+    guests: Sequence[ForeignManager] = (),
 ) -> Played:
     """Play a league to its end. `settings` say how many players and referees.
 
@@ -137,22 +139,22 @@ async def play(
     make = partial(Cast, manager_url=manager.url, game=settings.game_type, seed=seed)
     referees = make("referee", 0, settings.referees, is_private=bool(guests))
     groups = PLAYER_PROCESSES if remote else 1
-    crews: list[Crew] = []
+    worker_groups: list[Workers] = []
     try:
-        crews.append(RemoteCrew(referees) if remote else LocalCrew(referees))
-        crews += [guest(manager.url) for guest in guests]
+        worker_groups.append(RemoteWorkers(referees) if remote else LocalWorkers(referees))
+        worker_groups += [foreign_manager(manager.url) for foreign_manager in guests]
         for first, end in pairwise(_bounds(settings.players - len(guests), groups)):
             cast = make("player", first, end - first, is_private=bool(guests))
-            crews.append(RemoteCrew(cast) if remote else LocalCrew(cast))
-        for crew in crews:
-            await _unless_failed(manager, crew.start())
+            worker_groups.append(RemoteWorkers(cast) if remote else LocalWorkers(cast))
+        for workers in worker_groups:
+            await _unless_failed(manager, workers.start())
         await _watch(manager, role.league, on_progress)
         tallies = [stopwatch.tally([manager])]
-        for crew in crews:
-            tallies.append(await asyncio.wait_for(crew.finish(), settings.reply_seconds * 2))
+        for workers in worker_groups:
+            tallies.append(await asyncio.wait_for(workers.finish(), settings.reply_seconds * 2))
     finally:
-        for crew in crews:
-            await crew.stop()
+        for workers in worker_groups:
+            await workers.stop()
         await manager.stop()
     return Played(role.league, role.seconds, tallies)
 
@@ -209,7 +211,7 @@ def _work_of(agents: Sequence[Running]) -> tuple[float, ...]:
     )
 
 
-class LocalCrew:
+class LocalWorkers:
     """Agents in this process."""
 
     def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
@@ -240,7 +242,7 @@ class LocalCrew:
         await asyncio.gather(*(agent.stop() for agent in self._agents))
 
 
-class RemoteCrew:
+class RemoteWorkers:
     """Agents in a process of their own, which says when it is ready and when it is done."""
 
     def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
@@ -309,27 +311,27 @@ def _crew_process(cast: Cast, open_agent: Opener | None, pipe: Connection) -> No
     raise_descriptor_limit()
     try:
         with redirect_stdout(sys.stderr):
-            run(_crew(LocalCrew(cast, open_agent), pipe))
+            run(_workers(LocalWorkers(cast, open_agent), pipe))
     except LeagueError as error:
         pipe.send(LeagueError(str(error)))
     except Exception as error:
         pipe.send(LeagueError(f"{type(error).__name__}: {error}"))
 
 
-async def _crew(crew: LocalCrew, pipe: Connection) -> None:
+async def _workers(workers: LocalWorkers, pipe: Connection) -> None:
     await asyncio.to_thread(pipe.recv)
     loop = asyncio.get_running_loop()
 
     def count() -> None:
-        crew.count_from_now()
+        workers.count_from_now()
         pipe.send("counts")
 
     heed = partial(_heed, pipe, partial(loop.call_soon_threadsafe, count))
     Thread(target=heed, daemon=True).start()
-    await crew.start()
+    await workers.start()
     pipe.send("registered")
-    pipe.send(await crew.finish())
-    await crew.stop()
+    pipe.send(await workers.finish())
+    await workers.stop()
 
 
 def _heed(pipe: Connection, count: Callable[[], object]) -> None:

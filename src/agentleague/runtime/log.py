@@ -28,7 +28,7 @@ from agentleague.protocol.messages import LockResponse, Message, RoundAnnounceme
 from agentleague.protocol.printable import clean
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Call, Drop, Effect, End, Event, Record, Reply
-from agentleague.roles.stimuli import Answered, Asked, Key, Started, Stimulus, Thought
+from agentleague.roles.stimuli import Answered, Asked, Key, Started, Stimulus, StrategyReturned
 
 
 class Level(IntEnum):
@@ -119,7 +119,7 @@ class Watcher:
         elif self._is_debugging:
             self._note(Level.DEBUG, "answered", **_of(call, stimulus))
 
-    def _thought(self, stimulus: Thought) -> None:
+    def _strategy_returned(self, stimulus: StrategyReturned) -> None:
         if stimulus.error is not None:
             self._note(Level.WARNING, "strategy_failed", text=stimulus.error)
 
@@ -158,7 +158,7 @@ class Watcher:
         Started: _started,
         Asked: _asked,
         Answered: _answered,
-        Thought: _thought,
+        StrategyReturned: _strategy_returned,
     }
     _EFFECTS: ClassVar[dict[type, Callable[..., None]]] = {
         Record: _records,

@@ -24,14 +24,14 @@ from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
 from agentleague.runtime.clock import LoopClock
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import HttpTransport, Manners
+from agentleague.transport.http import HttpTransport, TransportPolicy
 
 SECONDS = 10.0
 PATIENCE = 100  # how often a manager may say that it wants to be asked later
 ANYWHERE = ("0.0.0.0/0", "::/0")  # Whoever types an address means it.
 
 
-class Inquiry:
+class ManagerClient:
     """Questions to one manager; close it in the end."""
 
     def __init__(self, url: str, wall: Callable[[], float]) -> None:
@@ -39,7 +39,9 @@ class Inquiry:
         self._loop = asyncio.get_running_loop()
         guard = Guard("lan", ANYWHERE)
         guard.check_url(url)
-        self._transport = HttpTransport(LoopClock(self._loop), Manners("player", guard, wall))
+        self._transport = HttpTransport(
+            LoopClock(self._loop), TransportPolicy("player", guard, wall)
+        )
 
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
         """The `data` of the answer.

@@ -32,10 +32,10 @@ from agentleague.roles.stimuli import Stimulus
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.state_files import StateFile
-from agentleague.runtime.strategy_runner import InlineMind, Strategy, ThreadMind
+from agentleague.runtime.strategy_runner import InlineRunner, Strategy, ThreadRunner
 from agentleague.transport.guard import Guard
 from agentleague.transport.house import House
-from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Manners
+from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, TransportPolicy
 from agentleague.transport.probe import Probes
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ async def open_manager(
     game = (load_game or installed_games.load)(settings.game_type)
     game.start(settings.game_options)
     managers: list[Manager] = []  # The port is opened first, so that a busy one leaves no trace.
-    manners = Manners(
+    policy = TransportPolicy(
         "manager",
         place.guard,
         wall,
@@ -260,7 +260,7 @@ async def open_manager(
         lambda token: any(manager.is_referee(token) for manager in managers),
         names=place.names,
     )
-    transport = HttpTransport(clock, manners)
+    transport = HttpTransport(clock, policy)
     url = await place.open(transport)
     journal = SqliteJournal(directory, wall, lambda call: _deliver(loop, call))
     try:
@@ -308,8 +308,8 @@ async def open_referee(
     from agentleague.runtime import installed_games
 
     clock = LoopClock(asyncio.get_running_loop())
-    manners = Manners("referee", place.guard, wall, names=place.names)
-    transport = HttpTransport(clock, manners)
+    policy = TransportPolicy("referee", place.guard, wall, names=place.names)
+    transport = HttpTransport(clock, policy)
     url = await place.open(transport)
     role = Referee(make(url), load_game or installed_games.load, token_bytes(32))
     role.is_far = place.is_far
@@ -327,19 +327,19 @@ async def open_player(
     """A player; its strategy runs in the loop, or in threads if it may take its time."""
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
-    manners = Manners("player", place.guard, wall, names=place.names)
-    transport = HttpTransport(clock, manners, place.house)
+    policy = TransportPolicy("player", place.guard, wall, names=place.names)
+    transport = HttpTransport(clock, policy, place.house)
     url = await place.open(transport)
     settings = make(url)
     role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)
     role.is_far = place.is_far
     if threads:
-        mind = ThreadMind(strategy, loop.call_soon_threadsafe)
-        host = Host(role, clock, transport, mind=mind)
-        return _begin(host, transport, url, mind.close, state=state)
+        runner = ThreadRunner(strategy, loop.call_soon_threadsafe)
+        host = Host(role, clock, transport, runner=runner)
+        return _begin(host, transport, url, runner.close, state=state)
     role.house = "" if place.endpoint else HOUSE  # It answers at once, and is no other's neighbour.
-    inline = InlineMind(strategy, loop.call_soon)
-    return _begin(Host(role, clock, transport, mind=inline), transport, url, state=state)
+    inline = InlineRunner(strategy, loop.call_soon)
+    return _begin(Host(role, clock, transport, runner=inline), transport, url, state=state)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

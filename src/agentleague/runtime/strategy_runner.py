@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from agentleague.protocol.printable import harmless
+from agentleague.protocol.printable import printable
 from agentleague.roles.effects import Turn
 from agentleague.runtime.author_functions import AuthorTold, LoopThread, traceback_of
 
@@ -17,18 +17,18 @@ Strategy = Callable[[Turn], Any]
 Done = Callable[[Any, str | None], None]
 
 
-class InlineMind:
+class InlineRunner:
     """For a strategy that answers at once: it runs in the event loop itself."""
 
     def __init__(self, strategy: Strategy, soon: Callable[[Callable[[], None]], Any]) -> None:
         self._strategy, self._soon = strategy, soon
 
-    def think(self, turn: Turn, done: Done) -> None:
+    def run(self, turn: Turn, done: Done) -> None:
         """Run the strategy, after the effects of this stimulus."""
-        self._soon(lambda: done(*thought(self._strategy, turn)))
+        self._soon(lambda: done(*outcome_of(self._strategy, turn)))
 
 
-class ThreadMind:
+class ThreadRunner:
     """For anybody's function, async or not: it may take its time, the player goes on listening.
 
     Each thought has a thread of its own, which does not keep the process alive: a player has one
@@ -39,11 +39,11 @@ class ThreadMind:
         self._strategy, self._deliver = strategy, deliver
         self._loop = LoopThread()
 
-    def think(self, turn: Turn, done: Done) -> None:
+    def run(self, turn: Turn, done: Done) -> None:
         """Run the function in a thread and hand back what it says."""
 
         def work() -> None:
-            answer = thought(lambda turn: self._loop.finish(self._strategy(turn)), turn)
+            answer = outcome_of(lambda turn: self._loop.finish(self._strategy(turn)), turn)
             with suppress(RuntimeError):  # When the loop is gone, so is whoever waited.
                 self._deliver(lambda: done(*answer))
 
@@ -54,20 +54,20 @@ class ThreadMind:
         self._loop.close()
 
 
-def thought(strategy: Strategy, turn: Turn) -> tuple[Any, str | None]:
+def outcome_of(strategy: Strategy, turn: Turn) -> tuple[Any, str | None]:
     """The move, or what went wrong; a traceback is for the function's author to see."""
     try:
         move = strategy(turn)
     except AuthorTold as error:
         return None, str(error)
     except (Exception, SystemExit) as error:
-        where = harmless(turn.match_id.replace("\n", "?"))
-        log.error("the strategy failed in %s:\n%s", where, harmless(traceback_of(error)))
+        where = printable(turn.match_id.replace("\n", "?"))
+        log.error("the strategy failed in %s:\n%s", where, printable(traceback_of(error)))
         return None, f"{type(error).__name__}: {error}"
     try:
         msgspec.json.encode(move)
     except (TypeError, ValueError, RecursionError):
         said = f"the strategy returned {type(move).__name__} in {turn.match_id}, which is no JSON"
-        log.error("%s", harmless(f"{said}; legal: {list(turn.legal_moves)}"))
+        log.error("%s", printable(f"{said}; legal: {list(turn.legal_moves)}"))
         return None, said
     return move, None

@@ -11,7 +11,7 @@ KINDS_MAX = 100  # A function may fail in another way each time.
 UNCALLED = "; it is called with the turn, so begin it with:"
 
 
-class Mishaps:
+class AuthorErrors:
     """Says of each different mishap what it was and where; when closed, how often it came again."""
 
     def __init__(self, say: Callable[[str], None]) -> None:

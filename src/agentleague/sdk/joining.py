@@ -11,7 +11,7 @@ from typing import Any
 from agentleague.errors import LeagueError
 from agentleague.player.role import Heard
 from agentleague.player.role import Player as Role
-from agentleague.protocol.printable import harmless
+from agentleague.protocol.printable import printable
 from agentleague.roles.effects import Effect, Turn
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Stimulus
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 Watcher = Callable[[Stimulus, Sequence[Effect]], None]
 
 
-def take_part(
+def join_league(
     player: Player, given: Mapping[str, Any], move: Callable[[Turn], Any], say: Say
 ) -> None:
     """Register, play by this function, and return when the league is over.
@@ -46,7 +46,7 @@ def take_part(
         with kept(whose, asked.state or None, say) as state:
             run(_play(player, partial(_open, asked, move, place, state), say))
     except (LeagueError, SettingError, OSError) as error:
-        raise SystemExit(harmless(f"{player.name}: {error}")) from None
+        raise SystemExit(printable(f"{player.name}: {error}")) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # Ctrl-C is no error of the author's.
 
@@ -54,7 +54,7 @@ def take_part(
 def listen(player: Player, agent: Running, say: Say) -> Callable[[], None]:
     """From now on its hooks hear what this agent hears; what ends that."""
     history = HistoryFile(agent.state.path.parent, player.name) if agent.state else None
-    return _Ear(agent, player.tell, history, Background(say), agent.host.on_seen).close
+    return _Hooks(agent, player.tell, history, Background(say), agent.host.on_seen).close
 
 
 def _settings(player: Player, given: Mapping[str, Any]) -> PlayerSettings:
@@ -98,7 +98,7 @@ async def _play(
         await agent.stop()
 
 
-class _Ear:
+class _Hooks:
     """Takes what a role heard to the author's hooks, and its matches to the history."""
 
     def __init__(
@@ -138,7 +138,7 @@ class _Ear:
     def _save(self, history: HistoryFile) -> None:
         self._is_saving = False
         try:
-            history.save(self._role.notebook.keepsakes())
+            history.save(self._role.memory.records())
         except OSError as error:
             self._history = None  # Once said, it is not tried again.
             self._role.news.append(f"The history cannot be kept ({error}).")

@@ -21,10 +21,10 @@ from agentleague.league.judge import Case, judge
 from agentleague.league.roster import Roster
 from agentleague.league.schedule import Pairing, Round, Schedule
 from agentleague.league.standings import Standing, Table
-from agentleague.match.game_progress import Course
+from agentleague.match.game_progress import GameProgress
 from agentleague.match.judging import cause
 from agentleague.match.question import ANSWERS_MAX
-from agentleague.player.memory import Notebook
+from agentleague.player.memory import Memory
 from agentleague.player.role import Heard, seen_by
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
@@ -65,7 +65,7 @@ class Seated(NamedTuple):
 
     player_id: str
     contestant: Contestant
-    notebook: Notebook
+    memory: Memory
 
     def hear(self, name: str, what: Any) -> None:
         """Tell whoever wants to know."""
@@ -86,7 +86,7 @@ class PlayedMatch(Struct, frozen=True):
     reason: str
 
 
-class Hall:
+class OfflineLeague:
     """One league; `table` and `illegal_moves` grow while its matches are played."""
 
     def __init__(
@@ -103,7 +103,7 @@ class Hall:
             player_id = roster.next_player_id()
             names[player_id] = roster.effective_name(contestant.name, player_id)
             roster.add_player(PlayerRegistered(player_id, names[player_id], "", "", ""))
-            self._seats[player_id] = Seated(player_id, contestant, Notebook(seed))
+            self._seats[player_id] = Seated(player_id, contestant, Memory(seed))
         self._schedule = Schedule(list(names), cycles)
         self.table = Table(names)
 
@@ -122,7 +122,7 @@ class Hall:
         ids = (pairing.player_a, pairing.player_b)
         seed = draws.seed_of(self._secret, self._league_id, match_id)
         case = Case(self._game, {}, self._league_id, match_id, ids, seed)
-        course = Course(self._game, {}, players)
+        course = GameProgress(self._game, {}, players)
         result = self._course(case, course, round_id, rows)
         winner = result.winner_player_id
         self.table.count(*ids, winner=winner, technical=result.status == "TECHNICAL_LOSS")
@@ -135,13 +135,13 @@ class Hall:
         )
         for player_id in ids:
             seat = self._seats[player_id]
-            seat.notebook.over(over, player_id)
-            seat.hear("result", seat.notebook.history[-1])
+            seat.memory.over(over, player_id)
+            seat.hear("result", seat.memory.history[-1])
         facts = (winner, result.status, course.moves, result.drawn_number, result.reason)
         return PlayedMatch(match_id, round_id, ids, *facts)
 
     def _course(
-        self, case: Case, course: Course, round_id: int, rows: dict[str, Standing]
+        self, case: Case, course: GameProgress, round_id: int, rows: dict[str, Standing]
     ) -> GameResult:
         """Turn by turn until there is a result."""
         while True:
@@ -165,12 +165,12 @@ class Hall:
             course.adopt(course.moves, verdict.value)
 
     def _ask(
-        self, player_id: str, call: ChooseParityCall | GameMoveCall, course: Course, seat: int
+        self, player_id: str, call: ChooseParityCall | GameMoveCall, course: GameProgress, seat: int
     ) -> Any:
         """The move of a player; raises IllegalMove for one that makes none."""
         seated = self._seats[player_id]
         for _ in range(ANSWERS_MAX):
-            move = _moved(seated, seated.notebook.turn(call, player_id, MOVE_SECONDS))
+            move = _moved(seated, seated.memory.turn(call, player_id, MOVE_SECONDS))
             try:
                 course.check(seat, move)
             except IllegalMove as error:
@@ -180,7 +180,7 @@ class Hall:
         raise IllegalMove(f"{ANSWERS_MAX} moves in a row were illegal")
 
     def _call(
-        self, case: Case, course: Course, where: tuple[int, int], row: Standing
+        self, case: Case, course: GameProgress, where: tuple[int, int], row: Standing
     ) -> ChooseParityCall | GameMoveCall:
         seat, round_id = where
         context = MoveContext(
@@ -223,8 +223,8 @@ class Hall:
     def _show_table(self, round_id: int) -> None:
         message = LeagueStandingsUpdate(round_id=round_id, standings=self._rows())
         for seat in self._seats.values():
-            seat.notebook.table(message)
-            seat.hear("standings", seat.notebook.standings)
+            seat.memory.table(message)
+            seat.hear("standings", seat.memory.standings)
 
     def _end(self) -> None:
         first = self.table.rows()[0]
@@ -294,15 +294,15 @@ def play_league(
     rules, loop = find_game(game), LoopThread()
     drawn = token_hex(8) if seed is None else str(seed)
     contestants = [_contestant(player, rules.name, loop) for player in players]
-    hall = Hall(rules, drawn, contestants, cycles)
+    offline = OfflineLeague(rules, drawn, contestants, cycles)
     try:
-        matches = list(hall.play())
+        matches = list(offline.play())
     finally:
         loop.close()
         for player in players:
             if isinstance(player, Player):
                 player.close()
-    return PlayedLeague(rules.name, drawn, hall.table.rows(), matches, hall.illegal_moves)
+    return PlayedLeague(rules.name, drawn, offline.table.rows(), matches, offline.illegal_moves)
 
 
 def _contestant(

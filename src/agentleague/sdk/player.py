@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentleague.errors import LeagueError
-from agentleague.protocol.printable import harmless
+from agentleague.protocol.printable import printable
 from agentleague.runtime.author_functions import AuthorTold, LoopThread
-from agentleague.sdk.author_errors import Mishaps
+from agentleague.sdk.author_errors import AuthorErrors
 
 if TYPE_CHECKING:
     from agentleague.player.role import Heard
@@ -34,7 +34,7 @@ class Player:
         self._strategies: dict[str, Strategy] = {}
         self._hooks: dict[str, Callable[[Any], Any]] = {}
         self._loop = LoopThread()  # for all its async functions, so that they can share things
-        self.mishaps = Mishaps(self._say)
+        self.author_errors = AuthorErrors(self._say)
 
     @property
     def games(self) -> tuple[str, ...]:
@@ -90,10 +90,10 @@ class Player:
         Its token and its history are kept in the directory `state`, in the user's own unless given:
         started again it is the same player. Whatever stops it ends the program with a sentence.
         """
-        from agentleague.sdk.joining import take_part
+        from agentleague.sdk.joining import join_league
 
         given = {"manager_url": manager, "port": port, "join_code": join_code, "state": state}
-        take_part(self, {**given, **settings}, self._move, self._say)
+        join_league(self, {**given, **settings}, self._move, self._say)
 
     def function_for(self, game: str) -> Strategy:
         """What moves in this game; an async function of the author's is a plain one here.
@@ -125,7 +125,7 @@ class Player:
         """From now on the hooks hear what this agent hears, and its matches lie by its token."""
         from agentleague.sdk.joining import listen
 
-        agent.closing += [listen(self, agent, self._say), self.close, self.mishaps.close]
+        agent.closing += [listen(self, agent, self._say), self.close, self.author_errors.close]
 
     def close(self) -> None:
         """Let go of what its async functions ran on; it may play again."""
@@ -141,12 +141,12 @@ class Player:
         try:
             move = self._loop.finish(strategy(turn))
         except (Exception, SystemExit) as error:
-            self.mishaps.raised(strategy, error, turn.match_id)
+            self.author_errors.raised(strategy, error, turn.match_id)
             raise AuthorTold(f"{type(error).__name__}: {error}") from error
         if turn.legal_moves and move not in turn.legal_moves:
             legal = ", ".join(map(repr, turn.legal_moves[:10]))
-            self.mishaps.returned(strategy, repr(move), turn.match_id, f"legal: {legal}")
+            self.author_errors.returned(strategy, repr(move), turn.match_id, f"legal: {legal}")
         return move
 
     def _say(self, sentence: str) -> None:
-        print(harmless(f"{self.name}: {sentence}"), file=sys.stderr, flush=True)
+        print(printable(f"{self.name}: {sentence}"), file=sys.stderr, flush=True)

@@ -29,9 +29,9 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Address, Turn
 from agentleague.roles.ports import Answer, Cancel, OnAsk, Transport
 from agentleague.roles.stimuli import Caller
-from agentleague.runtime.strategy_runner import thought
+from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.simulation.clock import Lifetime
-from agentleague.simulation.network import Tongue
+from agentleague.simulation.network import PeerDialect
 
 # What players may be like.
 SLOW, LATE, RUDE, BABBLING, MUTE, THIEVISH = "slow", "late", "rude", "babbling", "mute", "thievish"
@@ -55,7 +55,7 @@ class Agents(NamedTuple):
 DEFAULT = Agents()
 
 
-class SimulatedMind:
+class SimulatedRunner:
     """An author's function that takes its time, in virtual seconds."""
 
     def __init__(
@@ -63,21 +63,23 @@ class SimulatedMind:
     ) -> None:
         self._strategy, self._clock, self._seconds = strategy, clock, seconds
 
-    def think(self, turn: Turn, done: Callable[[Any, str | None], None]) -> None:
+    def run(self, turn: Turn, done: Callable[[Any, str | None], None]) -> None:
         """Run the function, and answer when its time is over."""
         when = self._clock.now() + self._seconds()
-        self._clock.call_at(when, lambda: done(*thought(self._strategy, turn)))
+        self._clock.call_at(when, lambda: done(*outcome_of(self._strategy, turn)))
 
 
-def mind_of(trait: str, clock: Lifetime, seconds: tuple[float, float], seed: str) -> SimulatedMind:
+def runner_of(
+    trait: str, clock: Lifetime, seconds: tuple[float, float], seed: str
+) -> SimulatedRunner:
     """The mind of a player; one that is slow thinks as long as it may, one that is late longer."""
     chance = Random(f"mind|{seed}")
     bounds = {SLOW: (20.0, 29.5), LATE: (25.0, 45.0)}.get(trait, seconds)
     strategy = _rude(chance) if trait == RUDE else strategies.random
-    return SimulatedMind(strategy, clock, lambda: chance.uniform(*bounds))
+    return SimulatedRunner(strategy, clock, lambda: chance.uniform(*bounds))
 
 
-def tongue_of(trait: str, seed: str) -> Tongue | None:
+def tongue_of(trait: str, seed: str) -> PeerDialect | None:
     """How a player's answers are twisted, if they are."""
     chance = Random(f"tongue|{seed}")
     if trait == MUTE:

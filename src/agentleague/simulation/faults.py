@@ -54,7 +54,7 @@ class Faults:
         """Now, unless it is too late for that."""
         if self._is_over:
             return
-        self._league.witness.note(str(fault))
+        self._league.observer.note(str(fault))
         self.KINDS[fault.kind](self, fault)
 
     def end_at(self, seconds: float) -> None:
@@ -68,7 +68,7 @@ class Faults:
             return
         self._is_over = True
         league = self._league
-        league.witness.note("from now on nothing goes wrong any more")
+        league.observer.note("from now on nothing goes wrong any more")
         sleepers = [process.awake_at for process in league.processes.values()]
         league.healed_at = max(league.clock.now(), *sleepers)
         league.links.heal()
@@ -169,7 +169,7 @@ class Faults:
 
     def _remove(self, fault: Fault) -> None:
         """A player is taken out; a league that has not begun is then started without it."""
-        league, roster = self._league, self._league.witness.league.roster
+        league, roster = self._league, self._league.observer.league.roster
         left = len(roster.players) - len(self._removed)
         if not league.is_known(fault.who[0]) or not (league.has_begun or left > PLAYERS_MIN):
             self._later(fault)
@@ -180,13 +180,13 @@ class Faults:
 
     def _rule(self, fault: Fault) -> None:
         league = self._league
-        league.witness.catch_up()
-        decided = list(league.witness.recount.results)
+        league.observer.catch_up()
+        decided = list(league.observer.recount.results)
         if not decided:
             self._later(fault)
             return
         match_id, verdict = self._chance.choice(decided), self._chance.choice(VERDICTS)
-        winner = self._chance.choice(league.witness.recount.matches[match_id])
+        winner = self._chance.choice(league.observer.recount.matches[match_id])
         self._command(
             "rule",
             match_id=match_id,
@@ -209,9 +209,9 @@ class Faults:
     def _look(self) -> None:
         """The organiser looks in: a league that waits for a word is given it."""
         self._is_looked_after = False
-        witness = self._league.witness
-        witness.catch_up()
-        league = witness.league
+        observer = self._league.observer
+        observer.catch_up()
+        league = observer.league
         is_short = league.phase is Phase.REGISTERING and bool(league.roster.removed)
         if league.paused or (is_short and self._league.is_complete):
             self._command("start")

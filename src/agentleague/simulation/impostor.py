@@ -24,7 +24,7 @@ TRIES_MAX = 12  # thefts in one league
 REPLY_SECONDS = 10.0
 
 
-class Thief:
+class Impostor:
     """Sees what one player is sent, and uses it against the manager."""
 
     def __init__(

@@ -35,7 +35,7 @@ from agentleague.league.events import (
     Told,
 )
 from agentleague.league.league import League, Phase
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.manager.leases import longest_match
 from agentleague.roles.effects import Event
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
@@ -52,7 +52,7 @@ class Violation(AssertionError):
     """Something does not hold; the sentences say what."""
 
 
-class Course(NamedTuple):
+class LeagueHistory(NamedTuple):
     """What befell a league: it decides what may be expected of it."""
 
     away: Collection[str] = ()  # players that were dead at some time, or are not as they should be
@@ -67,17 +67,17 @@ class Course(NamedTuple):
     prompt: bool = False  # nothing went wrong but with `away`: nobody waits for anything else
 
 
-CALM = Course()
+CALM = LeagueHistory()
 
 
-def check(simulated: SimulatedLeague, course: Course = CALM) -> None:
+def check(simulated: SimulatedLeague, course: LeagueHistory = CALM) -> None:
     """Look at a league that has run.
 
     Raises:
         Violation: something does not hold.
     """
-    simulated.witness.catch_up()
-    found = [*simulated.bugs, *simulated.witness.violations]
+    simulated.observer.catch_up()
+    found = [*simulated.bugs, *simulated.observer.violations]
     if simulated.is_over:
         found += _checked(simulated, course)
     else:
@@ -86,16 +86,16 @@ def check(simulated: SimulatedLeague, course: Course = CALM) -> None:
         raise Violation("; ".join(found))
 
 
-def _checked(simulated: SimulatedLeague, course: Course) -> Iterator[str]:
-    witness = simulated.witness
-    replayed, events = witness.league, witness.events
-    yield from _one_result_each(witness.recount)
-    yield from _complete(replayed, witness.recount, course)
-    yield from _table(replayed, witness.recount)
+def _checked(simulated: SimulatedLeague, course: LeagueHistory) -> Iterator[str]:
+    observer = simulated.observer
+    replayed, events = observer.league, observer.events
+    yield from _one_result_each(observer.recount)
+    yield from _complete(replayed, observer.recount, course)
+    yield from _table(replayed, observer.recount)
     yield from _technical(simulated, replayed, course)
     yield from _same_state(simulated.manager.league, replayed)
     yield from _peaceful(simulated, replayed, events, course)
-    yield from witness.court.unbelieved(events)
+    yield from observer.adjudicator.unbelieved(events)
     if not course.lossy:
         yield from _told(simulated, replayed, course)
         yield from _ended(simulated)
@@ -115,7 +115,7 @@ def _one_result_each(recount: Recount) -> Iterator[str]:
             yield f"I1: {match_id} has {number} results"
 
 
-def _complete(league: League, recount: Recount, course: Course) -> Iterator[str]:
+def _complete(league: League, recount: Recount, course: LeagueHistory) -> Iterator[str]:
     if league.phase is not Phase.COMPLETED or (league.aborted and not course.aborted):
         yield f"I7: the league is {league.phase}, aborted: {league.aborted}"
     if league.aborted:
@@ -138,7 +138,7 @@ def _table(league: League, recount: Recount) -> Iterator[str]:
             yield f"I3: {row.player_id} has {shown} in the table, and by its results {by_rows}"
 
 
-def _technical(simulated: SimulatedLeague, league: League, course: Course) -> Iterator[str]:
+def _technical(simulated: SimulatedLeague, league: League, course: LeagueHistory) -> Iterator[str]:
     away = {simulated.player_id(name) for name in course.away if simulated.is_known(name)}
     for file in league.matches.values():
         if file.decided is None:
@@ -153,25 +153,25 @@ def _technical(simulated: SimulatedLeague, league: League, course: Course) -> It
                 yield f"I8: {sorted(losers - away)} lost {file.match_id}: {result.reason}"
 
 
-def _told(simulated: SimulatedLeague, league: League, course: Course) -> Iterator[str]:
-    witness = simulated.witness
+def _told(simulated: SimulatedLeague, league: League, course: LeagueHistory) -> Iterator[str]:
+    observer = simulated.observer
     for name in simulated.processes:
         is_away = name in (*course.away, *course.brief)
         if not name.startswith("player") or is_away or not simulated.is_known(name):
             continue
         for file in league.matches.of_player.get(simulated.player_id(name), ()):
-            is_told = (url_of(name), file.match_id) in witness.told
-            if file.decided and not is_told and not witness.is_foreign(file):
+            is_told = (url_of(name), file.match_id) in observer.told
+            if file.decided and not is_told and not observer.is_foreign(file):
                 yield f"I7: {name} was never told how {file.match_id} ended"
-        if url_of(name) not in witness.told_the_end:
+        if url_of(name) not in observer.told_the_end:
             yield f"I7: {name} was never told that the league is over"
         yield from _told_rounds(simulated, league, name, course)
 
 
 def _told_rounds(
-    simulated: SimulatedLeague, league: League, name: str, course: Course
+    simulated: SimulatedLeague, league: League, name: str, course: LeagueHistory
 ) -> Iterator[str]:
-    tables, url = simulated.witness.tables, url_of(name)
+    tables, url = simulated.observer.tables, url_of(name)
     for round_id in range(1, league.rounds_ended + 1):
         if (url, round_id) not in tables.rounds_told:
             yield f"I7: {name} was never told that round {round_id} is over"
@@ -202,7 +202,7 @@ def _members(league: League) -> tuple[Any, ...]:
 
 
 def _peaceful(
-    simulated: SimulatedLeague, league: League, events: Collection[Event], course: Course
+    simulated: SimulatedLeague, league: League, events: Collection[Event], course: LeagueHistory
 ) -> Iterator[str]:
     """Honest referees contradict nobody and drop nothing, and every draw can be checked."""
     yield from _disputes(events, league, course)
@@ -216,7 +216,7 @@ def _peaceful(
                 yield f"{name}: {sentence}"
 
 
-def _disputes(events: Collection[Event], league: League, course: Course) -> Iterator[str]:
+def _disputes(events: Collection[Event], league: League, course: LeagueHistory) -> Iterator[str]:
     """Only liars dispute, and each of them a match once, until the organiser rules on it."""
     noted: set[tuple[str, str]] = set()
     for event in events:
@@ -239,8 +239,8 @@ def _went_on(event: Disputed, league: League) -> bool:
 
 def _is_foreign(simulated: SimulatedLeague, sentence: str) -> bool:
     """Whether it is about a match of a referee that draws by itself."""
-    file = simulated.witness.league.matches[sentence.partition(":")[0]]
-    return simulated.witness.is_foreign(file)
+    file = simulated.observer.league.matches[sentence.partition(":")[0]]
+    return simulated.observer.is_foreign(file)
 
 
 def _kept(simulated: SimulatedLeague, league: League) -> Iterator[str]:
@@ -260,7 +260,7 @@ def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
     rules, game = league.rules.rules, simulated.agents.game
     turns = turns_max(game, rules.game_options)
     joining = longest_match(rules, 0)
-    for match_id, waited in simulated.witness.waits.items():
+    for match_id, waited in simulated.observer.waits.items():
         decided = league.matches[match_id].decided
         longest = longest_match(rules, turns) if decided and decided.moves else None
         if decided and longest is None:
@@ -275,7 +275,7 @@ def _suspended(simulated: SimulatedLeague, league: League, name: str) -> Iterato
     rules, silences = league.rules.rules, 0
     for file in league.matches.of_player.get(simulated.player_id(name), ()):
         wanted = 1 if silences >= SILENCES_MAX else 1 + rules.join_retries
-        asked = simulated.witness.attempts[url_of(name), file.match_id]
+        asked = simulated.observer.attempts[url_of(name), file.match_id]
         if asked != wanted:
             yield f"{name} was asked {asked} times in {file.match_id}, not {wanted}"
         silences += asked
@@ -287,7 +287,7 @@ def _was_asked_to_move(league: League, match_id: str) -> bool:
 
 
 def _standing(simulated: SimulatedLeague) -> str:
-    league = simulated.witness.league
+    league = simulated.observer.league
     left = {
         match_id: (league.matches[match_id].epoch, league.matches[match_id].decided is not None)
         for match_id in sorted(league.open_matches)
@@ -304,7 +304,7 @@ class Recovery:
     """One league that has run, and what of it came after all trouble."""
 
     def __init__(self, league: SimulatedLeague, healed_at: float, odd: Collection[str]) -> None:
-        self._league, self._witness, self._odd = league, league.witness, odd
+        self._league, self._observer, self._odd = league, league.observer, odd
         self._healed_at = healed_at
         self._names = {
             league.player_id(name): name
@@ -317,23 +317,23 @@ class Recovery:
         yield from self._end_is_told()
         for event in self._since(self._healed_at):
             if isinstance(event, MatchDecided):
-                yield from self._result_is_told(self._witness.league.matches[event.match_id])
+                yield from self._result_is_told(self._observer.league.matches[event.match_id])
         for event in self._since(self._healed_at + SETTLE_SECONDS):
             if isinstance(event, RoundEnded):
                 yield from self._round_end_is_told(event.round_id)
         yield from self._later_rounds()
 
     def _since(self, when: float) -> list[Event]:
-        first, witness = moment(when), self._witness
+        first, observer = moment(when), self._observer
         return [
             event
-            for row, event in zip(witness.rows, witness.events, strict=True)
+            for row, event in zip(observer.rows, observer.events, strict=True)
             if row.at >= first
         ]
 
     def _there(self) -> dict[str, str]:
         """Players that live and take part, by id."""
-        league, removed = self._league, self._witness.league.roster.removed
+        league, removed = self._league, self._observer.league.roster.removed
         return {
             player_id: name
             for player_id, name in self._names.items()
@@ -350,27 +350,27 @@ class Recovery:
             return
         for name in self._there().values():
             is_late = self._came_after_the_end(name)  # It is refused, and goes home (R-REG-05).
-            if url_of(name) not in self._witness.told_the_end and not is_late:
+            if url_of(name) not in self._observer.told_the_end and not is_late:
                 yield f"I7: {name} was there and never told that the league is over"
         for name, process in self._league.processes.items():
             if name not in (MANAGER, *self._odd) and process.is_alive:
                 yield f"I7: {name} goes on after the end of the league"
 
     def _came_after_the_end(self, name: str) -> bool:
-        ended = [row.at for row in self._witness.rows if row.kind == "league_ended"]
+        ended = [row.at for row in self._observer.rows if row.kind == "league_ended"]
         return moment(self._league.processes[name].born_at) >= ended[0]
 
-    def _result_is_told(self, file: MatchFile) -> Iterator[str]:
+    def _result_is_told(self, file: MatchRecord) -> Iterator[str]:
         there = self._there()
         for player_id in file.players:
             name = there.get(player_id)
-            is_told = name is None or (url_of(name), file.match_id) in self._witness.told
-            if not is_told and not self._witness.is_foreign(file):
+            is_told = name is None or (url_of(name), file.match_id) in self._observer.told
+            if not is_told and not self._observer.is_foreign(file):
                 yield f"I7: {name} was there and never told how {file.match_id} ended"
 
     def _round_end_is_told(self, round_id: int) -> Iterator[str]:
         """To whom does not answer only the newest of what waits is sent."""
-        tables = self._witness.tables
+        tables = self._observer.tables
         for name in [each for each in self._there().values() if each not in self._odd]:
             if (url_of(name), round_id) not in tables.rounds_told:
                 yield f"I7: {name} was there and never told that round {round_id} is over"
@@ -383,11 +383,11 @@ class Recovery:
             for event in self._since(self._healed_at + SETTLE_SECONDS)
             if isinstance(event, RoundScheduled)
         ]
-        for file in self._witness.league.matches.values():
+        for file in self._observer.league.matches.values():
             if file.round_id in rounds:
                 yield from self._as_in_a_calm_league(file)
 
-    def _as_in_a_calm_league(self, file: MatchFile) -> Iterator[str]:
+    def _as_in_a_calm_league(self, file: MatchRecord) -> Iterator[str]:
         result = file.decided.result if file.decided else None
         if result and result.status == "TECHNICAL_LOSS" and result.no_contest is not True:
             there = self._there()
@@ -402,12 +402,12 @@ class Recovery:
         if self._was_twice_with_one(file):
             yield f"I7: {file.match_id} was given to one referee under two ids: {file.referees}"
 
-    def _was_with_an_odd_one(self, file: MatchFile) -> bool:
+    def _was_with_an_odd_one(self, file: MatchRecord) -> bool:
         """One of another make, or a liar: it may hold a match for long, or never be believed."""
-        referees = self._witness.league.roster.referees
+        referees = self._observer.league.roster.referees
         return any(host_of(referees[each].endpoint) in self._odd for each in file.referees)
 
-    def _was_twice_with_one(self, file: MatchFile) -> bool:
-        referees = self._witness.league.roster.referees
+    def _was_twice_with_one(self, file: MatchRecord) -> bool:
+        referees = self._observer.league.roster.referees
         holders = set(file.referees)
         return len({referees[each].endpoint for each in holders}) < len(holders)

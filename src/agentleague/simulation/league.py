@@ -27,14 +27,14 @@ from agentleague.simulation.agents import (
     Agents,
     FalseTransport,
     ForeignTransport,
-    mind_of,
+    runner_of,
     tongue_of,
 )
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.impostor import Thief
+from agentleague.simulation.impostor import Impostor
 from agentleague.simulation.network import Links, SimulatedNetwork
-from agentleague.simulation.observer import Witness
+from agentleague.simulation.observer import Observer
 from agentleague.simulation.process import Place, Ports, Process, Watched
 
 BEGAN = 1_700_000_000.0
@@ -67,9 +67,9 @@ class SimulatedLeague:
         self.healed_at: float | None = None  # since when nothing goes wrong any more
         self.clock = VirtualClock(BEGAN)
         self.disk = Disk(self.clock)
-        self.witness = Witness(self.clock, self.disk, LEAGUE_ID)
+        self.observer = Observer(self.clock, self.disk, LEAGUE_ID)
         self.links = Links(Random(f"delays|{seed}"))
-        self.network = SimulatedNetwork(self.clock, self.links, self.witness)
+        self.network = SimulatedNetwork(self.clock, self.links, self.observer)
         self.network.on_sent = self._event
         self.processes: dict[str, Process] = {}
         self.agents = agents
@@ -104,7 +104,7 @@ class SimulatedLeague:
         """Let a process crash now. One whose work was done stays away."""
         process = self.processes[name]
         if process.is_alive:
-            self.witness.note(f"{name} crashes")
+            self.observer.note(f"{name} crashes")
             process.crash()
             if restart_after is not None:
                 process.restart_after(restart_after)
@@ -127,7 +127,7 @@ class SimulatedLeague:
     def run(self, seconds: float = 600.0) -> "SimulatedLeague":
         """Until the league is over and everybody is told, or so many seconds have passed."""
         self.run_until(lambda: self.is_over, seconds)
-        self.witness.catch_up()
+        self.observer.catch_up()
         return self
 
     def run_until(self, enough: Callable[[], bool], seconds: float = 600.0) -> None:
@@ -177,14 +177,14 @@ class SimulatedLeague:
 
     def player_id(self, name: str) -> str:
         """Under which id the league knows a player."""
-        players = self.witness.league.roster.players.values()
+        players = self.observer.league.roster.players.values()
         return next(each.agent_id for each in players if each.endpoint == url_of(name))
 
     @property
     def has_begun(self) -> bool:
         """Whether its first round is on disk."""
-        self.witness.catch_up()
-        return self.witness.league.round_id > 0
+        self.observer.catch_up()
+        return self.observer.league.round_id > 0
 
     @property
     def is_complete(self) -> bool:
@@ -194,8 +194,8 @@ class SimulatedLeague:
 
     def is_known(self, name: str) -> bool:
         """Whether a player ever registered."""
-        self.witness.catch_up()
-        players = self.witness.league.roster.players.values()
+        self.observer.catch_up()
+        players = self.observer.league.roster.players.values()
         return any(each.endpoint == url_of(name) for each in players)
 
     def _event(self) -> None:
@@ -220,7 +220,7 @@ class SimulatedLeague:
             if trait == THIEVISH:
                 self._let_steal(name)
             if trait in (FALSE, FOREIGN):
-                self.witness.court.dishonest.add(name)
+                self.observer.adjudicator.dishonest.add(name)
 
     def _let_steal(self, name: str) -> None:
         process, url = self.processes[name], url_of(name)
@@ -228,21 +228,21 @@ class SimulatedLeague:
         def own_token() -> str:
             return str(process.role.credential[2]) if process.is_alive else ""
 
-        manager, witness = Address(MANAGER, url_of(MANAGER)), self.witness
+        manager, observer = Address(MANAGER, url_of(MANAGER)), self.observer
 
         def refused(message: str, scope: str) -> None:
-            witness.catch_up()
+            observer.catch_up()
             event = TokenMisused(self.player_id(name), message, scope)
-            if event not in witness.events:
-                witness.violations.append(f"{name} misused a token, which is not on disk: {event}")
+            if event not in observer.events:
+                observer.violations.append(f"{name} misused a token, which is not on disk: {event}")
 
-        thief = Thief(self.network, manager, own_token, witness.violations.append, refused)
+        impostor = Impostor(self.network, manager, own_token, observer.violations.append, refused)
 
         def on_asked(whom: str, message: Message) -> None:
             if whom == url:
-                thief.sees(message)
+                impostor.sees(message)
 
-        witness.on_asked = on_asked
+        observer.on_asked = on_asked
 
     def _manager(self, ports: Ports) -> Host:
         settings = ManagerSettings(**self._terms)
@@ -294,8 +294,8 @@ class SimulatedLeague:
             answers_at_once = not trait and self.agents.think_seconds[1] == 0.0
             if answers_at_once and number % 2:  # Some are told several things in a row.
                 role.house = HOUSE
-            mind = mind_of(trait, ports.clock, self.agents.think_seconds, seed)
-            return Host(Watched(role, self.bugs), ports.clock, ports.transport, mind=mind)
+            runner = runner_of(trait, ports.clock, self.agents.think_seconds, seed)
+            return Host(Watched(role, self.bugs), ports.clock, ports.transport, runner=runner)
 
         return build
 

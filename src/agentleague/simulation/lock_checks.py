@@ -20,14 +20,14 @@ from agentleague.errors import (
 from agentleague.league.events import MatchDecided
 from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League, Phase
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.protocol.messages import LockRequest, MatchResultReport
 
 _LATER = (StorageError.code, RateLimited.code)  # refusals after which the same is sent again
 _encode = msgspec.json.Encoder().encode
 
 
-class CourtWatch:
+class LockChecks:
     """Holds locks and reports against the journal; `wrong` is told what does not fit."""
 
     def __init__(self, league: League, wrong: Callable[[str], None]) -> None:
@@ -83,13 +83,13 @@ class CourtWatch:
         is_forfeit = any(player_id in removed for player_id, _ in event.forfeits)
         return event.verified and event.result.no_contest is not True and not is_forfeit
 
-    def _contradicted(self, report: MatchResultReport, file: MatchFile) -> None:
+    def _contradicted(self, report: MatchResultReport, file: MatchRecord) -> None:
         referee_id = _id_of(report)
         if referee_id not in [each.referee_id for each in file.disputes]:
             self._wrong(f"{referee_id} contradicted {file.match_id}, and no dispute is on disk")
 
     def _may_refuse(
-        self, code: str, question: LockRequest | MatchResultReport, file: MatchFile
+        self, code: str, question: LockRequest | MatchResultReport, file: MatchRecord
     ) -> bool:
         """Whether the rules say so; what is on disk by now is at least what was decided then."""
         if code == AlreadyComplete.code:
@@ -100,7 +100,7 @@ class CourtWatch:
         return not is_ours or (isinstance(question, LockRequest) and _is_unreached(question))
 
 
-def _is_lie(report: MatchResultReport, file: MatchFile) -> bool:
+def _is_lie(report: MatchResultReport, file: MatchRecord) -> bool:
     held = file.decided
     return bool(held and held.verified) and report.result.winner != _winner(held)
 

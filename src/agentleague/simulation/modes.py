@@ -135,7 +135,7 @@ def outcomes(mode: str, seeds: Sequence[int], processes: int) -> Iterator[Iterat
     from agentleague.runtime.local_league import deaf_to_interrupts
 
     context = multiprocessing.get_context("spawn")
-    crew, readers = [], []
+    workers, readers = [], []
     try:
         for number in range(processes):
             reader, writer = context.Pipe(duplex=False)
@@ -145,11 +145,11 @@ def outcomes(mode: str, seeds: Sequence[int], processes: int) -> Iterator[Iterat
             with deaf_to_interrupts():  # A new process is deaf to what its parent is deaf to.
                 process.start()
             writer.close()
-            crew.append(process)
+            workers.append(process)
             readers.append(reader)
         yield (_next(readers[number % processes]) for number in range(len(seeds)))
     finally:
-        for process in crew:
+        for process in workers:
             process.terminate()
             process.join()
 

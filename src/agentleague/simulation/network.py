@@ -107,7 +107,7 @@ class Links:
         self.is_fine = not weather.loss and not weather.repeats and not self._cut
 
 
-Tongue = Callable[[Message, bytes], bytes | None]  # what an agent says instead; None: nothing
+PeerDialect = Callable[[Message, bytes], bytes | None]  # what an agent says instead; None: nothing
 
 
 class Watcher:
@@ -141,7 +141,7 @@ class SimulatedNetwork(MemoryNetwork):
         self.on_sent: Callable[[], None] = lambda: None  # somebody has sent a request or an answer
         self.living: dict[str, SimulatedTransport] = {}
         self.exchanges: dict[_Exchange, None] = {}  # in order
-        self.tongues: dict[str, Tongue] = {}  # by address
+        self.tongues: dict[str, PeerDialect] = {}  # by address
         self._lines: dict[tuple[SimulatedTransport, str], Line] = {}  # to agents of a house
 
     def bear(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":

@@ -16,7 +16,7 @@ from agentleague.dialects import answers
 from agentleague.errors import LeagueError
 from agentleague.league.events import read_event
 from agentleague.league.league import League, Phase
-from agentleague.league.match_records import MatchFile
+from agentleague.league.match_records import MatchRecord
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameInvitation,
@@ -36,10 +36,10 @@ from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
 from agentleague.simulation.clock import VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.lock_checks import CourtWatch
+from agentleague.simulation.lock_checks import LockChecks
 from agentleague.simulation.network import Watcher, host_of
 from agentleague.simulation.recount import Recount
-from agentleague.simulation.table_checks import TableWatch
+from agentleague.simulation.table_checks import TableChecks
 
 _JUDGED = (LockRequest, MatchResultReport)  # A union would be made anew for each answer.
 
@@ -55,7 +55,7 @@ class Heard(Struct, frozen=True, gc=False):
     is_answer: bool
 
 
-class Witness(Watcher):
+class Observer(Watcher):
     """`violations` says what was wrong, in words; `on_asked` is shown every request."""
 
     def __init__(self, clock: VirtualClock, disk: Disk, league_id: str) -> None:
@@ -72,8 +72,8 @@ class Witness(Watcher):
         self.events: list[Event] = []  # the same
         self.league = League()  # as it is on disk
         self.recount = Recount()
-        self.tables = TableWatch(self.recount, self.violations.append)
-        self.court = CourtWatch(self.league, self.violations.append)
+        self.tables = TableChecks(self.recount, self.violations.append)
+        self.adjudicator = LockChecks(self.league, self.violations.append)
         self._clock, self._disk, self._league_id = clock, disk, league_id
 
     @property
@@ -124,10 +124,10 @@ class Witness(Watcher):
         try:
             answer = answers.read_answer(question, 200, body)
         except LeagueError as error:
-            self.court.refused(host_of(url), question, error)
+            self.adjudicator.refused(host_of(url), question, error)
             return
         self._check_receipt(answer)
-        self.court.taken(question)
+        self.adjudicator.taken(question)
         if isinstance(answer, LockResponse) and answer.result:
             self._check_result(file, answer.result.game_result, "a referee")
 
@@ -142,7 +142,7 @@ class Witness(Watcher):
             self.rows.append(row)
             self.events.append(event)
 
-    def is_foreign(self, file: MatchFile) -> bool:
+    def is_foreign(self, file: MatchRecord) -> bool:
         """Whether a referee of another make ever had this match."""
         referees = self.league.roster.referees
         return not all(referees[each].locks for each in file.referees)
@@ -159,7 +159,7 @@ class Witness(Watcher):
         if began is not None:
             self.waits.setdefault(match_id, self._clock.time - began)
 
-    def _check_result(self, file: MatchFile, told: GameResult, who: str) -> bool:
+    def _check_result(self, file: MatchRecord, told: GameResult, who: str) -> bool:
         if self.is_foreign(file):
             return True
         if file.decided is None:
@@ -193,7 +193,7 @@ class Witness(Watcher):
 
     def _lock(self, source: str, url: str, message: LockRequest) -> None:
         self._file(message.match_id)
-        self.court.lock_came(source, message)
+        self.adjudicator.lock_came(source, message)
 
     def _round_over(self, source: str, url: str, message: RoundCompleted) -> None:
         self._check_receipt(message)
@@ -208,7 +208,7 @@ class Witness(Watcher):
         if held.hex() != receipt.hash:
             self._wrong(f"a receipt names row {receipt.seq}, which the disk does not hold so")
 
-    def _file(self, match_id: str) -> MatchFile:
+    def _file(self, match_id: str) -> MatchRecord:
         self.catch_up()
         return self.league.matches[match_id]
 

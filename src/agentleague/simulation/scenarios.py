@@ -21,7 +21,7 @@ from agentleague.games.game import Game
 from agentleague.simulation import agents as nature
 from agentleague.simulation.agents import Agents
 from agentleague.simulation.faults import Fault
-from agentleague.simulation.invariants import Course
+from agentleague.simulation.invariants import LeagueHistory
 from agentleague.simulation.league import MANAGER, SimulatedLeague
 from agentleague.simulation.network import FINE, Weather
 
@@ -45,7 +45,7 @@ class Scenario(NamedTuple):
     wrong_clocks: bool = False
     trouble_seconds: float = 0.0  # until nothing goes wrong any more
     last_blow_seconds: float | None = None  # how long the manager is away when the end is on disk
-    course: Course = Course()
+    course: LeagueHistory = LeagueHistory()
 
     def names(self, kind: str) -> list[str]:
         """`referee1`… or `player1`…"""
@@ -73,7 +73,7 @@ def calm(seed: int) -> Scenario:
         agents=Agents(game=chance.choice(GAMES), traits=traits),
         dead=one if trait == "dead" else "",
         wrong_clocks=chance.random() < 0.5,
-        course=Course(
+        course=LeagueHistory(
             away=[one] if loses else (),
             silent=one if trait in ("dead", nature.MUTE) else "",
             prompt=True,
@@ -94,9 +94,9 @@ def chaos(seed: int) -> Scenario:
         wrong_clocks=chance.random() < 0.3,
         trouble_seconds=TROUBLE_SECONDS,
     )
-    think = chance.choice(((0.0, 0.0), (0.0, 0.1), (0.0, 3.0)))
+    run = chance.choice(((0.0, 0.0), (0.0, 0.1), (0.0, 3.0)))
     agents = Agents(
-        referees_keep_state=chance.random() < 0.5, game=chance.choice(GAMES), think_seconds=think
+        referees_keep_state=chance.random() < 0.5, game=chance.choice(GAMES), think_seconds=run
     )
     scenario = plain._replace(agents=agents)
     for add in chance.sample(TROUBLES, chance.randint(1, 3)):
@@ -253,7 +253,7 @@ def _with_trait(scenario: Scenario, name: str, trait: str) -> Scenario:
 # What may come of it
 
 
-def expected(scenario: Scenario) -> Course:
+def expected(scenario: Scenario) -> LeagueHistory:
     """What may be held against the league after all that."""
     touched = {name for fault in scenario.faults for name in fault.who}
     traits = scenario.agents.traits
@@ -263,7 +263,7 @@ def expected(scenario: Scenario) -> Course:
     lossy = lossy or any(fault.kind == "partition" for fault in scenario.faults)
     odd = {name for name, trait in traits.items() if trait != nature.THIEVISH}
     is_foreign = nature.FOREIGN in traits.values()
-    return Course(
+    return LeagueHistory(
         away=sorted(name for name in touched | odd if name.startswith("player")),
         referees_away=bool(referees) or bool(odd & set(scenario.names("referee"))),
         no_contests=lossy or is_foreign or len(referees) > 2,
@@ -295,22 +295,22 @@ class Way(NamedTuple):
     kind: str
     who: tuple[str, ...]
     seconds: float | None
-    course: Course = Course()
+    course: LeagueHistory = LeagueHistory()
     keeps_state: bool = False
 
 
-AWAY = Course(referees_away=True)
+AWAY = LeagueHistory(referees_away=True)
 WAYS: Sequence[Way] = (
     Way("crash", (MANAGER,), 0.5),
     Way("crash", ("referee1",), 0.5, AWAY),
     Way("crash", ("referee2",), 0.5, AWAY),
-    *(Way("crash", (f"player{n}",), 0.5, Course(brief=[f"player{n}"])) for n in range(1, 5)),
+    *(Way("crash", (f"player{n}",), 0.5, LeagueHistory(brief=[f"player{n}"])) for n in range(1, 5)),
     Way("crash", (MANAGER,), 30.0),
     Way("crash", ("referee1",), 0.5, AWAY, keeps_state=True),
     Way("crash", ("referee1",), None, AWAY),
     Way("crash", ("referee2",), None, AWAY),
-    Way("crash", ("player1",), None, Course(away=["player1"])),
-    Way("amnesia", ("player1",), 0.5, Course(away=["player1"])),
+    Way("crash", ("player1",), None, LeagueHistory(away=["player1"])),
+    Way("amnesia", ("player1",), 0.5, LeagueHistory(away=["player1"])),
     Way("crash", ("referee1", "referee2"), 0.5, AWAY),
     Way("crash", (MANAGER, "referee1"), 0.5, AWAY),
     Way("sleep", ("referee1",), 15.0, AWAY),
@@ -369,5 +369,5 @@ def _pair(league_seed: int, number: int) -> Scenario:
         league_seed,
         faults=faults,
         trouble_seconds=SECONDS_MAX,
-        course=AWAY if are_referees else Course(),
+        course=AWAY if are_referees else LeagueHistory(),
     )

@@ -23,7 +23,7 @@ class _Shown(NamedTuple):
     is_ranked: bool  # by points
 
 
-class TableWatch:
+class TableChecks:
     """Holds tables against those that follow from the rows; `wrong` is told what does not fit."""
 
     def __init__(self, recount: Recount, wrong: Callable[[str], None]) -> None:

@@ -25,8 +25,8 @@ class Line(NamedTuple):
 
 def told(league: SimulatedLeague) -> Iterator[Line]:
     """All that arrived and all that went wrong, in order of time."""
-    faults = [Line(at - BEGAN, "", "", what) for at, what in league.witness.befell]
-    messages = [_line(heard) for heard in league.witness.heard]
+    faults = [Line(at - BEGAN, "", "", what) for at, what in league.observer.befell]
+    messages = [_line(heard) for heard in league.observer.heard]
     yield from sorted([*faults, *messages], key=lambda line: line.at)
 
 

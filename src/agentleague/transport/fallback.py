@@ -49,7 +49,7 @@ ADDRESSES_MAX = 4096
 Post = Callable[[str, Message | None, bytes, float, Callable[[HttpAnswer], None]], Cancel]
 
 
-class Tongue(Struct):
+class PeerDialect(Struct):
     """What is known of one address."""
 
     given: str  # the dialect that whoever calls it was told
@@ -66,11 +66,11 @@ class Tongue(Struct):
         return dialect_of(self.worked.get(message_type) or self.dialect or self.given)
 
 
-class Tongues:
+class PeerDialects:
     """All addresses for which our own form is not known to do."""
 
     def __init__(self, clock: Clock, post: Post) -> None:
-        self.known: dict[str, Tongue] = {}
+        self.known: dict[str, PeerDialect] = {}
         self.clock, self.post = clock, post
         self._requests = 0
 
@@ -80,28 +80,28 @@ class Tongues:
         """Ask in the dialect that is known."""
         if dialect_of(to.dialect).starts and starting.is_assignment(message):
             return Start(self, to, message, until, done).begin()
-        return Conversation(self, self.tongue(to), message, until, done).begin()
+        return Conversation(self, self.dialect_used(to), message, until, done).begin()
 
     def go_on(
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> "Conversation":
         """A call in our own form was not understood; it goes on with what was `heard`."""
-        return Conversation(self, self.tongue(to), message, until, done)
+        return Conversation(self, self.dialect_used(to), message, until, done)
 
     def next_id(self) -> int:
         """The id of the next request."""
         self._requests += 1
         return self._requests
 
-    def tongue(self, to: Address) -> Tongue:
+    def dialect_used(self, to: Address) -> PeerDialect:
         """What is known of an address; not what was known when it was spoken to otherwise."""
-        tongue = self.known.get(to.url)
-        if tongue is None or to.dialect not in (tongue.given, tongue.dialect):
+        dialect_used = self.known.get(to.url)
+        if dialect_used is None or to.dialect not in (dialect_used.given, dialect_used.dialect):
             if len(self.known) >= ADDRESSES_MAX:
                 self.known.clear()
-            tools = tongue.tools if tongue else None
-            tongue = self.known[to.url] = Tongue(to.dialect, to.url, tools=tools)
-        return tongue
+            tools = dialect_used.tools if dialect_used else None
+            dialect_used = self.known[to.url] = PeerDialect(to.dialect, to.url, tools=tools)
+        return dialect_used
 
 
 class Conversation:
@@ -109,13 +109,13 @@ class Conversation:
 
     def __init__(
         self,
-        tongues: Tongues,
-        tongue: Tongue,
+        dialects: PeerDialects,
+        dialect_used: PeerDialect,
         message: Message,
         until: float,
         done: Callable[[Answer], None],
     ) -> None:
-        self._tongues, self._tongue = tongues, tongue
+        self._dialects, self._tongue = dialects, dialect_used
         self._message, self._until, self._done = message, until, done
         self._type = WIRE_NAME[type(message)]
         self._dialect = OURS
@@ -136,9 +136,9 @@ class Conversation:
 
     def cancel(self) -> None:
         """Nobody waits any more; whoever acknowledged and said nothing must have pushed."""
-        tongue = self._tongue
-        if self._is_open and self._acknowledged and self._type not in tongue.worked:
-            tongue.dialect, tongue.pushes = self._acknowledged, True
+        dialect_used = self._tongue
+        if self._is_open and self._acknowledged and self._type not in dialect_used.worked:
+            dialect_used.dialect, dialect_used.pushes = self._acknowledged, True
         self._is_open = False
         self._stop()
 
@@ -162,13 +162,13 @@ class Conversation:
 
     def _ask(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        post, tongue, request_id = self._tongues.post, self._tongue, self._tongues.next_id()
-        if dialect.form is Form.TOOL and tongue.tools is None:
+        post, dialect_used, request_id = self._dialects.post, self._tongue, self._dialects.next_id()
+        if dialect.form is Form.TOOL and dialect_used.tools is None:
             listing = LISTING % request_id
-            self._stop = post(tongue.url, None, listing, self._until, self._listed)
+            self._stop = post(dialect_used.url, None, listing, self._until, self._listed)
         else:
-            body = dialect.write(self._message, request_id, tongue.tools)
-            url = dialect.where(tongue.url, self._type)
+            body = dialect.write(self._message, request_id, dialect_used.tools)
+            url = dialect.where(dialect_used.url, self._type)
             self._stop = post(url, self._message, body, self._until, self._answered)
 
     def _answered(self, got: HttpAnswer) -> None:
@@ -181,15 +181,15 @@ class Conversation:
         self._ask(self._dialect)
 
     def _may_go_on(self) -> bool:
-        tongue = self._tongue
+        dialect_used = self._tongue
         if isinstance(self._message, TO_A_MANAGER):
             return True  # Nobody asks a second time who was refused.
-        if self._forms >= FORMS_MAX or tongue.pushes or not isinstance(self._message, SPOKEN):
+        if self._forms >= FORMS_MAX or dialect_used.pushes or not isinstance(self._message, SPOKEN):
             return False
         if isinstance(self._message, QUESTIONS):
             return True
         # Many know only some of the notices: that is no reason to doubt a form that is known.
-        return not (tongue.worked or tongue.was_searched)
+        return not (dialect_used.worked or dialect_used.was_searched)
 
     def _wait(self, answer: Answer) -> None:
         """It said nothing: perhaps it pushes. Whoever asked may know already, and still waits."""
@@ -197,9 +197,9 @@ class Conversation:
         if is_news:
             self._done(answer._replace(is_last=False))
         if self._is_open:
-            now = self._tongues.clock.now()
+            now = self._dialects.clock.now()
             seconds = min(EMPTY_SECONDS, (self._until - now) * EMPTY_PART)
-            self._stop = self._tongues.clock.call_at(now + seconds, lambda: self._go_on(EMPTY))
+            self._stop = self._dialects.clock.call_at(now + seconds, lambda: self._go_on(EMPTY))
 
     def _go_on(self, why: str) -> None:
         in_vain, asked = self._tongue.tried, {each.name for each in self._tried}
@@ -215,13 +215,13 @@ class Conversation:
         self._finish(self._first)
 
     def _understood(self, answer: Answer) -> None:
-        name, tongue = self._dialect.name, self._tongue
-        tongue.dialect = name
+        name, dialect_used = self._dialect.name, self._tongue
+        dialect_used.dialect = name
         if not isinstance(self._message, WITH_CONTENT):
             self._finish(answer)
             return
-        tongue.worked[self._type], tongue.pushes = name, False
-        tongue.tried = {each for each in tongue.tried if each[0] != self._type}
+        dialect_used.worked[self._type], dialect_used.pushes = name, False
+        dialect_used.tried = {each for each in dialect_used.tried if each[0] != self._type}
         is_bare = self._is_bare and self._dialect.form is not Form.BARE
         self._end(answer._replace(dialect=name + BARE_ANSWERS if is_bare else name))
 
@@ -253,26 +253,26 @@ class Start:
 
     def __init__(
         self,
-        tongues: Tongues,
+        dialects: PeerDialects,
         to: Address,
         message: Message,
         until: float,
         done: Callable[[Answer], None],
     ) -> None:
         assert isinstance(message, RoundAnnouncement)
-        self._tongues, self._tongue, self._message = tongues, tongues.tongue(to), message
+        self._dialects, self._tongue, self._message = dialects, dialects.dialect_used(to), message
         self._until, self._done, self._dialect = until, done, dialect_of(to.dialect)
         self._is_open = True
 
     def begin(self) -> Cancel:
         """Ask, for its tools first where it has some."""
-        tongue, request_id = self._tongue, self._tongues.next_id()
-        if self._dialect.form is Form.TOOL and tongue.tools is None:
+        dialect_used, request_id = self._tongue, self._dialects.next_id()
+        if self._dialect.form is Form.TOOL and dialect_used.tools is None:
             listing = LISTING % request_id
-            self._tongues.post(tongue.url, None, listing, self._until, self._listed)
+            self._dialects.post(dialect_used.url, None, listing, self._until, self._listed)
         else:
-            body = self._dialect.write(self._message, request_id, tongue.tools)
-            self._tongues.post(tongue.url, self._message, body, self._until, self._answered)
+            body = self._dialect.write(self._message, request_id, dialect_used.tools)
+            self._dialects.post(dialect_used.url, self._message, body, self._until, self._answered)
         return self.cancel
 
     def cancel(self) -> None:

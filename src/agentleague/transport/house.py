@@ -28,7 +28,7 @@ class House:
         self._is_closed = False
 
     def room(
-        self, on_request: OnRequest, refusal: Refusal, toll: Toll, limits: ServerLimits
+        self, on_request: OnRequest, refusal: Refusal, refusal_delay: Toll, limits: ServerLimits
     ) -> "Room":
         """A place for one more agent; what is nobody's is refused as the first one does."""
         assert not self._is_closed, "all have left this house"
@@ -42,7 +42,7 @@ class House:
                 names=self._names,
                 limits=limits,
             )
-            self._server.toll = toll
+            self._server.refusal_delay = refusal_delay
         self._server.rules.paths |= {path}
         self._rooms[path] = on_request
         return Room(self, self._server, path)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from agentleague.dialects import lenient
 from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
 from agentleague.protocol import codec
-from agentleague.protocol.jsonrpc import Letter
+from agentleague.protocol.jsonrpc import Envelope
 from agentleague.protocol.messages import (
     MESSAGES,
     LeagueRegisterRequest,
@@ -22,7 +22,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.fallback import Tongues, is_misunderstood, read
+from agentleague.transport.fallback import PeerDialects, is_misunderstood, read
 from agentleague.transport.guard import Guard
 from agentleague.transport.house import House, Room
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
@@ -37,7 +37,7 @@ PIPELINED = (LockRequest, MatchResultReport, RefereeStatus)  # what our referee 
 LOCAL_HOSTS = ("127.0.0.1", "::1")
 
 
-class Manners(Struct, frozen=True):
+class TransportPolicy(Struct, frozen=True):
     """How an agent deals with others: what it is, whom it may call, how much strangers may ask."""
 
     receiver: str  # manager, referee or player
@@ -52,23 +52,25 @@ class Manners(Struct, frozen=True):
 class HttpTransport:
     """One agent's end of the network: it listens on a port and calls others."""
 
-    def __init__(self, clock: Clock, manners: Manners, house: House | None = None) -> None:
-        self._clock, self._manners = clock, manners
-        self._taken = codec.taken_by(manners.receiver)
-        self._decides = manners.receiver != "player"
-        self._is_limited = manners.receiver == "manager"
-        self._sender = "league_manager" if manners.receiver == "manager" else manners.receiver
+    def __init__(self, clock: Clock, policy: TransportPolicy, house: House | None = None) -> None:
+        self._clock, self._policy = clock, policy
+        self._taken = codec.taken_by(policy.receiver)
+        self._decides = policy.receiver != "player"
+        self._is_limited = policy.receiver == "manager"
+        self._sender = "league_manager" if policy.receiver == "manager" else policy.receiver
         self.path = "/mcp"
         self._server: HttpServer | Room
         if house is None:
             self._server = self._own_server()
         else:
-            self._server = house.room(self._on_request, self._refusal, self._toll, OWN_LIMITS)
+            self._server = house.room(
+                self._on_request, self._refusal, self._refusal_delay, OWN_LIMITS
+            )
             self.path = self._server.path
-        self._client = HttpClient(manners.guard)
-        self._to_manager = HttpClient(manners.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
-        self._buckets = Buckets(manners.rate)
-        self.tongues = Tongues(clock, self._post)
+        self._client = HttpClient(policy.guard)
+        self._to_manager = HttpClient(policy.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
+        self._buckets = Buckets(policy.rate)
+        self.dialects = PeerDialects(clock, self._post)
         self._on_ask: OnAsk | None = None
         self._read_request, self.write_answer = codec.read_request, codec.write_answer
         self.port = 0  # until it is open
@@ -77,15 +79,15 @@ class HttpTransport:
         self.refused: Callable[[str, LeagueError], None] = lambda source, error: None
 
     def _own_server(self) -> HttpServer:
-        is_manager = self._manners.receiver == "manager"
+        is_manager = self._policy.receiver == "manager"
         server = HttpServer(
             self._on_request,
             refusal=self._refusal,
             paths=frozenset({"/mcp", "/"} | ({"/register"} if is_manager else set())),
-            names=self._manners.names,
+            names=self._policy.names,
             limits=ServerLimits() if is_manager else OWN_LIMITS,
         )
-        server.toll = self._toll
+        server.refusal_delay = self._refusal_delay
         return server
 
     async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
@@ -111,8 +113,8 @@ class HttpTransport:
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
-        if to.dialect or to.url in self.tongues.known:
-            return self.tongues.call(to, message, until, done)
+        if to.dialect or to.url in self.dialects.known:
+            return self.dialects.call(to, message, until, done)
         self.calls += 1
         asked = _Asked(self, to, message, until, done)
         body = codec.write_request(message, self.calls)
@@ -145,19 +147,19 @@ class HttpTransport:
         incoming = self._read_request(
             request.body, self._taken, thorough=self._decides, path=request.path
         )
-        letter, message, _, missing = incoming
-        reply = _Reply(self, letter, respond)
+        envelope, message, _, missing = incoming
+        reply = _Reply(self, envelope, respond)
         if message is None or self._is_limited:
             self._weigh(request.source, incoming, reply)
         else:
             caller = Caller(
-                request.source, message.auth_token or None, letter.form, missing, letter.method
+                request.source, message.auth_token or None, envelope.form, missing, envelope.method
             )
             self._ask(message, caller, reply)
 
     def _weigh(self, source: str, incoming: codec.Incoming, reply: "_Reply") -> None:
         """What is no message, or comes where strangers may ask only so much."""
-        letter, message, error, missing = incoming
+        envelope, message, error, missing = incoming
         token = (message.auth_token or None) if message else None
         account = self._account(source, token, message)
         delay = self._delay(account, message)
@@ -165,7 +167,7 @@ class HttpTransport:
             seconds = self._buckets.seconds_until_free(account, self._clock.now())
             wait = max(1, round(seconds))
             full = RateLimited("too many requests; slow down", retry_after=wait)
-            letter.body, letter.whole = (
+            envelope.body, envelope.whole = (
                 b"{}",
                 b"",
             )  # It may wait for seconds, and nobody reads it any more.
@@ -175,7 +177,7 @@ class HttpTransport:
         elif message is None:
             reply.refuse(source, error or InternalError("the request was not read"))
         else:
-            caller = Caller(source, token, letter.form, missing, letter.method)
+            caller = Caller(source, token, envelope.form, missing, envelope.method)
             if delay:
                 self._after(delay, lambda: self._ask(message, caller, reply))
             else:
@@ -195,7 +197,7 @@ class HttpTransport:
         else:
             act()
 
-    def _toll(self, source: str) -> float:
+    def _refusal_delay(self, source: str) -> float:
         """What is no message counts too: over the rate it is answered, but slowly."""
         now, payer = self._clock.now(), _payer(source)
         is_within = self._buckets.take(payer, now) is not None
@@ -203,44 +205,44 @@ class HttpTransport:
 
     def _account(self, source: str, token: str | None, message: Message | None) -> str:
         """As whose a request is counted; nobody's where it is not limited."""
-        manners = self._manners
+        policy = self._policy
         if not self._is_limited:
             return ""
         if isinstance(message, REGISTRATIONS):  # Each may write a row, whoever it is.
             return _payer(source)
-        if manners.is_referee(token):  # Bounded by its assignments.
+        if policy.is_referee(token):  # Bounded by its assignments.
             return ""
         # Many players may share an address, and each of them may go wild.
-        return token if token and manners.is_known(token) else _payer(source)
+        return token if token and policy.is_known(token) else _payer(source)
 
     def _delay(self, account: str, message: Message | None) -> float | None:
         if not account:
             return 0.0
-        patience = self._manners.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
+        patience = self._policy.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
         return self._buckets.take(account, self._clock.now(), patience)
 
     def _refusal(self, error: LeagueError) -> bytes:
-        return self.refusal(Letter(), error)
+        return self.refusal(Envelope(), error)
 
-    def refusal(self, letter: Letter, error: LeagueError) -> bytes:
+    def refusal(self, envelope: Envelope, error: LeagueError) -> bytes:
         """An error in the form of its request."""
-        now_text = write(self._manners.wall())
-        return codec.write_refusal(letter, error, sender=self._sender, timestamp=now_text)
+        now_text = write(self._policy.wall())
+        return codec.write_refusal(envelope, error, sender=self._sender, timestamp=now_text)
 
 
 class _Reply(Struct):
     """Answers one request, in its form."""
 
     transport: HttpTransport
-    letter: Letter
+    envelope: Envelope
     respond: Respond
 
     def __call__(self, answer: Message | LeagueError) -> None:
         if isinstance(answer, LeagueError):
-            body = self.transport.refusal(self.letter, answer)
+            body = self.transport.refusal(self.envelope, answer)
             self.respond(answer.http_status if body else 202, body, _headers(answer))
         else:
-            body = self.transport.write_answer(self.letter, answer)
+            body = self.transport.write_answer(self.envelope, answer)
             self.respond(200 if body else 202, body)
 
     def refuse(self, source: str, error: LeagueError) -> None:
@@ -271,8 +273,8 @@ class _Asked(Struct):
         if answer.error is None or not is_misunderstood(self.message, answer.error):
             self.done(answer)
         else:
-            tongues = self.transport.tongues
-            conversation = tongues.go_on(self.to, self.message, self.until, self.done)
+            dialects = self.transport.dialects
+            conversation = dialects.go_on(self.to, self.message, self.until, self.done)
             self.stop = conversation.cancel
             conversation.heard(answer)
 

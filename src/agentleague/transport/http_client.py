@@ -17,7 +17,7 @@ from agentleague.transport.deadlines import Deadlines
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, Done, HttpAnswer
 from agentleague.transport.listening import descriptors
-from agentleague.transport.write_batching import Corks
+from agentleague.transport.write_batching import WriteBatching
 
 __all__ = ["ClientLimits", "HttpAnswer", "HttpClient"]
 
@@ -38,7 +38,7 @@ class Desk:
     """What all calls of a client have in common."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop, self.deadlines, self.corks = loop, Deadlines(loop), Corks(loop)
+        self.loop, self.deadlines, self.batching = loop, Deadlines(loop), WriteBatching(loop)
         self.connections_many = descriptors() // 4
 
 
@@ -48,7 +48,7 @@ class Origin:
     def __init__(
         self, endpoint: Endpoint, house: str, limits: ClientLimits, dialer: Dialer, desk: Desk
     ) -> None:
-        self.loop, self.deadlines, self.corks = desk.loop, desk.deadlines, desk.corks
+        self.loop, self.deadlines, self.batching = desk.loop, desk.deadlines, desk.batching
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.

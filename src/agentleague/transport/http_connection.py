@@ -119,7 +119,7 @@ class Connection(asyncio.Protocol):
             return
         self._unsent.append(call.request)
         if len(self._unsent) == 1:
-            self._origin.corks.later(self._write)
+            self._origin.batching.later(self._write)
 
     def _write(self) -> None:
         unsent, self._unsent = self._unsent, []

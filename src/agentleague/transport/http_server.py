@@ -19,7 +19,7 @@ from agentleague.protocol.hosts import is_loopback
 from agentleague.transport.http_reader import Exchange, Headers, Reader, Refused, Rules
 from agentleague.transport.http_reader import ServerLimits as ServerLimits
 from agentleague.transport.listening import BACKLOG, descriptors, listen
-from agentleague.transport.write_batching import Corks
+from agentleague.transport.write_batching import WriteBatching
 
 log = logging.getLogger(__name__)
 _START_ATTEMPTS = 16
@@ -56,11 +56,13 @@ class HttpServer:
         limits: ServerLimits = ServerLimits(),  # noqa: B008 (It is frozen.)
     ) -> None:
         self.on_request, self.refusal, self.limits = on_request, refusal, limits
-        self.toll: Callable[[str], float] = lambda source: 0.0  # How long our own answers wait.
+        self.refusal_delay: Callable[[str], float] = lambda source: (
+            0.0
+        )  # How long our own answers wait.
         self.rules = Rules(limits, paths, names)
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
-        self.corks: Corks
+        self.batching: WriteBatching
         self._connections_max = min(limits.connections, descriptors() // 2)
         most = self._connections_max - self._connections_max // 4
         self._near_max = min(limits.connections_of_loopback, most)
@@ -78,7 +80,7 @@ class HttpServer:
         Raises: OSError when the port is busy or the machine has none of the hosts.
         """
         self.loop = asyncio.get_running_loop()
-        self.corks = Corks(self.loop)
+        self.batching = WriteBatching(self.loop)
         for attempts_left in reversed(range(_START_ATTEMPTS)):
             try:
                 sockets = await listen(hosts, port)
@@ -210,7 +212,7 @@ class _Connection(asyncio.Protocol):
             self._hand_over(exchange)
         complete.clear()
         if refused is not None and not self._peer_is_slow:
-            self._fail(refused, self._server.toll(self.source))
+            self._fail(refused, self._server.refusal_delay(self.source))
         self._write()
 
     def eof_received(self) -> bool:
@@ -263,7 +265,7 @@ class _Connection(asyncio.Protocol):
             return
         if len(self._waiting) > 1:
             self._corked = True
-            self._server.corks.later(self._pull)
+            self._server.batching.later(self._pull)
         else:
             self._write()
             self._settle()
@@ -278,7 +280,7 @@ class _Connection(asyncio.Protocol):
         body, exchange.body = exchange.body, b""  # Its answer may wait, and needs it no more.
         self._waiting.append(exchange)
         if exchange.refused is not None:
-            self._refuse(exchange, exchange.refused, self._server.toll(self.source))
+            self._refuse(exchange, exchange.refused, self._server.refusal_delay(self.source))
             return
         if exchange.answer is not None:  # Whether we are well is never answered late.
             return

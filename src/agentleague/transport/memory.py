@@ -9,7 +9,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.fallback import Conversation, Tongues, is_misunderstood, read
+from agentleague.transport.fallback import Conversation, PeerDialects, is_misunderstood, read
 from agentleague.transport.http_connection import HttpAnswer
 
 OnMessage = Callable[[str, Message], None]
@@ -36,7 +36,7 @@ class MemoryTransport:
         self._network, self._url, self._receiver = network, url, receiver
         self._taken = codec.taken_by(receiver)
         self._on_ask: OnAsk | None = None
-        self.tongues = Tongues(network.clock, self._post)
+        self.dialects = PeerDialects(network.clock, self._post)
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
@@ -47,8 +47,8 @@ class MemoryTransport:
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
         network = self._network
-        if to.dialect or to.url in self.tongues.known:
-            return self.tongues.call(to, message, until, done)
+        if to.dialect or to.url in self.dialects.known:
+            return self.dialects.call(to, message, until, done)
         network.calls += 1
         body = codec.write_request(message, network.calls)
         conversation: Conversation | None = None
@@ -59,7 +59,7 @@ class MemoryTransport:
             if answer.error is None or not is_misunderstood(message, answer.error):
                 done(answer)
             else:
-                conversation = self.tongues.go_on(to, message, until, done)
+                conversation = self.dialects.go_on(to, message, until, done)
                 conversation.heard(answer)
 
         stop = self._post(to.url, message, body, until, answered)
@@ -79,22 +79,22 @@ class MemoryTransport:
         """A request came in."""
         decides = self._receiver != "player"
         incoming = codec.read_request(body, self._taken, thorough=decides)
-        letter = incoming.letter
+        envelope = incoming.envelope
 
         def reply(answer: Message | LeagueError) -> None:
             if isinstance(answer, LeagueError):
                 now_text = write(self._network.clock.now())
                 respond(
-                    codec.write_refusal(letter, answer, sender=self._receiver, timestamp=now_text)
+                    codec.write_refusal(envelope, answer, sender=self._receiver, timestamp=now_text)
                 )
             else:
-                respond(codec.write_answer(letter, answer))
+                respond(codec.write_answer(envelope, answer))
 
         if incoming.message is None:
             reply(incoming.error or NoAnswer("nothing to say"))
         elif self._on_ask is not None:
             token = incoming.message.auth_token or None
-            caller = Caller(source, token, letter.form, incoming.missing, letter.method)
+            caller = Caller(source, token, envelope.form, incoming.missing, envelope.method)
             self._on_ask(incoming.message, caller, reply)
 
 

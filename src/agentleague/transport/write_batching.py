@@ -7,7 +7,7 @@ from collections.abc import Callable
 log = logging.getLogger(__name__)
 
 
-class Corks:
+class WriteBatching:
     """Call `later` with what writes; it is called once the turn is over."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from agentleague.bench.endurance import Endurance, endure
-from agentleague.bench.league_run import Plan, play_field, processes_for
+from agentleague.bench.league_run import Plan, measure_league, processes_for
 from agentleague.bench.machine import Machine, cores, temporary_folder, this_machine
 from agentleague.bench.measure import Sample, measure, plan_for
 from agentleague.bench.scale import PLAYER_PROCESSES, Step, climb, sizes
@@ -132,7 +132,7 @@ def _measure(plan: Plan, seconds: float, machine: Machine, as_json: bool) -> Non
 
 def _profile(plan: Plan, machine: Machine, as_json: bool) -> None:
     say(f"One league of {counted(plan.players, 'player')}, looked at while it runs.")
-    outcome = play_field(replace(plan, is_sampled=True))
+    outcome = measure_league(replace(plan, is_sampled=True))
     if as_json:
         print_json({**words.plain_profile(outcome), "machine": machine._asdict()})
         return

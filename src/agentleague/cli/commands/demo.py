@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from agentleague.cli.directory_check import check_room
-from agentleague.cli.local_players import guests
+from agentleague.cli.local_players import local_players
 from agentleague.cli.manager_address import dir_option
 from agentleague.cli.options import chosen_options, game_choice
 from agentleague.cli.output import counted, is_debugging, plain, print_json, print_table, say, shown
@@ -92,7 +92,7 @@ def command(
     how_many = _how_many(players, brought)
     found = find_game(game)
     options = chosen_options(found, game_options)
-    invited = guests(brought, game, seed, in_full=is_debugging())
+    invited = local_players(brought, game, seed, in_full=is_debugging())
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(found.name, year, seed),

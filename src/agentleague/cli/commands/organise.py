@@ -13,7 +13,7 @@ from agentleague.cli.manager_address import address_of, dir_option, none_runs
 from agentleague.cli.output import say
 from agentleague.cli.reading import Archive, id_of, one_directory
 from agentleague.errors import LeagueError, NoConnection
-from agentleague.protocol.printable import harmless
+from agentleague.protocol.printable import printable
 
 DEFAULT = "league"
 WHERE = "The manager's directory: its address and the organiser's key are there."
@@ -232,7 +232,7 @@ def _command(directory: Path, command: str, **params: Any) -> None:
     if address is None:
         raise click.ClickException(none_runs(directory))
     try:
-        click.echo(harmless(run(_demand(address, command, params, key))))
+        click.echo(printable(run(_demand(address, command, params, key))))
     except NoConnection:
         raise click.ClickException(none_runs(directory)) from None
     except LeagueError as error:
@@ -257,10 +257,10 @@ def _key(directory: Path) -> str:
 async def _demand(address: str, command: str, params: Mapping[str, Any], key: str) -> str:
     """The key goes to the manager that holds the lock of the directory, on this machine."""
     from agentleague.runtime.clock import wall
-    from agentleague.runtime.manager_client import Inquiry
+    from agentleague.runtime.manager_client import ManagerClient
 
-    inquiry = Inquiry(address, wall)
+    client = ManagerClient(address, wall)
     try:
-        return await inquiry.command(command, params, key)
+        return await client.command(command, params, key)
     finally:
-        await inquiry.close()
+        await client.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from agentleague.cli.local_players import guests
+from agentleague.cli.local_players import local_players
 from agentleague.cli.options import chosen_options, game_choice
 from agentleague.cli.output import Column, is_debugging, plain, print_json, print_rows, say, shown
 from agentleague.cli.serving import Progress
@@ -105,7 +105,7 @@ def command(
         retry_delay_seconds=RETRY_SECONDS,
         seeded=seed is not None,
     )
-    brought = guests((a, b), game, seed, in_full=verbose or is_debugging())
+    brought = local_players((a, b), game, seed, in_full=verbose or is_debugging())
     with tempfile.TemporaryDirectory(prefix="league-") as folder:
         with Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _look_away

@@ -62,8 +62,8 @@ def command(
     first, began = seed or 0, time.perf_counter()
     came = []
     processes = processes_for(number, jobs)
-    crew = outcomes(mode, range(first, first + number), processes)
-    with crew as leagues, _bar(number, mode) as step:
+    workers = outcomes(mode, range(first, first + number), processes)
+    with workers as leagues, _bar(number, mode) as step:
         for each in leagues:
             came.append(each)
             step()
@@ -82,7 +82,7 @@ def _trace(mode: str, seed: int, as_json: bool) -> None:
     if as_json:
         rows = [line._asdict() for line in lines]
         trace = {"mode": mode, "seed": seed, "violation": violation, "lines": rows}
-        print_json({**trace, "trace": league.witness.trace})
+        print_json({**trace, "trace": league.observer.trace})
     else:
         print(*map(sentence, lines), sep="\n")
         ended = violation or "everything held"

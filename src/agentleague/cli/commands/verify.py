@@ -113,12 +113,12 @@ def _load(name: str, given: str | None) -> "Game":
 
 def in_words(findings: "Findings") -> list[str]:
     """What was found, for people."""
-    from agentleague.protocol.printable import printable
+    from agentleague.protocol.printable import one_line
 
     wrong = findings.difference
     if wrong:
         match = f" ({wrong.match_id})" if wrong.match_id else ""
-        return [printable(f"Row {wrong.row}{match}: {wrong.sentence}.", 2000)]
+        return [one_line(f"Row {wrong.row}{match}: {wrong.sentence}.", 2000)]
     lines = [_first_line(findings)]
     is_one = 1 in (findings.matches_decided, findings.total_matches)
     lines.append(

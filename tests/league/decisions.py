@@ -1,7 +1,7 @@
 """A league with its court, in memory: every decision is applied and kept, as the manager does."""
 
 from agentleague.games import even_odd
-from agentleague.league.adjudicator import Court
+from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import (
     LeagueEnded,
     LeagueOpened,
@@ -32,14 +32,14 @@ def token(agent_id):
     return league_token(TOKEN_SECRET, LEAGUE_ID, agent_id, 1)
 
 
-class Office:
+class Decisions:
     """One league from its opening; `events` is its journal."""
 
     def __init__(
         self, players=2, referees=1, *, game=even_odd, options=None, locks=True, cycles=1, name=None
     ):
         self.league, self.events, self.game = League(), [], game
-        self.court = Court(self.league, game, DRAW_SECRET)
+        self.adjudicator = Adjudicator(self.league, game, DRAW_SECRET)
         rules = Rules(game_options=options or {})
         self.record(
             LeagueOpened(LEAGUE_ID, game.name, rules, cycles, (3, 1, 0), list(TIE_BREAKS), False)
@@ -75,7 +75,9 @@ class Office:
         planned = self.league.schedule.round(round_id)
         referees = list(self.league.roster.referees)
         matches = [
-            ScheduledMatch(*pairing, referees[n % len(referees)], self.court.commitment(pairing[0]))
+            ScheduledMatch(
+                *pairing, referees[n % len(referees)], self.adjudicator.commitment(pairing[0])
+            )
             for n, pairing in enumerate(planned.pairings)
         ]
         self.record(RoundScheduled(round_id, matches, list(planned.byes)))
@@ -83,11 +85,13 @@ class Office:
 
     def lock(self, moves, forfeits=(), *, match_id="R1M1", referee="REF01", epoch=1, index=0):
         request = LockRequest(match_id, epoch, index, list(moves), list(forfeits))
-        return self.heed(self.court.lock(referee, request))
+        return self.heed(self.adjudicator.lock(referee, request))
 
     def report(self, winner, *, match_id="R1M1", referee="REF01", details=None, **fields):
         result = ReportedResult(winner, {}, ResultDetails(**(details or {})))
-        return self.heed(self.court.report(referee, MatchResultReport(match_id, result, **fields)))
+        return self.heed(
+            self.adjudicator.report(referee, MatchResultReport(match_id, result, **fields))
+        )
 
     def heed(self, ruling):
         self.record(*ruling.events)
