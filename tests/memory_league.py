@@ -115,9 +115,7 @@ class MemoryLeague:
         role.remember(remembered)
         return self._add(role, url, "referee", None)
 
-    def add_player(
-        self, strategy: Any = strategies.random, name: str = "Player", house: str = ""
-    ) -> Host:
+    def add_player(self, strategy: Any = strategies.random, name: str = "Player") -> Host:
         url = f"http://player{len(self.network.agents)}/mcp"
         settings = PlayerSettings(
             manager_url=MANAGER,
@@ -126,9 +124,7 @@ class MemoryLeague:
             game_types=(self.game.name,),
             seed="7",
         )
-        role = Player(settings)
-        role.house = house
-        return self._add(role, url, "player", InstantMind(self.clock, strategy))
+        return self._add(Player(settings), url, "player", InstantMind(self.clock, strategy))
 
     def fill(self) -> "MemoryLeague":
         """All referees, then all players, one after another."""

@@ -1,7 +1,7 @@
 """Measure what docs/performance.md shows: `python tools/performance.py docs/performance.json`.
 
-Only the parts that are named are measured anew, or all: `bench`, `hosted`, `profile`, `scale`,
-`endurance`, `small`.
+Only the parts that are named are measured anew, or all: `bench`, `profile`, `scale`, `endurance`,
+`small`.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PARTS = ("bench", "hosted", "profile", "scale", "endurance", "small")
+PARTS = ("bench", "profile", "scale", "endurance", "small")
 PYTHON = sys.executable
 REPEATS = 10
 COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as what is installed is
@@ -38,7 +38,6 @@ def main() -> None:
         parser.error(f"the parts are {', '.join(PARTS)}")
     commands = {
         "bench": ["--seconds", given.seconds],
-        "hosted": ["--hosted", "--seconds", given.seconds],
         "profile": ["--profile"],
         "scale": ["--scale", "--players", given.largest],
         "endurance": ["--endurance", "--seconds", given.long_seconds],

@@ -1,30 +1,11 @@
 """`league bench --scale` and `--endurance` as they are typed; slow, for they play real leagues."""
 
-import asyncio
 import json
 
 import pytest
 
-from agentleague.bench import league_run
 from agentleague.bench.league_run import Plan, measure_league
-from agentleague.manager.role import Manager
 from commands import league
-
-
-def test_hosted_players_share_the_port_of_their_process_and_play_all_matches(tmp_path, monkeypatch):
-    ports, kept = set(), Manager.handle
-
-    def handle(manager, stimulus, now):
-        for member in manager.league.roster.players.values():
-            ports.add(member.endpoint.rpartition("/mcp/")[0])
-        return kept(manager, stimulus, now)
-
-    monkeypatch.setattr(Manager, "handle", handle)
-    plan = Plan(6, 1, 15, 2, directory=tmp_path, is_hosted=True)
-    outcome = asyncio.run(league_run._play(plan, tmp_path))
-
-    assert outcome.matches == 15
-    assert len(ports) == 2
 
 
 @pytest.mark.slow

@@ -137,3 +137,10 @@ def test_a_seed_is_written_only_with_the_result_that_reveals_it():
     with_seed = {kind for kind, cls in KINDS.items() if "seed" in cls.__struct_fields__}
 
     assert with_seed == {"match_decided"}
+
+
+def test_a_field_that_an_older_version_wrote_is_read_past():
+    body = b"""{"player_id":"P01","display_name":"Ann","endpoint":"http://10.0.0.9:1/mcp",
+        "version":"1.0","token_digest":"d","house":"h_5fa30c91"}"""
+
+    assert read_event("player_registered", 1, body).player_id == "P01"

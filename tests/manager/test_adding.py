@@ -83,7 +83,7 @@ def test_a_referee_that_was_brought_in_gets_one_match_and_reports_it_without_a_t
     manager = a_manager()
     begun(manager)
     for player_id in ("P01", "P02"):
-        effects = manager.handle(Answered(("tell", player_id, 0), None, None, 0.1), BEGAN)
+        effects = manager.handle(Answered(("tell", player_id), None, None, 0.1), BEGAN)
     (assigned,) = [each for each in effects if isinstance(each, Call)]
 
     answer, _ = ask(manager, REPORT)

@@ -68,7 +68,7 @@ class League:
         return next(each.answer for each in effects if isinstance(each, Reply))
 
     def tell(self, agent_id):
-        return self.role.handle(Answered(("tell", agent_id, 0), None, None, 0.1), self.now)
+        return self.role.handle(Answered(("tell", agent_id), None, None, 0.1), self.now)
 
     def settle(self):
         """Everybody hears of the end of the round and of the next one."""

@@ -401,7 +401,7 @@ def test_a_referee_of_another_make_gets_one_match_a_letter():
     for number in range(12):
         _, effects = ask(manager, player(f"Player {number}"))
     for player_id in manager.league.roster.players:
-        effects = manager.handle(Answered(("tell", player_id, 0), None, None, 0.1), BEGAN)
+        effects = manager.handle(Answered(("tell", player_id), None, None, 0.1), BEGAN)
 
     calls = [effect for effect in effects if isinstance(effect, Call)]
     assert [call.to.agent_id for call in calls] == ["REF01"] * 5  # As many as it takes at once.

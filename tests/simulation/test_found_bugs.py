@@ -189,7 +189,6 @@ def test_ids_under_which_a_referee_of_another_make_registered_in_vain_get_no_mat
     assert len(set(held)) == 2, "it takes part all the same"
 
 
-@rule("R-REG-16")
 @pytest.mark.parametrize("seed", [89, 117, 447, 5893, 6947, 14366])
 def test_letters_in_a_row_that_are_lost_together_are_told_once_more_and_in_order(seed):
     # Found by chaos: one loss took the news of a result along, and an old table came again.

@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentleague.errors import NoAnswer, NoConnection
-from agentleague.transport import http_client
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpClient
 from agentleague.transport.http_connection import Connection
@@ -44,7 +43,7 @@ class Caller:
     async def __aexit__(self, *_):
         await self.client.stop()
 
-    def start(self, url, body=b"{}", *, seconds=60.0, shared=None):
+    def start(self, url, body=b"{}", *, seconds=60.0, shared=False):
         """Posts; the future has `cancel_call`, and an answer once `done` was called."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
@@ -719,7 +718,7 @@ def test_shared_calls_are_pipelined_and_answered_in_order(run):
 
     async def scenario():
         async with server(script) as peer, Caller() as caller:
-            calls = [caller.start(peer.url, b"%d" % n, shared="")[0] for n in range(32)]
+            calls = [caller.start(peer.url, b"%d" % n, shared=True)[0] for n in range(32)]
             answers = [(await call).body for call in calls]
             return answers, peer.connections
 
@@ -740,41 +739,11 @@ def test_a_few_shared_calls_go_on_one_connection_in_one_piece(run):
         come = asyncio.get_running_loop().create_future()
         async with server(script) as peer, Caller() as caller:
             for body in (b"a", b"b", b"c"):
-                caller.start(peer.url, body, shared="h")
+                caller.start(peer.url, body, shared=True)
             return (await come).count(b"POST "), peer.connections
 
     come = None
     assert run(scenario()) == (3, 1)
-
-
-def test_calls_shared_by_other_names_have_other_connections(run):
-    async def scenario():
-        async with server(echo) as peer, Caller() as caller:
-            calls = [caller.start(peer.url, b"x", shared=name)[0] for name in ("", "h", "h", "i")]
-            for call in calls:
-                await call
-            return peer.connections
-
-    assert run(scenario()) == 3
-
-
-@pytest.mark.parametrize(
-    ("shared", "descriptors", "connections"),
-    [("h", 4_000, 1), ("h", 4, 2), ("", 4_000, 2), (None, 4_000, 2)],
-)
-def test_an_idle_connection_to_a_house_is_kept_while_there_is_room(
-    run, monkeypatch, shared, descriptors, connections
-):
-    monkeypatch.setattr(http_client, "descriptors", lambda: descriptors)
-
-    async def scenario():
-        async with server(echo) as peer, Caller(idle_seconds=0.02) as caller:
-            await caller.post(peer.url, shared=shared)
-            await asyncio.sleep(0.1)
-            await caller.post(peer.url, shared=shared)
-            return peer.connections
-
-    assert run(scenario()) == connections
 
 
 @pytest.mark.parametrize("cut", [1, 60, 80, 84, 85, 90, 200, 2_871, 2_872, 2_949, 2_954])
@@ -794,7 +763,7 @@ def test_answers_that_come_together_are_told_apart_wherever_they_are_cut(run, cu
 
     async def scenario():
         async with server(script) as peer, Caller() as caller:
-            calls = [caller.start(peer.url, b"?", shared="h")[0] for _ in bodies]
+            calls = [caller.start(peer.url, b"?", shared=True)[0] for _ in bodies]
             return [(await call).body for call in calls]
 
     assert run(scenario()) == bodies
@@ -811,7 +780,7 @@ def test_more_answers_than_calls_end_a_shared_connection(run):
 
     async def scenario():
         async with server(script) as peer, Caller() as caller:
-            calls = [caller.start(peer.url, b"?", shared="h")[0] for _ in range(2)]
+            calls = [caller.start(peer.url, b"?", shared=True)[0] for _ in range(2)]
             answers = [outcome(await call) for call in calls]
             return answers, await peer.closed.get()
 
@@ -820,60 +789,16 @@ def test_more_answers_than_calls_end_a_shared_connection(run):
     assert answers == [(200, b"x", NONE)] * 2
 
 
-def test_what_a_house_is_asked_comes_in_order_also_after_its_connection_ended(run):
-    async def script(line):
-        if line.number == 1:
-            await line.request()
-            await line.answer(b"warm")
-            await line.request()
-            return  # It goes, in the middle of the next ones.
-        await echo(line)
-
-    async def scenario():
-        async with server(script) as peer, Caller() as caller:
-            await caller.post(peer.url, b"0", shared="h")
-            calls = [caller.start(peer.url, b"%d" % n, shared="h")[0] for n in range(1, 13)]
-            bodies = [(await call).body for call in calls]
-            return bodies, peer.requests[2:], peer.connections
-
-    bodies, requests, connections = run(scenario())
-    assert bodies == [b"%d" % n for n in range(1, 13)]
-    assert requests == bodies
-    assert connections == 2
-
-
 def test_a_call_that_is_given_up_before_it_goes_out_is_never_sent(run):
     async def scenario():
         async with server(echo) as peer, Caller() as caller:
-            await caller.post(peer.url, b"0", shared="h")
-            _, cancel = caller.start(peer.url, b"1", shared="h")
+            await caller.post(peer.url, b"0", shared=True)
+            _, cancel = caller.start(peer.url, b"1", shared=True)
             cancel()
-            await caller.post(peer.url, b"2", shared="h")
+            await caller.post(peer.url, b"2", shared=True)
             return peer.requests
 
     assert run(scenario()) == [b"0", b"2"]
-
-
-def test_many_houses_at_one_place_share_a_few_connections(run):
-    async def scenario():
-        async with server(echo) as peer, Caller(connections_per_origin=3) as caller:
-            calls = [caller.start(peer.url, b"x", shared=f"h{n}")[0] for n in range(20)]
-            for call in calls:
-                await call
-            return peer.connections
-
-    assert run(scenario()) == 4
-
-
-def test_connections_are_counted_until_they_are_closed(run):
-    async def scenario():
-        before = http_client.Census.connections
-        async with server(echo) as peer, Caller() as caller:
-            await caller.post(peer.url, shared="h")
-            during = http_client.Census.connections
-        return during - before, http_client.Census.connections - before
-
-    assert run(scenario()) == (1, 0)
 
 
 def test_a_shared_connection_takes_so_many_calls_and_no_more(run):
@@ -883,8 +808,8 @@ def test_a_shared_connection_takes_so_many_calls_and_no_more(run):
 
     async def scenario():
         async with server(script) as peer, Caller(pipelined=3) as caller:
-            calls = [caller.start(peer.url, b"%d" % n, shared="")[0] for n in range(8)]
-            ended = await caller.post(peer.url, b"9", seconds=0.05, shared="")
+            calls = [caller.start(peer.url, b"%d" % n, shared=True)[0] for n in range(8)]
+            ended = await caller.post(peer.url, b"9", seconds=0.05, shared=True)
             assert not any(call.done() for call in calls)
             return type(ended.error), sorted(peer.requests), peer.connections
 
@@ -900,7 +825,7 @@ def test_a_shared_call_never_waits_behind_one_that_is_not_shared(run):
     async def scenario():
         async with server(script) as peer, Caller() as caller:
             alone = [caller.start(peer.url, b"alone")[0] for _ in range(2)]
-            answer = await caller.post(peer.url, b"shared", shared="")
+            answer = await caller.post(peer.url, b"shared", shared=True)
             return answer.body, [call.done() for call in alone]
 
     assert run(scenario()) == (b"at once", [False, False])
@@ -920,11 +845,11 @@ def test_a_timeout_on_a_shared_connection_costs_its_neighbours_nothing(run):
         nonlocal timed_out
         timed_out = asyncio.Event()
         async with server(script) as peer, Caller(connections_per_origin=1) as caller:
-            slow, _ = caller.start(peer.url, b"slow", seconds=0.05, shared="")
-            neighbours = [caller.start(peer.url, body, shared="")[0] for body in (b"a", b"b")]
+            slow, _ = caller.start(peer.url, b"slow", seconds=0.05, shared=True)
+            neighbours = [caller.start(peer.url, body, shared=True)[0] for body in (b"a", b"b")]
             assert type((await slow).error) is NoAnswer
             assert peer.requests == [b"slow", b"a", b"b"]
-            after, _ = caller.start(peer.url, b"c", shared="")
+            after, _ = caller.start(peer.url, b"c", shared=True)
             timed_out.set()
             bodies = [(await call).body for call in (*neighbours, after)]
             return bodies, await peer.closed.get(), peer.connections
@@ -941,7 +866,7 @@ def test_shared_calls_behind_the_last_answer_go_to_fresh_connections(run):
     async def scenario():
         async with server(script) as peer, Caller(connections_per_origin=2) as caller:
             bodies = [b"%d" % n for n in range(8)]
-            calls = [caller.start(peer.url, body, shared="")[0] for body in bodies]
+            calls = [caller.start(peer.url, body, shared=True)[0] for body in bodies]
             return [(await call).body for call in calls] == bodies
 
     assert run(scenario())
@@ -1077,12 +1002,12 @@ WHATEVER = st.binary(max_size=200) | st.lists(PIECES | st.binary(max_size=8), ma
 )
 
 
-SHARED = st.sampled_from([None, "", "h"])
+SHARED = st.booleans()
 
 
 @settings(max_examples=150, deadline=None)
 @given(data=WHATEVER, piece=st.integers(1, 50), calls=st.integers(1, 3), shared=SHARED)
-@example(data=OK + b"\r\n" + OK, piece=7, calls=3, shared="")
+@example(data=OK + b"\r\n" + OK, piece=7, calls=3, shared=True)
 def test_whatever_comes_each_call_is_told_exactly_once(data, piece, calls, shared):
     complaints = []
 

@@ -211,7 +211,6 @@ class Plan:
     watch: Watch | None = None
     directory: Path | None = None  # where its journal lies; among temporary files unless given
     is_sampled: bool = False  # whether manager and referees say where their time goes
-    is_hosted: bool = False  # whether the players of a process share a port, and connections
 
     @property
     def cycles(self) -> int:
@@ -370,8 +369,7 @@ def _crews(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[Remo
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]
     players = [
-        RemoteWorkers(make("player", first, end - first, hosted=plan.is_hosted), opener)
-        for first, end in pairwise(bounds)
+        RemoteWorkers(make("player", first, end - first), opener) for first, end in pairwise(bounds)
     ]
     return RemoteWorkers(make("referee", 0, plan.referees), opener), players
 

@@ -40,9 +40,8 @@ def bench_title(bench: Bench, machine: Machine) -> str:
     """Who played where."""
     plan = bench.plan
     processes = counted(plan.player_processes, "process", "processes")
-    hosted = "hosted in" if plan.is_hosted else "in"
     return (
-        f"{counted(plan.players, 'player')} {hosted} {processes}, "
+        f"{counted(plan.players, 'player')} in {processes}, "
         f"{counted(plan.referees, 'referee')} in "
         f"one, {counted(len(bench.samples), 'league')}; {_machine(machine)}"
     )
@@ -87,7 +86,6 @@ def summary(bench: Bench) -> dict[str, Any]:
         "players": bench.plan.players,
         "referees": bench.plan.referees,
         "player_processes": bench.plan.player_processes,
-        "hosted": bench.plan.is_hosted,
         "matches": sum(sample.matches for sample in bench.samples),
         "leagues": len(bench.samples),
         "reply_seconds": REPLY_SECONDS,

@@ -38,7 +38,6 @@ class PlayerRegistered(Event, frozen=True, tag="player_registered"):
     version: str
     token_digest: str
     generation: int = 1
-    house: str = ""  # agents of one process say the same
 
 
 class PlayerReturned(Event, frozen=True, tag="player_returned"):
@@ -74,7 +73,6 @@ class TokenRenewed(Event, frozen=True, tag="token_renewed"):
     generation: int
     endpoint: str
     capacity: int = 0  # a referee's
-    house: str = ""  # a player's
 
 
 class TokenConfirmed(Event, frozen=True, tag="token_confirmed"):

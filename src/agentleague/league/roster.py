@@ -37,7 +37,6 @@ class Member(Struct, frozen=True):
     locks: bool = False  # a referee's: asks the manager to decide
     generation: int = 1  # of its newest token that may do everything; a referee's session
     added: bool = False  # a referee's: by the organiser, and never told its token
-    house: str = ""  # a player's: the process it shares connections with
 
 
 def member_of(event: RefereeRegistered) -> Member:
@@ -79,7 +78,6 @@ class Roster:
             event.endpoint,
             event.token_digest,
             event.version,
-            house=event.house,
         )
         self.players[member.agent_id] = member
         self._at.setdefault(member.endpoint, []).append(member.agent_id)
@@ -90,8 +88,6 @@ class Roster:
         """A further token for a player that is here already: it may only ask."""
         self.generations[event.player_id] = self.asking[event.player_id] = event.generation
         self._by_digest[event.token_digest] = event.player_id
-        member = self.players[event.player_id]  # It may be another program now.
-        self.players[event.player_id] = msgspec.structs.replace(member, house="")
 
     def renew(self, event: TokenRenewed) -> None:
         """A new token beside the old one, which counts until the new one is first used."""
@@ -104,7 +100,6 @@ class Roster:
             endpoint=event.endpoint,
             generation=event.generation,
             capacity=event.capacity or member.capacity,
-            house=event.house,
         )
         self.generations[agent_id] = event.generation
         self._by_digest[event.token_digest] = agent_id

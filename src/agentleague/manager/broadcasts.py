@@ -25,11 +25,10 @@ from agentleague.protocol.messages import (
     RoundSummary,
     Seated,
 )
-from agentleague.protocol.tokens import digest, match_token
+from agentleague.protocol.tokens import match_token
 
 SENDER = "league_manager"
 encode = msgspec.json.Encoder().encode
-HOUSE_CHARACTERS = 16  # of a digest: who knows it cannot say that it is of the house
 ROWS_BYTES = 9_400  # of the 10,240 that an agent reads; the rest is the envelope
 
 
@@ -202,7 +201,6 @@ class Broadcasts:
             league.roster.digests_of(player_id),
             league.is_suspended(player_id),
             league.roster.dialects.get(player_id, UNSET),
-            digest(member.house)[:HOUSE_CHARACTERS] if member.house else UNSET,
         )
 
     def _of_round(self, round_id: int) -> list[MatchRecord]:

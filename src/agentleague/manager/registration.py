@@ -126,7 +126,6 @@ def admit_player(
         meta.contact_endpoint,
         meta.version,
         digest(fresh),
-        house=meta.house or "",
     )
     return event, _player_answer(league, player_id, name, meta, fresh)
 
@@ -198,13 +197,7 @@ def _renewed_player(
     answer = _player_answer(league, member.agent_id, member.display_name, meta, fresh)
     if was_given:
         return None, answer
-    event = TokenRenewed(
-        member.agent_id,
-        digest(fresh),
-        generation,
-        meta.contact_endpoint,
-        house=meta.house or "",
-    )
+    event = TokenRenewed(member.agent_id, digest(fresh), generation, meta.contact_endpoint)
     return event, answer
 
 

@@ -183,12 +183,12 @@ class Manager:
         if stimulus.key[0] in ("start", "control"):
             self._start_answered(stimulus)
             return
-        agent_id, number = stimulus.key[1:]
+        agent_id = stimulus.key[1]
         step, ran_out = self._step, isinstance(stimulus.error, NoAnswer)
         self._say(self.reachability.heard(agent_id, stimulus.error))
         self._rounds.noticed(agent_id, ran_out=ran_out)
         to, outbox = step.address(agent_id), step.outbox
-        tag, calls = outbox.answered(to, number, step.now, stimulus.error)
+        tag, calls = outbox.answered(to, step.now, ran_out=ran_out)
         step.out += calls
         self._settled(agent_id, tag, stimulus.error)
         while outbox.dropped:

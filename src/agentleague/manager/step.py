@@ -81,8 +81,7 @@ class Step:
         """Where an agent is called."""
         roster = self.league.roster
         member = roster.players.get(agent_id) or roster.referees[agent_id]
-        dialect = roster.dialects.get(agent_id, "")
-        return Address(agent_id, member.endpoint, dialect, "" if dialect else member.house)
+        return Address(agent_id, member.endpoint, roster.dialects.get(agent_id, ""))
 
     def _write(self, event: Event) -> None:
         self.league.apply(event)

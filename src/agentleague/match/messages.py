@@ -233,10 +233,7 @@ class MatchMessages:
 
 def addresses(seats: Sequence[Seated]) -> list[Address]:
     """Where and how the players are called."""
-    return [
-        Address(seat.player_id, seat.endpoint, seat.dialect or "", seat.house or "")
-        for seat in seats
-    ]
+    return [Address(seat.player_id, seat.endpoint, seat.dialect or "") for seat in seats]
 
 
 def _plain(context: Mapping[str, Any]) -> dict[str, Any]:

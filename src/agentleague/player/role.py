@@ -95,7 +95,6 @@ class Player(Agent):
                 settings.version,
                 list(settings.game_types),
                 "2.1.0",
-                house=self.house or UNSET,
             ),
             sender=f"player:{settings.display_name}"[:64],
             timestamp=self._calendar.write(now),

@@ -105,10 +105,6 @@ NOTES: dict[str, Note] = {
     "digests": Note("SHA-256 of other tokens by which the player may be known.", [_HASH]),
     "suspended": Note("Whether it was silent so often that it is asked once only.", False),
     "dialect": Note("How it wants to be spoken to, where that is known.", "type"),
-    "house": Note(
-        "Agents of one process that answer at once say the same: they share connections.",
-        "h_5fa30c91",
-    ),
     "matches_played": Note("How many matches of the round were played.", 2),
     "matches_completed": Note("How many matches are over.", 2),
     "summary": Note("How the matches of the round ended."),

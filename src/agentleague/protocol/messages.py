@@ -114,7 +114,6 @@ class PlayerMeta(Part):
     game_types: list[Id] = []
     protocol_version: Id | UnsetType = UNSET
     join_code: Id | UnsetType = UNSET
-    house: Id | UnsetType = UNSET
 
 
 class LeagueRegisterRequest(Message, tag="LEAGUE_REGISTER_REQUEST"):
@@ -162,7 +161,6 @@ class Seated(Part):
     digests: list[Id] = []
     suspended: bool = False
     dialect: Id | UnsetType = UNSET
-    house: Id | UnsetType = UNSET
 
 
 class RoundMatch(Part):

@@ -11,7 +11,7 @@ from agentleague.league import events
 from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.roles.effects import Event
 
-HIDDEN = frozenset({"token_digest", "house", "kind"})  # the kind is told beside
+HIDDEN = frozenset({"token_digest", "kind"})  # the kind is told beside
 
 
 def shown(event: Event) -> dict[str, Any]:

@@ -216,7 +216,6 @@ class Agent(ABC):
         manager, patience = self._enrolment.manager, settings.reply_seconds
         self._contact = Contact(manager, settings.endpoint, patience)
         self.is_far = False  # whether something may stand between it and its manager
-        self.house = ""  # with whom it shares connections
         self._calendar = Calendar(0.0)
         self.news: deque[str] = deque(maxlen=100)  # sentences for whoever runs it
 

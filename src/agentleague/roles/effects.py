@@ -21,7 +21,6 @@ class Address(Struct, frozen=True, gc=False):
     agent_id: str
     url: str
     dialect: str = ""  # how it wants to be spoken to; empty: as we like
-    house: str = ""  # with whom it shares connections, one request behind another; empty: nobody
 
 
 class Record(Struct, frozen=True, gc=False):

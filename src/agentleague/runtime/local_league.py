@@ -35,7 +35,6 @@ from agentleague.runtime.processes import (
     open_referee,
     run,
 )
-from agentleague.transport.house import House
 
 HOSTS = ("127.0.0.1",)
 ONE_PROCESS_MAX = 20  # players; beyond that the agents get processes of their own
@@ -58,8 +57,6 @@ class Cast:
     is_private: bool = False  # on any free port: the usual ones may be somebody else's
     foreign_manager: str = ""  # what a guest plays: its strategy or file
     name: str = ""  # and its name, if it has none of its own
-    hosted: bool = False  # whether they share a port, and connections
-    house: House | None = None  # the one that they share, in their own process
 
 
 Opener = Callable[[Cast, int], Coroutine[Any, Any, Running]]  # of one agent, by its number
@@ -215,7 +212,7 @@ class LocalWorkers:
     """Agents in this process."""
 
     def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
-        self._cast = replace(cast, house=House()) if cast.hosted else cast
+        self._cast = cast
         self._open = open_agent or open_built_in
         self._stopwatch = Stopwatch(cast.role)
         self._agents: list[Running] = []
@@ -373,7 +370,7 @@ async def open_built_in(cast: Cast, number: int) -> Running:
             seed=cast.seed or "",
         ),
         strategies.load(strategy),
-        Place(0 if cast.is_private else 8101 + number, hosts=HOSTS, house=cast.house),
+        Place(0 if cast.is_private else 8101 + number, hosts=HOSTS),
     )
 
 

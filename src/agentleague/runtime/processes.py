@@ -34,7 +34,6 @@ from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.state_files import StateFile
 from agentleague.runtime.strategy_runner import InlineRunner, Strategy, ThreadRunner
 from agentleague.transport.guard import Guard
-from agentleague.transport.house import House
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, TransportPolicy
 from agentleague.transport.probe import Probes
 
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-HOUSE = f"h_{token_hex(8)}"  # Agents of this process share connections.
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
 
 
@@ -63,7 +61,6 @@ class Place:
     moves_on: bool = True  # to the next port, where this one is busy
     called_at: str = ""  # the address that others call; the first host unless given
     aliases: Sequence[str] = ()  # what this machine is called in its network
-    house: House | None = None  # whose port it shares; for agents that answer at once
 
     async def open(self, transport: HttpTransport) -> str:
         """Listen there, or on the next free port; the URL under which the agent is called.
@@ -85,7 +82,7 @@ class Place:
                         "leads to it with --endpoint"
                     ) from None
                 continue
-            return self.endpoint or _url(self.called_at or self.hosts[0], bound, transport.path)
+            return self.endpoint or _url(self.called_at or self.hosts[0], bound)
         raise OSError(f"no port from {self.port} on is free")
 
     def here(self, port: int) -> str:
@@ -105,8 +102,8 @@ class Place:
         return frozenset(filter(None, [named, *self.hosts, *self.aliases]))
 
 
-def _url(host: str, port: int, path: str = "/mcp") -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
+def _url(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
 
 
 class Running:
@@ -328,7 +325,7 @@ async def open_player(
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
     policy = TransportPolicy("player", place.guard, wall, names=place.names)
-    transport = HttpTransport(clock, policy, place.house)
+    transport = HttpTransport(clock, policy)
     url = await place.open(transport)
     settings = make(url)
     role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)
@@ -337,7 +334,6 @@ async def open_player(
         runner = ThreadRunner(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, runner=runner)
         return _begin(host, transport, url, runner.close, state=state)
-    role.house = "" if place.endpoint else HOUSE  # It answers at once, and is no other's neighbour.
     inline = InlineRunner(strategy, loop.call_soon)
     return _begin(Host(role, clock, transport, runner=inline), transport, url, state=state)
 

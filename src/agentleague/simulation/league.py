@@ -38,7 +38,6 @@ from agentleague.simulation.observer import Observer
 from agentleague.simulation.process import Place, Ports, Process, Watched
 
 BEGAN = 1_700_000_000.0
-HOUSE = "h_1"
 LEAGUE_ID = "league_simulated"
 MANAGER = "manager"
 STEPS_AT_ONCE = 20_000  # more cannot happen at the same instant
@@ -291,9 +290,6 @@ class SimulatedLeague:
             role = Player(settings)
             role.remember(ports.token)
             trait = self.agents.traits.get(name, "")
-            answers_at_once = not trait and self.agents.think_seconds[1] == 0.0
-            if answers_at_once and number % 2:  # Some are told several things in a row.
-                role.house = HOUSE
             runner = runner_of(trait, ports.clock, self.agents.think_seconds, seed)
             return Host(Watched(role, self.bugs), ports.clock, ports.transport, runner=runner)
 

@@ -142,7 +142,6 @@ class SimulatedNetwork(MemoryNetwork):
         self.living: dict[str, SimulatedTransport] = {}
         self.exchanges: dict[_Exchange, None] = {}  # in order
         self.tongues: dict[str, PeerDialect] = {}  # by address
-        self._lines: dict[tuple[SimulatedTransport, str], Line] = {}  # to agents of a house
 
     def bear(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
         """A transport for one life of the agent at this address."""
@@ -155,31 +154,10 @@ class SimulatedNetwork(MemoryNetwork):
         for exchange in list(self.exchanges):
             exchange.left(transport)
 
-    def line(self, asker: "SimulatedTransport", url: str) -> "Line":
-        """The connection on which this agent asks the one at this address."""
-        return self._lines.setdefault((asker, url), Line())
-
-    def hang_up(self, line: "Line") -> None:
-        """Nobody asks on it any more."""
-        self._lines = {key: each for key, each in self._lines.items() if each is not line}
-
     def later(self, what: Callable[[], None]) -> None:
         """When the next message would have arrived."""
         clock = self.clock
         clock.call_at(clock.time + self.delay(), what)
-
-
-class Line:
-    """A connection on which requests follow one another: after one is lost none comes through.
-
-    When somebody is tired of waiting for the first of those, the next request opens another.
-    """
-
-    __slots__ = ("is_broken", "last")
-
-    def __init__(self) -> None:
-        self.last = 0.0  # when the last request arrives
-        self.is_broken = False
 
 
 class SimulatedTransport(MemoryTransport):
@@ -200,8 +178,6 @@ class SimulatedTransport(MemoryTransport):
         if self.lifetime.is_over:
             return lambda: None
         exchange = _Exchange(self._simulated, self, message, done)
-        if to.house:
-            exchange.line = self._simulated.line(self, to.url)
         return exchange.begin(to.url, until - self.lifetime.ahead)
 
 
@@ -217,7 +193,6 @@ class _Exchange:
         "_message",
         "_network",
         "_stop_deadline",
-        "line",
     )
 
     def __init__(
@@ -230,7 +205,6 @@ class _Exchange:
         self._network, self._asker, self._message, self._done = network, asker, message, done
         self._began = network.clock.time
         self._is_open = True
-        self.line: Line | None = None
         self._asked: list[SimulatedTransport] = []  # who is to answer
         self._stop_deadline: Cancel = _nothing
 
@@ -240,39 +214,18 @@ class _Exchange:
         network.watcher.called(url, self._message)
         body = codec.write_request(self._message, network.calls)
         self._stop_deadline = network.clock.call_at(until, self._late)
-        if network.links.is_fine and self.line is None:
+        if network.links.is_fine:
             network.later(partial(self._arrive, url, body))
         else:
             self._send_in_bad_weather(url, body)
         network.on_sent()
         return self._close
 
-    def _send(self, url: str, body: bytes) -> None:
-        clock, line = self._network.clock, self.line
-        when = clock.time + self._network.delay()
-        if line:
-            when = line.last = max(when, line.last)
-        clock.call_at(when, partial(self._arrive, url, body))
-
-    def _loses(self, target: str) -> bool:
-        """Whether the request is lost, alone or with others of its line."""
-        line = self.line
-        if line and line.is_broken:
-            return True
-        is_lost = self._network.links.loses(self._asker.source, target)
-        if line and is_lost:
-            line.is_broken = True
-        return is_lost
-
     def _send_in_bad_weather(self, url: str, body: bytes) -> None:
         network, target = self._network, host_of(url)
-        links = network.links
-        if self.line and self.line.is_broken and (links.is_fine or links.resets()):
-            network.hang_up(self.line)  # A client that notices sends it on another.
-            self.line = network.line(self._asker, url)
         for _ in range(2 if network.links.repeats() else 1):
-            if not self._loses(target):
-                self._send(url, body)
+            if not network.links.loses(self._asker.source, target):
+                network.later(partial(self._arrive, url, body))
                 continue
             network.watcher.lost(self._asker.source, target, self._message)
             if network.links.resets():
@@ -355,8 +308,6 @@ class _Exchange:
         self._done(Answer(message, error, self._network.clock.time - self._began))
 
     def _close(self) -> None:
-        if self.line and self.line.is_broken:
-            self._network.hang_up(self.line)
         self._is_open = False
         self._network.exchanges.pop(self, None)
         self._stop_deadline()

@@ -20,7 +20,7 @@ class Deadlines:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.open: set[Bounded] = set()
-        self._loop = loop
+        self.loop = loop
         self._rings_at = inf
         self._timer: asyncio.TimerHandle | None = None
 
@@ -31,13 +31,13 @@ class Deadlines:
             if self._timer:
                 self._timer.cancel()
             self._rings_at = one.until
-            self._timer = self._loop.call_at(one.until, self._ring)
+            self._timer = self.loop.call_at(one.until, self._ring)
 
     def _ring(self) -> None:
-        self._timer = self._loop.call_later(GRACE_SECONDS, self._sweep)
+        self._timer = self.loop.call_later(GRACE_SECONDS, self._sweep)
 
     def _sweep(self) -> None:
-        now = self._loop.time()
+        now = self.loop.time()
         self._rings_at, self._timer = inf, None
         due = sorted((one for one in self.open if one.until <= now), key=_until)
         try:

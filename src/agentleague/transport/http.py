@@ -24,7 +24,6 @@ from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
 from agentleague.transport.fallback import PeerDialects, is_misunderstood, read
 from agentleague.transport.guard import Guard
-from agentleague.transport.house import House, Room
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
 from agentleague.transport.http_server import HttpRequest, HttpServer, Respond, ServerLimits
 from agentleague.transport.rates import Buckets, Rate
@@ -52,21 +51,13 @@ class TransportPolicy(Struct, frozen=True):
 class HttpTransport:
     """One agent's end of the network: it listens on a port and calls others."""
 
-    def __init__(self, clock: Clock, policy: TransportPolicy, house: House | None = None) -> None:
+    def __init__(self, clock: Clock, policy: TransportPolicy) -> None:
         self._clock, self._policy = clock, policy
         self._taken = codec.taken_by(policy.receiver)
         self._decides = policy.receiver != "player"
         self._is_limited = policy.receiver == "manager"
         self._sender = "league_manager" if policy.receiver == "manager" else policy.receiver
-        self.path = "/mcp"
-        self._server: HttpServer | Room
-        if house is None:
-            self._server = self._own_server()
-        else:
-            self._server = house.room(
-                self._on_request, self._refusal, self._refusal_delay, OWN_LIMITS
-            )
-            self.path = self._server.path
+        self._server = self._new_server()
         self._client = HttpClient(policy.guard)
         self._to_manager = HttpClient(policy.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(policy.rate)
@@ -78,7 +69,7 @@ class HttpTransport:
         self.watch: Callable[[Message], None] | None = None  # is shown what comes in
         self.refused: Callable[[str, LeagueError], None] = lambda source, error: None
 
-    def _own_server(self) -> HttpServer:
+    def _new_server(self) -> HttpServer:
         is_manager = self._policy.receiver == "manager"
         server = HttpServer(
             self._on_request,
@@ -120,8 +111,8 @@ class HttpTransport:
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
-        shared = to.house or ("" if isinstance(message, PIPELINED) else None)
-        asked.stop = client.post(to.url, body, until, asked.answered, shared)
+        shared = isinstance(message, PIPELINED)
+        asked.stop = client.post(to.url, body, until, asked.answered, shared=shared)
         return asked.cancel
 
     def _post(

@@ -139,8 +139,7 @@ class Connection(asyncio.Protocol):
         unread = list(calls)[self._begun :]
         for call in reversed(unread if self._answered and not final else ()):
             if not call.over:
-                call.fresh, call.connection = True, None
-                call.shared = bool(self._origin.house)  # There the order is kept.
+                call.fresh, call.shared, call.connection = True, False, None
                 self._origin.waiting.appendleft(call)
         for call in calls:
             if call.connection is self and not call.over:

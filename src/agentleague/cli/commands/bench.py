@@ -20,7 +20,6 @@ EXAMPLES = """\b
 Examples:
   league bench
   league bench --players 100 --seconds 60 --json
-  league bench --hosted
   league bench --scale
   league bench --endurance --seconds 600
   league bench --profile
@@ -81,11 +80,6 @@ for the function that called it, what the event loop and the kernel took for asy
     help="Say in which functions manager and referees spend their time. Not on Windows.",
 )
 @click.option(
-    "--hosted",
-    is_flag=True,
-    help="Let the players of a process share a port and connections.",
-)
-@click.option(
     "--dir",
     "directory",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
@@ -97,7 +91,6 @@ def command(
     referees: int,
     seconds: float,
     kind: str | None,
-    hosted: bool,
     directory: Path | None,
     as_json: bool,
 ) -> None:
@@ -110,10 +103,9 @@ def command(
             plan_for(size, referees, seconds, PLAYER_PROCESSES, folder)
             for size in sizes(players or 10_000)
         ]
-        _scale([replace(plan, is_hosted=hosted) for plan in plans], machine, as_json)
+        _scale(plans, machine, as_json)
         return
     plan = plan_for(players or 100, referees, seconds, processes_for(cores()), folder)
-    plan = replace(plan, is_hosted=hosted)
     if kind == "endurance":
         _endure(plan, seconds, machine, as_json)
     elif kind == "profile":
