@@ -6,6 +6,7 @@ import urllib.request
 
 import pytest
 
+from agentleague.dialects import requests
 from agentleague.league.queries import NEEDS_TOKEN, QUERIES
 from agentleague.protocol import codec
 from agentleague.protocol.messages import MESSAGES
@@ -18,7 +19,7 @@ REQUEST, ANSWER = (text for text in PAGE.fences("json") if "GET_STANDINGS" not i
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_a_message_is_read_as_the_same(form):
-    read = codec.read_request(form.encode(), codec.taken_by("manager"))
+    read = requests.read_request(form.encode(), codec.taken_by("manager"))
 
     assert len(FORMS) == 4
     assert read.message.query_type == "GET_STANDINGS"

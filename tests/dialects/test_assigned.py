@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from agentleague.dialects.negotiation import control_of, first_way, next_way, search_in_words
-from agentleague.dialects.starting import MANNERS, WAYS, is_assignment, nonsense
+from agentleague.dialects.starting import NAMINGS, START_METHODS, is_assignment, nonsense
 from agentleague.dialects.table import (
     BROKEN,
     EMPTY,
@@ -54,13 +54,13 @@ def inside(request, base):
 
 
 @rule("R-START-01")
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "ROUND_ANNOUNCEMENT"])
+@pytest.mark.parametrize("way", [way for way in START_METHODS if way != "ROUND_ANNOUNCEMENT"])
 @pytest.mark.parametrize("base", PLACES)
 def test_each_way_names_the_match_and_its_players_in_every_manner(way, base):
     message = inside(written(start_name(way, base)), base)
 
     assert (message["message_type"], message["match_id"]) == (way, "R1M1")
-    for manner in MANNERS.values():
+    for manner in NAMINGS.values():
         assert [message[name] for name in manner.ids] == ["P01", "P02"]
         assert [message[name] for name in manner.endpoints] == ["http://a/mcp", "http://b/mcp"]
     assert [player["display_name"] for player in message["players"]] == ["Ann", "Bob"]
@@ -86,9 +86,9 @@ def test_it_is_called_by_the_tool_or_by_the_type(name, method):
 
 
 @rule("R-START-01")
-@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("manner", NAMINGS)
 def test_who_takes_no_more_than_it_knows_gets_one_manner_alone(manner):
-    ids, endpoints = MANNERS[manner]
+    ids, endpoints = NAMINGS[manner]
 
     flat = written(f"start_match/tool+{manner}")["params"]
     bare = written(f"start_match/bare+{manner}")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from agentleague.dialects import requests
 from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import (
@@ -35,7 +36,7 @@ def bare(**fields):
 
 
 def at_register(body):
-    return codec.read_request(body, TAKEN, path="/register")
+    return requests.read_request(body, TAKEN, path="/register")
 
 
 FORMS = [
@@ -58,7 +59,7 @@ FORMS = [
 @rule("R-REG-01", "R-REG-03")
 @pytest.mark.parametrize(("body", "path", "form"), FORMS)
 def test_every_form_of_a_registration_is_read_alike_and_answered_in_its_form(body, path, form):
-    incoming = codec.read_request(body, TAKEN, path=path)
+    incoming = requests.read_request(body, TAKEN, path=path)
 
     assert incoming.error is None
     assert (incoming.envelope.form, incoming.message.player_meta) == (form, QUOKKA)

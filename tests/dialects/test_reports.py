@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
+from agentleague.dialects import requests
+from agentleague.dialects.results import find_result, is_over
 from agentleague.protocol import codec
-from agentleague.protocol.reports import find, is_over, spelt_out
 from rules import rule
 
 TAKEN = codec.taken_by("manager")
@@ -13,7 +14,7 @@ TAKEN = codec.taken_by("manager")
 def read(**fields):
     message = {"message_type": "MATCH_RESULT_REPORT", "match_id": "R1M1", **fields}
     request = {"jsonrpc": "2.0", "method": "report_match_result", "params": message, "id": 1}
-    return codec.read_request(msgspec.json.encode(request), TAKEN)
+    return requests.read_request(msgspec.json.encode(request), TAKEN)
 
 
 def details(**fields):
@@ -95,9 +96,7 @@ def test_a_score_beside_its_place_is_taken_if_it_can_be_read(score, taken):
 
 
 def test_what_is_in_its_place_is_left_as_it_is():
-    report = {"result": {"winner": None}, "winner": "P01"}
-
-    assert spelt_out(report) == report
+    assert read(result={"winner": None}, winner="P01").message.result.winner is None
 
 
 @pytest.mark.parametrize(
@@ -115,4 +114,4 @@ def test_a_match_that_runs_is_told_from_one_that_is_over(fields, over):
 
 
 def test_a_result_without_a_winner_is_none():
-    assert find({"status": "COMPLETED", "choices": {}}) is None
+    assert find_result({"status": "COMPLETED", "choices": {}}) is None

@@ -5,8 +5,9 @@ import json
 import pytest
 from msgspec import UNSET
 
+from agentleague.dialects import requests, starting
 from agentleague.errors import MissingField
-from agentleague.protocol import codec, starts
+from agentleague.protocol import codec
 from agentleague.protocol.messages import RoundAnnouncement, StartMatch
 from rules import rule
 
@@ -17,7 +18,7 @@ IDS = ("P01", "P02")
 
 def read(method, params):
     body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1}).encode()
-    return codec.read_request(body, TAKEN)
+    return requests.read_request(body, TAKEN)
 
 
 def only_match(method, params):
@@ -147,7 +148,7 @@ def test_an_announcement_that_cannot_be_read_so_stays_as_it_is():
     ],
 )
 def test_where_a_player_is_is_found_wherever_it_is_said(told):
-    assert starts.where_is("P01", told) == ANN
+    assert starting.find_endpoint("P01", told) == ANN
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_where_a_player_is_is_found_wherever_it_is_said(told):
     ],
 )
 def test_where_nobody_says_it_nothing_is_found(told):
-    assert starts.where_is("P01", told) == ""
+    assert starting.find_endpoint("P01", told) == ""
 
 
 def test_nobody_is_looked_for_too_deep():
@@ -170,4 +171,4 @@ def test_nobody_is_looked_for_too_deep():
     for _ in range(20):
         told = {"deeper": told}
 
-    assert starts.where_is("P01", told) == ""
+    assert starting.find_endpoint("P01", told) == ""

@@ -5,7 +5,7 @@ import re
 
 import msgspec
 
-from agentleague.dialects import lenient
+from agentleague.dialects import lenient, requests
 from agentleague.errors import LeagueError, UnreadableJson
 from agentleague.protocol import codec, fast_path, json_text
 from agentleague.protocol.messages import Message
@@ -29,7 +29,7 @@ def one(data: bytes) -> None:
         is_thorough = receiver != "player"
         _compare(data, taken, thorough=is_thorough)
         for path in ("/mcp", "/register") if receiver == "manager" else ("/mcp",):
-            _check(data, codec.read_request(data, taken, thorough=is_thorough, path=path))
+            _check(data, requests.read_request(data, taken, thorough=is_thorough, path=path))
         if receiver != "manager":  # As a guest at somebody else's.
             mended = lenient.read_request(data, taken, thorough=is_thorough)
             _check(data, mended)
@@ -42,8 +42,8 @@ def _compare(data: bytes, taken: frozenset[str], *, thorough: bool) -> None:
     """What is read in one pass is read alike the long way, which a space makes it go."""
     if not fast_path.read(data, taken, thorough=thorough) or _has_a_key_twice(data):
         return
-    quick = codec.read_request(data, taken, thorough=thorough)
-    slow = codec.read_request(b" " + data, taken, thorough=thorough)
+    quick = requests.read_request(data, taken, thorough=thorough)
+    slow = requests.read_request(b" " + data, taken, thorough=thorough)
     assert (quick.envelope.id, quick.envelope.method) == (slow.envelope.id, slow.envelope.method)
     assert quick.envelope.form is slow.envelope.form
     if isinstance(quick.message, tuple(PARTIAL_MESSAGES.values())):

@@ -14,6 +14,7 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
+from agentleague.dialects import requests
 from agentleague.games import even_odd
 from agentleague.league.events import (
     Disputed,
@@ -215,7 +216,7 @@ def _takers(line: bytes) -> list[str]:
     """Who can read it: mostly it is sent to one of them."""
     if crc32(line) % 8 == 0:
         return []
-    kinds = {kind for kind, taken in TAKEN.items() if codec.read_request(line, taken).message}
+    kinds = {kind for kind, taken in TAKEN.items() if requests.read_request(line, taken).message}
     return [url for url in URLS if _kind(url) in kinds]
 
 
@@ -232,7 +233,7 @@ def _send(contest: Contest, url: str, path: str, line: bytes) -> None:
 
 def _is_right(contest: Contest, line: bytes, url: str, path: str) -> bool:
     """Whether the hostile two may do this: the league would rightly change by it."""
-    message = codec.read_request(line, TAKEN[_kind(url)], path=path).message
+    message = requests.read_request(line, TAKEN[_kind(url)], path=path).message
     token = message.auth_token if message else None
     if message is None or token not in (contest.tokens[MALLORY], contest.tokens[REX]):
         return False

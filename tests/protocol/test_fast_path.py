@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from agentleague.dialects import requests
 from agentleague.protocol import codec, fast_path, jsonrpc
 from agentleague.protocol.field_docs import example
 from agentleague.protocol.jsonrpc import Form
@@ -111,8 +112,8 @@ def test_a_player_reads_of_an_announcement_who_meets_whom():
 def test_a_player_reads_who_meets_whom_in_other_words_too():
     sent = RoundAnnouncement(matches=[RoundMatch("R1M1", player_A_id="P01", player_B_id="P02")])
     body = codec.write_request(sent, 1).replace(b"player_A_id", b"player1_id")
-    glance = codec.read_request(body, PLAYER, thorough=False).message
-    assert glance.matches == [Pairing("R1M1", "P01", "P02")]
+    partial = requests.read_request(body, PLAYER, thorough=False).message
+    assert partial.matches == [Pairing("R1M1", "P01", "P02")]
 
 
 def test_a_referee_reads_the_whole_announcement():

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from agentleague.dialects import requests
 from agentleague.protocol import codec
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -51,7 +52,7 @@ def registration(**changes):
 
 
 def read(body, receiver="manager", *, thorough=True):
-    return codec.read_request(body, codec.taken_by(receiver), thorough=thorough)
+    return requests.read_request(body, codec.taken_by(receiver), thorough=thorough)
 
 
 def taken(body, receiver="manager", *, thorough=True):

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from agentleague.dialects.results import find_result, is_over
 from agentleague.errors import (
     LeagueError,
     MissingField,
@@ -28,7 +29,7 @@ from agentleague.errors import (
     UnreadableJson,
     WrongType,
 )
-from agentleague.protocol import json_text, jsonrpc, reports
+from agentleague.protocol import json_text, jsonrpc
 from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -384,7 +385,7 @@ def _refused_by_status(status: int, text: bytes) -> LeagueError:
 def _start_read_here(fields: Mapping[str, Any], match_id: str) -> Began | None:
     """What one object says; None where that is nothing certain."""
     _check_no_error(fields)
-    result = reports.find(fields) if reports.is_over(fields) else None
+    result = find_result(fields) if is_over(fields) else None
     if result is not None:
         return _as_report(match_id, result)
     is_named = bool(match_id) and fields.get("match_id") == match_id

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from agentleague.dialects import requests, starting
 from agentleague.dialects.tools import kind_of
 from agentleague.errors import (
     InvalidTimestamp,
@@ -18,7 +19,7 @@ from agentleague.errors import (
     UnknownMethod,
     VersionMismatch,
 )
-from agentleague.protocol import codec, jsonrpc, starts, timestamps
+from agentleague.protocol import codec, jsonrpc, timestamps
 from agentleague.protocol.codec import DECODERS, Incoming, encode
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import METHODS, PROTOCOL, GameJoinAck, Message
@@ -39,7 +40,7 @@ def read_request(
     body: bytes, taken: frozenset[str], *, thorough: bool = True, path: str = "/mcp"
 ) -> Incoming:
     """The same as the codec's; what that refuses for a field is read without it."""
-    incoming = codec.read_request(body, taken, thorough=thorough, path=path)
+    incoming = requests.read_request(body, taken, thorough=thorough, path=path)
     envelope = incoming.envelope
     is_usual = bool(envelope.whole)  # Then its params hold the message.
     is_empty = not is_usual and envelope.method and bytes(codec.text_of(envelope)) == b"{}"
@@ -84,7 +85,7 @@ def _mended(name: str, envelope: Envelope) -> Message | None:
     except jsonrpc.UNREADABLE:
         return None
     try:
-        fields = starts.spelt_out(fields) if name == starts.START else fields
+        fields = starting.respell_start(fields) if name == starting.START else fields
     except MissingField:
         return None
     fields |= {"message_type": name, "protocol": PROTOCOL}
@@ -98,8 +99,8 @@ def _fitted(name: str, fields: _Fields) -> Message | None:
     for _ in range(MISFITS_MAX):
         try:
             message = DECODERS[name].decode(encode(fields))
-            is_given_out = isinstance(message, starts.GIVING_OUT)
-            return starts.with_players(message, encode(fields)) if is_given_out else message
+            is_given_out = isinstance(message, starting.WITH_MATCHES)
+            return starting.with_players(message, encode(fields)) if is_given_out else message
         except msgspec.ValidationError as error:
             if not _mend(fields, str(error)):
                 return None

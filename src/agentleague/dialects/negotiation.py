@@ -7,7 +7,7 @@ it wrapped otherwise, or with fewer fields.
 
 from collections.abc import Iterator, Sequence
 
-from agentleague.dialects.starting import ANNOUNCED, NONSENSE, WAYS, manners_of
+from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START_METHODS, namings_of
 from agentleague.dialects.table import (
     BROKEN,
     EMPTY,
@@ -65,7 +65,7 @@ def _order(used: str, tried: Sequence[Tried]) -> Iterator[str]:
     if last.why == EMPTY:
         yield from (start_name(way, own) for way in (_FIRST, ANNOUNCED))
     for base in (own, *_BASES):
-        yield from (start_name(way, base) for way in WAYS)
+        yield from (start_name(way, base) for way in START_METHODS)
     for each in doubted:
         yield from _lean(each)
 
@@ -73,7 +73,7 @@ def _order(used: str, tried: Sequence[Tried]) -> Iterator[str]:
 def _lean(each: Tried) -> Iterator[str]:
     """The same way with fewer fields."""
     base, way = base_of(each.name), _way(each)
-    return (start_name(way, base, manner) for manner in manners_of(way))
+    return (start_name(way, base, manner) for manner in namings_of(way))
 
 
 def _way(each: Tried) -> str:
@@ -88,7 +88,7 @@ def search_in_words(tried: Sequence[Tried]) -> str:
     """What was tried and what came back, the nearest, and what would work."""
     came: dict[str, dict[str, None]] = {}  # what came back -> by what it was called
     for each in tried:
-        came.setdefault(each.came, {})[WAYS[dialect_of(each.name).starts]] = None
+        came.setdefault(each.came, {})[START_METHODS[dialect_of(each.name).starts]] = None
     listed = "; ".join(f"{', '.join(tools)}: {what}" for what, tools in came.items())
     forms = len({base_of(each.name) for each in tried})
     best = nearest(tried)

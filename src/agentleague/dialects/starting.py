@@ -1,74 +1,257 @@
-"""One match as a referee of another make wants to be told of it: in the words of START_MATCH & co.
+"""Starting a match: how foreign managers tell our referees, and how foreign referees are told.
 
-The documents have no message that starts a match, so everybody made one up. All of them name a
-match, two players and where these are; the names differ, so all that were seen are sent at once. A
-referee that takes no more than it knows gets one manner of naming alone.
+Documents 001 to 004 have no message that gives a match to a referee, so every author wrote one. The
+ids and end points of the players go by many names (`player_A_id`, `player_a`, `player1_id`,
+`players`), flat or one level down. Reading, the documented name counts first. Writing, all known
+names are sent at once; a referee that refuses unknown fields is sent one naming only.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
-from agentleague.protocol.messages import Message, RoundAnnouncement, RoundMatch, Seated
+from agentleague.errors import MissingField
+from agentleague.protocol.jsonrpc import UNREADABLE
+from agentleague.protocol.messages import (
+    Message,
+    RoundAnnouncement,
+    RoundMatch,
+    Seated,
+    StartMatch,
+)
 
+Fields = Mapping[str, Any]
+_object = msgspec.json.Decoder(dict[str, Any])
+
+# Reading what a foreign manager sends.
+START = "START_MATCH"
+WITH_MATCHES = (RoundAnnouncement, StartMatch)  # what gives matches to a referee
+BLOCKING = frozenset({"run_match", "play_match"})  # their caller waits for the end
+ROWS_MAX = 1000  # matches in one message
+
+_SEATS = {"a": 0, "1": 0, "one": 0, "b": 1, "2": 1, "two": 1}
+_WHAT = "id|endpoint|contactendpoint|url|mcpurl|contacturl|address|"  # empty: the id
+# Matched with names in lower case that keep only letters and digits.
+_NAMED = re.compile(rf"player(a|b|1|2|one|two)({_WHAT})")
+_NUMBERED = re.compile(rf"(?:player)?({_WHAT})(a|b|1|2|one|two)")
+_MATCH_ID = ("match_id", "id", "game_id", "match")
+_PLAYER_ID = ("player_id", "id", "agent_id")
+_ENDPOINT = ("contact_endpoint", "endpoint", "url", "callback_url", "mcp_url", "address")
+_PLAYERS = ("players", "player_ids", "participants")
+_ENDPOINTS = ("player_endpoints", "endpoints", "player_urls")
+_ROUND = ("round_id", "round", "round_number")
+_WITHIN = ("match", "assignment", "match_info", "data", "payload")  # where one match may stand
+_COPIED = ("game_type", "referee_endpoint", "referee_id")
+_DIGITS = re.compile(r"\d{1,9}")
+
+
+def respell_start(fields: Fields) -> dict[str, Any]:
+    """The fields of a message that starts matches, with all of them under `matches`.
+
+    Raises:
+        MissingField: a match has no id, or not two players.
+    """
+    rows = [read_match(row) for row in _rows(fields)]
+    for row in rows:
+        for name in ("match_id", "player_A_id", "player_B_id"):
+            if not row.get(name):
+                path = f"matches[].{name}" if "matches" in fields else name
+                raise MissingField(f"{START}: missing field '{path}'", field=path, kind="missing")
+    return {**fields, "matches": rows, "round_id": _round(fields)}
+
+
+def with_players(message: Message, text: bytes | Raw) -> Message:
+    """The same message; if its matches name their players otherwise, in the documented fields."""
+    assert isinstance(message, WITH_MATCHES)
+    if not message.matches or message.matches[0].player_A_id:  # All rows have one author.
+        return message
+    row_type = type(message.matches[0])  # A player reads only a part of each row.
+    try:
+        rows = _object.decode(text)["matches"]
+        found = [msgspec.convert({**row, **read_match(row)}, row_type) for row in rows]
+    except UNREADABLE:
+        return message  # The role that has to act on it says what is missing.
+    return msgspec.structs.replace(message, matches=found)
+
+
+def read_match(fields: Fields) -> dict[str, Any]:
+    """One match in the fields of `RoundMatch`, as far as they are given."""
+    ids, urls = ["", ""], ["", ""]
+    for seat, what, value in _seated(fields):
+        place = ids if what == "id" else urls
+        if not place[seat] and isinstance(value, str):
+            place[seat] = value
+    urls_by_id = _by_id(fields)
+    urls = [url or urls_by_id.get(player_id, "") for url, player_id in zip(urls, ids, strict=True)]
+    named = {"player_A_id": ids[0], "player_B_id": ids[1]}
+    where = {"player_A_endpoint": urls[0], "player_B_endpoint": urls[1]}
+    copied = {name: fields[name] for name in _COPIED if isinstance(fields.get(name), str)}
+    match_id = _first(fields, _MATCH_ID)
+    found = {"match_id": match_id, **copied, **named, **where}
+    return {name: value for name, value in found.items() if value}
+
+
+def find_endpoint(player_id: str, fields: Any, depth: int = 6) -> str:
+    """The end point of a player, wherever an answer names it; empty if it does not."""
+    if isinstance(fields, list):
+        return next(filter(None, (find_endpoint(player_id, each, depth) for each in fields)), "")
+    if not isinstance(fields, dict) or not depth:
+        return ""
+    own = fields.get(player_id)
+    if isinstance(own, str) and "://" in own:
+        return own
+    named = _first(fields, _PLAYER_ID)
+    if named in ("", player_id) and (url := _first(fields, _ENDPOINT)):
+        return url
+    if isinstance(own, dict) and (url := _first(own, _ENDPOINT)):
+        return url
+    inner = (find_endpoint(player_id, each, depth - 1) for each in fields.values())
+    return next(filter(None, inner), "")
+
+
+def _rows(fields: Fields) -> Sequence[Fields]:
+    rows = fields.get("matches")
+    if isinstance(rows, list):
+        return [row for row in rows[:ROWS_MAX] if isinstance(row, dict)]
+    within = (fields[name] for name in _WITHIN if isinstance(fields.get(name), dict))
+    inner = next(within, None)
+    return [{**fields, **inner} if inner else fields]
+
+
+def _seated(fields: Fields) -> Iterator[tuple[int, str, Any]]:
+    """Seat, `id` or `url`, and the value; the surest names first."""
+    for seat, letter in enumerate("AB"):
+        yield seat, "id", fields.get(f"player_{letter}_id")
+        yield seat, "url", fields.get(f"player_{letter}_endpoint")
+    yield from _named(fields)
+    yield from _listed(fields)
+
+
+def _named(fields: Fields) -> Iterator[tuple[int, str, Any]]:
+    """Values under a name that says which player is meant."""
+    for name, value in fields.items():
+        squeezed = re.sub(r"[^a-z0-9]", "", name.lower())
+        if found := _NAMED.fullmatch(squeezed):
+            yield from _id_or_url(_SEATS[found[1]], found[2], value)
+        elif found := _NUMBERED.fullmatch(squeezed):
+            yield from _id_or_url(_SEATS[found[2]], found[1], value)
+
+
+def _listed(fields: Fields) -> Iterator[tuple[int, str, Any]]:
+    """Players in a list, as ids or objects, or in an object by id or by seat."""
+    for name in _PLAYERS:
+        value = fields.get(name)
+        for seat, each in enumerate(_two(value)):
+            yield from _id_or_url(seat, "", each)
+        if isinstance(value, dict):
+            yield from list(_named(value)) or _keyed(value)
+    for name in _ENDPOINTS:
+        value = fields.get(name)
+        yield from ((seat, "url", each) for seat, each in enumerate(_two(value)))
+
+
+def _keyed(fields: Fields) -> Iterator[tuple[int, str, Any]]:
+    """Players by their ids."""
+    for seat, (player_id, value) in enumerate(_two(list(fields.items()))):
+        yield seat, "id", player_id
+        yield from _id_or_url(seat, "url", value)
+
+
+def _two(value: Any) -> Sequence[Any]:
+    return value[:2] if isinstance(value, list) else ()
+
+
+def _id_or_url(seat: int, what: str, value: Any) -> Iterator[tuple[int, str, Any]]:
+    if isinstance(value, dict):
+        yield seat, "id", _first(value, _PLAYER_ID)
+        yield seat, "url", _first(value, _ENDPOINT)
+    else:
+        yield seat, "id" if what in ("", "id") else "url", value
+
+
+def _by_id(fields: Fields) -> dict[str, str]:
+    """End points beside the players, by player id."""
+    found: dict[str, str] = {}
+    for name in _ENDPOINTS:
+        value = fields.get(name)
+        if isinstance(value, dict):
+            found |= {key: url for key, url in value.items() if isinstance(url, str)}
+    return found
+
+
+def _first(fields: Fields, names: Sequence[str]) -> str:
+    return next((fields[name] for name in names if isinstance(fields.get(name), str)), "")
+
+
+def _round(fields: Fields) -> int:
+    """The number of the round: as a number, or in a text like `R2` or the id of the match."""
+    for name in (*_ROUND, *_MATCH_ID):
+        value = fields.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        found = _DIGITS.search(value) if isinstance(value, str) else None
+        if found:
+            return int(found[0])
+    return 1
+
+
+# Writing to a foreign referee.
 ANNOUNCED = "ROUND_ANNOUNCEMENT"
-NONSENSE = "NO_SUCH_MESSAGE"  # nobody knows it: what it is answered is worth nothing
-DOCUMENTED = "plain"  # the manner of an announcement with nothing in it but what document 001 shows
+NONSENSE = "NO_SUCH_MESSAGE"  # unknown to all: an answer to it shows what other answers are worth
+DOCUMENTED = "plain"  # the naming of an announcement with the fields of document 001 only
 
-# The message type by which a match is started -> the tool name that goes with it.
-WAYS = {
+# Message type that starts a match -> its method.
+START_METHODS = {
     "START_MATCH": "start_match",
     "ASSIGN_MATCH": "assign_match",
     "MATCH_ASSIGNMENT": "match_assignment",
     "RUN_MATCH": "run_match",
     ANNOUNCED: "notify_round",
 }
+METHODS = START_METHODS | {NONSENSE: "no_such_method"}
 
 
-TOOLS = WAYS | {NONSENSE: "no_such_method"}
-
-
-class Manner(NamedTuple):
-    """How somebody names the players of a match: for each of the two its id and its end point."""
+class Naming(NamedTuple):
+    """The fields in which the ids and the end points of the two players are sent."""
 
     ids: tuple[str, str]
     endpoints: tuple[str, str]
 
 
 # The first of each pair is the player A of the documents.
-MANNERS = {
-    "A": Manner(("player_A_id", "player_B_id"), ("player_A_endpoint", "player_B_endpoint")),
-    "a": Manner(("player_a", "player_b"), ("player_a_endpoint", "player_b_endpoint")),
-    "1": Manner(("player1_id", "player2_id"), ("player1_endpoint", "player2_endpoint")),
+NAMINGS = {
+    "A": Naming(("player_A_id", "player_B_id"), ("player_A_endpoint", "player_B_endpoint")),
+    "a": Naming(("player_a", "player_b"), ("player_a_endpoint", "player_b_endpoint")),
+    "1": Naming(("player1_id", "player2_id"), ("player1_endpoint", "player2_endpoint")),
 }
 _MORE = (
-    Manner(("player_A", "player_B"), ("player_A_url", "player_B_url")),
-    Manner(("player_a_id", "player_b_id"), ("player_a_url", "player_b_url")),
-    Manner(("player1", "player2"), ("player1_url", "player2_url")),
-    Manner(("player_1_id", "player_2_id"), ("player_1_endpoint", "player_2_endpoint")),
+    Naming(("player_A", "player_B"), ("player_A_url", "player_B_url")),
+    Naming(("player_a_id", "player_b_id"), ("player_a_url", "player_b_url")),
+    Naming(("player1", "player2"), ("player1_url", "player2_url")),
+    Naming(("player_1_id", "player_2_id"), ("player_1_endpoint", "player_2_endpoint")),
 )
 _NAMES = ("player_A_name", "player_B_name")
-_encode = msgspec.json.Encoder().encode
 
 
-def manners_of(way: str) -> tuple[str, ...]:
-    """In which manners the players can be named alone, beside all at once."""
-    if way == NONSENSE:
+def namings_of(start_type: str) -> tuple[str, ...]:
+    """The namings that this message can have alone, besides all at once."""
+    if start_type == NONSENSE:
         return ()
-    return (DOCUMENTED,) if way == ANNOUNCED else tuple(MANNERS)
+    return (DOCUMENTED,) if start_type == ANNOUNCED else tuple(NAMINGS)
 
 
-def in_words(manner: str) -> str:
-    """What a manner is called when people talk of it."""
-    if manner == DOCUMENTED:
+def describe_naming(naming: str) -> str:
+    """A naming in words."""
+    if naming == DOCUMENTED:
         return "documented fields only"
-    return f"players as {MANNERS[manner].ids[0]}"
+    return f"players as {NAMINGS[naming].ids[0]}"
 
 
 def is_assignment(message: Message) -> bool:
-    """Whether this announcement is a referee's copy, which can be said in other words."""
+    """Whether this announcement gives a referee one match, or none."""
     return (
         isinstance(message, RoundAnnouncement)
         and message.session is not UNSET
@@ -81,10 +264,10 @@ def nonsense(message: RoundAnnouncement) -> RoundAnnouncement:
     return msgspec.structs.replace(message, matches=[])
 
 
-def started(message: RoundAnnouncement, way: str, manner: str = "") -> dict[str, Any]:
-    """The fields of a message of type `way` that starts the match of an assignment."""
+def start_fields(message: RoundAnnouncement, start_type: str, naming: str = "") -> dict[str, Any]:
+    """The fields of a message of this type that starts the match of an assignment."""
     if not message.matches:
-        return enveloped(message, way, {})
+        return with_envelope(message, start_type, {})
     match = message.matches[0]
     names = {
         "match_id": match.match_id,
@@ -92,34 +275,29 @@ def started(message: RoundAnnouncement, way: str, manner: str = "") -> dict[str,
         "league_id": message.league_id,
         "game_type": match.game_type,
     }
-    if manner:
-        return names | _players(match, MANNERS[manner])
-    fields = enveloped(message, way, names)
+    if naming:
+        return names | _players(match, NAMINGS[naming])
+    fields = with_envelope(message, start_type, names)
     fields |= {
         "conversation_id": message.conversation_id,
         "referee_endpoint": match.referee_endpoint,
     }
-    for each in (*MANNERS.values(), *_MORE):
+    for each in (*NAMINGS.values(), *_MORE):
         fields |= _players(match, each)
     seats = _seats(match)
     fields |= {name: seat.display_name for name, seat in zip(_NAMES, seats, strict=True)}
     return fields | {"players": [_player(seat) for seat in seats]}
 
 
-def enveloped(message: RoundAnnouncement, way: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with its type, for who is called by nothing else."""
+def with_envelope(message: RoundAnnouncement, start_type: str, fields: Fields) -> dict[str, Any]:
+    """The fields with the envelope and the message type."""
     return {
         "protocol": message.protocol,
-        "message_type": way,
+        "message_type": start_type,
         "sender": message.sender,
         "timestamp": message.timestamp,
         **fields,
     }
-
-
-def written(fields: Mapping[str, Any]) -> bytes:
-    """As JSON."""
-    return _encode(fields)
 
 
 def _seats(match: RoundMatch) -> list[Seated]:
@@ -127,9 +305,9 @@ def _seats(match: RoundMatch) -> list[Seated]:
     return match.seats
 
 
-def _players(match: RoundMatch, manner: Manner) -> dict[str, str]:
+def _players(match: RoundMatch, naming: Naming) -> dict[str, str]:
     fields: dict[str, str] = {}
-    for seat, name, endpoint in zip(_seats(match), *manner, strict=True):
+    for seat, name, endpoint in zip(_seats(match), *naming, strict=True):
         fields |= {name: seat.player_id, endpoint: seat.endpoint}
     return fields
 

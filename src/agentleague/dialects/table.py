@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from agentleague.dialects import starting
 from agentleague.dialects.fields import EXTENDED, extended, trimmed
+from agentleague.dialects.requests import with_flat_fields
 from agentleague.dialects.tools import NESTED_IN, Tool, Tools
 from agentleague.errors import (
     InternalError,
@@ -49,7 +50,6 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     RoundCompleted,
 )
-from agentleague.protocol.registrations import flattened
 
 QUESTIONS = (GameInvitation, ChooseParityCall, GameMoveCall)  # only their content tells
 NOTICES = (
@@ -106,7 +106,7 @@ class Dialect(Struct, frozen=True):
         elif self.has_more:
             body = extended(message_type, body)
         elif message_type in self.paths:
-            body = flattened(message_type, body)
+            body = with_flat_fields(message_type, body)
         return self._wrap(message_type, body, request_id, tools)
 
     def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:
@@ -122,14 +122,14 @@ class Dialect(Struct, frozen=True):
 
     def _write_start(self, message: Any, request_id: int, tools: Tools | None) -> bytes:
         """One match in the words of a message that the documents do not have."""
-        fields = starting.started(message, self.starts, self.manner)
+        fields = starting.start_fields(message, self.starts, self.manner)
         tool = (tools or {}).get(self.starts)
         if self.form is Form.TOOL and tool and tool.takes:  # It says what it wants.
-            whole = starting.started(message, self.starts)
+            whole = starting.start_fields(message, self.starts)
             fields = {name: whole[name] for name in tool.takes if name in whole} or whole
         elif self.manner and (self.is_type or self.form is not Form.JSONRPC):
-            fields = starting.enveloped(message, self.starts, fields)
-        return self._wrap(self.starts, starting.written(fields), request_id, tools)
+            fields = starting.with_envelope(message, self.starts, fields)
+        return self._wrap(self.starts, _encode(fields), request_id, tools)
 
     def says_the_same(self, other: "Dialect", message_type: str) -> bool:
         """Whether both write this message alike."""
@@ -201,10 +201,10 @@ DIALECTS: dict[str, Dialect] = {
 
 def _starting(base: Dialect, way: str, manner: str) -> Dialect:
     """How a referee is spoken to that is started in this way, and else understands `base`."""
-    tool = starting.TOOLS[way]
+    tool = starting.METHODS[way]
     words = "ROUND_ANNOUNCEMENT for each match" if way == starting.ANNOUNCED else tool
     told = "" if base is OURS else f", {base.words}"
-    named = f", {starting.in_words(manner)}" if manner else ""
+    named = f", {starting.describe_naming(manner)}" if manner else ""
     return msgspec.structs.replace(
         base,
         name=start_name(way, base.name, manner),
@@ -218,15 +218,15 @@ def _starting(base: Dialect, way: str, manner: str) -> Dialect:
 
 def start_name(way: str, base: str = "tool", manner: str = "") -> str:
     """What the dialect of such a referee is called in the journal."""
-    return f"{starting.TOOLS[way]}/{base}" + (f"+{manner}" if manner else "")
+    return f"{starting.METHODS[way]}/{base}" + (f"+{manner}" if manner else "")
 
 
 STARTING: dict[str, Dialect] = {
     each.name: each
     for base in _TABLE
     if not base.names
-    for way in starting.TOOLS
-    for manner in ("", *starting.manners_of(way))
+    for way in starting.METHODS
+    for manner in ("", *starting.namings_of(way))
     for each in [_starting(base, way, manner)]
 }
 

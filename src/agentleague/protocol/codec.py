@@ -1,6 +1,10 @@
-"""Messages to bytes and back. Requests are judged strictly; answers have a module of their own."""
+"""Messages to bytes and back: requests in the documented form, in any wrapping.
+
+A reader that also takes other spellings hands in how they are put into the documented one.
+"""
 
 import re
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -14,15 +18,7 @@ from agentleague.errors import (
     VersionMismatch,
     WrongType,
 )
-from agentleague.protocol import (
-    fast_path,
-    json_text,
-    jsonrpc,
-    registrations,
-    reports,
-    starts,
-    timestamps,
-)
+from agentleague.protocol import fast_path, json_text, jsonrpc, timestamps
 from agentleague.protocol.error_messages import fault, told
 from agentleague.protocol.jsonrpc import Envelope
 from agentleague.protocol.messages import (
@@ -73,8 +69,24 @@ class _Decoders(dict[str, "msgspec.json.Decoder[Message]"]):
 DECODERS = _Decoders()
 
 
+def _fields_of(name: str, body: bytes | Raw) -> dict[str, Any]:
+    return msgspec.json.decode(body, type=dict[str, Raw])
+
+
+class Spelling(NamedTuple):
+    """How a request in another spelling is put into the documented one; by default not at all."""
+
+    respell: Callable[[str, bytes | Raw], dict[str, Any]] = _fields_of  # type, text -> fields
+    always: frozenset[str] = frozenset()  # types that are respelled even if they can be read
+    unused: Callable[[str, bytes], Iterable[str]] = lambda name, body: ()  # documented places
+    bare_type: str | None = None  # of a bare message that does not name its type
+
+
+DOCUMENTED = Spelling()
+
+
 class Incoming(NamedTuple):
-    """A request as read: a message, or why it is none."""
+    """A request as read: a message, or the error that refuses it."""
 
     envelope: Envelope
     message: Message | None
@@ -92,23 +104,25 @@ def taken_by(receiver: str) -> frozenset[str]:
 
 
 def read_request(
-    body: bytes, taken: frozenset[str], *, thorough: bool = True, path: str = "/mcp"
+    body: bytes,
+    taken: frozenset[str],
+    *,
+    thorough: bool = True,
+    spelling: Spelling = DOCUMENTED,
 ) -> Incoming:
-    """Read a request in any form; a refusal still knows whom to answer and how."""
-    envelope, message = fast_path.read(body, taken, thorough=thorough) or (Envelope(), None)
+    """Read a request in any wrapping; a refused one still says whom to answer and how."""
+    quick = fast_path.read(body, taken, thorough=thorough, skip=spelling.always)
+    envelope, message = quick or (Envelope(), None)
     try:
         if message is None:
-            assumed = registrations.assumed(body) if path == "/register" else None
-            jsonrpc.read_request(body, envelope, thorough=thorough, assumed=assumed)
-            message = _read_message(envelope, taken, flat=b'"message"' not in body)
-        if isinstance(message, starts.GIVING_OUT):
-            message = starts.with_players(message, text_of(envelope))
+            jsonrpc.read_request(body, envelope, thorough=thorough, assumed=spelling.bare_type)
+            message = _read_message(envelope, taken, spelling, flat=b'"message"' not in body)
         _check_envelope(message)
     except LeagueError as error:
         return Incoming(envelope, None, error)
     except jsonrpc.UNREADABLE as error:
         return Incoming(envelope, None, json_text.explain(body, error))
-    return Incoming(envelope, message, None, _missing(message, body))
+    return Incoming(envelope, message, None, _missing(message, body, spelling))
 
 
 def text_of(envelope: Envelope) -> bytes | Raw:
@@ -147,10 +161,12 @@ def complaint(name: str, error: msgspec.ValidationError) -> MissingField:
     return WrongType(f"{name}.{path}: {text[:1].lower()}{text[1:]}", field=path, kind="type")
 
 
-def _read_message(envelope: Envelope, taken: frozenset[str], *, flat: bool) -> Message:
+def _read_message(
+    envelope: Envelope, taken: frozenset[str], spelling: Spelling, *, flat: bool
+) -> Message:
     name = envelope.message_type or _CANONICAL.get(envelope.method)
-    # If not, it is perhaps nested, or of another type than its method says: look closer.
-    if flat and name in taken and (message := _as_it_stands(envelope, name)):
+    # If this fails, the message may be nested, or of another type than its method says.
+    if flat and name in taken and (message := _decode_as_it_is(envelope, name, spelling)):
         return message
     if envelope.message_type is None:
         jsonrpc.look_inside(envelope)
@@ -159,17 +175,19 @@ def _read_message(envelope: Envelope, taken: frozenset[str], *, flat: bool) -> M
         called = (envelope.message_type or envelope.method)[:300]
         raise UnknownMethod(f"{called!r} is no message that this agent takes", known=sorted(taken))
     envelope.message_type = name
-    if message := _as_it_stands(envelope, name):
+    if message := _decode_as_it_is(envelope, name, spelling):
         return message
     try:
-        return DECODERS[name].decode(_spelt_out(envelope, name))
+        fields = spelling.respell(name, envelope.body)
+        if name == "LEAGUE_QUERY" and envelope.method.lower() == "get_standings":
+            fields.setdefault("query_type", "GET_STANDINGS")
+        return DECODERS[name].decode(encode({**fields, "message_type": name}))
     except msgspec.ValidationError as error:
         raise complaint(name, error) from None
 
 
-def _as_it_stands(envelope: Envelope, name: str) -> Message | None:
-    """The message, if nothing has to be put right; what a registration says may be anywhere."""
-    if name in registrations.METAS:
+def _decode_as_it_is(envelope: Envelope, name: str, spelling: Spelling) -> Message | None:
+    if name in spelling.always:
         return None
     try:
         return DECODERS[name].decode(envelope.body)
@@ -185,23 +203,6 @@ def _about(envelope: Envelope) -> dict[str, Any]:
         return {}
 
 
-def _spelt_out(envelope: Envelope, name: str) -> bytes:
-    """The message with its type in the one spelling that the decoder knows."""
-    fields = msgspec.json.decode(envelope.body, type=dict[str, Raw])
-    if name == "LEAGUE_QUERY" and envelope.method.lower() == "get_standings":
-        fields.setdefault("query_type", Raw(b'"GET_STANDINGS"'))
-    if name == starts.START:
-        told = msgspec.json.decode(envelope.body)
-        return encode({**starts.spelt_out(told), "message_type": name})
-    if name in registrations.METAS:
-        fields = registrations.spelt_out(fields, name)
-    if name == "MATCH_RESULT_REPORT":
-        return encode(
-            {**reports.spelt_out(msgspec.json.decode(envelope.body)), "message_type": name}
-        )
-    return encode({**fields, "message_type": name})
-
-
 def _check_envelope(message: Message) -> None:
     if message.protocol != PROTOCOL and not message.protocol.startswith(PROTOCOL + "."):
         raise VersionMismatch(
@@ -211,14 +212,14 @@ def _check_envelope(message: Message) -> None:
         timestamps.parse(message.timestamp)
 
 
-def _missing(message: Message, body: bytes) -> tuple[str, ...]:
+def _missing(message: Message, body: bytes, spelling: Spelling) -> tuple[str, ...]:
     expected = _EXPECTED.get(type(message))
     if expected is None:
         return ()
     # These two are always there once decoded; seen anywhere in the text is near enough to sent.
     unsent = (each for each in ("protocol", "message_type") if b'"%b"' % each.encode() not in body)
-    loose = registrations.unsent(WIRE_NAME[type(message)], body)
-    return (*unsent, *loose, *(path for path, get in expected if not get(message)))
+    unused = spelling.unused(WIRE_NAME[type(message)], body)
+    return (*unsent, *unused, *(path for path, get in expected if not get(message)))
 
 
 class _Refused(Struct):

@@ -1,7 +1,7 @@
-"""The usual request, read in one pass: our own form, as our own agents write it.
+"""Reads a request in one pass if it is written as our own agents write it.
 
-Its method stands at the front, so the decoder that knows the message reads the whole request.
-Whatever looks otherwise, or does not fit, is left to the codec, which looks closer and explains.
+Its method stands at the front, so the decoder of that message reads the whole request. Any other
+request, and one that does not fit, is left to the codec, which also explains what is wrong.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,9 @@ from agentleague.protocol import json_text
 from agentleague.protocol.jsonrpc import UNREADABLE, Envelope, RequestId
 from agentleague.protocol.messages import MESSAGES, Message
 from agentleague.protocol.partial_messages import PARTIAL_MESSAGES
-from agentleague.protocol.registrations import METAS
 
 _OPENING = b'{"jsonrpc":"2.0","method":"'
-_THEN = b',"params":{"message_type"'  # Not one level down: that is another form.
+_THEN = b',"params":{"message_type"'  # Nested one level down is another form.
 _METHOD_MAX = 64
 
 
@@ -41,10 +40,10 @@ def _reader(name: str, method: str, cls: type[Message]) -> _Reader:
 
 
 class _Readers(dict[bytes, _Reader | None]):
-    """By method, each made when it is first needed; None for what is no method of ours."""
+    """By method, each made when it is first needed; None for an unknown method."""
 
-    def __init__(self, glances: Mapping[str, type[Message]]) -> None:
-        self._classes = {**{name: kind.cls for name, kind in MESSAGES.items()}, **glances}
+    def __init__(self, partial: Mapping[str, type[Message]]) -> None:
+        self._classes = {**{name: kind.cls for name, kind in MESSAGES.items()}, **partial}
 
     def __missing__(self, method: bytes) -> _Reader | None:
         name = _NAMES.get(method)
@@ -54,24 +53,24 @@ class _Readers(dict[bytes, _Reader | None]):
         return reader
 
 
-_NAMES = {
-    kind.method.encode(): name
-    for name, kind in MESSAGES.items()
-    if kind.method and name not in METAS  # What those say of an agent may be anywhere in them.
-}
+_NAMES = {kind.method.encode(): name for name, kind in MESSAGES.items() if kind.method}
 _READERS, _PARTIAL_READERS = _Readers({}), _Readers(PARTIAL_MESSAGES)
 
 
-def read(body: bytes, taken: frozenset[str], *, thorough: bool) -> tuple[Envelope, Message] | None:
-    """The request, if it is a usual one, of a type that is taken, and in order.
+def read(
+    body: bytes, taken: frozenset[str], *, thorough: bool, skip: frozenset[str] = frozenset()
+) -> tuple[Envelope, Message] | None:
+    """The request, if it is in our own form, valid, of a type that is taken and not to be skipped.
 
-    Who is not thorough only glances at what is long.
+    If not thorough, only part of a long message is read.
     """
     if not body.startswith(_OPENING):
         return None
     end = body.find(b'"', len(_OPENING), len(_OPENING) + _METHOD_MAX)
     reader = (_READERS if thorough else _PARTIAL_READERS)[body[len(_OPENING) : end]]
-    if reader is None or reader.name not in taken or not body.startswith(_THEN, end + 1):
+    if reader is None or reader.name not in taken or reader.name in skip:
+        return None
+    if not body.startswith(_THEN, end + 1):
         return None
     try:
         json_text.check(body, thorough=thorough)

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import UNSET, Struct
 
+from agentleague.dialects import starting
 from agentleague.dialects.table import trouble
 from agentleague.errors import (
     LeagueError,
@@ -30,7 +31,7 @@ from agentleague.errors import (
 )
 from agentleague.match.machine import Match
 from agentleague.match.messages import RefereeIdentity
-from agentleague.protocol import starts, tokens
+from agentleague.protocol import tokens
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import (
     LeagueQuery,
@@ -93,7 +94,7 @@ class Endpoints:
 
     def answered(self, key: WhereIs, message: Message | None, now: float) -> Call | None:
         """The manager has said it, or has not: then what is asked next, if anything."""
-        found = starts.where_is(key.player_id, msgspec.to_builtins(message))
+        found = starting.find_endpoint(key.player_id, msgspec.to_builtins(message))
         if found:
             self._known[key.player_id] = found
         elif key.attempt < len(QUERIES):
@@ -215,7 +216,7 @@ class ForeignManager:
             return Done([self._reply(asked, self._told(over.report), now)])
         self._held.setdefault(match_id, []).append(asked)
         done = self._take(given, now)
-        if asked.caller.method.lower() not in starts.BLOCKING:
+        if asked.caller.method.lower() not in starting.BLOCKING:
             done.effects.insert(0, WakeAt(AnswerBy(match_id), now + HOLD_SECONDS))
         return done
 

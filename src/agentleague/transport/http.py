@@ -5,7 +5,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from agentleague.dialects import lenient
+from agentleague.dialects import lenient, requests
 from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
 from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Envelope
@@ -63,7 +63,7 @@ class HttpTransport:
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
         self._on_ask: OnAsk | None = None
-        self._read_request, self.write_answer = codec.read_request, codec.write_answer
+        self._read_request, self.write_answer = requests.read_request, codec.write_answer
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         self.watch: Callable[[Message], None] | None = None  # is shown what comes in

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from agentleague.dialects import requests
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
@@ -78,7 +79,7 @@ class MemoryTransport:
     def receive(self, body: bytes, source: str, respond: Callable[[bytes], None]) -> None:
         """A request came in."""
         decides = self._receiver != "player"
-        incoming = codec.read_request(body, self._taken, thorough=decides)
+        incoming = requests.read_request(body, self._taken, thorough=decides)
         envelope = incoming.envelope
 
         def reply(answer: Message | LeagueError) -> None:

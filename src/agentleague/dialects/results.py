@@ -1,8 +1,6 @@
-"""A match's result as referees in the wild tell it, put into the form of MATCH_RESULT_REPORT.
+"""A match's result, wherever a foreign referee puts it and whatever it calls its parts.
 
-The winner may be called by several names and stand in several places; scores and choices may be
-missing or written otherwise. What is in its documented place counts first and is judged as it is;
-of the rest only what can be read is kept, for nothing but the winner is needed.
+Only the winner is needed; of the rest, what can be read is kept.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,23 +27,10 @@ _DEPTH_MAX = 3
 NUMBER_MAX = 2**31 - 1
 
 
-def spelt_out(fields: Fields) -> dict[str, Any]:
-    """A report with its result in the documented place, if that is not there already.
-
-    Nothing is done to one that has `result.winner`, and nothing can be done to one in which no
-    winner is named anywhere.
-    """
-    given = fields.get("result")
-    if isinstance(given, dict) and "winner" in given:
-        return dict(fields)
-    found = find(fields)
-    return {**fields, "result": found} if found is not None else dict(fields)
-
-
-def find(fields: Fields) -> dict[str, Any] | None:
-    """The result in an answer or a report, in the documented form; None where there is none."""
+def find_result(fields: Fields) -> dict[str, Any] | None:
+    """The result in an answer or a report, in the documented form; None if there is none."""
     places = list(_places(fields, _DEPTH_MAX))
-    status = next((said for place in places if (said := _status(place))), None)
+    status = next((word for place in places if (word := _status(place))), None)
     named = [(place, name) for place in places for name in _WINNER if name in place]
     if named:
         winner = _winner(named[0][0][named[0][1]])
@@ -64,10 +49,10 @@ def find(fields: Fields) -> dict[str, Any] | None:
 
 
 def is_over(fields: Fields) -> bool:
-    """Whether this tells of a match that is over, and not of one that has no winner yet."""
+    """Whether the match is over, and not one that has no winner yet."""
     for place in _places(fields, _DEPTH_MAX):
-        said = (str(place[name]).upper() for name in _STATUS if isinstance(place.get(name), str))
-        if any(word in _OVER for word in said):
+        words = (str(place[name]).upper() for name in _STATUS if isinstance(place.get(name), str))
+        if any(word in _OVER for word in words):
             return True
         if any(place.get(name) for name in (*_WINNER, *_NUMBER)):
             return True
@@ -75,7 +60,7 @@ def is_over(fields: Fields) -> bool:
 
 
 def _places(fields: Fields, depth: int) -> Iterator[Fields]:
-    """The object itself, and what in it may hold the result."""
+    """The object itself, and the objects in it that may hold the result."""
     yield fields
     if depth:
         for name in _INSIDE:
@@ -94,7 +79,7 @@ def _first(places: list[Fields], names: tuple[str, ...], read: Any) -> Any:
 
 
 def _winner(value: Any) -> Any:
-    """Who won; some give the whole player."""
+    """The winner's id; some referees send the whole player."""
     if isinstance(value, dict):
         return value.get("player_id", value.get("id", value.get("display_name")))
     return value
@@ -102,9 +87,9 @@ def _winner(value: Any) -> Any:
 
 def _status(place: Fields) -> str | None:
     for name in _STATUS:
-        said = place.get(name)
-        if isinstance(said, str) and said.upper() in _STATUSES:
-            return _STATUSES[said.upper()]
+        word = place.get(name)
+        if isinstance(word, str) and word.upper() in _STATUSES:
+            return _STATUSES[word.upper()]
     return None
 
 
@@ -114,7 +99,7 @@ def _number(value: Any) -> int | None:
 
 
 def _choices(value: Any) -> dict[str, Any] | None:
-    """By player; some have a list of players with their choices."""
+    """Choices by player; some referees send a list of players with their choices."""
     if isinstance(value, dict):
         return {name: _choice(each) for name, each in value.items() if len(name) <= 64}
     if not isinstance(value, list):
