@@ -29,8 +29,8 @@ TABLES = {"protocol/messages.py"}  # every message of the documents, one class e
 
 def modules():
     for path in sorted(PACKAGE.rglob("*.py")):
-        home = path.relative_to(PACKAGE).with_suffix("").parts[0]
-        if home != "__init__":
+        home, *below = path.relative_to(PACKAGE).with_suffix("").parts
+        if home != "__init__" and "templates" not in below:  # Those are other people's files.
             yield path, home
 
 

@@ -34,7 +34,7 @@ def _heavy(loaded):
     return loaded & {"sqlite3", "rich", "click", "uvloop", "asyncio", "multiprocessing"}
 
 
-def test_a_wheel_installs_into_an_empty_environment_and_plays(tmp_path):
+def test_a_wheel_installs_into_an_empty_environment_plays_and_writes_new_agents(tmp_path):
     subprocess.run(
         [BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
         cwd=ROOT,
@@ -49,16 +49,23 @@ def test_a_wheel_installs_into_an_empty_environment_and_plays(tmp_path):
     subprocess.run([*pip, *pinned], check=True, capture_output=True)
     subprocess.run([*pip, "--no-deps", wheel], check=True, capture_output=True)
 
-    done = subprocess.run(
-        [tmp_path / "empty" / "bin" / "league", "demo", "--json"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    def installed_league(*arguments):
+        command = [tmp_path / "empty" / "bin" / "league", *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60
+        )
+        return done.stdout
 
-    assert json.loads(done.stdout)["total_matches"] == 6
+    installed_league("new", "game", "undercut")
+    installed_league("new", "player", "snake")
+    installed_league("new", "player", "script", "--language", "javascript")
+    players = ("--player", "snake/snake.py", "--players", "4")
+    played = installed_league("demo", *players, "--json")
+    of_new_game = installed_league("demo", "--game", "undercut/undercut.py", "--json")
+
+    assert json.loads(played)["total_matches"] == 6
+    assert json.loads(of_new_game)["game_type"] == "undercut"
+    assert (tmp_path / "script" / "script.js").exists()
 
 
 def test_pins_name_no_package_index():

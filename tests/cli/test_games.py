@@ -184,7 +184,7 @@ def test_new_game_says_what_it_wrote_and_what_to_type_next(tmp_path):
     for command in ("pip install -e .", "league games", "league demo --game undercut"):
         assert f"    {command} " in (tmp_path / "undercut" / "README.md").read_text()
     for path in wrote:
-        assert "NAME" not in (tmp_path / path).read_text()
+        assert "my_game" not in (tmp_path / path).read_text()
 
 
 def test_a_new_game_passes_its_test_inside_another_project(tmp_path):

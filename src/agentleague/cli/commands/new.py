@@ -1,14 +1,13 @@
-"""`league new`: files to begin with."""
+"""`league new`: copies a folder of `cli/templates` and puts the author's name in it."""
 
 import keyword
 import re
-from collections.abc import Mapping
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from agentleague.cli import game_template, player_template, player_template_javascript
 from agentleague.cli.output import say
 from agentleague.games.checks import NAME_MAX
 from agentleague.runtime import installed_games
@@ -27,6 +26,17 @@ Examples:
   league new player my_player
   league new game my_game
 """
+TEMPLATES = {  # the files of each folder, in the order in which they are listed
+    "game": ("pyproject.toml", "my_game.py", "test_my_game.py", "README.md"),
+    "player_python": ("my_player.py", "test_my_player.py", "pytest.ini", "README.md"),
+    "player_javascript": (
+        "package.json",
+        "choose.js",
+        "my_player.js",
+        "choose.test.js",
+        "README.md",
+    ),
+}
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")  # What Python, pip and node all take.
 
 
@@ -45,7 +55,7 @@ def game(name: str) -> None:
     _check_name(name, "game")
     if name in installed_games.names() or find_spec(name):
         raise click.BadParameter(f"{name} is a game or module that is installed; choose another")
-    folder = _write(name, game_template.FILES)
+    folder = _write(name, "game")
     say(
         f"A game that works, to be changed in {folder / f'{name}.py'}. Try it:\n"
         f"  league demo --game {folder / f'{name}.py'}\n"
@@ -71,7 +81,7 @@ def player(name: str, language: str) -> None:
     """Write the folder, say what to type next."""
     _check_name(name, "player")
     if language == "javascript":
-        folder = _write(name, player_template_javascript.FILES)
+        folder = _write(name, "player_javascript")
         say(
             f"A player that works; its moves are in {folder / 'choose.js'}. Start it:\n"
             f"  node {folder / f'{name}.js'}\n"
@@ -81,7 +91,7 @@ def player(name: str, language: str) -> None:
         return
     if find_spec(name):
         raise click.BadParameter(f"{name} is a module that is installed; choose another")
-    folder = _write(name, player_template.FILES)
+    folder = _write(name, "player_python")
     say(
         f"A player that works, to be changed in {folder / f'{name}.py'}. Play a match:\n"
         f"  league play {folder / f'{name}.py'} random\n"
@@ -100,8 +110,8 @@ def _check_name(name: str, what: str) -> None:
         )
 
 
-def _write(name: str, files: Mapping[str, str]) -> Path:
-    """The files in a new folder of that name; says which."""
+def _write(name: str, template: str) -> Path:
+    """Copy the template into a new folder of that name, and print which files it has."""
     folder = Path(name)
     try:
         folder.mkdir()
@@ -111,8 +121,11 @@ def _write(name: str, files: Mapping[str, str]) -> Path:
         ) from None
     except OSError as error:
         raise click.ClickException(f"{folder} cannot be made ({error.strerror})") from None
-    for template, text in files.items():
-        path = folder / template.replace("NAME", name)
-        path.write_text(text.replace("NAME", name), encoding="utf-8")
+    source = files("agentleague.cli") / "templates" / template
+    placeholder = f"my_{template.partition('_')[0]}"
+    for file in TEMPLATES[template]:
+        text = (source / file).read_text(encoding="utf-8")
+        path = folder / file.replace(placeholder, name)
+        path.write_text(text.replace(placeholder, name), encoding="utf-8")
         print(path)
     return folder

@@ -1,40 +1,7 @@
-"""What `league new player NAME --language javascript` writes: an agent of node's own library."""
-
-PACKAGE = """\
-{
-  "name": "NAME",
-  "version": "0.1.0",
-  "description": "A player for agentleague.",
-  "private": true,
-  "type": "module",
-  "engines": { "node": ">=18.3" },
-  "scripts": {
-    "start": "node NAME.js",
-    "test": "node --test"
-  }
-}
-"""
-
-CHOOSE = """\
-// The moves of NAME. This is the file to change.
-
-/**
- * Make a move: one of legalMoves, which is empty in a game that lists none.
- *
- * `call` is the message that asks for it: `game_type` says which game it is, `position` what there
- * is to see, `context.your_standings` how well it went so far, `deadline` until when. It may be
- * async.
- */
-export function choose(legalMoves, call) {
-  return legalMoves[Math.floor(Math.random() * legalMoves.length)];
-}
-"""
-
-AGENT = """\
-// NAME, a player for agentleague: answers JSON-RPC 2.0 over HTTP POST.
+// my_player, a player for agentleague: answers JSON-RPC 2.0 over HTTP POST.
 //
-//   node NAME.js                   listens; another one registers it
-//   node NAME.js --manager 8000    registers itself, ends with the league
+//   node my_player.js                   listens; another one registers it
+//   node my_player.js --manager 8000    registers itself, ends with the league
 
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
@@ -49,11 +16,11 @@ const BODY_MAX = 65_536; // bytes
 const PORTS_TRIED = 1000;
 const DOUBT_MS = 40_000; // a manager that is away may just be starting again
 const EVERYWHERE = { "0.0.0.0": "127.0.0.1", "::": "::1" }; // and what this machine calls instead
-const USAGE = `Usage: node NAME.js [OPTIONS]
+const USAGE = `Usage: node my_player.js [OPTIONS]
 
   --manager WHERE    Register there: a URL, HOST:PORT, HOST or PORT.  [LEAGUE_MANAGER]
   --join-code CODE   What the organiser told those who may register.  [LEAGUE_JOIN_CODE]
-  --name TEXT        What it is called in the table.  [NAME]
+  --name TEXT        What it is called in the table.  [my_player]
   --port NUMBER      Listen there, or at the next free port.  [8101]
   --bind ADDRESS     Listen at this address of the machine; 0.0.0.0 is all of them.
   --endpoint URL     Where others call it, if not where it listens.
@@ -80,13 +47,13 @@ function read(args, variables) {
     return {
       manager: manager && checked("--manager", manager),
       joinCode: values["join-code"] || variables.LEAGUE_JOIN_CODE,
-      name: values.name || "NAME",
+      name: values.name || "my_player",
       port: portOf(values.port ?? "8101"),
-      bind: (values.bind ?? "").replace(/^\\[|\\]$/g, ""),
+      bind: (values.bind ?? "").replace(/^\[|\]$/g, ""),
       endpoint: values.endpoint && checked("--endpoint", values.endpoint),
     };
   } catch (error) {
-    console.error(`${error.message}\\n\\n${USAGE}`);
+    console.error(`${error.message}\n\n${USAGE}`);
     process.exit(2);
   }
 }
@@ -94,10 +61,10 @@ function read(args, variables) {
 /** A manager's URL from what a person types: a port, a host, both, or a URL. */
 function managerUrl(typed) {
   let text = typed;
-  if (/^\\d+$/.test(text)) text = `127.0.0.1:${text}`;
-  else if (/^([\\w.-]+|\\[[\\da-fA-F:.]+\\])$/.test(text)) text = `${text}:8000`;
-  if (/^[^/]+:\\d+(\\/.*)?$/.test(text)) text = `http://${text}`;
-  return /:\\/\\/[^/]+$/.test(text) ? `${text}/mcp` : text;
+  if (/^\d+$/.test(text)) text = `127.0.0.1:${text}`;
+  else if (/^([\w.-]+|\[[\da-fA-F:.]+\])$/.test(text)) text = `${text}:8000`;
+  if (/^[^/]+:\d+(\/.*)?$/.test(text)) text = `http://${text}`;
+  return /:\/\/[^/]+$/.test(text) ? `${text}/mcp` : text;
 }
 
 function checked(option, url) {
@@ -110,7 +77,7 @@ function checked(option, url) {
 }
 
 function portOf(text) {
-  if (!/^\\d{1,5}$/.test(text) || Number(text) > 65_535) {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
     throw new Error(`--port: '${text}' is no port; take a number up to 65535.`);
   }
   return Number(text);
@@ -173,7 +140,7 @@ async function answer(request) {
 }
 
 function timestamp() {
-  return new Date().toISOString().replace(/\\.\\d+Z$/, "Z");
+  return new Date().toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 async function body(request) {
@@ -277,7 +244,7 @@ async function register(endpoint) {
 
 /** The address of this machine from which it reaches its manager; nothing is sent there. */
 async function ownAddress() {
-  const host = new URL(options.manager || "http://localhost").hostname.replace(/^\\[|\\]$/g, "");
+  const host = new URL(options.manager || "http://localhost").hostname.replace(/^\[|\]$/g, "");
   if (host === "localhost") return "127.0.0.1";
   const { address, family } = await lookup(host);
   const way = createSocket(family === 6 ? "udp6" : "udp4");
@@ -325,7 +292,7 @@ const called = bind in EVERYWHERE ? own : bind;
 const url = `http://${called.includes(":") ? `[${called}]` : called}:${port}/mcp`;
 const endpoint = options.endpoint || url;
 console.error(`${options.name} listens at ${endpoint}`);
-if (!/^(127\\.|::1$|localhost$)/.test(bind)) {
+if (!/^(127\.|::1$|localhost$)/.test(bind)) {
   console.error(`It listens on ${bind}, where the whole network can reach it.`);
   if (!options.endpoint) {
     console.error(`To name another address, add: --endpoint http://ADDRESS:${port}/mcp`);
@@ -338,57 +305,4 @@ if (options.manager) {
   }
   registered = result;
   console.error(`Registered as ${result.player_id}.`);
-}
-"""
-
-TEST = """\
-// Run with: node --test
-
-import assert from "node:assert/strict";
-import { test } from "node:test";
-import { choose } from "./choose.js";
-
-test("it makes a legal move", () => {
-  const legal = ["even", "odd"];
-
-  for (let time = 0; time < 100; time += 1) {
-    assert.ok(legal.includes(choose(legal, { game_type: "even_odd" })));
-  }
-});
-"""
-
-README = """\
-# NAME
-
-A player for agentleague, in JavaScript, with nothing but node (18.3 or later). `choose` in
-`choose.js` makes its moves: change it. `NAME.js` does the talking.
-
-In this folder, in one terminal:
-
-    node NAME.js --port 8101
-
-and in another one:
-
-    league play http://127.0.0.1:8101/mcp random                    # one match, told line by line
-    league play http://127.0.0.1:8101/mcp random --matches 20       # and who is better
-    league play http://127.0.0.1:8101/mcp fixed --game tic_tac_toe  # in another game
-    league demo --player http://127.0.0.1:8101/mcp --players 8      # in a whole league
-    node --test                                                     # choose.test.js
-
-In a league that somebody else runs, with the join code if it has one (on Windows: `set`):
-
-    export LEAGUE_JOIN_CODE=sesame
-    node NAME.js --manager http://192.168.1.10:8000/mcp
-
-It listens at the address from which it reaches that manager. If others reach it elsewhere, say
-where: `--bind 0.0.0.0 --endpoint http://192.168.1.57:8101/mcp`. `node NAME.js --help` lists all
-options.
-"""
-
-FILES = {
-    "package.json": PACKAGE,
-    "choose.js": CHOOSE,
-    "NAME.js": AGENT,
-    "choose.test.js": TEST,
-    "README.md": README,
 }
