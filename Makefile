@@ -7,13 +7,16 @@ export PYTHONDONTWRITEBYTECODE :=
 # As many at once as there are cores, but never so many that real processes wait for one another.
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help demo test check test-all fuzz bench performance figures picture reference docs snapshots requirements clean
+.PHONY: help demo quick test check test-all fuzz bench performance figures picture reference docs snapshots requirements clean
 
 help:  ## List what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 demo: .venv/run  ## Play a whole league over real HTTP and print the table.
 	$(BIN)/league demo
+
+quick: .venv/dev  ## Run the tests that start no process, on few random examples; after each change.
+	$(BIN)/pytest -q -m "not slow and not process" --hypothesis-profile=quick $(PARALLEL) $(ARGS)
 
 test: .venv/dev  ## Run the tests; the pure folders must be covered completely, in branches.
 	$(BIN)/pytest -m "not slow" $(PARALLEL) --cov --cov-report= $(ARGS)
@@ -26,7 +29,7 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py tests/test_docs.py
 
 test-all: .venv/dev docs  ## All tests, the slow ones too, and the site.
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest --hypothesis-profile=slow $(ARGS)
 
 fuzz: SECONDS ?= 3600
 fuzz: .venv/dev  ## Try hostile inputs for an hour; or SECONDS=60 ARGS="--target json".

@@ -63,3 +63,12 @@ def free_port():
 def first_line(process):
     """Wait until a command has said its first sentence on stderr."""
     return process.stderr.readline()
+
+
+def end_all():
+    """End what the running test started and left behind."""
+    while RUNNING:
+        process = RUNNING.pop()
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

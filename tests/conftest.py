@@ -1,23 +1,68 @@
-"""What every test may count on: no process outlives the test that started it.
+"""Rules for every test.
 
-Properties are tried on new examples each time, but in CI on the same ones: whether a change lands
-must not depend on chance. Nor may it depend on how busy the machine is, so no example is timed.
+Random examples: `--hypothesis-profile` is quick, test or slow; `examples.py` scales counts by it.
+In CI every run tries the same examples: chance must not decide whether a change lands. No example
+is timed, because the machine may be busy.
 """
 
 import os
+import signal
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import commands
+import processes
 
-settings.register_profile(
-    "ours",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=bool(os.environ.get("CI")),
-)
-settings.load_profile("ours")
+for _name, _examples in (("quick", 10), ("test", 100), ("slow", 500)):
+    settings.register_profile(
+        _name,
+        max_examples=_examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=_name == "quick" or bool(os.environ.get("CI")),
+    )
+settings.load_profile("test")
+
+
+def pytest_configure(config):
+    # A parent that ignores signals (nohup, a shell's &) hands that down to every child.
+    # A handler is not handed down: children start as if typed at a terminal.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        signal.signal(number, signal.SIG_DFL)
+    processes.guard()
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if processes.starts_processes(item):
+            item.add_marker("process")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    processes.allow(item.get_closest_marker("process") is not None)
+    try:
+        return (yield)
+    finally:
+        processes.allow(True)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Name the tests that were left out, and why, even with -q and with xdist."""
+    left_out = defaultdict(list)
+    for report in terminalreporter.stats.get("skipped", []):
+        _, _, reason = report.longrepr
+        left_out[reason.removeprefix("Skipped: ")].append(report.nodeid)
+    if left_out:
+        terminalreporter.section("left out")
+    for reason, names in sorted(left_out.items()):
+        terminalreporter.line(f"left out: {reason}")
+        for name in sorted(names):
+            terminalreporter.line(f"    {name}")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -28,8 +73,4 @@ def _no_token_in_the_home_of_whoever_tests(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _no_process_is_left_behind():
     yield
-    while commands.RUNNING:
-        process = commands.RUNNING.pop()
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    commands.end_all()

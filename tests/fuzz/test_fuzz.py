@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fuzz.__main__ as fuzzing
+from examples import examples
 from fuzz.seeds import chunked, posted
 from fuzz.target_server import SERVICE
 from fuzz.targets import NAMES, Target, load
@@ -30,7 +31,7 @@ def test_whatever_strangers_send_is_read_well_or_refused(name):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OF_MANY])
-@settings(max_examples=15, derandomize=True, deadline=None, database=None)
+@settings(max_examples=examples(15), derandomize=True, database=None)
 @given(rng=st.randoms(use_true_random=False), raw=st.binary(max_size=200))
 def test_what_hypothesis_thinks_of_is_read_well_or_refused(name, rng, raw):
     target = load(name)

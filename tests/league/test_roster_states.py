@@ -51,6 +51,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
 )
 from agentleague.protocol.tokens import digest, league_token
+from examples import examples
 from league.decisions import LEAGUE_ID, TOKEN_SECRET, Decisions
 
 PLAYERS_MAX, REFEREES_MAX, TOKENS_MAX = 5, 3, 4
@@ -439,5 +440,5 @@ class RosterStates(RuleBasedStateMachine):
 
 def test_ids_names_and_tokens_stay_whose_they_are_whatever_happens():
     run_state_machine_as_test(
-        RosterStates, settings=settings(max_examples=100, stateful_step_count=40, deadline=None)
+        RosterStates, settings=settings(max_examples=examples(100), stateful_step_count=40)
     )

@@ -27,6 +27,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Call
 from agentleague.roles.stimuli import Caller
+from examples import examples
 from games.throwaway import THROWAWAY
 from match.ann_and_bob import PATIENT, answer, decided, match_of, only, playing
 from match.virtual_match import Stage
@@ -121,7 +122,7 @@ class Story:
 
 
 @rule("R-MATCH-12", "R-MATCH-18")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(GAMES), scripts)
 def test_whatever_arrives_one_result_is_reported_and_the_phases_go_one_way(game, script):
     story = Story(game, script)
@@ -134,7 +135,7 @@ def test_whatever_arrives_one_result_is_reported_and_the_phases_go_one_way(game,
 
 
 @rule("R-MATCH-05", "R-MATCH-18")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(GAMES), scripts)
 def test_whatever_arrives_a_lock_has_one_move_per_player_and_turn_in_seat_order(game, script):
     for lock in Story(game, script).said(LockRequest):
@@ -144,7 +145,7 @@ def test_whatever_arrives_a_lock_has_one_move_per_player_and_turn_in_seat_order(
 
 
 @rule("R-MATCH-18")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(GAMES), scripts)
 def test_the_same_inputs_give_the_same_effects(game, script):
     once, twice = Story(game, script), Story(game, script)
@@ -172,7 +173,7 @@ push_scripts = st.lists(st.tuples(st.floats(0, 70), pushed, pushers), max_size=5
 
 
 @rule("R-MATCH-18")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(play_scripts, play_scripts, push_scripts, st.integers(0, 3))
 def test_whatever_players_do_the_match_ends_by_the_rules_time_with_one_result(
     ann, bob, pushes, retries
@@ -204,7 +205,7 @@ outcomes = st.one_of(
 
 
 @rule("R-MATCH-05", "R-MATCH-18")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(outcomes, outcomes)
 def test_the_order_in_which_answers_arrive_changes_nothing(anns, bobs):
     def lock_after(*order):

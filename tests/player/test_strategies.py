@@ -12,6 +12,7 @@ from agentleague.player import strategies
 from agentleague.player.memory import Memory
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
 from agentleague.runtime import installed_strategies
+from examples import examples
 from player.playing import GAMES, Table
 
 PARITY = ChooseParityCall(game_type="even_odd", match_id="R1M1")
@@ -36,7 +37,7 @@ def test_every_built_in_strategy_makes_legal_moves_in_any_game(name, call):
 
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10))
 @given(seed=some.text(max_size=8))
 def test_every_built_in_strategy_moves_legally_wherever_a_game_can_get_to(name, game, seed):
     table = Table(game, installed_strategies.load(name), strategies.random, seed=seed)

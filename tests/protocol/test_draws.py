@@ -6,7 +6,7 @@ import inspect
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentleague.protocol import draws
@@ -63,14 +63,12 @@ def test_we_draw_what_anybody_would(vector):
 
 
 @rule("R-DRAW-04")
-@settings(deadline=None)
 @given(moves, st.integers(0, 20), st.integers(-5, 5), st.integers(0, 20))
 def test_a_number_lies_within_its_bounds(played, index, low, span):
     assert low <= draw(played, index, (low, low + span)) <= low + span
 
 
 @rule("R-DRAW-03")
-@settings(deadline=None)
 @given(moves, moves)
 def test_other_moves_have_another_digest(one, other):
     same = json.dumps(one) == json.dumps(other)

@@ -4,7 +4,7 @@ import json
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentleague.errors import (
@@ -324,7 +324,6 @@ def test_a_value_of_the_context_that_does_not_fit_its_field_stays_in_the_context
 
 
 @rule("R-ERR-10")
-@settings(deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -20,6 +20,7 @@ from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     PlayerMeta,
 )
+from examples import examples
 from protocol.wire import FIXTURES, NOW, registration
 from rules import rule
 
@@ -68,8 +69,8 @@ def structs(kind):
     return fields.map(lambda given: kind.cls(**given))
 
 
-few = settings(max_examples=25, deadline=None)
-many = settings(max_examples=400, deadline=None)
+few = settings(max_examples=examples(25))
+many = settings(max_examples=examples(400))
 
 MESSAGES_OF = {name: structs(inspect.type_info(kind.cls)) for name, kind in MESSAGES.items()}
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentleague.errors import InvalidTimestamp
@@ -96,7 +96,6 @@ def test_a_long_text_is_not_repeated_whole():
 
 
 @rule("R-TIME-01")
-@settings(deadline=None)
 @given(st.floats(0, 4e9))
 def test_a_time_is_written_in_the_one_form_that_every_document_takes(seconds):
     text = timestamps.write(seconds)

@@ -31,6 +31,7 @@ def test_a_journal_that_fails_ends_the_demo_with_its_error(rows, tmp_path, monke
         asyncio.run(asyncio.wait_for(playing, 30))
 
 
+@pytest.mark.process
 def test_a_process_of_agents_that_is_not_done_is_ended_at_once():
     async def main():
         workers = RemoteWorkers(Cast("player", 0, 1, NOBODY, "even_odd", None))

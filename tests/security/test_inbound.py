@@ -135,7 +135,7 @@ def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing
 def five_at_once(monkeypatch):
     """Strangers may ask five times, and then no more for a long time."""
     rate = Rate(per_second=0.01, burst=5.0, wait_seconds=0.0, refusal_seconds=0.0)
-    monkeypatch.setattr(processes, "Manners", partial(TransportPolicy, rate=rate))
+    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
 
 
 @pytest.mark.usefixtures("five_at_once")
@@ -193,7 +193,7 @@ def test_whoever_asks_too_much_is_answered_slowly_while_others_are_served(
     asked, first, then, tmp_path, monkeypatch
 ):
     rate = Rate(per_second=20.0, burst=2.0, wait_seconds=0.0)
-    monkeypatch.setattr(processes, "Manners", partial(TransportPolicy, rate=rate))
+    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
 
     async def scenario():
         async with manager(tmp_path) as connect:
@@ -218,7 +218,7 @@ def test_whoever_asks_too_much_is_answered_slowly_while_others_are_served(
 
 def test_registrations_over_the_rate_wait_for_their_turn_and_none_is_lost(tmp_path, monkeypatch):
     rate = Rate(per_second=20.0, burst=5.0, wait_seconds=60.0)
-    monkeypatch.setattr(processes, "Manners", partial(TransportPolicy, rate=rate))
+    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
 
     async def scenario():
         async with manager(tmp_path) as connect:

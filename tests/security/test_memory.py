@@ -48,7 +48,7 @@ def attacks(n, token):
 def test_whatever_strangers_send_a_manager_it_soon_holds_no_more_of_it(over, tmp_path, monkeypatch):
     burst = 4.0 if over else 1e9
     rate = Rate(1e-6, burst, wait_seconds=0.0, refusal_seconds=0.0)
-    monkeypatch.setattr(processes, "Manners", partial(TransportPolicy, rate=rate))
+    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
 
     async def scenario():
         async with manager(tmp_path, players_max=1, referees_max=1) as connect:
@@ -77,7 +77,7 @@ def test_whatever_strangers_send_a_manager_it_soon_holds_no_more_of_it(over, tmp
 def test_the_manager_holds_so_many_refusals_and_closes_whoever_adds_more(of, tmp_path, monkeypatch):
     """Ten connections with as many requests as are read at once; a known agent is served."""
     rate = Rate(per_second=0.01, burst=2.0, refusal_seconds=SECONDS)
-    monkeypatch.setattr(processes, "Manners", partial(TransportPolicy, rate=rate))
+    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
     limits = partial(ServerLimits, held=HELD, request_seconds=0.4)
     monkeypatch.setattr(http, "ServerLimits", limits)
 

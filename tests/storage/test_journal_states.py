@@ -40,6 +40,7 @@ from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Journal, Row
 from agentleague.storage.memory import MemoryJournal
 from agentleague.storage.sqlite import SqliteJournal, leagues_in, read_directory
+from examples import examples
 
 Result = Sequence[Head] | StorageError
 
@@ -433,11 +434,11 @@ class SqliteStates(AnyJournal):
 
 def test_a_journal_in_memory_keeps_what_it_confirmed_whatever_happens() -> None:
     run_state_machine_as_test(
-        MemoryStates, settings=settings(max_examples=50, stateful_step_count=30, deadline=None)
+        MemoryStates, settings=settings(max_examples=examples(50), stateful_step_count=30)
     )
 
 
 def test_a_journal_on_disk_keeps_what_it_confirmed_whatever_happens() -> None:
     run_state_machine_as_test(
-        SqliteStates, settings=settings(max_examples=30, stateful_step_count=30, deadline=None)
+        SqliteStates, settings=settings(max_examples=examples(30), stateful_step_count=30)
     )

@@ -16,6 +16,7 @@ from agentleague.errors import NoAnswer, NoConnection
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpClient
 from agentleague.transport.http_connection import Connection
+from examples import examples
 from scripted_server import server
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -1005,7 +1006,7 @@ WHATEVER = st.binary(max_size=200) | st.lists(PIECES | st.binary(max_size=8), ma
 SHARED = st.booleans()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(data=WHATEVER, piece=st.integers(1, 50), calls=st.integers(1, 3), shared=SHARED)
 @example(data=OK + b"\r\n" + OK, piece=7, calls=3, shared=True)
 def test_whatever_comes_each_call_is_told_exactly_once(data, piece, calls, shared):

@@ -21,6 +21,7 @@ from agentleague.transport.http_server import (
     ServerLimits,
     _Connection,
 )
+from examples import examples
 from transport.byte_tables import H2C, POST, ROWS, A, B, Row, on, sized
 
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
@@ -803,7 +804,7 @@ FRAGMENTS = [row.sent for row in ROWS if len(row.sent) < 3_000 and b"raise" not 
 PIECES = st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=30), max_size=6).map(b"".join)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(stream=PIECES, cuts=st.lists(st.integers(0, 4_000), max_size=5), flip=st.integers(0, 4_000))
 def test_any_bytes_in_any_pieces_get_the_same_answers(
     caplog: pytest.LogCaptureFixture, stream: bytes, cuts: list[int], flip: int
