@@ -158,6 +158,7 @@ def test_a_join_is_known_by_any_of_its_signs(content, accept):
         (MOVE, {"move": None}, GameMoveResponse(None)),
         (MOVE, {"choice": 4}, GameMoveResponse(4)),
         (MOVE, {"choice": 4, "move": 5}, GameMoveResponse(5)),
+        (MOVE, {"parity_choice": 1}, GameMoveResponse(1)),
     ],
 )
 def test_a_move_is_known_by_any_of_its_names(request_, content, message):
@@ -173,8 +174,6 @@ def test_a_move_is_known_by_any_of_its_names(request_, content, message):
         (INVITE, {}, "accept"),
         (INVITE, b'{"result":{"x":1e999}}', "accept"),  # beside a number that nobody holds
         (CALL, rpc({"status": "ACKNOWLEDGED"}), "parity_choice"),
-        (CALL, rpc({"move": "odd"}), "parity_choice"),  # of another game
-        (MOVE, rpc({"parity_choice": 1}), "move"),
         (REGISTER, rpc({}), "status"),
         (LOCK, rpc({"match_id": "R1M1"}), "index"),
         (INVITE, b"", "accept"),  # HTTP 200, 202 or 204, and nothing
@@ -536,7 +535,7 @@ JOIN, PARITY, OTHER = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESP
         (PARITY, {"accept": True, "parity_choice": "odd"}, ChooseParityResponse("odd")),
         (OTHER, {"move": 4}, GameMoveResponse(4)),
         (OTHER, {"choice": 4}, GameMoveResponse(4)),
-        (OTHER, {"parity_choice": "odd"}, ChooseParityResponse("odd")),
+        (OTHER, {"parity_choice": "odd"}, GameMoveResponse("odd")),
         (JOIN, {"accept": True}, GameJoinAck(accept=True)),
         (JOIN, {"accepted": False}, GameJoinAck(accept=False)),
         (JOIN, {"message_type": "GAME_JOIN_ACK"}, GameJoinAck(accept=True)),

@@ -143,6 +143,16 @@ def test_a_match_is_started_however_much_of_the_message_does_not_fit():
     assert isinstance(lenient.read_request(without, REFEREE).error, MissingField)
 
 
+def test_a_pushed_answer_keeps_its_content_whatever_else_does_not_fit():
+    def pushed(method, **fields):
+        request = rpc(method, {"match_id": "M1", "timestamp": "soon", **fields})
+        return lenient.read_request(json.dumps(request).encode(), REFEREE)
+
+    assert pushed("GAME_JOIN_ACK", accepted=False).message.accept is False
+    assert pushed("CHOOSE_PARITY_RESPONSE", choice="even").message.parity_choice == "even"
+    assert isinstance(pushed("GAME_JOIN_ACK", accept="yes").error, MissingField)
+
+
 def test_a_mended_announcement_names_its_players_too():
     rows = [{"match_id": "M1", "player1": "P01", "player2": "P02"}]
 

@@ -52,6 +52,12 @@ _UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")  # what others say for it
 _QUERY_FIELDS = frozenset({"message_type", *LeagueQueryResponse.__struct_fields__})
+# The answers that a player may push later -> the field of their content.
+PUSHED = {
+    "GAME_JOIN_ACK": "accept",
+    "CHOOSE_PARITY_RESPONSE": "parity_choice",
+    "GAME_MOVE_RESPONSE": "move",
+}
 _NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE)
 
 
@@ -102,6 +108,25 @@ def read_answer(
         said = jsonrpc.without_tokens(body[:300].decode(errors="replace"))
         problem = f"HTTP {status}, and {error}"[:500]
         raise NoConnection(problem, status=status, said=said) from None
+
+
+def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
+    """The content and the ids of an answer that a player pushed, in the documented fields.
+
+    Raises:
+        MissingField: it has no content.
+    """
+    field = PUSHED[message_type]
+    try:
+        found = _read_content(message_type, text)
+    except WrongType:
+        raise
+    except (MissingField, PeerUnavailable):
+        if message_type != "GAME_JOIN_ACK":
+            raise _nothing(message_type, field) from None
+        found = GameJoinAck()  # Its type says that the player joins.
+    ids = {name: value for name in ("match_id", "player_id") if (value := getattr(found, name))}
+    return {field: getattr(found, field), **ids}
 
 
 def _text_of(body: bytes) -> bytes | Raw:
@@ -173,8 +198,9 @@ def _read_here(expected: str, text: bytes | Raw) -> Message:
 
 
 def _read_join(content: _Content) -> GameJoinAck:
-    accept = content.accept if content.accept is not UNSET else content.accepted
-    if accept is UNSET and (content.message_type == "GAME_JOIN_ACK" or content.status == "ACK"):
+    accept = _first_sent(content.accept, content.accepted)
+    is_join = _text(content.message_type).upper() == "GAME_JOIN_ACK" or content.status == "ACK"
+    if accept is UNSET and is_join:
         accept = True
     if accept is UNSET:
         raise _nothing("GAME_JOIN_ACK", "accept")
@@ -184,17 +210,21 @@ def _read_join(content: _Content) -> GameJoinAck:
 
 
 def _read_parity(content: _Content) -> ChooseParityResponse:
-    choice = content.parity_choice if content.parity_choice is not UNSET else content.choice
+    choice = _first_sent(content.parity_choice, content.choice, content.move)
     if choice is UNSET:
         raise _nothing("CHOOSE_PARITY_RESPONSE", "parity_choice")
     return ChooseParityResponse(choice, _text(content.match_id), _text(content.player_id))
 
 
 def _read_move(content: _Content) -> GameMoveResponse:
-    move = content.move if content.move is not UNSET else content.choice
+    move = _first_sent(content.move, content.choice, content.parity_choice)
     if move is UNSET:
         raise _nothing("GAME_MOVE_RESPONSE", "move")
     return GameMoveResponse(move, _text(content.match_id), _text(content.player_id))
+
+
+def _first_sent(*values: Any) -> Any:
+    return next((value for value in values if value is not UNSET), UNSET)
 
 
 def _read_any(expected: str, text: bytes | Raw) -> Message:
@@ -313,9 +343,9 @@ _BY_WORDS: dict[str, Callable[[str, bytes | Raw], Message]] = {
 }
 # By what GAME_ERROR wanted: as what its answer is read, in this order.
 _CORRECTIONS: dict[str, tuple[_Reader, ...]] = {
-    "GAME_JOIN_ACK": (_read_join, _read_parity, _read_move),
-    "GAME_MOVE_RESPONSE": (_read_move, _read_parity, _read_join),
-    "": (_read_parity, _read_move, _read_join),
+    "GAME_JOIN_ACK": (_read_join, _read_parity),
+    "GAME_MOVE_RESPONSE": (_read_move, _read_join),
+    "": (_read_parity, _read_join),
 }
 _ACKNOWLEDGEMENTS = frozenset(
     {

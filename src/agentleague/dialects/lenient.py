@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from agentleague.dialects import requests, starting
+from agentleague.dialects import answers, requests, starting
 from agentleague.dialects.tools import kind_of
 from agentleague.errors import (
     InvalidTimestamp,
@@ -80,12 +80,16 @@ def _synonyms(message: Message) -> _Fields:
 
 def _mended(name: str, envelope: Envelope) -> Message | None:
     """The message without what does not fit; None where too little is left of it."""
+    text = codec.text_of(envelope)
     try:
-        fields = _object.decode(codec.text_of(envelope))
+        fields = _object.decode(text)
     except jsonrpc.UNREADABLE:
         return None
     try:
-        fields = starting.respell_start(fields) if name == starting.START else fields
+        if name == starting.START:
+            fields = starting.respell_start(fields)
+        elif name in answers.PUSHED:
+            fields |= answers.read_pushed(name, text)
     except MissingField:
         return None
     fields |= {"message_type": name, "protocol": PROTOCOL}

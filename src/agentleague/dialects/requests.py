@@ -2,6 +2,7 @@
 
 What is in its documented place counts first and is judged as it is. The name and the end point of
 an agent that registers go by several names, and may stand beside the object that should hold them.
+An answer that a player pushes is read like one that it returns.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from agentleague.dialects import starting
+from agentleague.dialects import answers, starting
 from agentleague.dialects.results import find_result
 from agentleague.protocol import codec
 from agentleague.protocol.codec import Incoming, Spelling
@@ -67,7 +68,8 @@ def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
         return _respell_report(_object.decode(text))
     if name == starting.START:
         return starting.respell_start(_object.decode(text))
-    return _raw_object.decode(text)
+    fields = _raw_object.decode(text)
+    return fields | answers.read_pushed(name, text) if name in answers.PUSHED else fields
 
 
 def with_flat_fields(name: str, body: bytes) -> bytes:
@@ -123,4 +125,4 @@ def _unused_places(name: str, body: bytes) -> Iterator[str]:
                 yield f"{meta}.{field}"
 
 
-FOREIGN = Spelling(respell, frozenset(METAS), _unused_places)
+FOREIGN = Spelling(respell, frozenset({*METAS, *answers.PUSHED}), _unused_places)

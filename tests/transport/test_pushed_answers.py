@@ -1,0 +1,126 @@
+"""The match makes the same of an answer in the HTTP response and of one that is pushed later.
+
+A real manager and a real referee over the memory transport; both players are raw bytes.
+"""
+
+import json
+
+from agentleague.protocol.messages import MatchResultReport
+from memory_league import MANAGER, MemoryLeague
+from rules import rule
+
+JOIN, PARITY, MOVE = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"
+ANSWERED_BY = {"GAME_INVITATION": "join", "CHOOSE_PARITY_CALL": "move"}
+DOCUMENTED = {"join": {"accept": True}, "move": {"parity_choice": "odd"}}
+JOINED, DECLINED = ("ok", None), ("declined", None)
+EVEN, ODD, ILLEGAL = ("ok", "even"), ("ok", "odd"), ("E004", 7)
+
+# What Ann answers -> the verdict of the referee and the move that counts.
+SPELLINGS = [
+    (JOIN, {"accept": True}, JOINED),
+    (JOIN, {"accept": False}, DECLINED),
+    (JOIN, {"accepted": True}, JOINED),
+    (JOIN, {"accepted": False}, DECLINED),
+    (JOIN, {"accept": True, "accepted": False}, JOINED),  # the documented field counts first
+    (JOIN, {"status": "ACK"}, JOINED),
+    (JOIN, {"status": "RECEIVED"}, JOINED),  # its type says so
+    (JOIN, {"message_type": "game_join_ack", "accepted": False}, DECLINED),
+    (JOIN, {"message_type": "Game_Join_Ack"}, JOINED),
+    (PARITY, {"parity_choice": "even"}, EVEN),
+    (PARITY, {"choice": "even"}, EVEN),
+    (PARITY, {"move": "even"}, EVEN),
+    (PARITY, {"parity_choice": "odd", "choice": "even"}, ODD),
+    (PARITY, {"choice": "odd", "move": "even"}, ODD),
+    (PARITY, {"message": {"choice": "even"}}, EVEN),
+    (PARITY, {"data": {"parity_choice": "even"}}, EVEN),
+    (PARITY, {"payload": json.dumps({"move": "even"})}, EVEN),
+    (PARITY, {"message_type": "choose_parity_response", "choice": "odd"}, ODD),
+    (PARITY, {"choice": 7}, ILLEGAL),
+    (MOVE, {"move": "even"}, EVEN),
+    (MOVE, {"choice": "even"}, EVEN),
+    (MOVE, {"parity_choice": "even"}, EVEN),
+    (MOVE, {"result": {"move": "odd"}}, ODD),
+    (MOVE, {"move": 7}, ILLEGAL),
+]
+
+
+class RawPlayer:
+    """Answers with the bytes it is told to; `pushes` sends them later, in a request of its own."""
+
+    def __init__(self, league, url, *, fields=None, step="", pushes=False):
+        self._league, self._url, self._pushes = league, url, pushes
+        self._answers = {**DOCUMENTED, **({step: fields} if step else {})}
+        self._odd_one, self.refusals, self._token = step, [], ""
+        league.network.agents[url] = self
+        meta = {"display_name": url, "contact_endpoint": url, "game_types": ["even_odd"]}
+        self._post(MANAGER, "register_player", {"player_meta": meta}, self._registered)
+
+    def receive(self, body, source, respond):
+        request = json.loads(body)
+        step = ANSWERED_BY.get(request.get("params", {}).get("message_type"), "")
+        answer = self._answers.pop(step, {"status": "ok"})
+        if step == self._odd_one and self._pushes and answer != {"status": "ok"}:
+            params = {"match_id": "R1M1", "auth_token": self._token, **answer}
+            self._later(lambda: self._post(source, params["message_type"], params, self._heard))
+            answer = {"status": "ok"}
+        respond(json.dumps({"jsonrpc": "2.0", "result": answer, "id": request.get("id")}).encode())
+
+    def _post(self, url, method, params, heard):
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1})
+        self._league.network.agents[url].receive(
+            body.encode(), self._url, lambda text: heard(json.loads(text))
+        )
+
+    def _later(self, act):
+        clock = self._league.clock
+        clock.call_at(clock.now() + 0.1, act)
+
+    def _registered(self, answer):
+        self._token = answer["result"]["auth_token"]
+
+    def _heard(self, answer):
+        self.refusals += [answer["error"]] if "error" in answer else []
+
+
+def what_the_match_makes_of(message_type, fields, *, pushes):
+    """The first verdict and move of Ann in the transcript, the result, and what was refused."""
+    league = MemoryLeague(players=2, referees=1, retries=0, join_retries=0)
+    league.add_referee()
+    step = "join" if message_type == JOIN else "move"
+    answer = {"message_type": message_type, **fields}
+    ann = RawPlayer(league, "http://ann/mcp", fields=answer, step=step, pushes=pushes)
+    RawPlayer(league, "http://bob/mcp")
+    league.play()
+    (report,) = [each for _, each in league.messages if isinstance(each, MatchResultReport)]
+    asked = "GAME_INVITATION" if step == "join" else "CHOOSE_PARITY_CALL"
+    rows = [row for row in report.transcript if (row.player_id, row.message) == ("P01", asked)]
+    taken = "pushed" if pushes else "ok"  # The transcript says how it came.
+    verdict = "ok" if rows[0].verdict == taken else rows[0].verdict
+    result = (report.result.details.status, report.result.details.choices)
+    return (verdict, rows[0].move), result, ann.refusals
+
+
+@rule("R-FORM-09")
+def test_every_spelling_counts_alike_whether_it_is_returned_or_pushed():
+    differences = []
+    for message_type, fields, expected in SPELLINGS:
+        returned = what_the_match_makes_of(message_type, fields, pushes=False)
+        pushed = what_the_match_makes_of(message_type, fields, pushes=True)
+        if not (returned == pushed and returned[0] == expected and not pushed[2]):
+            differences.append((message_type, fields, returned, pushed))
+
+    assert differences == []
+
+
+@rule("R-MATCH-25")
+def test_a_push_without_content_is_refused_and_changes_nothing():
+    for message_type, fields in (
+        (PARITY, {"status": "thinking"}),
+        (PARITY, {"status": "error", "message": "boom"}),
+        (JOIN, {"accept": "yes"}),
+        (JOIN, {"accepted": 1}),
+    ):
+        seen, _, (refusal,) = what_the_match_makes_of(message_type, fields, pushes=True)
+
+        assert refusal["data"]["error_code"] == "E003", fields
+        assert seen == ("no content", None), fields
