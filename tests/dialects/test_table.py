@@ -1,36 +1,10 @@
-"""Dialects: how each is written, what an answer says of them, and which one is tried next."""
+"""The table of dialects: how each is written."""
 
 import msgspec
 import pytest
 
-from agentleague.dialects.table import (
-    BROKEN,
-    DIALECTS,
-    EMPTY,
-    MORE,
-    OURS,
-    UNFIT,
-    UNKNOWN_METHOD,
-    dialect_of,
-    guess,
-    in_words,
-    is_dialect,
-    order,
-    search_in_words,
-    tried,
-    trouble,
-    what_to_do,
-)
+from agentleague.dialects.table import DIALECTS, OURS, dialect_of, in_words, is_dialect
 from agentleague.dialects.tools import Tool
-from agentleague.errors import (
-    IllegalMove,
-    MissingField,
-    NoAnswer,
-    NoConnection,
-    PeerRefused,
-    RateLimited,
-    WrongType,
-)
 from agentleague.protocol import codec
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -50,7 +24,6 @@ INVITATION = GameInvitation(match_id="R1M1", player_id="P02", epoch=2)
 CALL = ChooseParityCall(match_id="R1M1")
 REGISTRATION = LeagueRegisterRequest(PlayerMeta("Ann", "http://ann/mcp"))
 OVER = GameOver(GameResult("TECHNICAL_LOSS", "P01", choices={"P01": "even", "P02": None}))
-
 # Dialect -> how it writes an invitation and a call: the method, and where the message stands.
 WRITTEN = {
     "tool": ("handle_game_invitation", "parity_choose", ("params",)),
@@ -75,14 +48,6 @@ def inside(request, path):
     for name in path:
         request = request[name]
     return request
-
-
-def refused(number=None, code=None, **more):
-    return PeerRefused("no", number=number, code=code, data={}, **more)
-
-
-def names(used, message_type, why):
-    return [dialect.name for dialect in order(used, message_type, why)]
 
 
 def test_every_dialect_of_the_table_has_its_test():
@@ -162,137 +127,6 @@ def test_a_tool_is_called_by_the_agents_own_name_for_it():
     assert written("mcp", OVER, tools)["params"]["name"] == "notify_match_result"
 
 
-@rule("R-DIA-08")
-@pytest.mark.parametrize(
-    ("form", "method", "name"),
-    [
-        ("jsonrpc", "register_player", ""),
-        ("jsonrpc", "LEAGUE_REGISTER_REQUEST", "type"),
-        ("jsonrpc", "league_register_request", "lower"),
-        ("nested", "handle_message", "message"),
-        ("tool", "register_player", "mcp"),
-        ("bare", "", "bare"),
-        ("smoke signals", "", ""),
-    ],
-)
-def test_the_form_of_a_registration_is_the_first_guess(form, method, name):
-    assert guess(form, method) == name
-
-
-@rule("R-DIA-01")
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        (refused(-32601), UNKNOWN_METHOD),
-        (refused(-32601, "E051"), UNKNOWN_METHOD),
-        (refused(-32602, "E003"), UNFIT),
-        (refused(-32600), UNFIT),
-        (refused(-32700), UNFIT),
-        (refused(-32603), BROKEN),
-        (refused(-32000), BROKEN),
-        (refused(status=404), UNKNOWN_METHOD),
-        (refused(status=422), UNFIT),
-        (NoConnection("HTTP 500", status=500), BROKEN),
-        (NoConnection("HTTP 405", status=405), UNKNOWN_METHOD),
-        (MissingField("nothing in it"), EMPTY),
-        (refused(), EMPTY),  # An error inside a result.
-    ],
-)
-def test_what_complains_of_the_form_is_worth_another_form(error, why):
-    assert trouble(INVITATION, error) == why
-
-
-@rule("R-DIA-03")
-@pytest.mark.parametrize(
-    "error",
-    [
-        None,
-        NoAnswer("silence"),
-        NoConnection("nobody there"),
-        NoConnection("HTTP 503", status=503),
-        RateLimited("slow down"),
-        WrongType("accept is no bool"),
-        IllegalMove("no such move"),
-        refused(-32603, "E052"),  # One of ours whose strategy failed.
-        refused(4001, "E012"),
-        refused(4005),
-        refused(-32602, "E018"),
-    ],
-)
-def test_what_has_a_meaning_of_its_own_is_not(error):
-    assert trouble(INVITATION, error) is None
-
-
-@rule("R-DIA-10")
-def test_a_registration_that_is_not_confirmed_was_not_understood():
-    registration = REGISTRATION
-
-    assert trouble(registration, WrongType("status")) == EMPTY
-    assert trouble(registration, refused()) == EMPTY
-    assert trouble(registration, refused(2001, "E020")) is None
-
-
-@rule("R-DIA-04")
-def test_a_notice_needs_no_content():
-    assert trouble(OVER, refused()) is None
-    assert trouble(OVER, refused(-32601)) == UNKNOWN_METHOD
-    assert trouble(OVER, refused(status=500)) == BROKEN
-
-
-def test_what_came_back_decides_what_is_tried_first():
-    assert names("", "GAME_INVITATION", UNKNOWN_METHOD)[:3] == ["type", "message", "mcp"]
-    assert names("", "GAME_INVITATION", UNFIT)[:2] == ["tool+plain", "message"]
-    assert names("type", "GAME_INVITATION", UNFIT)[:2] == ["type+plain", "tool"]
-    assert names("type+plain", "GAME_INVITATION", UNFIT)[0] == "tool"
-    assert names("", "GAME_INVITATION", BROKEN)[:2] == ["message", "bare"]
-    assert names("bare", "GAME_INVITATION", EMPTY)[:2] == ["tool", "type"]
-
-
-def test_what_is_not_taken_at_a_path_of_its_own_goes_where_all_else_goes():
-    assert names("role", "MATCH_RESULT_REPORT", UNKNOWN_METHOD)[:2] == ["bare", "tool"]
-
-
-def test_no_form_is_tried_twice_and_none_is_left_out():
-    tried = names("", "LEAGUE_REGISTER_REQUEST", EMPTY)
-
-    assert {*tried, "tool"} == {name for name in DIALECTS if not name.endswith(MORE)}
-    assert len(tried) == len(set(tried))
-    assert "choose+more" in names("", "CHOOSE_PARITY_CALL", EMPTY)  # It has a context.
-    assert "path" not in names("", "CHOOSE_PARITY_CALL", EMPTY)  # It is `bare` there.
-    assert "choose" not in names("", "GAME_INVITATION", EMPTY)  # It is the same there.
-
-
-@rule("R-DIA-09")
-def test_a_search_in_vain_is_told_with_the_form_that_was_nearest():
-    forms = [
-        tried(DIALECTS["tool"], UNKNOWN_METHOD, refused(-32601)),
-        tried(DIALECTS["type"], UNFIT, NoConnection("HTTP 422", status=422)),
-        tried(DIALECTS["bare"], EMPTY, MissingField("nothing")),
-    ]
-
-    assert search_in_words(forms) == (
-        "tried tool (error -32601), type (HTTP 422), bare (nothing in it); "
-        "nearest: type, which it knows, with other fields"
-    )
-    assert search_in_words(forms[:1]) == "tried tool (error -32601)"
-
-
-@rule("R-GUEST-04")
-def test_a_registration_in_vain_is_told_by_what_came_back_and_with_what_would_help():
-    said = NoConnection("HTTP 422", status=422, said='{"detail": "\x1bno name"}')
-    forms = [
-        tried(DIALECTS["tool"], UNKNOWN_METHOD, refused(-32601)),
-        tried(DIALECTS["type"], UNKNOWN_METHOD, refused(-32601)),
-        tried(DIALECTS["bare"], UNFIT, said),
-    ]
-
-    assert what_to_do(forms) == (
-        "error -32601 to tool, type; HTTP 422 to bare. Nearest was bare, to which it said: "
-        '{"detail": "no name"}. It knows that form, and wants other fields; its organiser knows '
-        "which."
-    )
-
-
 def test_a_dialect_has_words_for_people():
     assert in_words("type") == "message type as method"
     assert in_words("bare+plain") == "bare messages, no JSON-RPC, documented fields only"
@@ -308,7 +142,6 @@ def test_whoever_wants_the_context_under_another_name_gets_it_so():
     assert asked["method"] == "CHOOSE_PARITY_CALL"
     assert asked["params"]["game_context"] == asked["params"]["context"]
     assert written("type+more", INVITATION) == written("type", INVITATION)
-    assert names("", "CHOOSE_PARITY_CALL", UNFIT)[:2] == ["tool+plain", "tool+more"]
 
 
 def test_that_answers_come_bare_is_said_and_changes_nothing_else():
@@ -316,4 +149,3 @@ def test_that_answers_come_bare_is_said_and_changes_nothing_else():
     assert dialect_of("type~bare") == DIALECTS["type"]
     assert is_dialect("type~bare")
     assert not is_dialect("start_match/tool")
-    assert names("type~bare", "GAME_INVITATION", UNFIT)[0] == "type+plain"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentleague.dialects.tools import Tool, find_tools
+from agentleague.dialects.tools import Tool, find_tools, read_tools
 from rules import rule
 
 
@@ -61,3 +61,11 @@ def test_what_lists_no_tools_is_no_answer(listing):
 
 def test_rows_that_are_no_tools_are_passed_over():
     assert find_tools({"tools": [7, {}, {"name": 3}, {"name": "sing"}]}) == {}
+
+
+def test_an_answer_that_lists_no_tools_has_none():
+    for body in (b"\xff{", b'"text"', b"[]", b'{"result":null}', b'{"error":{"code":-32601}}'):
+        assert read_tools(body) == {}
+    assert read_tools(b'{"result":{"tools":[{"name":"on_invite"}]}}') == {
+        "GAME_INVITATION": Tool("on_invite")
+    }

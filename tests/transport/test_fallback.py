@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from agentleague.dialects.negotiation import is_misunderstood
 from agentleague.errors import NoAnswer, PeerRefused, RateLimited
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -21,7 +22,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport import fallback
-from agentleague.transport.fallback import PeerDialects, is_misunderstood, read
+from agentleague.transport.fallback import PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
 from rules import rule
 
@@ -494,18 +495,13 @@ def test_an_answer_without_json_rpc_is_told_with_the_dialect():
     assert ann.asked[:2] == ["GAME_INVITATION", "GAME_INVITATION"]
 
 
-@pytest.mark.parametrize("listing", ["no JSON", {"result": None}, [], NO_METHOD])
-def test_an_agent_that_lists_no_tools_is_asked_by_our_names(listing):
+def test_an_agent_that_lists_no_tools_is_asked_by_our_names():
     def answers(request, ann):
         if request["method"] == "tools/list":
-            return listing
+            return NO_METHOD
         return JOIN if request["params"]["name"] == "handle_game_invitation" else NO_METHOD
 
     assert Ann(answers).call(INVITATION, dialect="mcp").message.accept
-
-
-def test_a_listing_that_cannot_be_read_is_none():
-    assert fallback._tools(b"\xff{") == {}
 
 
 def test_only_so_many_addresses_are_remembered(monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 
 from agentleague.errors import NoAnswer, PeerRefused
 from agentleague.protocol.messages import MatchResultReport, RoundAnnouncementAck, RoundCompleted
-from dialects.test_assigned import ASSIGNMENT
+from dialects.test_starting import ASSIGNMENT
 from rules import rule
 from transport.test_fallback import NO_METHOD, OK, Ann
 

@@ -1,96 +1,409 @@
-"""In which way a referee of another make is told to run a match, and in which next.
+"""Finding the dialect that an agent understands: which one is tried first, which one next.
 
-First by messages that can mean nothing else; the announcement, which many acknowledge and do not
-act on, comes last. Whoever knows no such method may know another one; whoever breaks at it may want
-it wrapped otherwise, or with fewer fields.
+An agent that does not understand our form is asked again in others, in an order that depends on
+what it answered: one that does not know the method may know another name, one that does not accept
+the fields may accept fewer. A foreign referee is told to run a match first by messages that can
+mean nothing else; the announcement, which many acknowledge and ignore, comes last.
+
+Nothing here waits or sends: `transport/fallback.py` does.
 """
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 
-from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START_METHODS, namings_of
+from msgspec import Struct
+
+from agentleague.dialects.fields import EXTENDED
+from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
 from agentleague.dialects.table import (
-    BROKEN,
-    EMPTY,
+    BARE_ANSWERS,
+    DIALECTS,
+    MORE,
     OURS,
-    UNFIT,
-    Tried,
+    PLAIN,
+    Dialect,
     base_of,
     dialect_of,
-    nearest,
     start_name,
 )
+from agentleague.dialects.tools import Tools
+from agentleague.errors import (
+    InternalError,
+    InvalidRequest,
+    LeagueError,
+    MissingField,
+    NoConnection,
+    PeerRefused,
+    RateLimited,
+    UnknownMethod,
+    UnreadableJson,
+    WrongType,
+)
+from agentleague.protocol.jsonrpc import Form
+from agentleague.protocol.messages import (
+    MESSAGES,
+    WIRE_NAME,
+    ChooseParityCall,
+    GameError,
+    GameInvitation,
+    GameMoveCall,
+    GameOver,
+    LeagueCompleted,
+    LeagueRegisterRequest,
+    LeagueStandingsUpdate,
+    MatchResultReport,
+    Message,
+    RefereeRegisterRequest,
+    RoundAnnouncement,
+    RoundCompleted,
+)
 
-_BASES = ("tool", "type", "message", "bare", "mcp", "lower")
-_FIRST = "START_MATCH"
-ADVICE = "start_match with match_id, player_A_id, player_A_endpoint, player_B_id, player_B_endpoint"
+QUESTIONS = (GameInvitation, ChooseParityCall, GameMoveCall)
+NOTICES = (
+    *(RoundAnnouncement, LeagueStandingsUpdate, RoundCompleted, LeagueCompleted),
+    *(GameOver, GameError),
+)
+REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at a foreign manager
+TO_A_MANAGER = (*REGISTRATIONS, MatchResultReport)
+WITH_CONTENT = (*QUESTIONS, *TO_A_MANAGER)  # only content answers them
+NEGOTIATED = (*WITH_CONTENT, *NOTICES)  # may be sent in other dialects
+FORMS_MAX = 4  # of one call; a registration or report goes through all there are
+SAID_MAX = 200  # characters of an answer that are repeated
+
+# How a message was misunderstood.
+UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY = "unknown method", "unfit", "broken", "empty"
+
+# What to try first; the other dialects follow in the order of the table.
+_FIRST: dict[str, tuple[str, ...]] = {
+    UNKNOWN_METHOD: ("tool", "choose", "type", "message", "mcp", "lower", "bare"),
+    UNFIT: (PLAIN, MORE, "tool", "message", "bare", "type"),
+    BROKEN: ("tool", "message", "bare", "type", PLAIN, MORE),
+    EMPTY: ("tool", "choose", "type", "bare", "message", "lower", "mcp"),
+}
+_ADVICE = {
+    UNKNOWN_METHOD: "Is that a league manager, and is the path of its URL right? Its organiser "
+    "knows how agents register.",
+    EMPTY: "That gives this agent no id; its organiser knows how agents register.",
+    BROKEN: "Its organiser's log says at what it breaks.",
+    UNFIT: "It knows that form, and wants other fields; its organiser knows which.",
+}
+_NEARNESS = (UNKNOWN_METHOD, EMPTY, BROKEN, UNFIT)
+_MEANS = {
+    EMPTY: "which it takes and answers with nothing",
+    BROKEN: "at which it breaks",
+    UNFIT: "which it knows, with other fields",
+}
+_NUMBERS = {
+    UnknownMethod.number: UNKNOWN_METHOD,
+    InvalidRequest.number: UNFIT,
+    MissingField.number: UNFIT,
+    UnreadableJson.number: UNFIT,
+    InternalError.number: BROKEN,
+    -32000: BROKEN,  # a server's own error, whatever that is
+}
+_CODES = (
+    *("", MissingField.code, UnreadableJson.code, InvalidRequest.code, UnknownMethod.code),
+    "E002",  # Document 001 has it for a field that is missing.
+)
+_STATUSES = {
+    **dict.fromkeys((404, 405, 501), UNKNOWN_METHOD),
+    **dict.fromkeys((400, 406, 415, 422), UNFIT),
+    500: BROKEN,
+}
+_START_BASES = ("tool", "type", "message", "bare", "mcp", "lower")
+_START_ADVICE = (
+    "start_match with match_id, player_A_id, player_A_endpoint, player_B_id, player_B_endpoint"
+)
 
 
-def first_way(known: str) -> str:
-    """How to begin with a referee of which this is known: its dialect, guessed or learnt."""
+def guess(form: str, method: str) -> str:
+    """The dialect of an agent that registered like this; empty if it is our own."""
+    if form == Form.JSONRPC:
+        kind = dict.fromkeys(MESSAGES, "type") | {name.lower(): "lower" for name in MESSAGES}
+        return kind.get(method, "")
+    by_form: dict[str, str] = {Form.NESTED: "message", Form.TOOL: "mcp", Form.BARE: "bare"}
+    return by_form.get(form, "")
+
+
+def misunderstanding(message: Message, error: LeagueError | None) -> str | None:
+    """How our message was misunderstood; None if another dialect would change nothing.
+
+    That is so for a refusal with a meaning of its own, a rate limit and silence.
+    """
+    if isinstance(error, PeerRefused):
+        return _misunderstood_refusal(error, needs_content=isinstance(message, WITH_CONTENT))
+    if isinstance(error, NoConnection):
+        return _STATUSES.get(error.context.get("status", 0))
+    if isinstance(error, WrongType) and not isinstance(message, REGISTRATIONS):
+        return None  # It is a join or a move, though not a valid one.
+    return EMPTY if isinstance(error, MissingField) else None
+
+
+def is_misunderstood(message: Message, error: LeagueError) -> bool:
+    """Whether another dialect may do better."""
+    return isinstance(message, NEGOTIATED) and misunderstanding(message, error) is not None
+
+
+def _misunderstood_refusal(error: PeerRefused, *, needs_content: bool) -> str | None:
+    number, code = error.context.get("number"), error.context.get("code")
+    if isinstance(code, str) and code not in _CODES:
+        return None  # It understood, and refuses.
+    if isinstance(number, int) and number in _NUMBERS:
+        return _NUMBERS[number]
+    status = error.context.get("status")
+    if status in _STATUSES:
+        return _STATUSES[status]
+    return EMPTY if needs_content and number is None else None
+
+
+def other_dialects(used: str, message_type: str, problem: str) -> Iterator[Dialect]:
+    """The other dialects, the likeliest first; none that writes the same message again."""
+    seen = [dialect_of(used)]
+    base = base_of(seen[0].name)
+    first = (base + name if name in (PLAIN, MORE) else name for name in _FIRST[problem])
+    own_path = ("bare",) if message_type in seen[0].paths else ()  # The same, at the agent's path.
+    for name in (*own_path, *first, *DIALECTS):
+        dialect = DIALECTS[name]
+        if dialect.has_more and message_type not in EXTENDED:
+            continue
+        if not any(dialect.writes_like(each, message_type) for each in seen):
+            seen.append(dialect)
+            yield dialect
+
+
+class Attempt(Struct, frozen=True):
+    """A dialect that an agent did not understand, and what it answered."""
+
+    dialect: str
+    problem: str
+    answer: str
+    said: str = ""
+
+    @property
+    def means(self) -> str:
+        """What the agent seems to make of this dialect, which is not the worst."""
+        return _MEANS[self.problem]
+
+
+def failed_attempt(dialect: str, problem: str, error: LeagueError) -> Attempt:
+    """What came of one dialect."""
+    number, status = error.context.get("number"), error.context.get("status")
+    answer = f"HTTP {status}" if status else "nothing in it"
+    if number is not None:
+        answer = f"error {str(number)[:12]}"
+    said = str(error.context.get("said") or error)[:SAID_MAX]
+    return Attempt(dialect, problem, answer, "".join(filter(str.isprintable, said)))
+
+
+def describe_search(attempts: Sequence[Attempt]) -> str:
+    """What was tried and what came back, and which dialect was nearest to being understood."""
+    listed = ", ".join(f"{each.dialect} ({each.answer})" for each in attempts)
+    return f"tried {listed}{_nearest_in_words(attempts)}"
+
+
+def what_to_do(attempts: Sequence[Attempt]) -> str:
+    """What came back to which dialect, what the nearest was answered with, and who can help."""
+    by_answer: dict[str, list[str]] = {}
+    for each in attempts:
+        by_answer.setdefault(each.answer, []).append(each.dialect)
+    listed = "; ".join(f"{answer} to {', '.join(names)}" for answer, names in by_answer.items())
+    best = _nearest(attempts)
+    nearest = f"Nearest was {best.dialect}, to which it said: {best.said}"
+    return f"{listed}. {nearest}. {_ADVICE[best.problem]}"
+
+
+def _nearest(attempts: Sequence[Attempt]) -> Attempt:
+    return max(attempts, key=lambda each: _NEARNESS.index(each.problem))
+
+
+def _nearest_in_words(attempts: Sequence[Attempt]) -> str:
+    """Empty if all were equally far from being understood."""
+    best = _nearest(attempts)
+    if all(each.problem == best.problem for each in attempts):
+        return ""
+    return f"; nearest: {best.dialect}, {best.means}"
+
+
+class PeerDialect(Struct):
+    """What is known of the agent at one address."""
+
+    given: str  # the dialect that the caller was told
+    url: str
+    dialect: str = ""  # understood last
+    worked: dict[str, str] = {}  # message type -> dialect that brought its content
+    tried: set[tuple[str, str]] = set()  # message type and dialect that did not work
+    tools: Tools | None = None
+    pushes: bool = False  # it answers later, by itself: no other dialect is tried
+    was_searched: bool = False  # for a dialect in which it takes notices
+
+    def first_for(self, message_type: str) -> Dialect:
+        """The dialect to begin with."""
+        return dialect_of(self.worked.get(message_type) or self.dialect or self.given)
+
+
+class Next(Enum):
+    """What to do after an answer."""
+
+    ASK = "ask in the next dialect"
+    WAIT = "wait for a push, then go on"
+    LAST = "this answer counts"
+    FIRST = "the first answer counts"
+
+
+class Negotiation:
+    """One message to one agent, in as many dialects as it takes; `dialect` is the one in use."""
+
+    def __init__(self, peer: PeerDialect, message: Message) -> None:
+        self.dialect = OURS
+        self._peer, self._message, self._type = peer, message, WIRE_NAME[type(message)]
+        self._forms = 1
+        self._problem = ("", "")  # the last one, and the dialect in which it came up
+        self._first: LeagueError | None = None  # the first dialect that was misunderstood
+        self._attempts: list[Attempt] = []
+        self._acknowledged = ""  # the last dialect that was answered without content
+        self._was_refused = False  # by any answer: then no push is waited for
+
+    def begin(self) -> Dialect:
+        """The dialect to ask in first."""
+        self.dialect = self._peer.first_for(self._type)
+        return self.dialect
+
+    def understood(self, *, is_bare: bool) -> str:
+        """The dialect brought an answer: its name, if that shows that it is the right one."""
+        name, peer = self.dialect.name, self._peer
+        peer.dialect = name
+        if not isinstance(self._message, WITH_CONTENT):
+            peer.was_searched |= self._forms > 1
+            return ""
+        peer.worked[self._type], peer.pushes = name, False
+        peer.tried = {each for each in peer.tried if each[0] != self._type}
+        return name + BARE_ANSWERS if is_bare and self.dialect.form is not Form.BARE else name
+
+    def failed(self, error: LeagueError) -> Next:
+        """The dialect brought an error."""
+        problem = misunderstanding(self._message, error)
+        if problem:
+            self._attempts.append(failed_attempt(self.dialect.name, problem, error))
+        if problem is None or not self._may_go_on():
+            return self._give_up(error)
+        self._first = self._first or error
+        self._was_refused |= problem != EMPTY
+        self._acknowledged = self.dialect.name if problem == EMPTY else self._acknowledged
+        if self._was_refused or not isinstance(self._message, QUESTIONS):
+            return self.go_on(problem)
+        return Next.WAIT
+
+    def go_on(self, problem: str = EMPTY) -> Next:
+        """Choose the next dialect, if there is one."""
+        known, asked = self._peer.tried, {each.dialect for each in self._attempts}
+        if problem != self._problem[0]:
+            self._problem = (problem, self.dialect.name)
+        for dialect in other_dialects(self._problem[1], self._type, problem):
+            if (self._type, dialect.name) not in known and dialect.name not in asked:
+                known.add((self._type, dialect.name))
+                self._forms += 1
+                self.dialect = dialect
+                return Next.ASK
+        assert self._first
+        self._give_up(self._first)
+        return Next.FIRST
+
+    def cancelled(self) -> None:
+        """An agent that acknowledged without content must have pushed its answer."""
+        if self._acknowledged and self._type not in self._peer.worked:
+            self._peer.dialect, self._peer.pushes = self._acknowledged, True
+
+    def _may_go_on(self) -> bool:
+        peer = self._peer
+        if isinstance(self._message, TO_A_MANAGER):
+            return True  # It is not sent again after a refusal.
+        if self._forms >= FORMS_MAX or peer.pushes or not isinstance(self._message, NEGOTIATED):
+            return False
+        if isinstance(self._message, QUESTIONS):
+            return True
+        # Many agents know only some notices: that does not disprove a dialect that is known.
+        return not (peer.worked or peer.was_searched)
+
+    def _give_up(self, error: LeagueError) -> Next:
+        """No dialect brought an answer: the first error counts, unless the last says more."""
+        self._peer.was_searched |= self._forms > 1
+        is_refused = misunderstanding(self._message, error) is None
+        says_more = isinstance(error, RateLimited) or (
+            isinstance(self._message, TO_A_MANAGER) and is_refused
+        )
+        counts = error if says_more else self._first or error
+        if len(self._attempts) > 1:
+            counts.context["tried"] = describe_search(self._attempts)
+            is_unknown = misunderstanding(self._message, counts) is not None
+            if isinstance(self._message, REGISTRATIONS) and is_unknown:
+                counts.context["what_to_do"] = what_to_do(self._attempts)
+        return Next.LAST if counts is error else Next.FIRST
+
+
+def first_start(known: str) -> str:
+    """The dialect in which a referee is first told to run a match, by what is known of it."""
     if dialect_of(known).starts:
         return known
     base = base_of(known)
-    return start_name(_FIRST, base if base in _BASES else OURS.name)
+    return start_name(START, base if base in _START_BASES else OURS.name)
 
 
-def control_of(used: str) -> str:
-    """How the same referee is told nonsense, to see what its answers are worth."""
+def nonsense_start(used: str) -> str:
+    """The dialect in which the same referee is sent nonsense, to see what its answers are worth."""
     return start_name(NONSENSE, base_of(used))
 
 
-def next_way(used: str, tried: Sequence[Tried]) -> str | None:
-    """What to try after the last of these, the first of which was `used`; None: that was all."""
-    over = [dialect_of(each.name) for each in tried]
-    for name in _order(used, tried):
+def next_start(used: str, attempts: Sequence[Attempt]) -> str | None:
+    """What to try after these attempts, the first of which was `used`; None: that was all."""
+    asked = [dialect_of(each.dialect) for each in attempts]
+    for name in _start_order(used, attempts):
         dialect = dialect_of(name)
         is_same = (
             dialect.starts == each.starts
-            and dialect.manner == each.manner
-            and dialect.says_the_same(each, dialect.starts)
-            for each in over
+            and dialect.naming == each.naming
+            and dialect.writes_like(each, dialect.starts)
+            for each in asked
         )
         if not any(is_same):
             return name
     return None
 
 
-def _order(used: str, tried: Sequence[Tried]) -> Iterator[str]:
-    own, last = base_of(used), tried[-1]
-    doubted = [each for each in tried if each.why in (UNFIT, BROKEN) and not _manner(each)]
+def _start_order(used: str, attempts: Sequence[Attempt]) -> Iterator[str]:
+    base, last = base_of(used), attempts[-1]
+    doubted = [each for each in attempts if each.problem in (UNFIT, BROKEN) and not _naming(each)]
     for each in doubted:
-        if any(each.came != other.came for other in tried):  # It says so of this way alone.
-            yield from _lean(each)
-    if last.why == BROKEN and not _manner(last):
-        yield from (start_name(_way(last), base) for base in ("message", "bare", "type"))
-    if last.why == EMPTY:
-        yield from (start_name(way, own) for way in (_FIRST, ANNOUNCED))
-    for base in (own, *_BASES):
-        yield from (start_name(way, base) for way in START_METHODS)
+        if any(each.answer != other.answer for other in attempts):  # Only this one is refused so.
+            yield from _with_fewer_fields(each)
+    if last.problem == BROKEN and not _naming(last):
+        yield from (start_name(_start_type(last), other) for other in ("message", "bare", "type"))
+    if last.problem == EMPTY:
+        yield from (start_name(start_type, base) for start_type in (START, ANNOUNCED))
+    for other in (base, *_START_BASES):
+        yield from (start_name(start_type, other) for start_type in START_METHODS)
     for each in doubted:
-        yield from _lean(each)
+        yield from _with_fewer_fields(each)
 
 
-def _lean(each: Tried) -> Iterator[str]:
-    """The same way with fewer fields."""
-    base, way = base_of(each.name), _way(each)
-    return (start_name(way, base, manner) for manner in namings_of(way))
+def _with_fewer_fields(each: Attempt) -> Iterator[str]:
+    base, start_type = base_of(each.dialect), _start_type(each)
+    return (start_name(start_type, base, naming) for naming in namings_of(start_type))
 
 
-def _way(each: Tried) -> str:
-    return dialect_of(each.name).starts
+def _start_type(each: Attempt) -> str:
+    return dialect_of(each.dialect).starts
 
 
-def _manner(each: Tried) -> str:
-    return dialect_of(each.name).manner
+def _naming(each: Attempt) -> str:
+    return dialect_of(each.dialect).naming
 
 
-def search_in_words(tried: Sequence[Tried]) -> str:
+def describe_start_search(attempts: Sequence[Attempt]) -> str:
     """What was tried and what came back, the nearest, and what would work."""
-    came: dict[str, dict[str, None]] = {}  # what came back -> by what it was called
-    for each in tried:
-        came.setdefault(each.came, {})[START_METHODS[dialect_of(each.name).starts]] = None
-    listed = "; ".join(f"{', '.join(tools)}: {what}" for what, tools in came.items())
-    forms = len({base_of(each.name) for each in tried})
-    best = nearest(tried)
-    near = f"; nearest: {best.name}, {best.means}" if best else ""
-    return f"tried in {forms} forms {listed}{near}; it would work if it took {ADVICE}"
+    by_answer: dict[str, dict[str, None]] = {}  # answer -> the methods that brought it
+    for each in attempts:
+        by_answer.setdefault(each.answer, {})[START_METHODS[_start_type(each)]] = None
+    listed = "; ".join(f"{', '.join(methods)}: {answer}" for answer, methods in by_answer.items())
+    forms = len({base_of(each.dialect) for each in attempts})
+    nearest = _nearest_in_words(attempts)
+    return f"tried in {forms} forms {listed}{nearest}; it would work if it took {_START_ADVICE}"

@@ -4,8 +4,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
+from agentleague.protocol.jsonrpc import UNREADABLE
 from agentleague.protocol.messages import METHODS
 
 LISTING = b'{"jsonrpc":"2.0","method":"tools/list","params":{},"id":%d}'
@@ -42,6 +44,15 @@ class Tool(Struct, frozen=True):
 
 
 Tools = Mapping[str, Tool]  # message type -> the tool that takes it
+
+
+def read_tools(body: bytes) -> Tools:
+    """The tools in an answer to `tools/list`; none if it is no such answer."""
+    try:
+        answer = msgspec.json.decode(body)
+    except UNREADABLE:
+        return {}
+    return find_tools(answer.get("result") if isinstance(answer, dict) else None) or {}
 
 
 def find_tools(listing: Any) -> Tools | None:

@@ -12,9 +12,19 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from agentleague.dialects.answers import CLEAR
-from agentleague.dialects.negotiation import control_of, first_way, next_way, search_in_words
+from agentleague.dialects.negotiation import (
+    BROKEN,
+    EMPTY,
+    UNFIT,
+    Attempt,
+    describe_start_search,
+    failed_attempt,
+    first_start,
+    misunderstanding,
+    next_start,
+    nonsense_start,
+)
 from agentleague.dialects.starting import nonsense
-from agentleague.dialects.table import BROKEN, EMPTY, UNFIT, Tried, dialect_of, tried, trouble
 from agentleague.errors import LeagueError, NoAnswer, NoConnection, RateLimited
 from agentleague.league.events import DialectLearnt, MatchBegun
 from agentleague.manager.step import Step
@@ -43,7 +53,7 @@ class Start(Struct):
     until: float
     first: str  # the way that was tried first
     way: str  # and the one that is tried now
-    tried: list[Tried] = []
+    tried: list[Attempt] = []
     said: str = ""  # what it answered, where that said nothing of the match
 
 
@@ -67,7 +77,7 @@ class ForeignStarts:
         self, referee_id: str, match_id: str, message: RoundAnnouncement, until: float
     ) -> None:
         """Tell a referee to run a match; it has until then."""
-        way = first_way(self._step.address(referee_id).dialect)
+        way = first_start(self._step.address(referee_id).dialect)
         self._starts[match_id] = start = Start(referee_id, message, self._step.now, until, way, way)
         self._call(match_id, start)
 
@@ -114,7 +124,7 @@ class ForeignStarts:
         if self._step.league.paused:  # Nothing is handed out.
             self._step.wake(("start", match_id), self._step.now + AGAIN_SECONDS)
         elif start.said:
-            self._go_on(match_id, start, Tried(start.way, EMPTY, "nothing in it"))
+            self._go_on(match_id, start, Attempt(start.way, EMPTY, "nothing in it"))
         else:
             self._call(match_id, start)
 
@@ -129,7 +139,7 @@ class ForeignStarts:
             self._understood(match_id, start)
             return
         start.said = said
-        control = control_of(start.way)
+        control = nonsense_start(start.way)
         known = self._worthless.get((start.referee_id, control))
         if known is None:
             address = self._step.address(start.referee_id)
@@ -141,7 +151,7 @@ class ForeignStarts:
             self._judge(match_id, start, known)
 
     def _compare(self, match_id: str, start: Start, said: str) -> None:
-        self._worthless[start.referee_id, control_of(start.way)] = said
+        self._worthless[start.referee_id, nonsense_start(start.way)] = said
         self._judge(match_id, start, said)
 
     def _judge(self, match_id: str, start: Start, worthless: str) -> None:
@@ -165,7 +175,7 @@ class ForeignStarts:
     def _refused(self, match_id: str, start: Start, error: LeagueError) -> None:
         if isinstance(error, NoAnswer):
             return  # It had as long as the match may take: its lease is over, too.
-        why = trouble(start.message, error)
+        why = misunderstanding(start.message, error)
         is_later = isinstance(error, RateLimited) or _BUSY.search(str(error))
         if is_later or (isinstance(error, NoConnection) and why is None):
             after = error.context.get("retry_after") or AGAIN_SECONDS
@@ -174,18 +184,18 @@ class ForeignStarts:
         if self._is_known(start) and why in (None, BROKEN):  # It understood, and could not.
             self.failed(match_id, f"answered: {error}"[:500])
         else:
-            self._go_on(match_id, start, tried(dialect_of(start.way), why or UNFIT, error))
+            self._go_on(match_id, start, failed_attempt(start.way, why or UNFIT, error))
 
-    def _go_on(self, match_id: str, start: Start, came: Tried) -> None:
+    def _go_on(self, match_id: str, start: Start, came: Attempt) -> None:
         start.tried.append(came)
         start.said = ""
-        way = next_way(start.first, start.tried) if len(start.tried) < WAYS_MAX else None
+        way = next_start(start.first, start.tried) if len(start.tried) < WAYS_MAX else None
         if way:
             start.way = way
             self._call(match_id, start)
             return
-        told = search_in_words(start.tried)
-        if any(each.why == EMPTY for each in start.tried):  # Its lease will show.
+        told = describe_start_search(start.tried)
+        if any(each.problem == EMPTY for each in start.tried):  # Its lease will show.
             said = f"{match_id}: {start.referee_id} does not say whether it plays: {told}."
             self._step.news.append(said[:500])
         else:

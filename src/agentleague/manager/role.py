@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 from msgspec import UNSET
 
-from agentleague.dialects.table import OURS, guess, is_dialect
+from agentleague.dialects.negotiation import guess
+from agentleague.dialects.table import OURS, is_dialect
 from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from agentleague.dialects import starting
-from agentleague.dialects.table import trouble
+from agentleague.dialects.negotiation import misunderstanding
 from agentleague.errors import (
     LeagueError,
     MatchMismatch,
@@ -278,7 +278,7 @@ class ForeignManager:
         error, ack = stimulus.error, stimulus.message
         if over is None:  # So many matches have ended since then.
             return False
-        is_misunderstood = trouble(over.report, error) is not None
+        is_misunderstood = misunderstanding(over.report, error) is not None
         is_told = over.is_told and is_misunderstood  # The answer to its start said it all.
         if isinstance(ack, MatchResultAck) and ack.status.upper() in REFUSED:
             self.news.append(f"{match.match_id}: the manager answered its report: {ack.status}.")

@@ -6,6 +6,7 @@ from functools import partial
 from msgspec import Struct
 
 from agentleague.dialects import lenient, requests
+from agentleague.dialects.negotiation import is_misunderstood
 from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
 from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Envelope
@@ -22,7 +23,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.fallback import PeerDialects, is_misunderstood, read
+from agentleague.transport.fallback import PeerDialects, read
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
 from agentleague.transport.http_server import HttpRequest, HttpServer, Respond, ServerLimits

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from agentleague.dialects import requests
+from agentleague.dialects.negotiation import is_misunderstood
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
@@ -10,7 +11,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.fallback import Conversation, PeerDialects, is_misunderstood, read
+from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
 
 OnMessage = Callable[[str, Message], None]

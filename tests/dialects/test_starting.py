@@ -1,15 +1,150 @@
-"""Matches as managers of other makes give them out, read into one form."""
+"""Matches as foreign managers start them here, and as foreign referees are told to run them."""
 
 import json
 
+import msgspec
 import pytest
 from msgspec import UNSET
 
 from agentleague.dialects import requests, starting
+from agentleague.dialects.negotiation import nonsense_start
+from agentleague.dialects.starting import NAMINGS, START_METHODS, is_assignment, nonsense
+from agentleague.dialects.table import STARTING, dialect_of, in_words, start_name
+from agentleague.dialects.tools import Tool
 from agentleague.errors import MissingField
 from agentleague.protocol import codec
-from agentleague.protocol.messages import RoundAnnouncement, StartMatch
+from agentleague.protocol.messages import (
+    LeagueCompleted,
+    RoundAnnouncement,
+    RoundMatch,
+    Seated,
+    StartMatch,
+)
 from rules import rule
+
+SEATS = [
+    Seated("P01", "http://a/mcp", "Ann", match_token="mtok_a"),
+    Seated("P02", "http://b/mcp", "Bob", match_token="mtok_b"),
+]
+MATCH = RoundMatch("R1M1", "even_odd", "P01", "P02", "http://ref/mcp", seats=SEATS)
+ASSIGNMENT = RoundAnnouncement(
+    league_id="league_1", round_id=1, matches=[MATCH], session="s", sender="league_manager"
+)
+PLACES = {
+    "tool": ("params",),
+    "type": ("params",),
+    "lower": ("params",),
+    "message": ("params", "message"),
+    "mcp": ("params", "arguments"),
+    "bare": (),
+}
+
+
+def written(name, message=ASSIGNMENT, tools=None):
+    return msgspec.json.decode(dialect_of(name).write(message, 7, tools))
+
+
+def inside(request, base):
+    for name in PLACES[base]:
+        request = request[name]
+    return request
+
+
+@rule("R-START-01")
+@pytest.mark.parametrize("base", PLACES)
+def test_each_way_names_the_match_and_its_players_in_every_naming(base):
+    for start_type in START_METHODS.keys() - {"ROUND_ANNOUNCEMENT"}:
+        message = inside(written(start_name(start_type, base)), base)
+
+        assert (message["message_type"], message["match_id"]) == (start_type, "R1M1")
+        for naming in NAMINGS.values():
+            assert [message[name] for name in naming.ids] == ["P01", "P02"]
+            assert [message[name] for name in naming.endpoints] == ["http://a/mcp", "http://b/mcp"]
+        assert [player["display_name"] for player in message["players"]] == ["Ann", "Bob"]
+        assert "mtok" not in str(message)
+
+
+@rule("R-START-01")
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("start_match/tool", "start_match"),
+        ("assign_match/tool", "assign_match"),
+        ("match_assignment/type", "MATCH_ASSIGNMENT"),
+        ("run_match/lower", "run_match"),
+        ("notify_round/tool", "notify_round"),
+        ("notify_round/type", "ROUND_ANNOUNCEMENT"),
+        ("start_match/message", "handle_message"),
+        ("start_match/mcp", "tools/call"),
+    ],
+)
+def test_it_is_called_by_the_tool_or_by_the_type(name, method):
+    assert written(name)["method"] == method
+
+
+@rule("R-START-01")
+def test_a_referee_that_refuses_unknown_fields_gets_one_naming_alone():
+    for naming, (ids, endpoints) in NAMINGS.items():
+        flat = written(f"start_match/tool+{naming}")["params"]
+        bare = written(f"start_match/bare+{naming}")
+
+        names = {"match_id", "round_id", "league_id", "game_type", *ids, *endpoints}
+        assert set(flat) == names
+        assert set(bare) == {*names, "protocol", "message_type", "sender", "timestamp"}
+
+
+@rule("R-START-01")
+def test_an_announcement_is_told_as_it_is_or_with_what_the_documents_show():
+    whole = written("notify_round/tool")["params"]
+    plain = written("notify_round/tool+plain")["params"]
+
+    assert whole == msgspec.to_builtins(ASSIGNMENT) | {"message_type": "ROUND_ANNOUNCEMENT"}
+    assert set(plain["matches"][0]) == {
+        "match_id",
+        "game_type",
+        "player_A_id",
+        "player_B_id",
+        "referee_endpoint",
+    }
+
+
+@rule("R-DIA-06")
+def test_a_tool_gets_the_parameters_that_it_says_it_takes():
+    tool = Tool("begin", takes=("match_id", "player_a", "player_b_url", "colour"))
+
+    asked = written("start_match/mcp", tools={"START_MATCH": tool})["params"]
+
+    assert asked == {
+        "name": "begin",
+        "arguments": {"match_id": "R1M1", "player_a": "P01", "player_b_url": "http://b/mcp"},
+    }
+
+
+def test_other_messages_are_written_in_its_form():
+    assert written("start_match/type", LeagueCompleted())["method"] == "LEAGUE_COMPLETED"
+
+
+def test_only_a_referees_copy_of_one_match_is_said_otherwise():
+    assert is_assignment(ASSIGNMENT)
+    assert not is_assignment(LeagueCompleted())
+    assert not is_assignment(RoundAnnouncement(matches=[MATCH]))
+    assert not is_assignment(RoundAnnouncement(matches=[MATCH, MATCH], session="s"))
+
+
+@rule("R-START-02")
+def test_nonsense_is_nothing_that_anybody_could_act_on():
+    asked = written(nonsense_start("assign_match/type+a"), nonsense(ASSIGNMENT))
+
+    assert asked["method"] == asked["params"]["message_type"] == "NO_SUCH_MESSAGE"
+    assert "R1M1" not in str(asked)
+
+
+def test_every_way_has_words_of_its_own():
+    words = [in_words(name) for name in STARTING]
+
+    assert len(set(words)) == len(words)
+    assert all(each.startswith("matches by ") for each in words)
+
 
 TAKEN = codec.taken_by("referee")
 ANN, BOB = "http://ann/mcp", "http://bob/mcp"
