@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agentleague.cli.app import app
 from agentleague.league.events import RefereeRegistered
 from agentleague.protocol.messages import Exchange
-from agentleague.protocol.printable import json_text, printable
+from agentleague.protocol.printable import one_line, printable, printable_json
 from agentleague.protocol.tokens import digest
 from agentleague.records.export_files import cell
 from agentleague.transport.rates import Rate
@@ -66,7 +66,7 @@ def test_there_are_enough_of_them():
 @given(st.text())
 def test_a_text_made_harmless_can_only_be_read(text):
     assert_harmless(printable(text))
-    assert "\n" not in printable(text)
+    assert "\n" not in one_line(text)
 
 
 VALUES = st.recursive(
@@ -79,8 +79,8 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_json_made_harmless_says_the_same(value):
     for indent in (None, 2):
-        assert_harmless(json_text(value, indent))
-        assert json.loads(json_text(value, indent)) == value
+        assert_harmless(printable_json(value, indent))
+        assert json.loads(printable_json(value, indent)) == value
 
 
 @given(st.text())

@@ -23,7 +23,7 @@ from agentleague.errors import (
     wire_errors,
 )
 from agentleague.protocol import codec
-from agentleague.protocol.error_messages import REMEDIES, fault, told
+from agentleague.protocol.error_messages import REMEDIES, error_data, error_message
 from agentleague.protocol.messages import GameError, LeagueErrorMessage
 from protocol.wire import ENVELOPE, NOW, REGISTRATION, read, refused, registration, request
 from rules import rule
@@ -50,7 +50,7 @@ def pushed(**fields):
 @rule("R-ERR-03")
 def test_a_manager_and_a_player_refuse_with_a_league_error():
     for sender in ("league_manager", "player:P01"):
-        message = fault(IllegalMove("no"), "LEAGUE_QUERY", sender=sender, timestamp=NOW)
+        message = error_message(IllegalMove("no"), "LEAGUE_QUERY", sender=sender, timestamp=NOW)
 
         assert type(message) is LeagueErrorMessage
         assert (message.sender, message.timestamp) == (sender, NOW)
@@ -316,7 +316,7 @@ def test_a_sentence_with_half_a_surrogate_pair_does_not_break_the_refusal():
 def test_a_value_of_the_context_that_does_not_fit_its_field_stays_in_the_context(value):
     error = IllegalMove("no", player_id=value, match_id=value, round_id="four", retry_count="two")
 
-    message = fault(error, "GAME_JOIN_ACK", sender="referee:REF01", timestamp=NOW)
+    message = error_message(error, "GAME_JOIN_ACK", sender="referee:REF01", timestamp=NOW)
 
     assert (message.player_id, message.match_id, message.affected_player) == ("", "", "")
     assert (message.round_id, message.retry_count, message.retry_info.retry_count) == (0, 0, 0)
@@ -341,10 +341,10 @@ def test_a_value_of_the_context_that_does_not_fit_its_field_stays_in_the_context
 )
 def test_whatever_the_context_holds_the_refusal_is_a_message(context, sentence):
     for sender, cls in (("league_manager", LeagueErrorMessage), ("referee:REF01", GameError)):
-        message = fault(IllegalMove(sentence, **context), "X", sender=sender, timestamp=NOW)
+        message = error_message(IllegalMove(sentence, **context), "X", sender=sender, timestamp=NOW)
 
         assert type(message) is cls
-        json.loads(codec.encode(told(message)))
+        json.loads(codec.encode(error_data(message)))
 
 
 @pytest.mark.parametrize("cls", [*wire_errors()])

@@ -17,7 +17,7 @@ from agentleague.protocol.messages import (
     RoundCompleted,
     RoundMatch,
 )
-from agentleague.protocol.printable import clean
+from agentleague.protocol.printable import log_text
 from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
 from agentleague.runtime.log import Entry, Level, LogFile, Watcher, fields, in_words
@@ -162,16 +162,16 @@ def test_no_digest_of_a_token_is_in_a_line():
 )
 def test_a_token_where_none_belongs_is_blotted_out(text):
     for secret in ("0123456789abcdef", "abababab", "adm_"):
-        assert secret not in clean(text).lower()
+        assert secret not in log_text(text).lower()
     entry = Entry(level=Level.INFO, event="refused", agent=text, text=text)
     assert "0123456789abcdef" not in json.dumps(fields(entry)).lower()
     assert "0123456789abcdef" not in in_words(entry).lower()
 
 
 def test_nothing_in_a_line_obeys_a_terminal_or_is_too_long():
-    assert clean("a\x1b[31m\nb\u202e\x9b") == "a?[31m?b??"
-    assert len(clean("x" * 5_000)) == 200
-    assert clean("losses_total of fostok") == "losses_total of fostok"
+    assert log_text("a\x1b[31m\nb\u202e\x9b") == "a?[31m?b??"
+    assert len(log_text("x" * 5_000)) == 200
+    assert log_text("losses_total of fostok") == "losses_total of fostok"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from agentleague.league.standings import Standing
-from agentleague.protocol.printable import json_text, printable
+from agentleague.protocol.printable import printable, printable_json
 from agentleague.runtime.log import Entry, in_words
 from agentleague.runtime.processes import Running
 
@@ -89,7 +89,7 @@ def plain(rows: Sequence[Standing]) -> list[dict[str, Any]]:
 
 def print_json(value: Any) -> None:
     """One JSON value on stdout."""
-    print(json_text(value, indent=2 if sys.stdout.isatty() else None))
+    print(printable_json(value, indent=2 if sys.stdout.isatty() else None))
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str) -> None:

@@ -1,1 +1,1 @@
-"""How foreign agents spell the protocol: all that is read or written besides our own form; pure."""
+"""How foreign agents spell the protocol: every form but our own, read and written; pure."""

@@ -1,12 +1,9 @@
-"""What a peer answered to our own call, judged by its content, wherever that stands.
+"""What a peer answered, judged by its content, wherever that is; returned or pushed later.
 
-The usual answer is decoded once. Only one in which nothing is found there is looked through again.
+The usual answer is decoded once; only one without content at the top is searched further.
 
-What a referee of another make answers when it is told to run a match.
-
-It may say that it has begun, or nothing of the kind; or it plays first, and its answer is the
-result. Only the content tells, and some say "ok" to everything: what such an answer is worth shows
-when it is compared with the answer to nonsense.
+A foreign referee that is told to run a match may answer that it has begun, or with the result, or
+with an "ok" that it gives to everything: comparing it with the answer to nonsense shows its worth.
 """
 
 import re
@@ -50,7 +47,7 @@ from agentleague.protocol.messages import (
 
 _UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
-_REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")  # what others say for it
+_REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")
 _QUERY_FIELDS = frozenset({"message_type", *LeagueQueryResponse.__struct_fields__})
 # The answers that a player may push later -> the field of their content.
 PUSHED = {
@@ -62,7 +59,7 @@ _NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE
 
 
 class _Content(Struct, gc=False):
-    """The fields of an answer to our own call that can be its content; the rest is noted."""
+    """The fields of an answer that can be its content, and its ids."""
 
     message_type: Any = UNSET
     match_id: Any = UNSET
@@ -82,7 +79,7 @@ _object = msgspec.json.Decoder(dict[str, Any])
 def read_answer(
     request: Message, status: int, body: bytes, retry_after: float | None = None
 ) -> Message | None:
-    """What a peer answered to our request; None where it only acknowledged.
+    """What a peer answered to our request; None if it only acknowledged.
 
     Raises:
         RateLimited: it wants to be asked later.
@@ -130,12 +127,12 @@ def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
 
 
 def _text_of(body: bytes) -> bytes | Raw:
-    """The text of the message in an answer; an answer without a body is one without content."""
+    """The text of the message in an answer; an empty body is an answer without content."""
     return jsonrpc.read_response(b"{}" if body.strip() in _NOTHING else body)
 
 
 def _read_acknowledgement(request: Message, status: int, body: bytes) -> Message | None:
-    """Any answer acknowledges; a refusal is raised, for whoever cares."""
+    """Any answer acknowledges; a refusal is raised."""
     if b"rror" in body or b"RROR" in body:
         with suppress(*_UNREADABLE):
             refused = _error_inside(_text_of(body))
@@ -148,14 +145,14 @@ def _read_acknowledgement(request: Message, status: int, body: bytes) -> Message
 
 
 def _read_correction(request: GameError, body: bytes) -> Message | None:
-    """The move or the join, where the answer to GAME_ERROR brings it."""
+    """The move or the join, if the answer to GAME_ERROR brings it."""
     readers = _CORRECTIONS.get(request.action_required, _CORRECTIONS[""])
     with suppress(*_UNREADABLE):
         text = _text_of(body)
         for place in (text, *jsonrpc.look_deeper(text)):
             with suppress(*_UNREADABLE):
                 content = _content.decode(place)
-                content.status = UNSET  # Here ACK says that the error was heard, and no more.
+                content.status = UNSET  # Here ACK acknowledges the error only.
                 for read in readers:
                     with suppress(MissingField):
                         return read(content)
@@ -176,7 +173,7 @@ def _read_content(expected: str, text: bytes | Raw) -> Message:
 
 
 def _read_deeper(expected: str, text: bytes | Raw) -> Message | None:
-    """The content one level down; None where there is none."""
+    """The content one level down; None if there is none."""
     for place in jsonrpc.look_deeper(text):
         with suppress(MissingField, *_UNREADABLE):
             return _read_here(expected, place)
@@ -192,7 +189,7 @@ def _read_here(expected: str, text: bytes | Raw) -> Message:
     try:
         if read:
             return read(_content.decode(text))
-        return _BY_WORDS.get(expected, _read_any)(expected, text)
+        return _BY_TEXT.get(expected, _read_any)(expected, text)
     except msgspec.ValidationError as error:
         raise complaint(expected, error) from None
 
@@ -228,7 +225,7 @@ def _first_sent(*values: Any) -> Any:
 
 
 def _read_any(expected: str, text: bytes | Raw) -> Message:
-    """Any other answer; a part of its envelope that does not fit is left out and tried again."""
+    """Any other answer; if it does not fit, it is read without its envelope."""
     decode = DECODERS[expected].decode
     try:
         return decode(text)
@@ -240,7 +237,7 @@ def _read_any(expected: str, text: bytes | Raw) -> Message:
 
 
 def _read_registration(expected: str, text: bytes | Raw) -> Message:
-    """An answer to a registration, in the words of the documents or in others'."""
+    """The answer to a registration, in the documented or other words."""
     own = "player_id" if expected == "LEAGUE_REGISTER_RESPONSE" else "referee_id"
     try:
         found = _read_any(expected, text)
@@ -253,23 +250,23 @@ def _read_registration(expected: str, text: bytes | Raw) -> Message:
     if found.status != "ACCEPTED" or (getattr(found, own) and found.auth_token):
         return found
     fields = _object.decode(text)
-    told = {
+    given = {
         own: _id_in(fields, own),
         "auth_token": fields.get("auth_token") or fields.get("token"),
         "league_id": fields.get("league_id"),
     }
-    kept = {name: value for name, value in told.items() if isinstance(value, str)}
+    kept = {name: value for name, value in given.items() if isinstance(value, str)}
     return DECODERS[expected].decode(encode({**_object.decode(encode(found)), **kept}))
 
 
 def _id_in(fields: dict[str, Any], own: str) -> str | None:
-    """The id that an agent was given, by whatever name."""
+    """The id that an agent was given, under any of its names."""
     ids = (fields.get(name) for name in (own, "agent_id", "id"))
     return next((each for each in ids if isinstance(each, str)), None)
 
 
-def _read_taken(expected: str, text: bytes | Raw) -> Message:
-    """The answer to a report: others than ours say little more than that they have it."""
+def _read_report_ack(expected: str, text: bytes | Raw) -> Message:
+    """The answer to a report: foreign managers say little more than that they have it."""
     try:
         ack = _read_any(expected, text)
     except msgspec.ValidationError:
@@ -285,8 +282,8 @@ def _read_taken(expected: str, text: bytes | Raw) -> Message:
     return ack
 
 
-def _read_told(expected: str, text: bytes | Raw) -> Message:
-    """The answer to a query; in another shape than ours it is all there is to know."""
+def _read_query_response(expected: str, text: bytes | Raw) -> Message:
+    """The answer to a query; in another shape than ours, all of it is `data`."""
     try:
         answer = _read_any(expected, text)
     except msgspec.ValidationError:
@@ -301,7 +298,7 @@ def _read_told(expected: str, text: bytes | Raw) -> Message:
 
 
 def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:
-    """The peer's refusal, where it says in its answer that something is wrong."""
+    """The peer's refusal, if its answer says that something is wrong."""
     try:
         fields = _object.decode(text)
     except msgspec.ValidationError:
@@ -335,13 +332,13 @@ _BY_CONTENT: dict[str, _Reader] = {
     "CHOOSE_PARITY_RESPONSE": _read_parity,
     "GAME_MOVE_RESPONSE": _read_move,
 }
-_BY_WORDS: dict[str, Callable[[str, bytes | Raw], Message]] = {
+_BY_TEXT: dict[str, Callable[[str, bytes | Raw], Message]] = {
     "LEAGUE_REGISTER_RESPONSE": _read_registration,
     "REFEREE_REGISTER_RESPONSE": _read_registration,
-    "MATCH_RESULT_ACK": _read_taken,
-    "LEAGUE_QUERY_RESPONSE": _read_told,
+    "MATCH_RESULT_ACK": _read_report_ack,
+    "LEAGUE_QUERY_RESPONSE": _read_query_response,
 }
-# By what GAME_ERROR wanted: as what its answer is read, in this order.
+# What GAME_ERROR asked for -> the readers of its answer, in this order.
 _CORRECTIONS: dict[str, tuple[_Reader, ...]] = {
     "GAME_JOIN_ACK": (_read_join, _read_parity),
     "GAME_MOVE_RESPONSE": (_read_move, _read_join),
@@ -359,7 +356,7 @@ _ACKNOWLEDGEMENTS = frozenset(
 )
 
 
-CLEAR = RoundAnnouncementAck().status  # what is handed on where the answer names the match
+CLEAR = RoundAnnouncementAck().status  # the status of an answer that names the match
 SAID_MAX = 64
 
 _UNKNOWN = re.compile(
@@ -368,9 +365,8 @@ _UNKNOWN = re.compile(
 )
 _WRONG = ("error", "failed", "rejected", "fail")
 _VARYING = ("timestamp", "conversation_id", "id", "match_id", "time", "request_id")
-_start_object = msgspec.json.Decoder(dict[str, Any])
 _report = msgspec.json.Decoder(MatchResultReport)
-_encode = msgspec.json.Encoder(order="sorted").encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 Began = MatchResultReport | RoundAnnouncementAck
 
@@ -378,7 +374,7 @@ Began = MatchResultReport | RoundAnnouncementAck
 def read_started(
     request: RoundAnnouncement, status: int, body: bytes, retry_after: float | None = None
 ) -> Began:
-    """The result of the match, or an acknowledgement; one that is not CLEAR has what was said.
+    """The result of the match, or an acknowledgement; if not CLEAR, its status is what was said.
 
     Raises:
         RateLimited, PeerRefused, NoConnection: it was not taken, or not understood.
@@ -395,7 +391,7 @@ def read_started(
     for place in (text, *jsonrpc.look_deeper(text)):
         with suppress(UnreadableJson, *jsonrpc.UNREADABLE):
             json_text.check_depth(place)  # What it says may go into the journal.
-            found = _start_read_here(_start_object.decode(place), match_id)
+            found = _read_start(_object.decode(place), match_id)
             if found:
                 return found
     return RoundAnnouncementAck(_said(text))
@@ -404,7 +400,7 @@ def read_started(
 def _refused_by_status(status: int, text: bytes) -> LeagueError:
     said = ""
     with suppress(*jsonrpc.UNREADABLE):
-        fields = _start_object.decode(text)
+        fields = _object.decode(text)
         said = str(fields.get("detail", fields.get("message", fields.get("error", ""))))
     problem = f"HTTP {status}: {said}"[:200] if said else f"HTTP {status}"
     if status in (502, 503, 504):
@@ -412,8 +408,8 @@ def _refused_by_status(status: int, text: bytes) -> LeagueError:
     return PeerRefused(problem, number=None, code=None, data={}, status=status)
 
 
-def _start_read_here(fields: Mapping[str, Any], match_id: str) -> Began | None:
-    """What one object says; None where that is nothing certain."""
+def _read_start(fields: Mapping[str, Any], match_id: str) -> Began | None:
+    """What one object says; None if that is not clear."""
     _check_no_error(fields)
     result = find_result(fields) if is_over(fields) else None
     if result is not None:
@@ -426,28 +422,28 @@ def _check_no_error(fields: Mapping[str, Any]) -> None:
     error, status = fields.get("error"), str(fields.get("status", "")).lower()
     if isinstance(error, dict) and error:
         raise jsonrpc.refusal(error)
-    is_unsaid = fields.get("success") is False or fields.get("accepted") is False
+    is_declined = fields.get("success") is False or fields.get("accepted") is False
     is_error = error or status in _WRONG or fields.get("message_type") == "LEAGUE_ERROR"
     said = " ".join(str(fields[name]) for name in ("error", "status", "message") if name in fields)
     if _UNKNOWN.search(status) or (is_error and _UNKNOWN.search(said)):
         raise PeerRefused(said[:200], number=UnknownMethod.number, code=None, data={})
-    if is_error or is_unsaid:
+    if is_error or is_declined:
         raise jsonrpc.refusal({"message": said or "it does not want to", "data": dict(fields)})
 
 
 def _as_report(match_id: str, result: Mapping[str, Any]) -> MatchResultReport | None:
-    """A result as if it had been reported; None where its winner cannot be one."""
+    """A result as a report; None if its winner is no id."""
     report = {"message_type": "MATCH_RESULT_REPORT", "match_id": match_id, "result": result}
     with suppress(msgspec.ValidationError):
-        return _report.decode(_encode(report))
+        return _report.decode(encode(report))
     return None
 
 
 def _said(text: bytes) -> str:
-    """What an answer says, without what differs from one to the next."""
+    """What an answer says, without the fields that differ in every answer."""
     try:
-        fields = _start_object.decode(text)
+        fields = _object.decode(text)
     except jsonrpc.UNREADABLE:
         return "text " + text[:SAID_MAX].decode(errors="replace")
     fields = {name: value for name, value in fields.items() if name not in _VARYING}
-    return _encode(fields)[:SAID_MAX].decode(errors="replace")
+    return _encode_sorted(fields)[:SAID_MAX].decode(errors="replace")

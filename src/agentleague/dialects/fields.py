@@ -1,7 +1,7 @@
-"""A message with the fields that document 001 shows and no more, or with more than we have.
+"""A message with fewer fields, those of document 001 only, or with more than ours.
 
-Some agents refuse a message with a field or a null that their author never saw (only a winner may
-be null), others want the `context` of a call for a move under another name.
+Some agents refuse a field or a null that document 001 does not show (only a winner may be null);
+others want the `context` of a call for a move under another name.
 """
 
 from typing import Any
@@ -48,19 +48,19 @@ FIELDS = {
 
 EXTENDED = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # the messages that have a context
 _CONTEXT = ("game_context", "match_context", "game_state", "state", "move_context", "info")
-NULL = "winner"  # the one field that the documents show as null: nobody won
+NULL = "winner"  # the one field that the documents show as null
 
 _Tree = dict[str, Any]
 
 
 def trimmed(message_type: str, body: bytes) -> bytes:
-    """The same message with the documented fields alone; one of ours loses only its nulls."""
+    """The message with the documented fields alone; one that is ours loses only its nulls."""
     fields = msgspec.json.decode(body)
     return msgspec.json.encode(_kept(fields, _TREES.get(message_type, {})))
 
 
 def extended(message_type: str, body: bytes) -> bytes:
-    """The same message with its context under other names too, where it has one."""
+    """The message with its context, if it has one, under other names too."""
     if message_type not in EXTENDED:
         return body
     fields = msgspec.json.decode(body)
@@ -72,7 +72,7 @@ def _kept(value: Any, tree: _Tree) -> Any:
         return [_kept(each, tree) for each in value]
     if not isinstance(value, dict):
         return value
-    if not tree:  # All that is in there is documented.
+    if not tree:  # Everything in it is documented.
         tree = {"*": {}}
     return {
         name: _kept(held, tree[name if name in tree else "*"])

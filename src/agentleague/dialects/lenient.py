@@ -1,8 +1,7 @@
-"""Requests of managers and referees of other makes, read and answered with more patience.
+"""Reads requests of foreign managers and referees leniently, and answers under several names.
 
-A guest cannot choose its hosts: what does not fit in a message is mended or left out, and an answer
-says the same under every name by which that is looked for. Nobody decides anything by what was
-mended here; the manager is somebody else's.
+What does not fit in a message is corrected or left out. No result of a league of ours depends on
+what was corrected here, since the manager is a foreign one.
 """
 
 import re
@@ -11,7 +10,7 @@ from typing import Any
 import msgspec
 
 from agentleague.dialects import answers, requests, starting
-from agentleague.dialects.tools import kind_of
+from agentleague.dialects.tools import message_like
 from agentleague.errors import (
     InvalidTimestamp,
     LeagueError,
@@ -24,7 +23,7 @@ from agentleague.protocol.codec import DECODERS, Incoming, encode
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import METHODS, PROTOCOL, GameJoinAck, Message
 
-MENDED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
+CORRECTED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
 MISFITS_MAX = 100  # in one message
 _RPC = frozenset({"jsonrpc", "method", "id", "params"})
 _STATUSES = ("WIN", "DRAW", "TECHNICAL_LOSS")
@@ -39,23 +38,23 @@ _Fields = dict[str, Any]
 def read_request(
     body: bytes, taken: frozenset[str], *, thorough: bool = True, path: str = "/mcp"
 ) -> Incoming:
-    """The same as the codec's; what that refuses for a field is read without it."""
+    """Read a request; a field that does not fit is corrected or left out."""
     incoming = requests.read_request(body, taken, thorough=thorough, path=path)
     envelope = incoming.envelope
-    is_usual = bool(envelope.whole)  # Then its params hold the message.
-    is_empty = not is_usual and envelope.method and bytes(codec.text_of(envelope)) == b"{}"
-    if is_empty and _stands_beside(body):
+    is_fast = bool(envelope.whole)  # Then its params hold the message.
+    is_empty = not is_fast and envelope.method and bytes(codec.text_of(envelope)) == b"{}"
+    if is_empty and _is_beside_method(body):
         envelope.form, envelope.body = Form.HYBRID, body
-    elif not isinstance(incoming.error, MENDED):
+    elif not isinstance(incoming.error, CORRECTED):
         return incoming
     called = envelope.message_type or envelope.method
-    name = METHODS.get(called.lower()) or kind_of(called, taken)
-    message = _mended(name, envelope) if name in taken else None
+    name = METHODS.get(called.lower()) or message_like(called, taken)
+    message = _corrected(name, envelope) if name in taken else None
     return Incoming(envelope, message) if message else incoming
 
 
 def write_answer(envelope: Envelope, message: Message) -> bytes:
-    """An answer in the form of its request, and in the words of several makes."""
+    """An answer in the form of its request, with its content under several names."""
     body = encode({**_synonyms(message), **_object.decode(encode(message))})
     if envelope.form is not Form.HYBRID:
         return jsonrpc.write_result(envelope, body)
@@ -63,11 +62,11 @@ def write_answer(envelope: Envelope, message: Message) -> bytes:
     return encode({**_object.decode(body), **_object.decode(wrapped)}) if wrapped else b""
 
 
-def _stands_beside(body: bytes) -> bool:
-    """Whether the message stands beside `method`, where `params` should hold it."""
+def _is_beside_method(body: bytes) -> bool:
+    """Whether the message is beside `method` instead of in `params`."""
     try:
         return bool(_object.decode(body).keys() - _RPC)
-    except jsonrpc.UNREADABLE:  # In a field that nobody looked at.
+    except jsonrpc.UNREADABLE:  # In a field that was not read.
         return False
 
 
@@ -78,8 +77,8 @@ def _synonyms(message: Message) -> _Fields:
     return {} if move is None else {"choice": move}
 
 
-def _mended(name: str, envelope: Envelope) -> Message | None:
-    """The message without what does not fit; None where too little is left of it."""
+def _corrected(name: str, envelope: Envelope) -> Message | None:
+    """The message without what does not fit; None if a required field is missing."""
     text = codec.text_of(envelope)
     try:
         fields = _object.decode(text)
@@ -103,37 +102,37 @@ def _fitted(name: str, fields: _Fields) -> Message | None:
     for _ in range(MISFITS_MAX):
         try:
             message = DECODERS[name].decode(encode(fields))
-            is_given_out = isinstance(message, starting.WITH_MATCHES)
-            return starting.with_players(message, encode(fields)) if is_given_out else message
+            has_matches = isinstance(message, starting.WITH_MATCHES)
+            return starting.with_players(message, encode(fields)) if has_matches else message
         except msgspec.ValidationError as error:
-            if not _mend(fields, str(error)):
+            if not _correct(fields, str(error)):
                 return None
     return None
 
 
-def _time(told: Any) -> str:
+def _time(value: Any) -> str:
     try:
-        timestamps.parse(str(told))
+        timestamps.parse(str(value))
     except LeagueError:
         return ""
-    return str(told)
+    return str(value)
 
 
 def _result(fields: _Fields) -> _Fields:
-    """How a match ended, wherever it stands and however the winner is called."""
+    """How a match ended, wherever that is and whatever the winner's field is called."""
     held = next((fields[name] for name in ("game_result", "result") if name in fields), fields)
-    told = dict(held) if isinstance(held, dict) else {}
+    result = dict(held) if isinstance(held, dict) else {}
     names = ("winner_player_id", "winner", "winner_id")
-    winner = next((told[name] for name in names if isinstance(told.get(name), str)), "")
+    winner = next((result[name] for name in names if isinstance(result.get(name), str)), "")
     winner = None if winner.lower() in _NOBODY else winner
-    status = str(told.get("status")).upper()
+    status = str(result.get("status")).upper()
     if status not in _STATUSES:
         status = "WIN" if winner else "DRAW"
-    return {**told, "winner_player_id": winner, "status": status}
+    return {**result, "winner_player_id": winner, "status": status}
 
 
-def _mend(fields: _Fields, complaint: str) -> bool:
-    """Make what the decoder complains of fit, or leave it out; False if it is the whole."""
+def _correct(fields: _Fields, complaint: str) -> bool:
+    """Correct what the decoder complains of, or leave it out; False if it is the whole message."""
     found = _AT.search(complaint)
     steps = [name or int(index) for name, index in _STEP.findall(found[1])] if found else []
     if not steps:

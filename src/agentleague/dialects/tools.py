@@ -1,4 +1,4 @@
-"""The tools of an MCP agent, found by `tools/list` and matched to our messages by likeness."""
+"""The tools of an MCP agent, found by `tools/list` and matched to our messages by name."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ from agentleague.protocol.messages import METHODS
 LISTING = b'{"jsonrpc":"2.0","method":"tools/list","params":{},"id":%d}'
 NESTED_IN = "message"  # the one parameter of a tool that takes every message whole
 
-STARTING = "START_MATCH"  # in no document: everybody names its parameters otherwise
+STARTING = "START_MATCH"  # in no document: every author names its parameters differently
 
 # Message type -> words in the name of a tool that takes it, the most telling first.
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -30,8 +30,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "LEAGUE_REGISTER_REQUEST": ("register",),
     "REFEREE_REGISTER_REQUEST": ("register",),
 }
-SHORT = 4  # letters: `play` is no `player`
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of a name, in any way of joining words
+SHORT = 4  # letters; a short word must match whole: `play` is not `player`
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of a name, however its words are joined
 _FOR_ALL = ("message", "handle", "mcp")
 
 
@@ -40,7 +40,7 @@ class Tool(Struct, frozen=True):
 
     name: str
     is_nested: bool = False
-    takes: tuple[str, ...] = ()  # by which names, where nobody but its author knows them
+    takes: tuple[str, ...] = ()  # its parameters, if no document names them
 
 
 Tools = Mapping[str, Tool]  # message type -> the tool that takes it
@@ -56,13 +56,13 @@ def read_tools(body: bytes) -> Tools:
 
 
 def find_tools(listing: Any) -> Tools | None:
-    """Which tool takes which message; None where this is no answer to `tools/list`."""
+    """Which tool takes which message; None if this is no answer to `tools/list`."""
     rows = listing.get("tools") if isinstance(listing, dict) else None
     if not isinstance(rows, list):
         return None
     named = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
     tools = [Tool(row["name"], _parameters(row) == (NESTED_IN,)) for row in named]
-    found = {kind: tool for kind in _WORDS if (tool := _likest(kind, tools))}
+    found = {kind: tool for kind in _WORDS if (tool := _most_alike(kind, tools))}
     if STARTING in found:
         tool = found[STARTING]
         takes = next(_parameters(row) for row in named if row["name"] == tool.name)
@@ -70,8 +70,8 @@ def find_tools(listing: Any) -> Tools | None:
     return found
 
 
-def kind_of(called: str, taken: Collection[str]) -> str:
-    """The message that a name is most like, of those that are taken; nothing if of none."""
+def message_like(called: str, taken: Collection[str]) -> str:
+    """The message, of those that are taken, that a name is most like; empty if none."""
     parts = [part.lower() for part in _PART.findall(called)]
     whole = "_".join(parts)
     for kind, words in _WORDS.items():
@@ -81,18 +81,20 @@ def kind_of(called: str, taken: Collection[str]) -> str:
 
 
 def _is_in(word: str, parts: Sequence[str], whole: str) -> bool:
-    """Whether a name has the word: a short one as it is, a long one at least as a beginning."""
+    """Whether a name has the word: a short one whole, a long one as the beginning of a word."""
     if "_" in word:
         return word in whole
     is_long = len(word) > SHORT
     return any(part == word or (is_long and part.startswith(word)) for part in parts)
 
 
-def _likest(message_type: str, tools: Sequence[Tool]) -> Tool | None:
+def _most_alike(message_type: str, tools: Sequence[Tool]) -> Tool | None:
     for tool in tools:
         if METHODS.get(tool.name.lower()) == message_type:
             return tool
-    free = [tool for tool in tools if tool.name.lower() not in METHODS]  # Others have their own.
+    free = [
+        tool for tool in tools if tool.name.lower() not in METHODS
+    ]  # The others take a message of their own.
     for word in (*_WORDS[message_type], *_FOR_ALL):
         for tool in free:
             if word in tool.name.lower():

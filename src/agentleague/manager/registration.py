@@ -55,7 +55,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
     RefereeRegisterResponse,
 )
-from agentleague.protocol.printable import clean, printable
+from agentleague.protocol.printable import log_text, printable
 from agentleague.protocol.tokens import digest
 from agentleague.roles.effects import Event
 from agentleague.roles.settings import ManagerSettings, Secrets
@@ -520,5 +520,5 @@ class RefusedRegistrations:
         self._told[key] = now
         if len(self._told) > TOLD_MAX:
             return MORE
-        about = f"{kind} {clean(name)!r} from {asked.caller.source}"
-        return printable(f"Refused {about}: {clean(why)} ({code}).")
+        about = f"{kind} {log_text(name)!r} from {asked.caller.source}"
+        return printable(f"Refused {about}: {log_text(why)} ({code}).")

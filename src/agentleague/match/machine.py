@@ -35,7 +35,7 @@ from agentleague.match.messages import (
     addresses,
 )
 from agentleague.match.push_identity import Pusher, who_pushed
-from agentleague.match.question import Act, Ask, Complain, Failure, Given, Question, Terms
+from agentleague.match.question import Act, Ask, Complain, Failure, Question, Success, Terms
 from agentleague.match.transcript import Transcript
 from agentleague.protocol.messages import (
     GameJoinAck,
@@ -280,7 +280,7 @@ class Match:
         for seat, question in self._questions.items():
             if question.result is None:
                 return []
-            if isinstance(question.result, Given):
+            if isinstance(question.result, Success):
                 made[seat] = question.result.value
         for seat, question in self._questions.items():
             if isinstance(question.result, Failure):

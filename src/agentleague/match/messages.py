@@ -247,8 +247,8 @@ def _legal(told: Complain, game: Game, state: Any, seat: int) -> dict[str, Any]:
     legal = game.legal_moves(state, game.seats[seat])
     listed = None if legal is None else list(legal)
     if game.name == PARITY_GAME:
-        return {"invalid_choice": shortened(told.came), "valid_choices": listed}
-    return {"invalid_move": shortened(told.came), "legal_moves": listed}
+        return {"invalid_choice": shortened(told.received), "valid_choices": listed}
+    return {"invalid_move": shortened(told.received), "legal_moves": listed}
 
 
 def _consequence(told: Complain) -> str:

@@ -1,4 +1,4 @@
-"""Who pushed an answer: by its token, or without one by the address of its end point."""
+"""Which player pushed an answer: by its token, or else by the address of its end point."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "::ffff:127.0.0.1"})
 
 
 class Pusher(NamedTuple):
-    """Whose answer it is, and whether a token says so."""
+    """Whose answer it is, and whether a token proves it."""
 
     seat: int
     is_signed: bool
@@ -25,8 +25,8 @@ def who_pushed(
     """The seat that an answer is for.
 
     Raises:
-        TokenInvalid: the token is of neither player.
-        TokenMissing: there is none, and none may be missing, or the address says too little.
+        TokenInvalid: the token belongs to neither player.
+        TokenMissing: there is none, and the league requires one or the address does not tell.
     """
     token = message.auth_token or caller.token
     if token:
@@ -38,7 +38,7 @@ def who_pushed(
         raise TokenMissing("an answer that is pushed needs the match token as auth_token")
     source = _host(caller.source)
     near = [seat for seat, seated in enumerate(seats) if _host(seated.endpoint) == source]
-    if len(near) > 1:  # Both on one machine: they have to say who they are.
+    if len(near) > 1:  # Both are on one machine: player_id decides.
         near = [seat for seat in near if seats[seat].player_id == message.player_id]
     if not near:
         raise TokenMissing("without auth_token nobody can tell whose answer this is")
@@ -53,6 +53,6 @@ def _is_token_of(seated: Seated, token: str) -> bool:
 
 
 def _host(address: str) -> str:
-    """The host of a URL, or the address itself; all names of this machine are one."""
+    """The host of a URL, or the address itself; all names of this machine are the same."""
     host = (urlsplit(address).hostname or "") if "://" in address else address.lower()
     return "localhost" if host in LOOPBACK else host

@@ -1,15 +1,15 @@
-"""One thing that a player is asked for, a join or a move, until it is there or given up.
+"""One question to a player, for a join or a move, until it is answered or given up.
 
     attempt     the call is out; its deadline is running
     no answer   the attempt failed: the player is told, and called again a little later with a fresh
                 deadline, as often as the rules say
-    unusable    an answer came that is no legal move of this match: the player is told, and asked
-                again within the same deadline; three such answers are too many
-    no content  an answer came with nothing in it: what is pushed counts until the deadline
+    unusable    the answer is no legal move of this match: the player is told, and asked again
+                within the same deadline; the third such answer is the last
+    no content  the answer held nothing: what is pushed counts until the deadline
 
-Every call stays open until the phase ends, and the first valid answer counts, however it comes.
-Who gave no answer in time may still give one while the other player is waited for; who declined or
-used up its answers may not.
+Every call stays open until the phase ends, and the first valid answer counts, returned or pushed. A
+player that gave no answer in time may still give one while the other player is waited for; one that
+declined or used up its answers may not.
 """
 
 from collections.abc import Callable
@@ -37,13 +37,13 @@ from agentleague.protocol.messages import (
     Message,
 )
 
-ANSWERS_MAX = 3  # unusable ones, and the question is over
-FORM_ERRORS = (-32600, -32601, -32602)  # whoever says so did not understand us
+ANSWERS_MAX = 3  # unusable ones; then the question is over
+FORM_ERRORS = (-32600, -32601, -32602)  # the player did not understand us
 EMPTY = (transcript.NO_CONTENT, transcript.RATE_LIMITED, NoConnection.code)  # verdicts
-TRIED = "tried "  # how a note begins that says in which forms a player was asked
+TRIED = "tried "  # begins a note that says in which dialects a player was asked
 ANSWERS = (GameJoinAck, ChooseParityResponse, GameMoveResponse)
 
-Judge = Callable[[Message], Any]  # the content of an answer; raises what is wrong with it
+Judge = Callable[[Message], Any]  # returns the content of an answer, or raises its error
 
 
 class Terms(Struct, frozen=True):
@@ -55,26 +55,26 @@ class Terms(Struct, frozen=True):
     delay: float
     backoff: float
     again_seconds: float  # until a player whose answer was unusable is asked again
-    refusal_joins: bool = False  # an error in answer to an invitation says: I am in already
+    refusal_joins: bool = False  # an error in answer to an invitation means: joined already
 
     def wait(self, retry: int) -> float:
         """How long the n-th retry waits."""
         return float(self.delay * self.backoff ** (retry - 1))
 
     def longest(self) -> float:
-        """After how many seconds the question is over for certain."""
+        """After how many seconds the question is over at the latest."""
         waits = sum(self.wait(retry) for retry in range(1, self.retries + 1))
         return (self.retries + 1) * self.seconds + waits
 
 
-class Given(Struct, frozen=True):
+class Success(Struct, frozen=True):
     """The player gave a valid answer."""
 
     value: Any
 
 
 class Failure(Struct, frozen=True):
-    """The player gave none; without an error it declined."""
+    """The player gave no valid answer; without an error it declined."""
 
     error: LeagueError | None
     is_final: bool
@@ -91,7 +91,7 @@ class Complain(Struct, frozen=True):
 
     number: int  # of complaints about this question
     error: LeagueError
-    came: Any
+    received: Any
     is_retryable: bool
     retry_count: int
     max_retries: int
@@ -111,16 +111,16 @@ class Next(Enum):
 
 
 class Question:
-    """One question to one player; `due` is when it wants to be woken, `result` how it ended."""
+    """One question to one player; `due` is when to wake it, `result` how it ended."""
 
     def __init__(self, terms: Terms, seat: int, judge: Judge, notes: Transcript) -> None:
-        self.result: Given | Failure | None = None
+        self.result: Success | Failure | None = None
         self.deadline = self.due = 0.0
         self._terms, self._seat, self._judge, self._notes = terms, seat, judge, notes
         self._next = Next.TIME_IS_UP
         self._lines: list[Line] = []  # of the attempts
         self._open: set[int] = set()  # attempts whose answer may still come
-        self._interrupted: set[int] = set()  # those of them that ended because we slept
+        self._interrupted: set[int] = set()  # open attempts that ended because this machine slept
         self._retries = 0
         self._unusable = 0
         self._complaints = 0
@@ -154,7 +154,7 @@ class Question:
     def complaint_answered(
         self, message: Message | None, error: LeagueError | None, now: float
     ) -> list[Act]:
-        """A player who was told what went wrong may answer with what was wanted."""
+        """A player may answer a complaint with the join or the move that was wanted."""
         if isinstance(message, ANSWERS):
             line = self._notes.begin(self._seat, "GAME_ERROR", len(self._lines), now)
             return self._judged(line, message, transcript.OK, now)
@@ -164,14 +164,14 @@ class Question:
         return []
 
     def is_closed_to(self, message: Message) -> bool:
-        """Whether it is too late to push this: something else was given, or all is lost."""
-        if isinstance(self.result, Given):
+        """Whether a push comes too late: another answer counted, or the player failed for good."""
+        if isinstance(self.result, Success):
             return bool(self.result.value != content(message))
         return self.result is not None and self.result.is_final
 
     def pushed(self, message: Message, *, is_signed: bool, now: float) -> list[Act]:
-        """An answer came by itself; an unsigned one waits for the answer to the call."""
-        if self.result and (isinstance(self.result, Given) or self.result.is_final):
+        """An answer was pushed; an unsigned one waits for the answer to the call."""
+        if self.result and (isinstance(self.result, Success) or self.result.is_final):
             return []
         if is_signed:
             return self._judge_push(message, now)
@@ -191,7 +191,7 @@ class Question:
         return self._time_is_up(now)
 
     def extend(self, seconds: float) -> None:
-        """We slept: the player's time did not run meanwhile."""
+        """This machine slept: that time does not count against the player."""
         self.deadline += seconds
         self.due += seconds
         self._interrupted = set(self._open)
@@ -208,10 +208,12 @@ class Question:
             return self._complain_of(line, error, now)
         if self._terms.refusal_joins and _is_refusal(error):
             line.verdict = transcript.IN_IT_ALREADY
-            self.result = Given(True)
+            self.result = Success(True)
             return []
         if isinstance(error, PeerRefused) and error.context.get("code") == InternalError.code:
-            return self._failed(error, now)  # One of ours whose strategy failed: nothing follows.
+            return self._failed(
+                error, now
+            )  # A player of ours whose strategy failed: no push will follow.
         if error is None or isinstance(error, PeerRefused | MissingField):
             line.verdict = transcript.NO_CONTENT
             return self._judge_held(now)
@@ -240,13 +242,13 @@ class Question:
             return [*acts, self._complaint(error, None, (self._retries, self._terms.retries))]
         self._retries += 1
         self.due, self._next = now + self._wait(error, now), Next.RETRY
-        if is_limited:  # One more message is the last thing it wants.
+        if is_limited:  # It wants fewer messages, not one more.
             return acts
-        told = self._complaint(error, None, (self._retries, self._terms.retries), retry_at=self.due)
-        return [*acts, told]
+        counts = (self._retries, self._terms.retries)
+        return [*acts, self._complaint(error, None, counts, retry_at=self.due)]
 
     def _wait(self, error: LeagueError, now: float) -> float:
-        """Until the next attempt; who asks for more time gets what is left of this attempt's."""
+        """Until the next attempt; at most what is left of this attempt is added on request."""
         own = self._terms.wait(self._retries)
         asked = error.context.get("retry_after") or 0.0
         return max(own, min(asked, self.deadline - now + own))
@@ -261,7 +263,7 @@ class Question:
         return [] if held is None else self._judge_unsigned(held, now)
 
     def _judge_unsigned(self, message: Message, now: float) -> list[Act]:
-        """Anybody at that address may have sent it: what is unusable is not held against it."""
+        """Any process at that address may have sent it: an unusable push has no consequence."""
         try:
             self._judge(message)
         except LeagueError:
@@ -277,7 +279,7 @@ class Question:
     def _judged(self, line: Line, message: Message, verdict: str, now: float) -> list[Act]:
         line.hear(now)
         self._notes.identify(line, getattr(message, "player_id", ""))
-        if isinstance(self.result, Given) or (self.result and self.result.is_final):
+        if isinstance(self.result, Success) or (self.result and self.result.is_final):
             return []
         if not isinstance(message, GameJoinAck):
             line.move = content(message)
@@ -288,11 +290,11 @@ class Question:
         if isinstance(message, GameJoinAck) and not value:
             line.verdict, self.result = transcript.DECLINED, Failure(None, is_final=True)
         else:
-            line.verdict, self.result = verdict, Given(value)
+            line.verdict, self.result = verdict, Success(value)
         return []
 
     def _complain_of(self, line: Line, error: LeagueError, now: float) -> list[Act]:
-        """The answer is unusable: there are only so many."""
+        """The answer is unusable; only so many are allowed."""
         line.verdict = error.code
         if self.result:
             return []
@@ -310,7 +312,7 @@ class Question:
     def _complaint(
         self,
         error: LeagueError,
-        came: Any,
+        received: Any,
         counts: tuple[int, int],
         *,
         retry_at: float | None = None,
@@ -318,7 +320,7 @@ class Question:
     ) -> Complain:
         self._complaints += 1
         is_retryable = retry_at is not None or left is not None
-        return Complain(self._complaints, error, came, is_retryable, *counts, retry_at, left)
+        return Complain(self._complaints, error, received, is_retryable, *counts, retry_at, left)
 
 
 def content(message: Message) -> Any:

@@ -19,7 +19,7 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.protocol import fast_path, json_text, jsonrpc, timestamps
-from agentleague.protocol.error_messages import fault, told
+from agentleague.protocol.error_messages import error_data, error_message
 from agentleague.protocol.jsonrpc import Envelope
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -38,7 +38,7 @@ _PATH = re.compile(r" - at `\$\.?(.*)`$")
 _COMPLAINT_MAX = 200
 _NAMED = re.compile(r"required field `(\w+)`")
 
-# Documented fields that a peer may leave out; what was missing is named in the answer.
+# Documented fields that a peer may leave out; the answer names those that were missing.
 EXPECTED: dict[str, tuple[str, ...]] = {
     "REFEREE_REGISTER_REQUEST": ("referee_meta.version", "referee_meta.game_types"),
     "LEAGUE_REGISTER_REQUEST": ("player_meta.version", "player_meta.game_types"),
@@ -59,7 +59,7 @@ RECEIVERS: dict[str, frozenset[Participant]] = {
 
 
 class _Decoders(dict[str, "msgspec.json.Decoder[Message]"]):
-    """By message type, each made when it is first needed."""
+    """By message type, each made when it is first used."""
 
     def __missing__(self, name: str) -> "msgspec.json.Decoder[Message]":
         decoder = self[name] = msgspec.json.Decoder(MESSAGES[name].cls)
@@ -95,7 +95,7 @@ class Incoming(NamedTuple):
 
 
 def taken_by(receiver: str) -> frozenset[str]:
-    """The message types that an agent of this kind can be asked."""
+    """The message types that an agent of this kind receives."""
     return frozenset(
         name
         for name, kind in MESSAGES.items()
@@ -143,13 +143,15 @@ def write_answer(envelope: Envelope, message: Message) -> bytes:
 def write_refusal(envelope: Envelope, error: LeagueError, *, sender: str, timestamp: str) -> bytes:
     """A refusal in the form of its request, with the error message of the documents as data."""
     asked = envelope.message_type or METHODS.get(envelope.method.lower(), "")
-    message = fault(error, asked, sender=sender, timestamp=timestamp, request=_about(envelope))
+    message = error_message(
+        error, asked, sender=sender, timestamp=timestamp, request=_about(envelope)
+    )
     text = f"{message.error_name}: {message.error_message}"
-    return jsonrpc.write_error(envelope, error.number_for(asked), text, encode(told(message)))
+    return jsonrpc.write_error(envelope, error.number_for(asked), text, encode(error_data(message)))
 
 
 def complaint(name: str, error: msgspec.ValidationError) -> MissingField:
-    """What the decoder had against a message of that type, in our words."""
+    """The decoder's complaint about a message of that type, as our error."""
     text = str(error)
     found = _PATH.search(text)
     path = found.group(1) if found else ""
@@ -196,7 +198,7 @@ def _decode_as_it_is(envelope: Envelope, name: str, spelling: Spelling) -> Messa
 
 
 def _about(envelope: Envelope) -> dict[str, Any]:
-    """What a refused message was about, so far as it can be read."""
+    """The ids and the token of a refused message, as far as they can be read."""
     try:
         return msgspec.structs.asdict(_refused.decode(text_of(envelope)))
     except jsonrpc.UNREADABLE:
@@ -216,7 +218,7 @@ def _missing(message: Message, body: bytes, spelling: Spelling) -> tuple[str, ..
     expected = _EXPECTED.get(type(message))
     if expected is None:
         return ()
-    # These two are always there once decoded; seen anywhere in the text is near enough to sent.
+    # Decoding fills these two in; if the name is anywhere in the text, they count as sent.
     unsent = (each for each in ("protocol", "message_type") if b'"%b"' % each.encode() not in body)
     unused = spelling.unused(WIRE_NAME[type(message)], body)
     return (*unsent, *unused, *(path for path, get in expected if not get(message)))

@@ -1,8 +1,8 @@
-"""Sealed draws: a number that nobody could choose and anybody can check.
+"""Sealed draws: numbers that no agent can choose and every agent can check.
 
 The manager commits to a seed before the round is announced. A number follows from the seed and
-from the moves that were locked, so it cannot be picked, re-rolled or foretold, and the same moves
-give the same number whoever asks.
+from the moves that were locked, so it cannot be picked, drawn again or predicted, and the same
+moves always give the same number.
 """
 
 import hmac
@@ -22,7 +22,7 @@ def seed_of(secret: bytes, league_id: str, match_id: str) -> bytes:
 
 
 def commitment(seed: bytes, league_id: str, match_id: str) -> str:
-    """What is published before the match: it binds the manager and tells nobody anything."""
+    """What is published before the match: it binds the manager and reveals nothing."""
     return sha256(f"commit-v1|{league_id}|{match_id}|{seed.hex()}".encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Errors as messages: what a refused peer is told, in the fields of all five documents."""
+"""Errors as messages: LEAGUE_ERROR and GAME_ERROR, in the fields of all five documents."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,12 +40,12 @@ REMEDIES = {
 }
 ALIASES = {"E011": {"aliases": ["E013"]}}  # Document 001's code for the same condition.
 OUR_FAULT = {"E052": "Something went wrong on our side.", "E053": "The journal is not available."}
-SECRET_LENGTH_MIN = 16  # Shorter texts are no token of ours, and would be found in other words.
+SECRET_LENGTH_MIN = 16  # Shorter texts are no token of ours, and may be part of other words.
 
 _ENVELOPE = frozenset(Message.__struct_fields__)
 
 
-def fault(
+def error_message(
     error: LeagueError,
     asked: str,
     *,
@@ -55,7 +55,8 @@ def fault(
 ) -> LeagueErrorMessage | GameError:
     """The message that explains a refusal: a GAME_ERROR from a referee, else a LEAGUE_ERROR.
 
-    `request` is what could be read of the refused message. A token in it is never repeated.
+    `asked` is the type of the refused message, `request` what could be read of it. Its token is
+    never repeated.
     """
     cls = GameError if sender.startswith("referee") else LeagueErrorMessage
     hide = _Hider((request or {}).get("auth_token"))
@@ -85,15 +86,15 @@ def fault(
     )
 
 
-def told(message: LeagueErrorMessage | GameError) -> dict[str, Any]:
-    """The message as `error.data`: document 001 wants the context's keys beside its own fields."""
+def error_data(message: LeagueErrorMessage | GameError) -> dict[str, Any]:
+    """The message as `error.data`: document 001 has the keys of the context beside its fields."""
     fields: dict[str, Any] = msgspec.to_builtins(message)
     own = {"message_type", *message.__struct_fields__}
-    return {**fields, **{name: at for name, at in message.context.items() if name not in own}}
+    return {**fields, **{key: at for key, at in message.context.items() if key not in own}}
 
 
 class _Hider:
-    """Takes tokens out of what is told: those in fields named so, and one wherever it stands."""
+    """Hides tokens: the values of fields named so, and the request's own token anywhere."""
 
     def __init__(self, token: Any) -> None:
         is_secret = isinstance(token, str) and len(token) >= SECRET_LENGTH_MIN
@@ -113,12 +114,12 @@ class _Hider:
 
 
 def hidden(token: str) -> str:
-    """All that may be said of a token that was sent to us."""
+    """What may be repeated of a token that was sent to us."""
     return f"tok_…{token[:4] if len(token) >= SECRET_LENGTH_MIN else ''}…redacted"
 
 
 def _plain(context: Mapping[str, Any]) -> dict[str, Any]:
-    """The context as JSON would carry it, and the type of a value that it cannot carry."""
+    """The context as JSON; of a value that is no JSON, the name of its type."""
     return {name: _plain_value(value) for name, value in context.items()}
 
 

@@ -1,9 +1,7 @@
-"""What each field of a message means, with an example: for the JSON Schema, and whoever reads it.
+"""What each field of a message means, with an example, for the JSON Schema.
 
-A note goes by the name of its field; where the name means different things in different places, by
-`Class.field`. A test holds the notes and the fields against each other.
-
-An example of every message, put together from the examples of its fields.
+A note has the name of its field, or `Class.field` if the name has several meanings. A test compares
+the notes and the fields. The examples of the fields together make an example of every message.
 """
 
 from typing import Any, NamedTuple

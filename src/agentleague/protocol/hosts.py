@@ -1,11 +1,11 @@
-"""What a host in a URL, or the source of a request, says of the machine it means."""
+"""Which machine a host in a URL, or the source of a request, means."""
 
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Whether it is the very machine that reads it: by address, or as localhost."""
+    """Whether the host is this machine: by address, or as localhost."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -24,4 +24,4 @@ def is_at(endpoint: str, source: str) -> bool:
     try:
         return ip_address(host) == ip_address(source)
     except ValueError:
-        return False  # A name: nobody here can tell whose address that is.
+        return False  # A name, whose address is not known here.

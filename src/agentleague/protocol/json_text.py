@@ -20,21 +20,20 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 def check(body: bytes, *, thorough: bool = True) -> None:
     """Raise UnreadableJson unless the text is UTF-8, no deeper than 16, and has no key twice.
 
-    Whether it is JSON at all is left to the decoder, which reads it next and refuses lone
-    surrogates too. Not thorough: depth is left to the decoder's own limit and keys are not
-    compared, which is enough for an agent that decides nothing for others.
+    The decoder, which reads the text next, refuses what is not JSON, and lone surrogates. If not
+    thorough, keys are not compared and only the decoder limits the depth: enough for a player.
     """
     if not body.isascii():
         _check_encoding(body)
     if not thorough:
         return
     check_depth(body)
-    if not _is_as_we_write(body):
+    if not _is_canonical(body):
         _check_keys(body.decode())
 
 
 def explain(body: bytes, error: Exception) -> UnreadableJson:
-    """The decoder gave up on the text: say why in our words."""
+    """The error for a text that the decoder refused."""
     if isinstance(error, RecursionError):
         return _refused("depth", "is nested too deeply")
     if body[:3] == b"\xef\xbb\xbf" or b"\0" in body:
@@ -59,9 +58,9 @@ def _check_encoding(body: bytes) -> None:
 
 
 def check_depth(body: bytes) -> None:
-    """Raise UnreadableJson unless it is no deeper than 16.
+    """Raise UnreadableJson if the text is nested deeper than 16.
 
-    Strings and all but brackets are taken away, then the innermost pairs, sixteen times.
+    Strings and all but brackets are removed, then the innermost pairs, sixteen times.
     """
     if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:
         return
@@ -72,8 +71,8 @@ def check_depth(body: bytes) -> None:
         raise _refused("depth", f"is nested deeper than {DEPTH_MAX} levels")
 
 
-def _is_as_we_write(body: bytes) -> bool:
-    """Whether it is what comes of reading and writing it again: then no key was lost on the way."""
+def _is_canonical(body: bytes) -> bool:
+    """Whether reading and writing it again gives the same text: then no key was lost."""
     try:
         return _encode(_decode(body)) == body
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -82,7 +81,7 @@ def _is_as_we_write(body: bytes) -> bool:
 
 def _check_keys(text: str) -> None:
     try:
-        # As floats, because an integer of 5,000 digits would end the reading before the keys do.
+        # As floats, because an integer of 5,000 digits would end the reading too early.
         json.loads(
             text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=float
         )

@@ -1,7 +1,7 @@
 """JSON-RPC 2.0, and the other forms in which agents wrap the same messages.
 
-A request is read into a `Letter`: whose id to answer, in which form, and the text of the message
-inside. What the message means is the codec's business.
+A request is read into an `Envelope`: the id and the form of its answer, and the text of the message
+inside, which the codec reads.
 """
 
 import re
@@ -33,18 +33,18 @@ class Form(StrEnum):
     NESTED = "nested"  # the same with the message in params.message
     TOOL = "tool"  # MCP tools/call: the message in params.arguments
     BARE = "bare"  # the message alone
-    HYBRID = "hybrid"  # the message beside jsonrpc, method and id; only guests read it
+    HYBRID = "hybrid"  # the message beside jsonrpc, method and id; read from foreign agents only
 
 
 class Envelope(Struct, gc=False):
     """A request, unwrapped as far as it could be read."""
 
     form: Form = Form.JSONRPC
-    id: RequestId | UnsetType = None  # UNSET: a notification, nobody waits for an answer
+    id: RequestId | UnsetType = None  # UNSET: a notification, which has no answer
     method: str = ""
     message_type: str | None = None
     body: bytes | Raw = b"{}"
-    whole: bytes = b""  # the request that `body` is still to be taken from, if need be
+    whole: bytes = b""  # a request from which `body` was not taken yet
 
 
 class _Request(Struct, gc=False):
@@ -55,7 +55,7 @@ class _Request(Struct, gc=False):
 
 
 class _Loose(Struct):
-    """The same fields, whatever their types: for saying what is wrong with them."""
+    """The same fields with any types, to say what is wrong with them."""
 
     jsonrpc: Any = UNSET
     method: Any = UNSET
@@ -95,24 +95,24 @@ _string = msgspec.json.Decoder(str)
 _fields = msgspec.json.Decoder(dict[str, Raw])
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-# Where agents put the message one level below where it belongs.
+# Where agents put the message one level too deep.
 _DEEPER = ("message", "data", "result", "params", "response", "payload")
 _RATE_LIMIT = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _TOKEN = re.compile(r"tok_\w+")
-RETRY_AFTER_MAX = 60.0  # seconds; whoever wants more waits as long as that
+RETRY_AFTER_MAX = 60.0  # seconds; a longer wait is cut to this
 
 
 def read_request(
     body: bytes, envelope: Envelope, *, thorough: bool = True, assumed: str | None = None
 ) -> None:
-    """Unwrap a request into `letter`, which keeps what was read when the rest is refused.
+    """Unwrap a request into `envelope`, which keeps what was read even if the rest is refused.
 
-    `assumed` is the type of a bare message that has none.
+    `assumed` is the type of a bare message that names none.
 
     Raises:
-        UnreadableJson: the text is not JSON that everybody reads alike.
+        UnreadableJson: parsers would read the text differently.
         InvalidRequest: it is JSON, but neither JSON-RPC 2.0 nor a message.
-        UNREADABLE: it is no JSON; the caller explains it.
+        UNREADABLE: it is not JSON; the caller explains it.
     """
     json_text.check(body, thorough=thorough)
     try:
@@ -186,7 +186,7 @@ def write_error(envelope: Envelope, number: int, text: str, data: bytes) -> byte
 
 
 def read_response(body: bytes) -> bytes | Raw:
-    """The text of the message in an answer, wherever it stands.
+    """The text of the message in an answer, wherever it is.
 
     Raises:
         PeerRefused: the peer answered with a JSON-RPC error; RateLimited if that says so.
@@ -195,12 +195,12 @@ def read_response(body: bytes) -> bytes | Raw:
     try:
         response = _response.decode(body)
     except UNREADABLE as error:
-        held = _held(body)
-        if held is not body and held.lstrip()[:1] == b"{":  # Written as JSON twice.
-            return read_response(held)
+        content = _string_content(body)
+        if content is not body and content.lstrip()[:1] == b"{":  # Written as JSON twice.
+            return read_response(content)
         raise UnreadableJson(f"the answer is no JSON object ({error})", kind="syntax") from None
     if response.jsonrpc is UNSET and response.message_type is not UNSET:
-        return body  # Its `result` or `error`, if it has one, is a field of the message.
+        return body  # A `result` or `error` in it is a field of the message.
     is_refused = response.error is not UNSET and response.error is not None
     if is_refused and (response.error or response.result is UNSET):
         raise refusal(response.error)
@@ -210,20 +210,20 @@ def read_response(body: bytes) -> bytes | Raw:
 
 
 def look_deeper(text: bytes | Raw) -> Iterator[bytes]:
-    """Where else the message may stand: in a text that holds JSON, or one level down."""
-    held = _held(bytes(text))
-    yield held
+    """Where else the message may be: in a string that holds JSON, or one level down."""
+    content = _string_content(bytes(text))
+    yield content
     try:
-        fields = _fields.decode(held)
+        fields = _fields.decode(content)
     except UNREADABLE:
         return
     for name in _DEEPER:
         if name in fields:
-            yield _held(bytes(fields[name]))
+            yield _string_content(bytes(fields[name]))
 
 
-def _held(text: bytes) -> bytes:
-    """What a JSON string holds; anything else is what it is."""
+def _string_content(text: bytes) -> bytes:
+    """The content of a JSON string; any other text unchanged."""
     if text.lstrip()[:1] != b'"':
         return text
     try:
@@ -249,7 +249,7 @@ def _read_loosely(body: bytes, envelope: Envelope, assumed: str | None) -> None:
             field="message_type",
         )
     envelope.id, envelope.body = _readable_id(loose.id), loose.params
-    raise InvalidRequest(_what_is_wrong(loose))
+    raise InvalidRequest(_describe_fault(loose))
 
 
 def _no_request(body: bytes, error: msgspec.ValidationError) -> LeagueError:
@@ -261,7 +261,7 @@ def _no_request(body: bytes, error: msgspec.ValidationError) -> LeagueError:
 
 
 def _readable_id(value: Any) -> RequestId:
-    """The id of a request that is refused as such; null where there is none to repeat."""
+    """The id of a request that is refused as such; null if it cannot be repeated."""
     try:
         found: RequestId = msgspec.convert(value, RequestId)
     except msgspec.ValidationError:
@@ -269,7 +269,7 @@ def _readable_id(value: Any) -> RequestId:
     return found
 
 
-def _what_is_wrong(loose: _Loose) -> str:
+def _describe_fault(loose: _Loose) -> str:
     if loose.jsonrpc != "2.0":
         return "jsonrpc is missing or not '2.0'; wrap the message in JSON-RPC 2.0, or send it bare"
     if not isinstance(loose.method, str):
@@ -288,7 +288,7 @@ def _peek(body: bytes | Raw) -> _Inside:
 
 def _result(result: Raw) -> bytes | Raw:
     raw = bytes(result)
-    if b"ontent" not in raw and b"isError" not in raw:  # No tool's answer.
+    if b"ontent" not in raw and b"isError" not in raw:  # Not the answer of a tool.
         return result
     try:
         tool = _tool_result.decode(result)
@@ -317,7 +317,7 @@ def refusal(error: Any) -> PeerUnavailable:
 
 
 def without_tokens(text: str) -> str:
-    """What a peer said, fit to be repeated."""
+    """The text of a peer without tokens, so that it may be repeated."""
     return _TOKEN.sub("tok_…", text)
 
 

@@ -2,7 +2,7 @@
 
 Fields are the union of the five documents, then ours. A field that is always sent has a plain
 default, so that a peer may leave it out; one that may be absent is UNSET; one without a default is
-what nobody can act without. Unknown fields are ignored.
+required. Unknown fields are ignored.
 """
 
 from typing import Annotated, Any, Literal, NamedTuple, dataclass_transform
@@ -195,7 +195,7 @@ class RoundAnnouncement(Message, tag="ROUND_ANNOUNCEMENT"):
 
 
 class StartMatch(Message, tag="START_MATCH"):
-    """A manager of another make gives a referee matches to run; ours."""
+    """A foreign manager gives a referee matches to run; ours."""
 
     matches: list[RoundMatch]
     league_id: Id = ""

@@ -1,6 +1,6 @@
-"""What a player reads of the two long messages: what it needs, and the rest only when it looks.
+"""The two messages that a player reads only in part, since they grow with the league.
 
-Both are sent to every player in every round, and grow with the league.
+Both are sent to every player in every round. The rows of a table are read when they are used.
 """
 
 import msgspec
@@ -19,7 +19,7 @@ _rows = msgspec.json.Decoder(list[StandingRow])
 
 
 class Pairing(Part):
-    """Who meets whom in one match, and what is promised of it."""
+    """Who meets whom in one match, and the commitment to its draw."""
 
     match_id: Id
     player_A_id: Id = ""
@@ -28,7 +28,7 @@ class Pairing(Part):
 
 
 class PartialAnnouncement(RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):
-    """The announcement of a round, as far as its players need it."""
+    """The announcement of a round, as far as a player needs it."""
 
     matches: list[Pairing] = msgspec.field(default_factory=list)  # type: ignore[assignment]
 
@@ -46,7 +46,7 @@ PARTIAL_MESSAGES: dict[str, type[Message]] = {
 
 
 def read_rows(rows: Raw | list[StandingRow]) -> list[StandingRow]:
-    """The rows of a table; none where they are not what they should be."""
+    """The rows of a table; none if they cannot be read."""
     if not isinstance(rows, Raw):
         return rows
     try:

@@ -1,6 +1,10 @@
-"""Strangers' words made harmless to print: nothing that a terminal obeys, nothing that hides.
+"""Text of other agents made safe to print: no terminal control, nothing invisible.
 
-Strangers' words on one line, never too long, and as JSON: harmless to print.
+printable       any text; line ends are kept
+one_line        the same on one line, shortened
+one_line_json   a value as JSON in ASCII, on one line, shortened
+printable_json  a value as whole JSON: a program can read it, a terminal can show it
+log_text        for logs: on one line, shortened, without tokens
 """
 
 import json
@@ -9,22 +13,49 @@ import unicodedata
 from typing import Any
 
 MARKS_MAX = 3  # accents on one letter; more would be written over the lines around
-# Printable by the book, but nobody sees them: fillers, and the blank of Braille.
+# Python calls these printable, but they show nothing: fillers, and the Braille blank.
 UNSEEN = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-TEXT_MAX = 200
-LOOKED_AT_MAX = 1_000
-SECRET_MIN = 40  # digits of what has no name; what has one has a "_" too
+LINE_MAX = 200
+MOVE_MAX = 60
+SCANNED_MAX = 1_000  # characters that are searched for tokens
+SECRET_MIN = 40  # hexadecimal digits of a secret without a prefix
 _SECRET = re.compile(
     rf"(?<![a-z])(?:m?tok|ses|adm)_[0-9a-z_-]+|[0-9a-f]{{{SECRET_MIN},}}", re.IGNORECASE | re.ASCII
 )
 
 
 def printable(text: str) -> str:
-    """The text with a question mark for what cannot be seen, or what a terminal might obey.
+    """The text with a question mark for each character that is invisible or controls a terminal.
 
-    Line ends are kept; whoever wants one line takes them out first.
+    Line ends are kept.
     """
     return text if text.isascii() and text.isprintable() else "".join(_visible(text))
+
+
+def one_line(text: str, at_most: int = LINE_MAX) -> str:
+    """The text on one line, shortened, with a question mark for what `printable` replaces."""
+    shown = printable(text.replace("\n", "?"))
+    return shown if len(shown) <= at_most else f"{shown[: at_most - 3]}..."
+
+
+def one_line_json(value: Any, at_most: int = MOVE_MAX) -> str:
+    """A value, such as a move, as JSON in ASCII on one line, shortened."""
+    return one_line(json.dumps(value), at_most)
+
+
+def printable_json(value: Any, indent: int | None = None) -> str:
+    """A value as JSON: letters of all languages as they are, unprintable characters escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+
+
+def log_text(text: str) -> str:
+    """The text on one line, shortened, with stars for anything that looks like a token."""
+    if "_" in text or len(text) >= SECRET_MIN:
+        text = _SECRET.sub("***", text[:SCANNED_MAX])[:LINE_MAX]
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _visible(text: str) -> list[str]:
@@ -33,48 +64,18 @@ def _visible(text: str) -> list[str]:
     for char in text:
         is_mark = unicodedata.category(char) in ("Mn", "Me")
         marks = marks + 1 if is_mark else 0
-        if _selects(char) or marks > MARKS_MAX:
+        if _is_variation_selector(char) or marks > MARKS_MAX:
             continue
         is_seen = (char.isprintable() and char not in UNSEEN) or char == "\n"
         shown.append(char if is_seen else "?")
     return shown
 
 
-def _selects(char: str) -> bool:
-    """Whether it only asks for another look of the letter before: terminals differ in its width."""
+def _is_variation_selector(char: str) -> bool:
+    """Whether it only changes the look of the letter before; terminals differ in its width."""
     return (
         char == "\u034f"
         or "\u180b" <= char <= "\u180f"
         or "\ufe00" <= char <= "\ufe0f"
         or "\U000e0100" <= char <= "\U000e01ef"
     )
-
-
-def clean(text: str) -> str:
-    """Harmless to print, on one line, never too long, and without what looks like a token."""
-    if "_" in text or len(text) >= SECRET_MIN:
-        text = _SECRET.sub("***", text[:LOOKED_AT_MAX])[:TEXT_MAX]
-    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
-
-
-LINE_MAX = 200
-MOVE_MAX = 60
-
-
-def one_line(text: str, at_most: int = LINE_MAX) -> str:
-    """The text on one line, with a question mark for what a terminal might obey."""
-    shown = printable(text.replace("\n", "?"))
-    return shown if len(shown) <= at_most else f"{shown[: at_most - 3]}..."
-
-
-def as_json(move: Any) -> str:
-    """A move as it came, in ASCII."""
-    return one_line(json.dumps(move), MOVE_MAX)
-
-
-def json_text(value: Any, indent: int | None = None) -> str:
-    """A value as JSON: letters of all languages as they are, what is not harmless escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)

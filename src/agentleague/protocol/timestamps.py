@@ -31,7 +31,7 @@ def parse(text: str) -> datetime:
 
 
 def write(unix_seconds: float) -> str:
-    """A moment in the one form that every document accepts; never a second that has not come."""
+    """A moment in the one form that every document accepts, rounded down."""
     return _write_second(int(unix_seconds // 1))
 
 
@@ -51,7 +51,7 @@ class Calendar:
         return _write_second(int((now + self._offset) // 1))
 
     def seconds_until(self, text: str, now: float) -> float:
-        """How far off a written time is; never less than nothing.
+        """The seconds until a written time; 0 if it is past.
 
         Raises:
             InvalidTimestamp: it is no time.

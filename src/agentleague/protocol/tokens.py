@@ -1,4 +1,4 @@
-"""Tokens: who may speak as whom, derived so that none needs to be stored."""
+"""Tokens, derived from secrets so that none needs to be stored."""
 
 import hmac
 from functools import lru_cache
@@ -9,17 +9,17 @@ LEAGUE_TOKEN = "tok_"
 
 
 def league_token(secret: bytes, league_id: str, agent_id: str, generation: int) -> str:
-    """The token an agent shows to the manager, and to nobody else."""
+    """The token that an agent shows only to the manager."""
     return f"{LEAGUE_TOKEN}{agent_id}_{_sign(secret, 'token', league_id, agent_id, generation)}"
 
 
 def session(secret: bytes, league_id: str, agent_id: str, generation: int) -> str:
-    """What the manager shows to a referee, so that nobody else can assign matches to it."""
+    """What the manager shows to a referee, so that no other agent can assign matches to it."""
     return f"ses_{_sign(secret, 'session', league_id, agent_id, generation)[:40]}"
 
 
 def digest(token: str) -> str:
-    """What may be stored and compared in place of a token, whatever the token holds."""
+    """What is stored and compared in place of a token, which may be any text."""
     return sha256(_bytes(token)).hexdigest()
 
 
@@ -29,7 +29,7 @@ def same(token: str, stored_digest: str) -> bool:
 
 
 def channel_key(token: str) -> bytes:
-    """What a player and the manager both know of a league token, and a referee never does."""
+    """What a player and the manager derive from a league token; referees do not know it."""
     return sha256(f"channel|{token}".encode()).digest()
 
 

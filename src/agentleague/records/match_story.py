@@ -17,7 +17,7 @@ from agentleague.league.events import MatchAssigned
 from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League
 from agentleague.league.rulings import STAND
-from agentleague.protocol.printable import as_json, one_line
+from agentleague.protocol.printable import one_line, one_line_json
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
 from agentleague.roles.effects import Event
 
@@ -246,7 +246,7 @@ _WHYS = {UNREACHABLE: "the referee before reached neither player"}
 def _exchange(facts: Facts, contact: Contact) -> str:
     asked = one_line(contact.message, 64)
     attempt = f", attempt {contact.attempt}" if contact.attempt > 1 else ""
-    move = "" if contact.move is None else f" {as_json(contact.move)},"
+    move = "" if contact.move is None else f" {one_line_json(contact.move)},"
     verdict = one_line(contact.verdict, 64)
     cause = CAUSES.get(NULL_MOVE if _is_null(contact) else contact.verdict)
     why = cause.came if cause else _HARMLESS.get(contact.verdict)
@@ -264,7 +264,7 @@ def _is_null(contact: Contact) -> bool:
 
 def _moves(facts: Facts) -> Iterator[str]:
     for turn, player_id, move in (facts.draw and facts.draw.moves) or ():
-        yield f"  turn {turn + 1}  {facts.name(player_id)}: {as_json(move)}"
+        yield f"  turn {turn + 1}  {facts.name(player_id)}: {one_line_json(move)}"
 
 
 def _draw(facts: Facts) -> Iterator[str]:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.league.rulings import STAND
-from agentleague.protocol.printable import as_json, one_line
+from agentleague.protocol.printable import one_line, one_line_json
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Cause
 from agentleague.records.match_story import NOTE_MAX, TRIED, Contact, named, with_ending
 
@@ -145,7 +145,7 @@ def _failure(row: Contact, game_type: str) -> Failure:
     known = CAUSES.get(NULL_MOVE if is_null else row.verdict, _UNKNOWN)
     came, rules = known.came, [known.rule]
     if row.verdict == "E004":
-        came = came if is_null else f"{as_json(row.move)}, {came}"
+        came = came if is_null else f"{one_line_json(row.move)}, {came}"
         rules += [_LEGAL[game_type]] if game_type in _LEGAL else []
     if row.note.startswith(TRIED):
         came, rules = f"{came} ({one_line(row.note, NOTE_MAX)})", [*rules, "R-DIA-01"]

@@ -25,7 +25,7 @@ from msgspec import UNSET, Struct
 
 from agentleague.errors import LeagueError
 from agentleague.protocol.messages import LockResponse, Message, RoundAnnouncement, tag_of
-from agentleague.protocol.printable import clean
+from agentleague.protocol.printable import log_text
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Call, Drop, Effect, End, Event, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Key, Started, Stimulus, StrategyReturned
@@ -193,20 +193,20 @@ _FACTS = (
 def fields(entry: Entry) -> dict[str, Any]:
     """A line as it is written, without its time; what there is nothing to say of is left out."""
     line: dict[str, Any] = {"level": entry.level.name, "event": entry.event}
-    line["agent"] = clean(entry.agent)
+    line["agent"] = log_text(entry.agent)
     message, decision = entry.message, entry.decision
     if message is not None:
         line["message_type"] = tag_of(type(message))
-        line["conversation_id"] = clean(message.conversation_id)
+        line["conversation_id"] = log_text(message.conversation_id)
         match_id = getattr(message, "match_id", None)
-        line["match_id"] = clean(match_id) if isinstance(match_id, str) else None
+        line["match_id"] = log_text(match_id) if isinstance(match_id, str) else None
     if decision is not None:
         line |= _facts(decision)
     line["error_code"] = entry.error_code
     if entry.seconds is not None:
         line["seconds"] = round(entry.seconds, 4)
     if entry.text:
-        line["text"] = clean(entry.text)
+        line["text"] = log_text(entry.text)
     return {key: value for key, value in line.items() if value not in ("", None)}
 
 
@@ -226,11 +226,11 @@ def _facts(decision: Event) -> dict[str, Any]:
     for name in decision.__struct_fields__:
         if name in _FACTS:
             value = getattr(decision, name)
-            found[name] = clean(value) if isinstance(value, str) else value
+            found[name] = log_text(value) if isinstance(value, str) else value
     result = getattr(decision, "result", None)
     if result is not None:
         found |= {"status": result.status, "winner": result.winner_player_id}
-        found["text"] = clean(result.reason)
+        found["text"] = log_text(result.reason)
     return found
 
 
