@@ -79,6 +79,31 @@ def test_the_pure_folders_import_nothing_that_does_io():
     assert impure == []
 
 
+DATABASES = {"sqlite3", "psycopg", "psycopg2", "asyncpg", "sqlalchemy"}
+
+
+def test_only_storage_imports_a_database():
+    elsewhere = [
+        f"{path.relative_to(PACKAGE)} imports {name}"
+        for path, home in modules()
+        for name in imports(path)
+        if home != "storage" and name.split(".")[0] in DATABASES
+    ]
+
+    assert elsewhere == []
+
+
+def test_whoever_reads_a_journal_does_so_through_its_port():
+    elsewhere = [
+        f"{path.relative_to(PACKAGE)} imports {name}"
+        for path, home in modules()
+        for name in imports(path)
+        if home != "storage" and name == "agentleague.storage.sqlite"
+    ]
+
+    assert elsewhere == []
+
+
 def test_a_module_is_one_thing_that_can_be_read():
     long = [
         str(path.relative_to(PACKAGE))

@@ -18,7 +18,8 @@ from agentleague.league.events import (
     PlayerRemoved,
     RoundEnded,
 )
-from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, read_directory
+from agentleague.storage.directory import FILE_NAME, open_reader
+from agentleague.storage.sqlite import SqliteJournal
 from games.throwaway import THROWAWAY
 from league.decisions import LEAGUE_ID, Decisions
 from records.journals import changed, otherwise, place, played, written
@@ -202,7 +203,7 @@ def test_what_is_no_receipt_is_misuse(cup, receipt):
 
 
 def test_receipts_are_honoured_and_a_cut_tail_is_found_by_one(cup, tmp_path):
-    rows = list(read_directory(cup, LEAGUE_ID))
+    rows = list(open_reader(cup).read(LEAGUE_ID))
     receipts = [f"{row.seq}:{row.hash.hex().upper()}" for row in (rows[9], rows[-1])]
     shutil.copytree(cup, tmp_path / "cut")
     with closing(sqlite3.connect(tmp_path / "cut" / FILE_NAME)) as connection:
@@ -292,7 +293,7 @@ def test_a_tail_that_the_index_lost_is_found_without_a_receipt(cup, tmp_path):
 
     done = run("verify", tmp_path)
 
-    assert len(list(read_directory(tmp_path, LEAGUE_ID))) < len(LEAGUE)
+    assert len(list(open_reader(tmp_path).read(LEAGUE_ID))) < len(LEAGUE)
     assert done.exit_code == 3
     assert "the rows that can be read are true, but SQLite says of the file: " in done.stdout
 

@@ -29,7 +29,8 @@ from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime import installed_games
 from agentleague.runtime.processes import Home, Place, open_manager
 from agentleague.runtime.state_files import write_secrets
-from agentleague.storage.sqlite import FILE_NAME, SqliteJournal
+from agentleague.storage.directory import FILE_NAME
+from agentleague.storage.sqlite import SqliteJournal
 
 PLAYERS, REFEREES = 448, 4  # 447 rounds, 100,128 matches
 SECONDS_MAX = 30.0  # ten times the goal of 3: a machine that is busy is no bug

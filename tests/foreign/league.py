@@ -11,7 +11,7 @@ from agentleague.records.verify import Findings, verify
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime import installed_games
 from agentleague.runtime.processes import Home, open_manager, open_referee
-from agentleague.storage.sqlite import read_directory
+from agentleague.storage.directory import open_reader
 from hostile.contest import good_player, place, referee
 
 ZOO = Path(__file__).with_name("players.py")
@@ -67,7 +67,7 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
             await process.wait()
         for agent in (*agents, manager):
             await agent.stop()
-    rows = list(read_directory(directory, LEAGUE_ID))
+    rows = list(open_reader(directory).read(LEAGUE_ID))
     events = [read_event(row.kind, row.version, row.body) for row in rows]
     role = manager.host.role
     return Played(role.league, events, verify(rows, installed_games.load), list(role.news))

@@ -9,8 +9,8 @@ from typing import Any
 
 from agentleague.errors import StorageError
 from agentleague.runtime.state_files import FIELDS, HistoryFile, StateFile, read_secrets
+from agentleague.storage.directory import FILE_NAME, open_reader
 from agentleague.storage.lock import address_in
-from agentleague.storage.sqlite import FILE_NAME, leagues_in, read_directory
 from fuzz.sentences import check_sentence
 
 PLACE = Path(mkdtemp(prefix="agentleague-fuzz-"))
@@ -41,8 +41,8 @@ def one(data: bytes) -> None:
     _write("admin.token", data if len(data) % 2 else b"adm_x")
     _expect(lambda: read_secrets(PLACE))
     _write(FILE_NAME, data)
-    _expect(lambda: leagues_in(PLACE))
-    _expect(lambda: list(read_directory(PLACE, "cup")))
+    _expect(lambda: open_reader(PLACE).leagues())
+    _expect(lambda: list(open_reader(PLACE).read("cup")))
 
 
 def _write(name: str, data: bytes) -> None:

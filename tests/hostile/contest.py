@@ -8,7 +8,7 @@ from typing import NamedTuple
 from agentleague.league.events import MatchClosed, MatchDecided, RoundScheduled, read_event
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
-from agentleague.storage.sqlite import read_directory
+from agentleague.storage.directory import open_reader
 
 ZOO = Path(__file__).with_name("players.py")
 HOSTS = ("127.0.0.1",)
@@ -87,7 +87,7 @@ async def contest(directory, behaviours, *, good=1, comes_back=False, **rules):
             await agent.stop()
     table = manager.host.role.league.table.rows()
     events = [
-        read_event(row.kind, row.version, row.body) for row in read_directory(directory, LEAGUE)
+        read_event(row.kind, row.version, row.body) for row in open_reader(directory).read(LEAGUE)
     ]
     rows = {row.player_id: row for row in table}
     names = {row.player_id: row.display_name for row in table}

@@ -1,7 +1,8 @@
 """What every journal promises, whatever it keeps its rows in."""
 
+import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 
 from agentleague.errors import Claimed, Damaged, StorageError
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Head, Journal
+from agentleague.roles.ports import Head, Journal, Row
 from agentleague.storage import chain
 from agentleague.storage.memory import MemoryJournal
-from agentleague.storage.sqlite import SqliteJournal
+from agentleague.storage.sqlite import JournalLimits, SqliteJournal
 
 NOON = 1_736_942_400.25  # 2025-01-15T12:00:00.250Z
+
+QUICK = JournalLimits(follow_seconds=0.001, followed=2)
 
 Open = Callable[[], Journal]
 
@@ -50,7 +53,8 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     def reopen_sqlite() -> Journal:
         for journal in opened:
             journal.close()
-        opened.append(SqliteJournal(tmp_path / "cup", lambda: NOON, lambda run: run()))
+        journal = SqliteJournal(tmp_path / "cup", lambda: NOON, lambda run: run(), limits=QUICK)
+        opened.append(journal)
         return opened[-1]
 
     yield reopen_sqlite
@@ -246,3 +250,74 @@ def test_a_row_that_is_found_is_the_one_that_is_read(reopen: Open) -> None:
     append(journal, 0, "a", "b")
 
     assert [*journal.find("cup", 1, 2, b'"b"')] == [*journal.read("cup", 1)]
+
+
+def test_a_journal_names_the_leagues_that_have_rows(reopen: Open) -> None:
+    journal = reopen()
+    for league_id in ("shield", "cup", "bowl"):
+        journal.claim(league_id)
+    append(journal, 0, "a", league_id="shield")
+    append(journal, 0, "b", league_id="cup")
+    append(journal, 0, league_id="bowl")
+
+    assert [*journal.leagues()] == ["cup", "shield"]
+
+
+def test_a_journal_says_how_much_room_it_takes_and_that_it_is_sound(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a" * 10_000)
+
+    assert journal.size_bytes() > 0
+    assert journal.damage() is None
+
+
+async def take(rows: AsyncIterator[Row], count: int) -> list[int]:
+    return [(await anext(rows)).seq for _ in range(count)]
+
+
+def test_a_follower_gets_old_rows_then_each_new_one(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a", "b", "c")
+
+    async def follow() -> tuple[list[int], list[int], list[int]]:
+        all_rows, later = journal.follow("cup"), journal.follow("cup", after=3)
+        first = await take(all_rows, 3)
+        waiting = asyncio.ensure_future(take(later, 2))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        append(journal, 3, "d")
+        append(journal, 4, "e")
+        return first, await waiting, await take(all_rows, 2)
+
+    assert asyncio.run(follow()) == ([1, 2, 3], [4, 5], [4, 5])
+
+
+def test_whoever_stops_following_leaves_nothing_behind(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a")
+
+    async def follow() -> list[int]:
+        left, stays = journal.follow("cup"), journal.follow("cup")
+        await take(left, 1)
+        gone = asyncio.ensure_future(anext(left))
+        await asyncio.sleep(0)
+        gone.cancel()
+        append(journal, 1, "b")
+        return await take(stays, 2)
+
+    assert asyncio.run(follow()) == [1, 2]
+
+
+def test_a_follower_is_told_of_damage(reopen: Open) -> None:
+    journal = reopen()
+    journal.claim("cup")
+    append(journal, 0, "a")
+
+    async def follow() -> None:
+        await take(journal.follow("cup", after=2), 1)
+
+    with pytest.raises(Damaged, match="row 2 of league cup"):
+        asyncio.run(follow())

@@ -38,8 +38,9 @@ from hypothesis.stateful import (
 from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Journal, Row
+from agentleague.storage.directory import open_reader
 from agentleague.storage.memory import MemoryJournal
-from agentleague.storage.sqlite import SqliteJournal, leagues_in, read_directory
+from agentleague.storage.sqlite import JournalLimits, SqliteJournal
 from examples import examples
 
 Result = Sequence[Head] | StorageError
@@ -275,7 +276,11 @@ class SqliteStates(AnyJournal):
     def open(self, directory: Path) -> SqliteJournal:
         self.deliveries: SimpleQueue[Any] = SimpleQueue()
         journal = SqliteJournal(
-            directory, self.wall, self.deliveries.put, retry_seconds=0.005, pages_max=ROOM
+            directory,
+            self.wall,
+            self.deliveries.put,
+            limits=JournalLimits(retry_seconds=0.005),
+            pages_max=ROOM,
         )
         self.full = False
         return journal
@@ -376,7 +381,7 @@ class SqliteStates(AnyJournal):
     def survive(self) -> None:
         """Of the appends that waited whole ones are there, the first ones, and no other."""
         found = {
-            league_id: list(read_directory(self.directory, league_id)) for league_id in LEAGUES
+            league_id: list(open_reader(self.directory).read(league_id)) for league_id in LEAGUES
         }
         for batch in self.waiting:
             rows = self.kept[batch.league_id]
@@ -423,7 +428,7 @@ class SqliteStates(AnyJournal):
         assert self.journal.state == ("full" if self.full else "ok")
         with_rows = {league_id for league_id in LEAGUES if self.kept[league_id]}
         waiting = {batch.league_id for batch in self.waiting if batch.rows}
-        assert with_rows <= set(leagues_in(self.directory)) <= with_rows | waiting
+        assert with_rows <= set(open_reader(self.directory).leagues()) <= with_rows | waiting
 
     def teardown(self) -> None:
         self.let_go()

@@ -1,11 +1,13 @@
 """What the SQLite journal promises beyond the contract: disks, processes, damage, readers."""
 
+import asyncio
 import logging
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -22,8 +24,11 @@ from hypothesis import strategies as st
 import agentleague.errors
 from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Head
-from agentleague.storage.sqlite import SqliteJournal, leagues_in, read_directory
+from agentleague.roles.ports import Head, Row
+from agentleague.storage.directory import open_reader
+from agentleague.storage.sqlite import FIND, JournalLimits, SqliteJournal, SqliteReader
+
+QUICK = JournalLimits(retry_seconds=0.01, follow_seconds=0.001)
 
 Result = Sequence[Head] | StorageError
 
@@ -120,7 +125,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 
 def open_journal(directory: Path) -> SqliteJournal:
-    return SqliteJournal(directory, lambda: 0.0, lambda run: run(), retry_seconds=0.01)
+    return SqliteJournal(directory, lambda: 0.0, lambda run: run(), limits=QUICK)
 
 
 @contextmanager
@@ -195,7 +200,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def seqs(directory: Path) -> list[int]:
-    return [row.seq for row in read_directory(directory, "cup")]
+    return [row.seq for row in open_reader(directory).read("cup")]
 
 
 # One writer.
@@ -554,7 +559,7 @@ def test_a_changed_hash_is_found_by_a_reader_who_starts_behind_it(
 
 
 def test_a_flipped_byte_of_a_row_in_the_file_is_found(three_rows: Path, tmp_path: Path) -> None:
-    row = list(read_directory(three_rows, "cup"))[1]
+    row = list(open_reader(three_rows).read("cup"))[1]
     content = (three_rows / "journal.sqlite").read_bytes()
     end = content.index(row.hash) + 32
     start = content.rindex(b"1970", 0, end)
@@ -571,7 +576,7 @@ def test_a_flipped_byte_of_a_row_in_the_file_is_found(three_rows: Path, tmp_path
 def test_whatever_byte_is_flipped_nobody_reads_a_row_that_was_not_written(
     three_rows: Path, data: st.DataObject
 ) -> None:
-    written = list(read_directory(three_rows, "cup"))
+    written = list(open_reader(three_rows).read("cup"))
     content = bytearray((three_rows / "journal.sqlite").read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     with TemporaryDirectory() as name:
@@ -579,7 +584,7 @@ def test_whatever_byte_is_flipped_nobody_reads_a_row_that_was_not_written(
 
         found = []
         with suppress(StorageError):
-            for row in read_directory(Path(name), "cup"):
+            for row in open_reader(Path(name)).read("cup"):
                 found.append(row)
 
     assert found == written[: len(found)]
@@ -610,21 +615,52 @@ def test_a_file_that_lost_its_pages_is_found(directory: Path) -> None:
 
 def test_a_reader_sees_whole_rows_while_another_process_writes(directory: Path) -> None:
     with child(directory, "write"):
-        rows = list(read_directory(directory, "cup"))
+        rows = list(open_reader(directory).read("cup"))
         while len(rows) < 500:
-            more = list(read_directory(directory, "cup"))
+            more = list(open_reader(directory).read("cup"))
             assert more[: len(rows)] == rows
             rows = more
-        assert leagues_in(directory) == ["cup"]
+        assert open_reader(directory).leagues() == ["cup"]
 
     assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
+
+
+def test_a_follower_sees_what_another_process_writes_and_reads_in_no_turn_of_the_loop(
+    directory: Path,
+) -> None:
+    readers: set[int] = set()
+
+    class Noting(SqliteReader):
+        def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
+            readers.add(threading.get_ident())
+            return super().read(league_id, after)
+
+    async def follow() -> list[int]:
+        rows = Noting(directory, QUICK).follow("cup")
+        return [(await anext(rows)).seq for _ in range(500)]
+
+    with child(directory, "write"):
+        assert asyncio.run(follow()) == list(range(1, 501))
+    assert threading.get_ident() not in readers
+
+
+def test_rows_are_looked_up_by_their_numbers_and_no_others_are_read(
+    journal: SqliteJournal, directory: Path
+) -> None:
+    append(journal, 0)
+    query = f"EXPLAIN QUERY PLAN {FIND}"
+    with closing(sqlite3.connect(directory / "journal.sqlite")) as connection:
+        plan = connection.execute(query, ("cup", 1, 1, b"x")).fetchall()
+
+    assert len(plan) == 1
+    assert "(league_id=? AND seq>? AND seq<?)" in plan[0][3]
 
 
 def test_a_reader_changes_no_row_and_needs_no_claim(
     journal: SqliteJournal, directory: Path
 ) -> None:
     append(journal, 0)
-    rows = read_directory(directory, "cup")
+    rows = open_reader(directory).read("cup")
     assert next(rows).seq == 1
 
     assert not isinstance(append(journal, 1), StorageError)
@@ -636,14 +672,14 @@ def test_a_reader_changes_no_row_and_needs_no_claim(
 def test_the_leagues_of_a_directory_are_listed(journal: SqliteJournal, directory: Path) -> None:
     journal.claim("bowl")
     append(journal, 0)
-    assert journal.leagues() == leagues_in(directory) == ["cup"]
+    assert journal.leagues() == open_reader(directory).leagues() == ["cup"]
 
 
 def test_a_directory_without_a_journal_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=f"there is no journal in {tmp_path}"):
         seqs(tmp_path)
     with pytest.raises(StorageError, match="there is no journal"):
-        leagues_in(tmp_path / "nowhere")
+        open_reader(tmp_path / "nowhere").leagues()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -654,7 +690,7 @@ def test_a_file_that_is_no_journal_is_named(tmp_path: Path) -> None:
 
     (tmp_path / "journal.sqlite").write_bytes(b"this is no database" * 100)
     with pytest.raises(StorageError, match="not a database"):
-        leagues_in(tmp_path)
+        open_reader(tmp_path).leagues()
 
 
 # The directory.

@@ -59,7 +59,7 @@ from agentleague.runtime.local_league import (
 from agentleague.runtime.manager_client import ManagerClient
 from agentleague.runtime.processes import Home, Place, Running, open_manager, run
 from agentleague.runtime.state_files import read_secrets
-from agentleague.storage.sqlite import FILE_NAME, read_directory
+from agentleague.storage.directory import open_reader
 
 SECONDS = 0.001  # of processor time between two looks; most systems look more seldom
 SAMPLES_SUFFIX = ".hits"
@@ -409,7 +409,8 @@ def _with_journal(outcome: Outcome, folder: Path) -> Outcome:
     rounds, scheduled, league = [], "", League()
     gc.disable()
     began = perf_counter()
-    for row in read_directory(folder, LEAGUE):
+    journal = open_reader(folder)
+    for row in journal.read(LEAGUE):
         league.apply(read_event(row.kind, row.version, row.body))
         if row.kind == "round_scheduled":
             scheduled = row.at
@@ -417,7 +418,7 @@ def _with_journal(outcome: Outcome, folder: Path) -> Outcome:
             rounds.append(_seconds(scheduled, row.at))
     replay_seconds = perf_counter() - began
     gc.enable()
-    size = (folder / FILE_NAME).stat().st_size
+    size = journal.size_bytes()
     return replace(outcome, round_seconds=rounds, journal_bytes=size, replay_seconds=replay_seconds)
 
 

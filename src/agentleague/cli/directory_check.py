@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-OURS = ("journal.sqlite", "secret.key", "admin.token", "manager.lock", "log")
+from agentleague.storage.directory import FILE_NAME
+
+OURS = (FILE_NAME, "secret.key", "admin.token", "manager.lock", "log")
 SETTINGS = ".toml"  # A league may lie beside its settings.
 SHOWN_MAX = 3
 
 
 def check_room(directory: Path) -> None:
     """Raises UsageError if the directory holds other things and no league."""
-    from agentleague.storage.sqlite import FILE_NAME
-
     if not directory.is_dir() or (directory / FILE_NAME).exists():
         return
     others = sorted(path.name for path in directory.iterdir() if not _may_be_there(path.name))

@@ -16,10 +16,10 @@ import click
 
 from agentleague.cli.manager_address import address_of, dir_option
 from agentleague.errors import LeagueError
+from agentleague.storage.directory import FILE_NAME
 
 T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
-FILE_NAME = "journal.sqlite"
 MANAGER = "http://127.0.0.1:8000/mcp"
 VARIABLE = "LEAGUE_MANAGER"  # Not for click: set for good, it would forbid every --dir.
 

@@ -24,7 +24,7 @@ from agentleague.records.export_files import (
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
-from agentleague.storage.sqlite import read_directory
+from agentleague.storage.directory import open_reader
 
 MARK = "export.json"  # says of which league the tree is, and which files are ours
 
@@ -65,7 +65,7 @@ class Mirror:
     """
 
     def __init__(self, directory: Path, league_id: str, out: Path) -> None:
-        self._directory, self._league_id, self._out = directory, league_id, out
+        self._journal, self._league_id, self._out = open_reader(directory), league_id, out
         self._league = League()
         self._times: list[str] = []  # when each row was written
         self._assigned: dict[str, list[Event]] = {}
@@ -79,7 +79,7 @@ class Mirror:
             OSError: there is no room, or no right to write there.
         """
         is_first = not self._times
-        rows = list(read_directory(self._directory, self._league_id, self._league.seq))
+        rows = list(self._journal.read(self._league_id, self._league.seq))
         events = [event_of(row) for row in rows]
         for row, event in zip(rows, events, strict=True):
             self._league.apply(event)

@@ -1,8 +1,6 @@
 """Read the league of a directory from its journal, also while a manager writes to it."""
 
-import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 
 from agentleague.errors import Damaged, StorageError
@@ -10,13 +8,7 @@ from agentleague.league.events import read_event
 from agentleague.league.league import League
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
-from agentleague.storage.sqlite import FILE_NAME, leagues_in, read_directory
-
-
-def has_journal(directory: Path) -> bool:
-    """Whether there is a journal that somebody has written to."""
-    path = directory / FILE_NAME
-    return path.is_file() and path.stat().st_size > 0
+from agentleague.storage.directory import FILE_NAME, has_journal, open_reader
 
 
 def read_rows(directory: Path) -> list[Row]:
@@ -26,15 +18,11 @@ def read_rows(directory: Path) -> list[Row]:
         Damaged: a row is not what was written, or there are rows of several leagues.
         StorageError: there is no journal, or it cannot be read.
     """
-    try:
-        leagues = leagues_in(directory)
-        if len(leagues) > 1:
-            raise Damaged(f"the journal in {directory} has rows of {len(leagues)} leagues, not one")
-        return [row for name in leagues for row in read_directory(directory, name)]
-    except StorageError as error:
-        if _is_rot(error.__cause__):
-            raise Damaged(str(error)) from error
-        raise
+    journal = open_reader(directory)
+    leagues = journal.leagues()
+    if len(leagues) > 1:
+        raise Damaged(f"the journal in {directory} has rows of {len(leagues)} leagues, not one")
+    return [row for name in leagues for row in journal.read(name)]
 
 
 def event_of(row: Row) -> Event:
@@ -82,22 +70,3 @@ def no_league(directory: Path) -> str:
         f"there is no league in {directory}; give the directory that holds its {FILE_NAME}, or "
         f"play one: league demo --dir {directory}"
     )
-
-
-def file_damage(directory: Path) -> str | None:
-    """What SQLite itself finds wrong with the file: a row that no index finds is a row unread.
-
-    None where it finds nothing.
-    """
-    uri = f"{(directory / FILE_NAME).resolve().as_uri()}?mode=ro"
-    try:
-        with closing(sqlite3.connect(uri, uri=True)) as connection:
-            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        return str(error)
-    return None if found == "ok" else str(found).splitlines()[-1]
-
-
-def _is_rot(error: BaseException | None) -> bool:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # The rest says where it was found.
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -1,6 +1,6 @@
 """The ports: all that a host needs from the world, and the one thing it needs from a role."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from agentleague.errors import LeagueError, StorageError
@@ -69,15 +69,30 @@ class Transport(Protocol):
     ) -> Cancel: ...
 
 
-class Journal(Protocol):
+class JournalReader(Protocol):
+    """The committed rows of leagues, each one verified; anybody may read while a manager writes.
+
+    `follow` goes on with later rows as they are committed, also by another process.
+    """
+
+    def leagues(self) -> Sequence[str]: ...
+
+    def read(self, league_id: str, after: int = 0) -> Iterator[Row]: ...
+
+    def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]: ...
+
+    def damage(self) -> str | None: ...
+
+    def size_bytes(self) -> int: ...
+
+
+class Journal(JournalReader, Protocol):
     """Append-only rows, chained by hash, one chain per league; `full` while there is no room."""
 
     @property
     def state(self) -> Literal["ok", "full", "failed"]: ...
 
     def claim(self, league_id: str) -> Head: ...
-
-    def read(self, league_id: str, after: int = 0) -> Iterator[Row]: ...
 
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]: ...
 

@@ -241,7 +241,7 @@ async def open_manager(
 
     pass
     from agentleague.runtime.state_files import read_secrets, write_secrets
-    from agentleague.storage.sqlite import FILE_NAME, SqliteJournal, leagues_in, read_directory
+    from agentleague.storage.directory import FILE_NAME, open_journal
 
     directory, seed, resumes, logs, command = home
     loop = asyncio.get_running_loop()
@@ -259,16 +259,16 @@ async def open_manager(
     )
     transport = HttpTransport(clock, policy)
     url = await place.open(transport)
-    journal = SqliteJournal(directory, wall, lambda call: _deliver(loop, call))
+    journal = open_journal(directory, wall, lambda call: _deliver(loop, call))
     try:
-        there = leagues_in(directory) if (directory / FILE_NAME).exists() else []
+        there = journal.leagues() if (directory / FILE_NAME).exists() else []
         if there and not resumes:
             raise Claimed(
                 f"{directory} holds a league already; see it with: league standings --dir "
                 f"{directory}, or play another with: --dir ANOTHER"
             )
         if there:
-            rows = read_directory(directory, there[0])
+            rows = journal.read(there[0])
             settings = same_league(settings, there[0], rows, str(directory))
         journal.claim(settings.league_id)
         journal.publish(place.here(transport.port), command)
@@ -278,7 +278,8 @@ async def open_manager(
         host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
         if there:
             gc.disable()  # What is read stays: there is nothing to collect.
-            host.replay(journal.read(settings.league_id), read_event)
+            # In a thread, so that whoever calls meanwhile is told that the manager is starting.
+            await asyncio.to_thread(host.replay, journal.read(settings.league_id), read_event)
             gc.freeze()
             gc.enable()
     except BaseException:

@@ -1,11 +1,11 @@
 """A disk in virtual time: what is written is there a little later, or never if there is a crash."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from agentleague.errors import StorageError
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Cancel, Clock, Head, Row
+from agentleague.roles.ports import Cancel, Clock, Head
 from agentleague.storage.memory import MemoryJournal
 
 Outcome = Sequence[Head] | StorageError
@@ -21,7 +21,7 @@ class _Write(NamedTuple):
     done: Done
 
 
-class Disk:
+class Disk(MemoryJournal):
     """A journal whose writes are staged, and committed in groups as a disk does it.
 
     A commit takes `sync_seconds`: halfway the rows are safe, at the end whoever wrote them is told.
@@ -31,13 +31,12 @@ class Disk:
     """
 
     def __init__(self, clock: Clock, sync_seconds: float = SYNC_SECONDS) -> None:
-        self.state: Literal["ok", "full", "failed"] = "ok"
+        super().__init__(clock.now)
         self.sync_seconds = sync_seconds
         self.rows_total = 0  # that are safe
         self.deliver: Callable[[Callable[[], None]], None] = lambda what: what()  # to the writer
         self.on_commit: Callable[[Sequence[Event]], None] | None = None  # told what is safe now
         self._clock = clock
-        self._platter = MemoryJournal(clock.now)
         self._staged: list[_Write] = []
         self._stop: Cancel | None = None  # the commit under way
 
@@ -45,18 +44,6 @@ class Disk:
     def is_clean(self) -> bool:
         """Whether everything that was written is safe, and whoever wrote it was told."""
         return self._stop is None
-
-    def claim(self, league_id: str) -> Head:
-        """Become the one who appends to this league."""
-        return self._platter.claim(league_id)
-
-    def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
-        """The rows that are safe, each one verified."""
-        return self._platter.read(league_id, after)
-
-    def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
-        """Of the rows that are safe those in whose body this text stands."""
-        return self._platter.find(league_id, first, last, text)
 
     def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
         """Stage the events behind row `after`; `done` is called when they are safe."""
@@ -82,7 +69,7 @@ class Disk:
             self._stop()
         self._stop = None
         self._staged.clear()
-        self._platter.release()
+        self.release()
 
     def _begin(self) -> None:
         batch, self._staged = self._staged, []
@@ -99,7 +86,7 @@ class Disk:
             self.mend()
             batch = ()
         for league_id, after, events, done in batch:
-            self._platter.append(
+            super().append(
                 league_id,
                 after,
                 events,

@@ -3,7 +3,8 @@
 It answers `done` before `append` returns, which no other journal does: nothing waits for a disk.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Literal
 
 from agentleague.errors import Claimed, StorageError
@@ -20,6 +21,7 @@ class MemoryJournal:
         self._wall = wall
         self._rows: dict[str, list[Row]] = {}
         self._claimed: set[str] = set()
+        self._followers: set[asyncio.Event] = set()
 
     def claim(self, league_id: str) -> Head:
         """Become the one who appends to this league.
@@ -36,6 +38,10 @@ class MemoryJournal:
         """Give up every claim, as the end of a process does; the rows stay."""
         self._claimed.clear()
 
+    def leagues(self) -> list[str]:
+        """The leagues that have rows."""
+        return sorted(self._rows)
+
     def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
         """The rows after a number, each one verified.
 
@@ -47,6 +53,27 @@ class MemoryJournal:
             raise chain.damaged(league_id, after)
         head = chain.heads(rows[after - 1 : after])[0] if after else chain.start(league_id)
         yield from chain.verified(head, rows[after:])
+
+    async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
+        """The same rows, then each later one: an append wakes whoever waits."""
+        appended = asyncio.Event()
+        self._followers.add(appended)
+        try:
+            while True:
+                appended.clear()
+                for row in self.read(league_id, after):
+                    yield row
+                    after = row.seq
+                await appended.wait()
+        finally:
+            self._followers.discard(appended)
+
+    def damage(self) -> None:
+        """Nothing can be wrong with what is only in memory."""
+
+    def size_bytes(self) -> int:
+        """How much room the rows take."""
+        return sum(len(row.body) + len(row.hash) for rows in self._rows.values() for row in rows)
 
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
         """Of the rows from `first` to `last` those in whose body this text stands."""
@@ -67,7 +94,10 @@ class MemoryJournal:
             return done(refusal)
         at = chain.moment(self._wall())
         rows = chain.extend(head, league_id, at, map(chain.entry, events))
-        self._rows.setdefault(league_id, []).extend(rows)
+        if rows:
+            self._rows.setdefault(league_id, []).extend(rows)
+        for appended in self._followers:
+            appended.set()
         return done(chain.heads(rows))
 
     def _head(self, league_id: str) -> Head:

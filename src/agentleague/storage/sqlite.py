@@ -11,14 +11,17 @@ other error ends the journal: those who wait are told, and all that follows is r
 one writer; its first line is the writer's pid. Readers need no lock.
 """
 
+import asyncio
 import logging
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain as chained
+from itertools import islice
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Literal, NamedTuple
@@ -27,16 +30,26 @@ from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
+from agentleague.storage.directory import FILE_NAME
 from agentleague.storage.lock import hold, publish, release
 
 Done = Callable[[Sequence[Head] | StorageError], None]
 
-FILE_NAME = "journal.sqlite"
-BATCH_MAX = 512  # events in a transaction
-ROWS_AT_ONCE = 64  # in a statement; after each one the writer queues for the interpreter again
-WAITING_MAX = 10_000  # events not yet committed
-BUSY_SECONDS = 30.0  # how long another program (a backup, a shell) may hold the file
 SCHEMA_VERSION = 1
+ROWS_AT_ONCE = 64  # in a statement; after each one the writer queues for the interpreter again
+BUSY_SECONDS = 30.0  # how long another program (a backup, a shell) may hold the file
+
+
+@dataclass(frozen=True)
+class JournalLimits:
+    """The limits of a journal."""
+
+    batch: int = 512  # events in a transaction
+    waiting: int = 10_000  # events not yet committed
+    retry_seconds: float = 1.0  # between two tries to write to a full disk
+    followed: int = 500  # rows that a follower reads before it hands them on
+    follow_seconds: float = 0.1  # between two looks for rows that another process wrote
+
 
 # A plain table: as fast as WITHOUT ROWID for short rows, and above 1 KB a row, where WITHOUT ROWID
 # spills each one into a page of its own, twice as fast in half the space.
@@ -54,9 +67,10 @@ _COLUMNS = ", ".join(Row._fields)
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
 _ROWS_OF = f"SELECT {_COLUMNS} FROM rows WHERE league_id = ? AND seq"
 _SELECT = f"{_ROWS_OF} > ? ORDER BY seq"
-_FIND = f"{_ROWS_OF} BETWEEN ? AND ? AND instr(body, ?) ORDER BY seq"
+FIND = f"{_ROWS_OF} BETWEEN ? AND ? AND instr(body, ?) ORDER BY seq"
 
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _log = logging.getLogger(__name__)
 
 
@@ -67,7 +81,75 @@ class _Append(NamedTuple):
     done: Done
 
 
-class SqliteJournal:
+class SqliteReader:
+    """The journal of a directory, for reading; each call opens and closes the file for itself."""
+
+    def __init__(self, directory: Path, limits: JournalLimits = JournalLimits()) -> None:  # noqa: B008
+        self._directory, self._limits = directory, limits
+
+    def leagues(self) -> list[str]:
+        """The leagues that have rows.
+
+        Raises:
+            StorageError: there is no journal, or a newer agentleague wrote it.
+        """
+        with _reading(self._directory) as connection:
+            found = connection.execute("SELECT DISTINCT league_id FROM rows ORDER BY league_id")
+            leagues = [league_id for (league_id,) in found]
+        if not all(isinstance(league_id, str) for league_id in leagues):
+            raise Damaged(f"the journal in {self._directory} has rows of a league without a name")
+        return leagues
+
+    def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
+        """The rows of a league after a number, each one verified; also while a manager writes.
+
+        Raises:
+            Damaged: a row is not what was written, or there is no row of that number.
+            StorageError: there is no journal, or a newer agentleague wrote it.
+        """
+        seq = after
+        with _reading(self._directory) as connection:
+            try:
+                head = _head_at(connection, league_id, after)
+                rows = map(Row._make, connection.execute(_SELECT, (league_id, after)))
+                for row in chain.verified(head, rows):
+                    seq = row.seq
+                    yield row
+            except sqlite3.Error as error:
+                raise chain.damaged(league_id, seq + 1, f"cannot be read: {error}") from error
+
+    async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
+        """The same rows, then each later one soon after its commit; all reading is in a thread.
+
+        Another process may be the one that writes: so this looks again from time to time.
+        """
+        while True:
+            rows = await asyncio.to_thread(self._some, league_id, after)
+            for row in rows:
+                yield row
+                after = row.seq
+            if len(rows) < self._limits.followed:
+                await asyncio.sleep(self._limits.follow_seconds)
+
+    def _some(self, league_id: str, after: int) -> list[Row]:
+        with closing(self.read(league_id, after)) as rows:  # type: ignore[type-var]
+            return list(islice(rows, self._limits.followed))
+
+    def damage(self) -> str | None:
+        """What SQLite finds wrong with the file, or None: a row that no index finds is not read."""
+        try:
+            with closing(_connect(self._directory, "ro")) as connection:
+                (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            return str(error)
+        return None if found == "ok" else str(found).splitlines()[-1]
+
+    def size_bytes(self) -> int:
+        """How much room the rows take."""
+        return (self._directory / FILE_NAME).stat().st_size
+
+
+class SqliteJournal(SqliteReader):
     """The journal of the manager that runs in this directory.
 
     `wall` gives the Unix seconds that rows are dated with; `deliver` runs a function on the event
@@ -80,17 +162,16 @@ class SqliteJournal:
         wall: Callable[[], float],
         deliver: Callable[[Callable[[], None]], None],
         *,
-        retry_seconds: float = 1.0,
+        limits: JournalLimits = JournalLimits(),  # noqa: B008
         pages_max: int = 0,
     ) -> None:
+        super().__init__(directory, limits)
         self.pages_max = pages_max
         self.commits = 0
         self.waiting = 0  # events not yet committed
         self.state: Literal["ok", "full", "failed"] = "ok"
-        self._directory = directory
         self._wall = wall
         self._deliver = deliver
-        self._retry_seconds = retry_seconds
         self._lock: int | None = None
         # Open as long as the claim, so that a full disk never has to take a new -wal or -shm file.
         self._connection: sqlite3.Connection | None = None
@@ -122,15 +203,11 @@ class SqliteJournal:
         self._last[league_id] = head.seq
         return head
 
-    def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
-        """The committed rows after a number, each one verified; see `read_directory`."""
-        return read_directory(self._directory, league_id, after)
-
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
         """Of the committed rows from `first` to `last` those in whose body this text stands."""
         assert self._connection is not None, "claim a league first"
         try:
-            found = self._connection.execute(_FIND, (league_id, first, last, text))
+            found = self._connection.execute(FIND, (league_id, first, last, text))
             return [*map(Row._make, found)]
         except sqlite3.Error as error:
             raise StorageError(f"cannot read the journal in {self._directory}: {error}") from error
@@ -139,10 +216,6 @@ class SqliteJournal:
         """Say in the directory where its manager is called, and how it was begun."""
         assert self._lock is not None, "claim a league first"
         publish(self._lock, address, command)
-
-    def leagues(self) -> list[str]:
-        """The leagues that have rows."""
-        return leagues_in(self._directory)
 
     def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
         """Write the events behind row `after`, all or none.
@@ -192,7 +265,7 @@ class SqliteJournal:
         if self._end is not None:
             return self._end
         # Where nothing waits an append may be larger than the limit, or it never could be written.
-        if self.waiting and self.waiting + count > WAITING_MAX:
+        if self.waiting and self.waiting + count > self._limits.waiting:
             return StorageFull(f"the journal is {self.waiting:,} events behind")
         return chain.refusal(league_id, after, self._last.get(league_id))
 
@@ -212,7 +285,7 @@ class SqliteJournal:
             size = 0
             for append in self._queue:
                 size += len(append.entries)
-                if batch and size > BATCH_MAX:
+                if batch and size > self._limits.batch:
                     break
                 batch.append(append)
             return batch
@@ -266,7 +339,7 @@ class SqliteJournal:
             self.state = "full"
             _log.error("no room for the journal in %s; free some to go on", self._directory)
         with self._changed:
-            if self._changed.wait_for(lambda: self._closing, self._retry_seconds):
+            if self._changed.wait_for(lambda: self._closing, self._limits.retry_seconds):
                 raise StorageFull(f"closed while there was no room in {self._directory}")
 
     def _fail(self, error: Exception) -> None:
@@ -285,39 +358,6 @@ class SqliteJournal:
 @lru_cache(maxsize=ROWS_AT_ONCE)
 def _insertion(count: int) -> str:
     return f"INSERT INTO rows ({_COLUMNS}) VALUES {', '.join([_ROW] * count)}"
-
-
-def read_directory(directory: Path, league_id: str, after: int = 0) -> Iterator[Row]:
-    """The rows of a league after a number, each one verified; also while a manager writes.
-
-    Raises:
-        Damaged: a row is not what was written, or there is no row of that number.
-        StorageError: there is no journal, or a newer agentleague wrote it.
-    """
-    seq = after
-    with _reading(directory) as connection:
-        try:
-            head = _head_at(connection, league_id, after)
-            rows = map(Row._make, connection.execute(_SELECT, (league_id, after)))
-            for row in chain.verified(head, rows):
-                seq = row.seq
-                yield row
-        except sqlite3.Error as error:
-            raise chain.damaged(league_id, seq + 1, f"cannot be read: {error}") from error
-
-
-def leagues_in(directory: Path) -> list[str]:
-    """The leagues that have rows in a directory's journal.
-
-    Raises:
-        StorageError: there is no journal, or a newer agentleague wrote it.
-    """
-    with _reading(directory) as connection:
-        found = connection.execute("SELECT DISTINCT league_id FROM rows ORDER BY league_id")
-        leagues = [league_id for (league_id,) in found]
-    if not all(isinstance(league_id, str) for league_id in leagues):
-        raise Damaged(f"the journal in {directory} has rows of a league without a name")
-    return leagues
 
 
 def _answer(answers: Sequence[tuple[Done, Sequence[Head] | StorageError]]) -> None:
@@ -364,7 +404,9 @@ def _reading(directory: Path) -> Iterator[sqlite3.Connection]:
                 raise StorageError(f"the journal in {directory} is empty")
             yield connection
     except sqlite3.Error as error:
-        raise StorageError(f"cannot read the journal in {directory}: {error}") from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # The rest says where it was found.
+        kind = Damaged if code in _CORRUPT else StorageError
+        raise kind(f"cannot read the journal in {directory}: {error}") from error
     except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its own error.
         raise Damaged(
             f"the journal in {directory} cannot be read: its schema is damaged"

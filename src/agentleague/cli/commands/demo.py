@@ -161,7 +161,7 @@ def _by_what(league: League, rows: Sequence[dict[str, Any]]) -> str:
 
 def _left(folder: Path) -> list[str]:
     """What to say of a league that was stopped, if there is anything to see."""
-    from agentleague.records.reading import has_journal
+    from agentleague.storage.directory import has_journal
 
     if not has_journal(folder):
         return []

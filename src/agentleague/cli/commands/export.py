@@ -35,7 +35,8 @@ def command(directory: Path, out: Path) -> None:
     from agentleague.league.league import Phase
     from agentleague.records.export import write_tree
     from agentleague.records.export_files import table_path
-    from agentleague.records.reading import folded, has_journal, no_league, read_rows
+    from agentleague.records.reading import folded, no_league, read_rows
+    from agentleague.storage.directory import has_journal
 
     rows = read_rows(directory) if has_journal(directory) else []
     if not rows:

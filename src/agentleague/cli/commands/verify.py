@@ -63,7 +63,8 @@ def command(
     directory: Path, receipts: list[tuple[int, str]], game: str | None, as_json: bool
 ) -> None:
     """Print what was found."""
-    from agentleague.records.reading import has_journal, no_league
+    from agentleague.records.reading import no_league
+    from agentleague.storage.directory import has_journal
 
     if not has_journal(directory):
         raise click.UsageError(no_league(directory))
@@ -79,8 +80,9 @@ def command(
 
 
 def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None) -> "Findings":
-    from agentleague.records.reading import file_damage, no_league, read_rows
+    from agentleague.records.reading import no_league, read_rows
     from agentleague.records.verify import Difference, Findings, missing_receipt, verify
+    from agentleague.storage.directory import open_reader
 
     try:
         rows = read_rows(directory)
@@ -91,7 +93,7 @@ def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None
     findings = verify(rows, lambda name: _load(name, game))
     if findings.difference is None:
         findings.difference = missing_receipt(rows, receipts)
-    damage = file_damage(directory)
+    damage = open_reader(directory).damage()
     if findings.difference is None and damage:
         sentence = f"the rows that can be read are true, but SQLite says of the file: {damage}"
         findings.difference = Difference(findings.rows, None, sentence)

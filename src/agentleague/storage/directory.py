@@ -1,0 +1,38 @@
+"""Which journal a directory holds: all who read or write one open it here, through its port."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # A command that only lists commands loads no database.
+    from agentleague.roles.ports import JournalReader
+    from agentleague.storage.sqlite import SqliteJournal
+
+FILE_NAME = "journal.sqlite"
+
+
+def has_journal(directory: Path) -> bool:
+    """Whether there is a journal that somebody has written to."""
+    path = directory / FILE_NAME
+    return path.is_file() and path.stat().st_size > 0
+
+
+def open_reader(directory: Path) -> "JournalReader":
+    """The journal of a directory, to be read; no file is created, and nothing is held open.
+
+    Its methods raise StorageError where there is no journal.
+    """
+    from agentleague.storage.sqlite import SqliteReader
+
+    return SqliteReader(directory)
+
+
+def open_journal(
+    directory: Path,
+    wall: Callable[[], float],
+    deliver: Callable[[Callable[[], None]], None],
+) -> "SqliteJournal":
+    """The journal of the manager that runs in this directory; a claim creates it."""
+    from agentleague.storage.sqlite import SqliteJournal
+
+    return SqliteJournal(directory, wall, deliver)
