@@ -1,7 +1,7 @@
 # Everything here sets itself up: a fresh clone with Python 3.11, git and make needs nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := src tests tools
+SOURCES := src tests tools benchmarks
 # Tests start hundreds of processes: each would compile the package anew if it were not kept.
 export PYTHONDONTWRITEBYTECODE :=
 # As many at once as there are cores, but never so many that real processes wait for one another.
@@ -39,11 +39,11 @@ bench: .venv/run  ## Measure matches per second beside a bare HTTP echo.
 	$(BIN)/league bench $(ARGS)
 
 performance: .venv/run  ## Measure all that docs/performance.md shows, for about 15 minutes; or ARGS="bench small".
-	$(BIN)/python tools/performance.py docs/performance.json $(ARGS)
-	$(BIN)/python tools/performance_page.py docs/performance.json
+	$(BIN)/python benchmarks/performance.py docs/performance.json $(ARGS)
+	PYTHONPATH=tools $(BIN)/python benchmarks/performance_page.py docs/performance.json
 
 figures: .venv/run  ## Write docs/performance.md and its charts anew from the figures.
-	$(BIN)/python tools/performance_page.py docs/performance.json
+	PYTHONPATH=tools $(BIN)/python benchmarks/performance_page.py docs/performance.json
 
 picture: .venv/run  ## Draw docs/demo.svg from a real run.
 	$(BIN)/python tools/picture.py docs/demo.svg

@@ -1,1 +1,1 @@
-"""How fast it is, beside what the machine can do."""
+"""Measure how many matches a second this machine plays."""

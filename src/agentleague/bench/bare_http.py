@@ -1,7 +1,7 @@
-"""A naked pair: an echo server and a client on httptools, doing exchanges and nothing else.
+"""A bare HTTP pair: an echo server and a client that exchange bytes and do nothing else.
 
-It is what a league is compared with: the same number of exchanges, of the same sizes, on the same
-machine in the same run, without messages, rules, limits or a disk.
+A league is compared with it: as many exchanges of the same sizes on the same machine, without
+messages, rules, limits or a disk.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ CONNECTIONS = 64
 
 @dataclass(frozen=True)
 class Load:
-    """So many exchanges of these sizes."""
+    """How many exchanges, and their sizes."""
 
     exchanges: int
     request_bytes: int

@@ -1,16 +1,14 @@
-"""Where the time of a process goes: while it works, the function that runs is noted.
+"""One league to be measured: manager, referees and players each in processes of their own.
 
-The system interrupts a process each time it has used so much processor time. Python hears of it
-between two steps of a function, so what C code took counts for the function that called it, and
-what the event loop and the kernel took for the loop's own `run`. What another thread took, as the
-one that writes the journal, counts for whatever the main thread is doing.
+Counting starts when all have registered and nobody has been told anything: then the league is
+started, as its organiser would.
 
-How long matches take, as their referee sees it: from the invitation to the answered report.
+A referee times its matches from the first invitation to the answered report.
 
-One league to be measured: manager, referees and players each in processes of their own.
-
-What is counted of them is counted from one moment on, when all have registered and none has been
-told anything: then the league is started, as its organiser would.
+A profile counts which function runs each time a process has used a little CPU. Python handles the
+signal between two steps of a function, so C code counts for the function that called it, and the
+event loop and the kernel for the loop's own `run`. Other threads, such as the one that writes the
+journal, count for whatever the main thread is doing.
 """
 
 import asyncio
@@ -61,143 +59,14 @@ from agentleague.runtime.processes import Home, Place, Running, open_manager, ru
 from agentleague.runtime.state_files import read_secrets
 from agentleague.storage.directory import open_reader
 
-SECONDS = 0.001  # of processor time between two looks; most systems look more seldom
-SAMPLES_SUFFIX = ".hits"
-Hits = Mapping[str, int]  # how often each function was the one that ran
-
-
-class Sampler:
-    """Counts, by its name, which function runs when the system interrupts."""
-
-    def __init__(self) -> None:
-        self.hits: Counter[str] = Counter()
-
-    def start(self) -> None:
-        """From now on; in the main thread.
-
-        Raises:
-            LeagueError: the system has no such timer.
-        """
-        if not hasattr(signal, "setitimer"):
-            raise LeagueError("this system has no timer of processor time, so nothing is sampled")
-        signal.signal(signal.SIGPROF, self._look)
-        signal.siginterrupt(signal.SIGPROF, False)  # Nothing that waits is woken.
-        signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
-
-    def stop(self) -> None:
-        """No more."""
-        signal.setitimer(signal.ITIMER_PROF, 0)
-
-    def _look(self, number: int, frame: FrameType | None) -> None:
-        if frame is not None:
-            self.hits[name_of(_worker(frame))] += 1
-
-
-def _worker(frame: FrameType) -> FrameType:
-    """Who used the time: where a function only just begins, it was its caller."""
-    has_begun = frame.f_lineno != frame.f_code.co_firstlineno
-    return frame if has_begun or frame.f_back is None else frame.f_back
-
-
-def name_of(frame: FrameType) -> str:
-    """The function with its module."""
-    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}"
-
-
-@contextmanager
-def sampling(folder: Path, role: str) -> Iterator[None]:
-    """Note where the time of this process goes, and leave it in the folder."""
-    sampler = Sampler()
-    sampler.start()
-    try:
-        yield
-    finally:
-        _leave(sampler, folder, role)
-
-
-async def open_sampled(folder: Path, cast: Cast, number: int) -> Running:
-    """An agent of a crew; the first referee also notes where its process's time goes."""
-    agent = await open_timed(folder, cast, number)
-    if cast.role == "referee" and number == cast.first:
-        sampler = Sampler()
-
-        def registered(_: Any) -> None:
-            sampler.start()
-            agent.ended.add_done_callback(lambda _: _leave(sampler, folder, cast.role))
-
-        agent.registered.add_done_callback(registered)
-    return agent
-
-
-def hits_in(folder: Path) -> dict[str, Hits]:
-    """What was left there, by role."""
-    paths = sorted(folder.glob(f"*{SAMPLES_SUFFIX}"))
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
-
-
-def _leave(sampler: Sampler, folder: Path, role: str) -> None:
-    sampler.stop()
-    (folder / f"{role}{SAMPLES_SUFFIX}").write_text(json.dumps(sampler.hits), encoding="utf-8")
-
-
-SUFFIX = ".times"
-
-
-class MatchTimes:
-    """Stands before a referee's transport and looks at two messages of each match."""
-
-    def __init__(self, referee: Running, now: Callable[[], float]) -> None:
-        self.seconds = array("d")
-        self._call, self._now = referee.transport.call, now
-        self._began: dict[str, float] = {}
-
-    def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
-    ) -> Cancel:
-        """Ask another agent, as the transport does."""
-        if isinstance(message, GameInvitation):
-            self._began.setdefault(message.match_id, self._now())
-        elif isinstance(message, MatchResultReport) and message.match_id in self._began:
-            return self._call(to, message, until, self._ending(message.match_id, done))
-        return self._call(to, message, until, done)
-
-    def _ending(self, match_id: str, done: Callable[[Answer], None]) -> Callable[[Answer], None]:
-        def answered(answer: Answer) -> None:
-            if answer.error is None and match_id in self._began:  # Else it is reported again.
-                self.seconds.append(self._now() - self._began.pop(match_id))
-            done(answer)
-
-        return answered
-
-
-async def open_timed(folder: Path, cast: Cast, number: int) -> Running:
-    """An agent of a crew; a referee leaves the times of its matches in this folder."""
-    agent = await open_built_in(cast, number)
-    if cast.role == "referee":
-        times = MatchTimes(agent, perf_counter)  # A loop's own clock may only tell milliseconds.
-        agent.transport.call = times.call  # type: ignore[method-assign]
-        path = folder / f"{number}{SUFFIX}"
-        agent.ended.add_done_callback(lambda _: path.write_bytes(times.seconds.tobytes()))
-    return agent
-
-
-def times_in(folder: Path) -> Sequence[float]:
-    """The times of all matches of a league, the shortest first."""
-    seconds = array("d")
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
-        seconds.frombytes(path.read_bytes())
-    return sorted(seconds)
-
-
-def within(times: Sequence[float], percent: int) -> float:
-    """What so many of the sorted times do not exceed; nothing where there are none."""
-    return times[(percent * len(times) + 99) // 100 - 1] if times else 0.0
-
-
 LEAGUE = "league_bench"
 CYCLES_MAX = 1_000
 REPLY_SECONDS = 60.0  # for all agents of a large league to be told something
-Watch = Callable[["MeasuredLeague"], Any]  # looks at a league from the inside, while it runs
+SAMPLE_SECONDS = 0.001  # of CPU between two samples; most systems sample less often
+TIMES_SUFFIX = ".times"
+HITS_SUFFIX = ".hits"
+Hits = Mapping[str, int]  # how often each function was the one that ran
+Watch = Callable[["RunningLeague"], Any]  # watches a league from its manager's process
 
 
 @dataclass(frozen=True)
@@ -210,7 +79,7 @@ class Plan:
     player_processes: int
     watch: Watch | None = None
     directory: Path | None = None  # where its journal lies; among temporary files unless given
-    is_sampled: bool = False  # whether manager and referees say where their time goes
+    is_profiled: bool = False  # whether manager and referees count which functions run
 
     @property
     def cycles(self) -> int:
@@ -225,7 +94,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Measurement:
     """What was measured of one league."""
 
     matches: int
@@ -237,7 +106,7 @@ class Outcome:
     journal_rows: int
     tallies: Sequence[Tally]
     watched: Any = None
-    hits: Mapping[str, Hits] = field(default_factory=dict)  # by role, if it was sampled
+    hits: Mapping[str, Hits] = field(default_factory=dict)  # by role, if it was profiled
     replay_seconds: float = 0.0  # to read the journal, as a restart does
 
     @property
@@ -261,40 +130,33 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class MeasuredLeague:
-    """A league that runs, as its manager's process sees it."""
+class RunningLeague:
+    """A league while it runs, as its manager's process sees it."""
 
     manager: Manager
     pids: Mapping[str, Sequence[int]]  # by role
 
 
-def processes_for(cores: int) -> int:
-    """In how many processes players are hosted; manager and referees have one each."""
-    return max(2, cores - 2)
-
-
-def measure_league(plan: Plan) -> Outcome:
+def measure_league(plan: Plan) -> Measurement:
     """Play a league in new processes, so that nothing of an earlier one is measured."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     with _folder(plan.directory) as folder:
-        process = context.Process(target=_field_process, args=(plan, folder, theirs))
+        process = context.Process(target=_league_process, args=(plan, folder, theirs))
         with deaf_to_interrupts():
             process.start()
         theirs.close()
         try:
-            told = ours.recv()
+            answer = ours.recv()
         except EOFError:
-            raise LeagueError(
-                "the manager's process died; what it said last stands above"
-            ) from None
+            raise LeagueError("the manager's process died; its last output stands above") from None
         finally:
             process.terminate()
             process.join()
-        if isinstance(told, Exception):
-            raise told
-        assert isinstance(told, Outcome)
-        return _with_journal(told, folder)
+        if isinstance(answer, Exception):
+            raise answer
+        assert isinstance(answer, Measurement)
+        return _with_journal(answer, folder)
 
 
 @contextmanager
@@ -306,7 +168,7 @@ def _folder(parent: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _field_process(plan: Plan, folder: Path, pipe: Connection) -> None:
+def _league_process(plan: Plan, folder: Path, pipe: Connection) -> None:
     raise_descriptor_limit()
     Thread(target=end_with_the_league, args=(pipe,), daemon=True).start()
     try:
@@ -317,31 +179,33 @@ def _field_process(plan: Plan, folder: Path, pipe: Connection) -> None:
         pipe.send(LeagueError(f"{type(error).__name__}: {error}"))
 
 
-async def _play(plan: Plan, folder: Path) -> Outcome:
+async def _play(plan: Plan, folder: Path) -> Measurement:
     loop = asyncio.get_running_loop()
     began = loop.time()
     settings = ManagerSettings(
         league_id=LEAGUE,
         referees=plan.referees,
         cycles=plan.cycles,
-        reply_seconds=REPLY_SECONDS,  # On a slow machine it takes long, and is measured.
+        reply_seconds=REPLY_SECONDS,  # So that a slow machine is measured all the same.
     )
     home = Home(folder, "bench", resumes=False)
     manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)
     role.stop_after(plan.rounds)
-    referees, players = _crews(plan, folder, manager.url)
+    referees, players = _workers(plan, folder, manager.url)
     worker_groups = [referees, *players]
     try:
         await referees.start()
         await asyncio.gather(*(workers.start() for workers in players))
         startup_seconds = loop.time() - began
         await asyncio.gather(*(workers.count_from_now() for workers in worker_groups))
-        with sampling(folder, "manager") if plan.is_sampled else nullcontext():
+        with sampling(folder, "manager") if plan.is_profiled else nullcontext():
             stopwatch = Stopwatch("manager", [manager])
             await _start(manager.url, folder)
-            watched = await _watch(plan, manager, MeasuredLeague(role, _pids(referees, players)))
+            watched = await wait_for_end(
+                plan, manager, RunningLeague(role, _pids(referees, players))
+            )
             tallies = [stopwatch.tally([manager])]
         for workers in worker_groups:
             tallies.append(await asyncio.wait_for(workers.finish(), 2 * REPLY_SECONDS))
@@ -349,7 +213,7 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
         for workers in worker_groups:
             await workers.stop()
         await manager.stop()
-    return Outcome(
+    return Measurement(
         role.league.decided_total,
         role.seconds,
         startup_seconds,
@@ -363,9 +227,9 @@ async def _play(plan: Plan, folder: Path) -> Outcome:
     )
 
 
-def _crews(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[RemoteWorkers]]:
+def _workers(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[RemoteWorkers]]:
     make = partial(Cast, manager_url=url, game="even_odd", seed="bench", is_private=True)
-    opener = partial(open_sampled if plan.is_sampled else open_timed, folder)
+    opener = partial(open_sampled if plan.is_profiled else open_timed, folder)
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]
     players = [
@@ -390,22 +254,22 @@ async def _start(url: str, folder: Path) -> None:
         await client.close()
 
 
-async def _watch(plan: Plan, manager: Running, seen: MeasuredLeague) -> Any:
-    """Wait for the end; `watch` may look on, say when it comes, or that all was in vain."""
-    looking = asyncio.ensure_future(plan.watch(seen) if plan.watch else asyncio.sleep(0))
-    waits: set[asyncio.Future[Any]] = {manager.ended, manager.failed, looking}
+async def wait_for_end(plan: Plan, manager: Running, league: RunningLeague) -> Any:
+    """Wait for the end. `plan.watch` may end the league, or fail and so end the measurement."""
+    watching = asyncio.ensure_future(plan.watch(league) if plan.watch else asyncio.sleep(0))
+    waits: set[asyncio.Future[Any]] = {manager.ended, manager.failed, watching}
     while not manager.ended.done():
         _, waits = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         if manager.failed.done():
-            looking.cancel()
+            watching.cancel()
             raise manager.failed.result()
-        if looking.done():
-            looking.result()
-    return await looking
+        if watching.done():
+            watching.result()
+    return await watching
 
 
-def _with_journal(outcome: Outcome, folder: Path) -> Outcome:
-    """Read the journal as a manager does that starts again, and take the time."""
+def _with_journal(measured: Measurement, folder: Path) -> Measurement:
+    """Add what its journal tells, and how long a restarted manager takes to read it."""
     rounds, scheduled, league = [], "", League()
     gc.disable()
     began = perf_counter()
@@ -419,8 +283,136 @@ def _with_journal(outcome: Outcome, folder: Path) -> Outcome:
     replay_seconds = perf_counter() - began
     gc.enable()
     size = journal.size_bytes()
-    return replace(outcome, round_seconds=rounds, journal_bytes=size, replay_seconds=replay_seconds)
+    return replace(
+        measured, round_seconds=rounds, journal_bytes=size, replay_seconds=replay_seconds
+    )
 
 
 def _seconds(first: str, last: str) -> float:
     return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
+
+
+class MatchTimes:
+    """Wraps a referee's transport and times each match by two of its messages."""
+
+    def __init__(self, referee: Running, now: Callable[[], float]) -> None:
+        self.seconds = array("d")
+        self._call, self._now = referee.transport.call, now
+        self._began: dict[str, float] = {}
+
+    def call(
+        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+    ) -> Cancel:
+        """Call the transport."""
+        if isinstance(message, GameInvitation):
+            self._began.setdefault(message.match_id, self._now())
+        elif isinstance(message, MatchResultReport) and message.match_id in self._began:
+            return self._call(to, message, until, self._ending(message.match_id, done))
+        return self._call(to, message, until, done)
+
+    def _ending(self, match_id: str, done: Callable[[Answer], None]) -> Callable[[Answer], None]:
+        def answered(answer: Answer) -> None:
+            if answer.error is None and match_id in self._began:  # Else the referee reports again.
+                self.seconds.append(self._now() - self._began.pop(match_id))
+            done(answer)
+
+        return answered
+
+
+async def open_timed(folder: Path, cast: Cast, number: int) -> Running:
+    """An agent; a referee writes the times of its matches to this folder."""
+    agent = await open_built_in(cast, number)
+    if cast.role == "referee":
+        times = MatchTimes(agent, perf_counter)  # A loop's clock may only have milliseconds.
+        agent.transport.call = times.call  # type: ignore[method-assign]
+        path = folder / f"{number}{TIMES_SUFFIX}"
+        agent.ended.add_done_callback(lambda _: path.write_bytes(times.seconds.tobytes()))
+    return agent
+
+
+def times_in(folder: Path) -> Sequence[float]:
+    """The times of all matches of a league, the shortest first."""
+    seconds = array("d")
+    for path in sorted(folder.glob(f"*{TIMES_SUFFIX}")):
+        seconds.frombytes(path.read_bytes())
+    return sorted(seconds)
+
+
+def within(times: Sequence[float], percent: int) -> float:
+    """The percentile of sorted times; 0 where there are none."""
+    return times[(percent * len(times) + 99) // 100 - 1] if times else 0.0
+
+
+class Sampler:
+    """Counts which function runs each time the process has used a little CPU."""
+
+    def __init__(self) -> None:
+        self.hits: Counter[str] = Counter()
+
+    def start(self) -> None:
+        """Start counting; call it in the main thread.
+
+        Raises:
+            LeagueError: the system has no such timer.
+        """
+        if not hasattr(signal, "setitimer"):
+            raise LeagueError("this system has no timer of CPU time, so there is no profile")
+        signal.signal(signal.SIGPROF, self.count)
+        signal.siginterrupt(signal.SIGPROF, False)  # Waiting system calls go on.
+        signal.setitimer(signal.ITIMER_PROF, SAMPLE_SECONDS, SAMPLE_SECONDS)
+
+    def stop(self) -> None:
+        """Stop counting."""
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def count(self, number: int, frame: FrameType | None) -> None:
+        """Count the function that runs; the handler of the signal."""
+        if frame is not None:
+            self.hits[name_of(_caller_if_at_start(frame))] += 1
+
+
+def _caller_if_at_start(frame: FrameType) -> FrameType:
+    """The function that used the time: its caller, where it has only just begun."""
+    has_begun = frame.f_lineno != frame.f_code.co_firstlineno
+    return frame if has_begun or frame.f_back is None else frame.f_back
+
+
+def name_of(frame: FrameType) -> str:
+    """The function with its module."""
+    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}"
+
+
+@contextmanager
+def sampling(folder: Path, role: str) -> Iterator[None]:
+    """Count which functions of this process run, and write the counts to the folder."""
+    sampler = Sampler()
+    sampler.start()
+    try:
+        yield
+    finally:
+        _write_hits(sampler, folder, role)
+
+
+async def open_sampled(folder: Path, cast: Cast, number: int) -> Running:
+    """An agent; the first referee of a process also counts which functions run there."""
+    agent = await open_timed(folder, cast, number)
+    if cast.role == "referee" and number == cast.first:
+        sampler = Sampler()
+
+        def registered(_: Any) -> None:
+            sampler.start()
+            agent.ended.add_done_callback(lambda _: _write_hits(sampler, folder, cast.role))
+
+        agent.registered.add_done_callback(registered)
+    return agent
+
+
+def hits_in(folder: Path) -> dict[str, Hits]:
+    """The counts in this folder, by role."""
+    paths = sorted(folder.glob(f"*{HITS_SUFFIX}"))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def _write_hits(sampler: Sampler, folder: Path, role: str) -> None:
+    sampler.stop()
+    (folder / f"{role}{HITS_SUFFIX}").write_text(json.dumps(sampler.hits), encoding="utf-8")

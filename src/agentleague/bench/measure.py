@@ -1,17 +1,27 @@
-"""Leagues and naked exchanges in turn, so that both meet the same machine."""
+"""Measure leagues and bare HTTP exchanges in turn, so that both meet the same machine.
 
+Also which machine that is, and where the journal lies: to sync a file in memory costs nothing.
+"""
+
+import os
+import platform
 import statistics
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from agentleague.bench.bare_http import Load, exchange
-from agentleague.bench.league_run import Outcome, Plan, measure_league, within
+from agentleague.bench.league_run import Measurement, Plan, measure_league, within
 
 MATCHES_A_LEAGUE = 5_000
-ALONE = 500  # matches between two players who have the machine for themselves
-MATCHES_A_SECOND = 250  # so many are planned a second: about four leagues in the time
+MATCHES_ALONE_MAX = 500  # between two players who have the machine for themselves
+MATCHES_A_SECOND = 250  # planned a second: about four leagues in the time
+
+MOUNTS = Path("/proc/mounts")
+IN_MEMORY = ("tmpfs", "ramfs")  # To sync such a file costs nothing.
+OTHER_FOLDERS = ("/var/tmp", ".")  # where temporary files may lie if the usual folder is in memory
 
 
 class Figure(NamedTuple):
@@ -24,7 +34,7 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """One league, and the naked pair that ran right after it."""
+    """One league, and the bare pair that ran right after it."""
 
     matches: int
     matches_per_second: float
@@ -43,13 +53,13 @@ class Sample:
 
     @property
     def ratio(self) -> float:
-        """League to naked pair."""
+        """League to bare pair."""
         return self.matches_per_second / self.bare_matches_per_second
 
 
 @dataclass(frozen=True)
 class Bench:
-    """All samples, and what is said of them."""
+    """All samples of a measurement."""
 
     plan: Plan
     alone: Sequence[float]  # seconds of matches that had the machine for themselves, sorted
@@ -72,7 +82,7 @@ def plan_for(
     player_processes: int,
     directory: Path | None = None,
 ) -> Plan:
-    """Leagues that are short beside the time there is, however many take part."""
+    """Leagues that are short beside the seconds to measure, however many players there are."""
     matches = max(int(min(seconds * MATCHES_A_SECOND, MATCHES_A_LEAGUE)), players // 2)
     return Plan(players, referees, matches, player_processes, directory=directory)
 
@@ -83,9 +93,9 @@ def measure(
     now: Callable[[], float],
     on_sample: Callable[[Sample], None],
 ) -> Bench:
-    """Measure for about so many seconds, at least once."""
+    """Measure for about so many seconds, at least one league."""
     began = now()
-    matches = int(max(10, min(seconds * 25, ALONE)))
+    matches = int(max(10, min(seconds * 25, MATCHES_ALONE_MAX)))
     alone = Plan(2, 1, matches, 1, directory=plan.directory)
     bench = Bench(plan, measure_league(alone).match_seconds, [])
     while not bench.samples or now() - began < seconds:
@@ -96,26 +106,77 @@ def measure(
 
 
 def _sample(plan: Plan) -> Sample:
-    played = measure_league(plan)
-    per_match = played.messages / played.matches
+    league = measure_league(plan)
+    per_match = league.messages / league.matches
     return Sample(
-        played.matches,
-        played.matches / played.seconds,
+        league.matches,
+        league.matches / league.seconds,
         per_match,
-        exchange(_same_load(played)) / per_match,
-        within(played.match_seconds, 50) * 1e3,
-        within(played.match_seconds, 99) * 1e3,
-        played.journal_bytes / played.matches,
-        {role: cpu * 1e6 for role, cpu in played.per_match("cpu_seconds").items()},
-        {role: peak / 1e6 for role, peak in played.peak_bytes().items()},
+        exchange(_same_load(league)) / per_match,
+        within(league.match_seconds, 50) * 1e3,
+        within(league.match_seconds, 99) * 1e3,
+        league.journal_bytes / league.matches,
+        {role: cpu * 1e6 for role, cpu in league.per_match("cpu_seconds").items()},
+        {role: peak / 1e6 for role, peak in league.peak_bytes().items()},
     )
 
 
-def _same_load(played: Outcome) -> Load:
-    sent = sum(tally.bytes_sent for tally in played.tallies)
-    answered = sum(tally.bytes_answered for tally in played.tallies)
-    return Load(played.messages, sent // played.messages, answered // played.messages)
+def _same_load(league: Measurement) -> Load:
+    sent = sum(tally.bytes_sent for tally in league.tallies)
+    answered = sum(tally.bytes_answered for tally in league.tallies)
+    return Load(league.messages, sent // league.messages, answered // league.messages)
 
 
 def _figure(values: Sequence[float]) -> Figure:
     return Figure(statistics.median(values), min(values), max(values))
+
+
+class Machine(NamedTuple):
+    """The facts of a machine that matter to its speed; none says whose it is."""
+
+    cores: int
+    system: str
+    python: str
+    load: float | None  # of the last minute: processes that wanted to run
+    file_system: str  # that holds the journal; empty where the system does not tell
+
+
+def this_machine(folder: Path) -> Machine:
+    """This machine, with the journal in this folder."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    system = f"{platform.system()} {platform.machine()}"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    kind = file_system_of(folder)
+    return Machine(cores(), system, python, None if load is None else round(load, 1), kind)
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def processes_for(cores: int) -> int:
+    """The number of processes for the players; manager and referees have one each."""
+    return max(2, cores - 2)
+
+
+def temporary_folder() -> Path:
+    """A folder for temporary files, on a disk if there is one."""
+    folders = [Path(name) for name in (tempfile.gettempdir(), *OTHER_FOLDERS)]
+    usable = [folder for folder in folders if os.access(folder, os.W_OK)]
+    on_disk = (folder for folder in usable if file_system_of(folder) not in IN_MEMORY)
+    return next(on_disk, folders[0])
+
+
+def file_system_of(folder: Path, mounts: Path = MOUNTS) -> str:
+    """The file system a folder is on, such as ext4; empty where the system does not tell."""
+    try:
+        rows = [line.split() for line in mounts.read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        return ""
+    place, found = folder.resolve(), {}
+    for _, point, kind, *_ in rows:  # What is mounted later hides what was there.
+        found[Path(point.replace("\\040", " "))] = kind
+    return next((found[above] for above in (place, *place.parents) if above in found), "")

@@ -1,7 +1,6 @@
-"""Measure what docs/performance.md shows: `python tools/performance.py docs/performance.json`.
+"""Measure what docs/performance.md shows: `python benchmarks/performance.py docs/performance.json`.
 
-Only the parts that are named are measured anew, or all: `bench`, `profile`, `scale`, `endurance`,
-`small`.
+Measures the named parts, or all: `bench`, `profile`, `scale`, `endurance`, `small`.
 """
 
 import argparse
@@ -19,14 +18,16 @@ from typing import Any
 
 PARTS = ("bench", "profile", "scale", "endurance", "small")
 PYTHON = sys.executable
+HERE = Path(__file__).parent
+BENCH = [PYTHON, "-m", "agentleague", "bench"]
 REPEATS = 10
 COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as what is installed is
 IMPORT = "from agentleague import Player"
-LOAD = f"{IMPORT}; import agentleague.sdk.taking_part, uvloop"  # all that one needs to play
+LOAD = f"{IMPORT}; import agentleague.sdk.joining, uvloop"  # all that one needs to play
 
 
 def main() -> None:
-    """Measure, and keep what is not measured now."""
+    """Measure, and keep the figures of the other parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all unless given")
@@ -37,23 +38,23 @@ def main() -> None:
     if not set(given.parts) <= set(PARTS):
         parser.error(f"the parts are {', '.join(PARTS)}")
     commands = {
-        "bench": ["--seconds", given.seconds],
-        "profile": ["--profile"],
-        "scale": ["--scale", "--players", given.largest],
-        "endurance": ["--endurance", "--seconds", given.long_seconds],
+        "bench": [*BENCH, "--seconds", given.seconds],
+        "profile": [*BENCH, "--profile"],
+        "scale": [PYTHON, HERE / "scale.py", "--players", given.largest],
+        "endurance": [PYTHON, HERE / "endurance.py", "--seconds", given.long_seconds],
     }
     for part in given.parts or PARTS:
         print(f"{part} …", file=sys.stderr, flush=True)
-        found = bench(*commands[part]) if part in commands else small()
+        found = figures(commands[part]) if part in commands else small()
         known = json.loads(given.file.read_text()) if given.file.exists() else {}
         text = json.dumps({**known, part: found}, indent=1, sort_keys=True)
         given.file.write_text(text + "\n", encoding="utf-8")
 
 
-def bench(*options: str) -> Any:
-    """What `league bench` finds; a long run that fails is found all the same."""
-    command = [PYTHON, "-m", "agentleague", "bench", *options, "--json"]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout)
+def figures(command: list[Any]) -> Any:
+    """The JSON of a benchmark; a long run that fails prints its figures all the same."""
+    done = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=False)
+    return json.loads(done.stdout)
 
 
 def small() -> dict[str, Any]:
@@ -81,7 +82,7 @@ def _demo() -> tuple[float, float]:
 
 
 def _timed(program: str) -> float:
-    """Processor time, which other work on the machine makes longer only a little."""
+    """CPU time, which depends little on other work on the machine."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([PYTHON, "-c", program], check=True, env=COMPILED)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -89,12 +90,15 @@ def _timed(program: str) -> float:
 
 
 def _player_memory() -> float:
-    program = f"{LOAD}; from agentleague.runtime.memory_use import peak_bytes; print(peak_bytes())"
-    return int(subprocess.run([PYTHON, "-c", program], stdout=subprocess.PIPE).stdout) / 1e6
+    """The peak memory of a process that has loaded all of a player, in MB; 0 without /proc."""
+    program = f"{LOAD}; print(open('/proc/self/status').read())"
+    said = subprocess.run([PYTHON, "-c", program], stdout=subprocess.PIPE, text=True).stdout
+    peak = re.search(r"VmHWM:\s+(\d+) kB", said)
+    return int(peak.group(1)) * 1024 / 1e6 if peak else 0.0
 
 
 def _needed(name: str) -> set[str]:
-    """A distribution and all that it needs, without extras."""
+    """A distribution and its dependencies, without extras."""
     found, waiting = set(), [name]
     while waiting:
         name = waiting.pop()

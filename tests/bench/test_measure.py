@@ -1,11 +1,11 @@
-"""Where the journal lay that was measured: in memory a sync costs nothing, so it is said."""
+"""How long measured leagues are, and on which machine and file system."""
 
 from pathlib import Path
 
 import pytest
 
-from agentleague.bench import machine
-from agentleague.bench.machine import file_system_of, temporary_folder, this_machine
+from agentleague.bench import measure
+from agentleague.bench.measure import file_system_of, plan_for, temporary_folder, this_machine
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw,relatime 0 0
@@ -47,16 +47,22 @@ def test_where_the_system_does_not_tell_the_file_system_has_no_name(tmp_path):
     [((), "/usual"), (("/usual",), "/other"), (("/usual", "/other"), "/usual")],
 )
 def test_temporary_files_lie_on_a_disk_if_there_is_one(in_memory, chosen, monkeypatch):
-    monkeypatch.setattr(machine.tempfile, "gettempdir", lambda: "/usual")
-    monkeypatch.setattr(machine, "OTHER_FOLDERS", ("/locked", "/other"))
-    monkeypatch.setattr(machine.os, "access", lambda folder, _: folder != Path("/locked"))
+    monkeypatch.setattr(measure.tempfile, "gettempdir", lambda: "/usual")
+    monkeypatch.setattr(measure, "OTHER_FOLDERS", ("/locked", "/other"))
+    monkeypatch.setattr(measure.os, "access", lambda folder, _: folder != Path("/locked"))
     kind = {Path(folder): "tmpfs" for folder in in_memory}
-    monkeypatch.setattr(machine, "file_system_of", lambda folder: kind.get(folder, "ext4"))
+    monkeypatch.setattr(measure, "file_system_of", lambda folder: kind.get(folder, "ext4"))
 
     assert temporary_folder() == Path(chosen)
 
 
 def test_a_machine_is_told_with_the_file_system_of_the_journal(monkeypatch, mounts):
-    monkeypatch.setattr(machine, "file_system_of", lambda folder: f"that of {folder}")
+    monkeypatch.setattr(measure, "file_system_of", lambda folder: f"that of {folder}")
 
     assert this_machine(Path("/srv")).file_system == "that of /srv"
+
+
+def test_short_measurements_play_short_leagues():
+    assert plan_for(100, 2, 60.0, 2).matches == 5_000
+    assert plan_for(100, 2, 4.0, 2).matches == 1_000
+    assert plan_for(100, 2, 0.0, 2).matches == 50

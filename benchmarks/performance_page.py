@@ -17,7 +17,7 @@ Found = dict[str, Any]
 
 
 class Goal(NamedTuple):
-    """Something to reach: what, how much, and where it stands among what was found."""
+    """A goal: what, how much, and the path of its figure."""
 
     what: str
     words: str  # OR_MORE, …
@@ -46,11 +46,11 @@ OR_MORE, AT_MOST, UNDER = "{} or more", "at most {}", "under {}"
 GOALS = {  # by the command that finds them
     "league bench": (
         Goal(
-            "durable matches a second, 100 players with a port each",
+            "durable matches a second, 100 players",
             *(OR_MORE, 1_200, "", 0, "bench matches_per_second"),
         ),
         Goal(
-            "the same as a part of what a naked HTTP pair does",
+            "the same as a part of what a bare HTTP pair does",
             *(OR_MORE, 0.35, "", 2, "bench ratio_to_bare_transport"),
         ),
         Goal(
@@ -58,7 +58,7 @@ GOALS = {  # by the command that finds them
             *(UNDER, 3, " ms", 1, "bench match_alone_ms_p50"),
         ),
     ),
-    "league bench --scale": (
+    "python benchmarks/scale.py": (
         Goal("CPU a match, 1,000 players against 10", AT_MOST, 1.3, " times", 2, "growth"),
         Goal("10,000 players, a round of 5,000 matches", UNDER, 15, " s", 1, "large round_seconds"),
         Goal("memory of their manager", UNDER, 400, " MB", 0, "large peak_mb manager"),
@@ -67,12 +67,12 @@ GOALS = {  # by the command that finds them
         Goal("`league demo` with 4 players", UNDER, 2, " s", 2, "small demo_seconds"),
         Goal("of which the league", UNDER, 0.2, " s", 2, "small demo_league_seconds"),
     ),
-    "python tools/performance.py": (
+    "python benchmarks/performance.py": (
         Goal("`import agentleague` for a player", UNDER, 150, " ms", 0, "small import_ms"),
         Goal("memory of its process when it plays", UNDER, 30, " MB", 0, "small loaded_mb"),
         Goal("installed with dependencies", UNDER, 40, " MB", 1, "small install_mb"),
     ),
-    "league bench --endurance": (
+    "python benchmarks/endurance.py": (
         Goal("restart with 100,000 results", UNDER, 3, " s", 1, "restart_seconds"),
     ),
 }
@@ -108,13 +108,15 @@ def pages(found: Found) -> dict[str, str]:
 
 
 _HOW_TO_MEASURE = """
-To measure on your own machine: `make performance` measures all of this for about fifteen minutes
-and writes this page anew; `league bench` alone takes twenty seconds.
+To measure on your own machine: `league bench` takes twenty seconds. In a clone, `make performance`
+measures all of this for about fifteen minutes and writes this page anew;
+`python benchmarks/scale.py` compares leagues by size, `python benchmarks/endurance.py` watches a
+long one.
 """
 
 _HOW_IT_IS_MEASURED = """
 The manager, the referees and the players have processes of their own, each player its own port, and
-every result is on disk before anybody hears of it. Between the leagues two naked processes exchange
+every result is on disk before anybody hears of it. Between the leagues two bare processes exchange
 as many requests of the same sizes and do nothing else. Time, messages, bytes and CPU are counted
 from the start of a league to its end, without the registrations. A match is timed by its referee,
 from the first invitation to the answer to its report. Agents have 60 seconds for an answer
@@ -123,8 +125,8 @@ from the first invitation to the answer to its report. Agents have 60 seconds fo
 
 _HOW_IT_IS_SAMPLED = """
 One such league, looked at whenever the manager's or the referees' process had used a few
-milliseconds of CPU (`league bench --profile`). What C code took counts for the function that called
-it; what the event loop and the kernel took, to wait and to read, for `asyncio.runners.Runner.run`.
+milliseconds of CPU (`league bench --profile`). C code counts for the function that called it; the
+event loop and the kernel, to wait and to read, for `asyncio.runners.Runner.run`.
 """
 
 _WHAT_SIZES_ARE = """
@@ -200,7 +202,7 @@ def _bench_text(bench: Found) -> str:
         row("matches/s, durable", "matches_per_second", "{:,.0f}"),
         row("messages/s", "messages_per_second", "{:,.0f}"),
         row("messages a match", "messages_per_match", "{:.1f}"),
-        row("matches/s of a naked HTTP pair", "bare_matches_per_second", "{:,.0f}"),
+        row("matches/s of a bare HTTP pair", "bare_matches_per_second", "{:,.0f}"),
         row("ratio", "ratio_to_bare_transport", "{:.2f}"),
         row("one match alone, ms, half within", "match_alone_ms_p50", "{:.2f}"),
         row("one match alone, ms, 99 % within", "match_alone_ms_p99", "{:.2f}"),
