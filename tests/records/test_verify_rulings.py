@@ -77,7 +77,7 @@ def test_the_table_of_a_ruled_league_is_counted_twice(monkeypatch):
     ruling = MatchRuled("R1M1", "no_contest", None, "so be it")
     monkeypatch.setattr("agentleague.league.standings.Table.take_back", lambda *_, **__: None)
 
-    assert "counted by hand it is" in found([*LEAGUE, ruling]).difference.sentence
+    assert "by the results it is" in found([*LEAGUE, ruling]).difference.sentence
 
 
 @pytest.mark.parametrize(

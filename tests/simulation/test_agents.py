@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.games import tic_tac_toe
-from agentleague.simulation import agents as nature
+from agentleague.simulation import agents as traits
 from agentleague.simulation.agents import Agents
 from agentleague.simulation.invariants import LeagueHistory, Violation, check
 from simulation.crashing import a_league
@@ -17,18 +17,18 @@ def played(name, trait, course=None, **more):
 
 
 def test_a_slow_player_that_answers_in_time_loses_nothing():
-    league = played("player1", nature.SLOW, LeagueHistory(prompt=True))
+    league = played("player1", traits.SLOW, LeagueHistory(prompt=True))
 
     assert league.seconds > 3 * 20.0
 
 
-@pytest.mark.parametrize("trait", [nature.LATE, nature.RUDE, nature.BABBLING])
+@pytest.mark.parametrize("trait", [traits.LATE, traits.RUDE, traits.BABBLING])
 def test_a_player_that_misbehaves_harms_nobody_but_itself(trait):
     played("player1", trait)
 
 
 def test_a_mute_player_loses_all_its_matches_technically():
-    league = played("player1", nature.MUTE)
+    league = played("player1", traits.MUTE)
 
     lost = [each for each in results(league).values() if each.status == "TECHNICAL_LOSS"]
     assert len(lost) == 3
@@ -36,7 +36,7 @@ def test_a_mute_player_loses_all_its_matches_technically():
 
 
 def test_the_matches_of_a_foreign_referee_are_believed_and_marked():
-    league = played("referee2", nature.FOREIGN, LeagueHistory(referees_away=True))
+    league = played("referee2", traits.FOREIGN, LeagueHistory(referees_away=True))
 
     files = league.observer.league.matches.values()
     foreign = [file for file in files if league.observer.is_foreign(file)]
@@ -46,7 +46,7 @@ def test_the_matches_of_a_foreign_referee_are_believed_and_marked():
 
 
 def test_what_a_false_referee_reports_is_refused_and_noted():
-    league = played("referee2", nature.FALSE, LeagueHistory(referees_away=True, disputes=True))
+    league = played("referee2", traits.FALSE, LeagueHistory(referees_away=True, disputes=True))
 
     kinds = [row.kind for row in league.rows()]
     assert "disputed" in kinds
@@ -55,14 +55,14 @@ def test_what_a_false_referee_reports_is_refused_and_noted():
 
 
 def test_a_thief_gains_nothing_and_harms_nobody():
-    league = played("player1", nature.THIEVISH, LeagueHistory(prompt=True))
+    league = played("player1", traits.IMPOSTOR, LeagueHistory(prompt=True))
 
-    thefts = [heard for heard in league.observer.heard if heard.source == "thief"]
+    thefts = [heard for heard in league.observer.deliveries if heard.source == "impostor"]
     assert len(thefts) > 20
 
 
 def test_a_foreign_referee_plays_games_of_several_turns():
-    agents = Agents(game=tic_tac_toe, traits={"referee1": nature.FOREIGN})
+    agents = Agents(game=tic_tac_toe, traits={"referee1": traits.FOREIGN})
     league = a_league(agents=agents, referees=1).run()
 
     check(league, LeagueHistory(referees_away=True))

@@ -95,7 +95,7 @@ def test_a_player_is_removed_before_the_league_begins_and_it_begins_without_it()
     league.run()
 
     check(league, LeagueHistory(away=["player1"]))
-    assert len(league.observer.recount.fold) == 3
+    assert len(league.observer.tables.recount.counts()) == 3
 
 
 def test_what_the_organiser_rules_is_in_every_table_from_then_on():

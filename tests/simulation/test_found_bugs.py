@@ -3,11 +3,11 @@
 import pytest
 
 from agentleague.league.events import LeagueEnded, MatchDecided, RoundEnded
-from agentleague.simulation import agents as nature
+from agentleague.simulation import agents as traits
 from agentleague.simulation.faults import Fault, Faults
 from agentleague.simulation.invariants import LeagueHistory, check
 from agentleague.simulation.league import SimulatedLeague, url_of
-from agentleague.simulation.modes import outcome
+from agentleague.simulation.modes import simulate
 from rules import rule
 from simulation.crashing import AGENTS, a_league, commanded, running
 
@@ -133,7 +133,7 @@ def test_a_referee_that_was_not_told_the_end_is_told_when_it_speaks():
 @rule("R-LEASE-04")
 def test_a_decided_match_is_not_given_to_a_referee_of_another_make_after_a_restart():
     # Found by liveness, seed 237: a player was removed, and its match forfeited just before.
-    both = {"referee1": nature.FOREIGN, "referee2": nature.FOREIGN}
+    both = {"referee1": traits.FOREIGN, "referee2": traits.FOREIGN}
     league = running(agents=AGENTS._replace(traits=both))
 
     def crash_after_a_forfeit(events):
@@ -170,7 +170,7 @@ def test_letters_that_wait_while_the_manager_sleeps_are_not_late_when_it_wakes()
 @pytest.mark.parametrize("restart", [None, 0.5])
 def test_ids_under_which_a_referee_of_another_make_registered_in_vain_get_no_match(restart):
     # Found by liveness, seeds 45 and 283: every round its ghosts held a match for minutes.
-    league = a_league(players=5, agents=AGENTS._replace(traits={"referee2": nature.FOREIGN}))
+    league = a_league(players=5, agents=AGENTS._replace(traits={"referee2": traits.FOREIGN}))
     faults = Faults(league, seed=0)
     faults.happen(Fault(0, "one-way cut", ("manager", "referee2"), 30.0))
     faults.happen(Fault(0, "partition", ("player5",), 60.0))  # The league waits for it.
@@ -192,4 +192,4 @@ def test_ids_under_which_a_referee_of_another_make_registered_in_vain_get_no_mat
 @pytest.mark.parametrize("seed", [89, 117, 447, 5893, 6947, 14366])
 def test_letters_in_a_row_that_are_lost_together_are_told_once_more_and_in_order(seed):
     # Found by chaos: one loss took the news of a result along, and an old table came again.
-    assert outcome("chaos", seed).violation == ""
+    assert simulate("chaos", seed).violation == ""

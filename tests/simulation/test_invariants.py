@@ -30,11 +30,11 @@ def take_a_player_out(league):
 
 
 def tell_nobody_a_result(league):
-    league.observer.told.clear()
+    league.observer.results_told.clear()
 
 
 def tell_nobody_the_end(league):
-    league.observer.told_the_end.clear()
+    league.observer.end_told.clear()
 
 
 def drop_a_match(league):

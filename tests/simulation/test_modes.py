@@ -5,7 +5,7 @@ import pytest
 from agentleague.player.role import Player
 from agentleague.records.verify import verify
 from agentleague.simulation import scenarios
-from agentleague.simulation.modes import MODES, attempt, outcome
+from agentleague.simulation.modes import MODES, attempt, simulate
 from simulation.crashing import a_league, some
 
 CHAOS_SEEDS = 4_000
@@ -13,7 +13,7 @@ CHAOS_SEEDS = 4_000
 
 def broken(mode, seeds):
     """Seed -> what did not hold."""
-    outcomes = [outcome(mode, seed) for seed in seeds]
+    outcomes = [simulate(mode, seed) for seed in seeds]
     hours = sum(each.seconds for each in outcomes) / 3600
     print(f"{mode}: {len(outcomes)} leagues, {hours:.1f} virtual hours")
     return {each.seed: each.violation for each in outcomes if each.violation}
@@ -35,7 +35,7 @@ def test_a_league_ends_once_nothing_goes_wrong_any_more(part):
 
 
 def test_a_league_survives_a_crash_after_some_events():
-    assert broken("exhaustive", some(150, of=scenarios.size())) == {}
+    assert broken("exhaustive", some(150, of=scenarios.crashes_total())) == {}
 
 
 @pytest.mark.parametrize("kind", ["rule", "remove", "abort", "crash", "failing disk"])
@@ -59,7 +59,7 @@ def test_a_league_survives_chaos_of_many_seeds(part):
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_a_league_survives_a_crash_after_every_event(part):
-    numbers = range(scenarios.size())[part::10]
+    numbers = range(scenarios.crashes_total())[part::10]
     assert broken("exhaustive", numbers) == {}
 
 
@@ -70,8 +70,8 @@ def test_many_calm_leagues_and_many_that_were_not_are_as_they_should_be():
 
 
 def test_the_exhaustive_set_has_each_process_crash_after_each_event():
-    total = scenarios.events(0)
-    singles = [scenarios.scenario(number) for number in range(len(scenarios.WAYS) * total)]
+    total = scenarios.events_total(0)
+    singles = [scenarios.exhaustive(number) for number in range(len(scenarios.CRASH_KINDS) * total)]
 
     crashes = {
         (fault.event, name)
@@ -86,9 +86,9 @@ def test_the_exhaustive_set_has_each_process_crash_after_each_event():
 
 
 def test_behind_the_single_crashes_come_pairs_and_then_the_next_league():
-    size = scenarios.size(0)
+    size = scenarios.crashes_total(0)
 
-    pair, following = scenarios.scenario(size - 1), scenarios.scenario(size)
+    pair, following = scenarios.exhaustive(size - 1), scenarios.exhaustive(size)
 
     assert (pair.seed, len(pair.faults)) == (0, 2)
     assert (following.seed, following.faults[0].event, len(following.faults)) == (1, 1, 1)
@@ -120,7 +120,7 @@ def test_the_seeds_of_chaos_have_every_kind_of_trouble():
         "rude",
         "babbling",
         "mute",
-        "thievish",
+        "impostor",
         "foreign",
         "false",
     }
@@ -143,7 +143,7 @@ def test_a_league_in_which_time_stands_still_is_found():
 def test_whatever_breaks_has_a_seed(monkeypatch):
     monkeypatch.setattr(Player, "registration", lambda player, now: 1 / 0)
 
-    found = outcome("calm", 0)
+    found = simulate("calm", 0)
 
     assert (found.mode, found.seed) == ("calm", 0)
     assert "ZeroDivisionError" in found.violation

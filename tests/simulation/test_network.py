@@ -22,8 +22,8 @@ class World:
         self.links.weather = SLOW
         self.network = SimulatedNetwork(self.clock, self.links, Watcher())
         self.lifetime, self.anns = Lifetime(self.clock), Lifetime(self.clock)
-        self.manager = self.network.bear(MANAGER.url, "manager", self.lifetime)
-        self.ann = self.network.bear("http://ann/mcp", "player", self.anns)
+        self.manager = self.network.add(MANAGER.url, "manager", self.lifetime)
+        self.ann = self.network.add("http://ann/mcp", "player", self.anns)
         self.asked, self.answers = [], []
         self.manager.listen(self.on_ask)
 
@@ -41,7 +41,7 @@ class World:
 
     def kill(self, transport, lifetime):
         lifetime.end()
-        self.network.bury(transport)
+        self.network.remove(transport)
 
 
 def test_a_message_takes_its_time_there_and_back():
@@ -119,7 +119,7 @@ def test_the_dead_ask_nobody():
 def test_another_life_is_reached_at_the_same_address():
     world = World()
     world.kill(world.manager, world.lifetime)
-    world.network.bear(MANAGER.url, "manager", Lifetime(world.clock)).listen(world.on_ask)
+    world.network.add(MANAGER.url, "manager", Lifetime(world.clock)).listen(world.on_ask)
 
     world.ask()
     world.clock.run()

@@ -5,7 +5,7 @@ Without a bug the same seeds show nothing (test_modes.py). A bug that is not fou
 
 import pytest
 
-from agentleague.simulation.modes import outcome
+from agentleague.simulation.modes import simulate
 from simulation.planted import HUNTS, SEEDS
 
 
@@ -15,7 +15,7 @@ def test_a_planted_bug_is_found(bug, monkeypatch):
     bug(monkeypatch)
 
     for seed in range(hunt.first, SEEDS):
-        found = outcome(hunt.mode, seed).violation
+        found = simulate(hunt.mode, seed).violation
         if hunt.words in found:
             break
     else:

@@ -83,7 +83,9 @@ def test_a_process_may_crash_between_two_messages_of_one_decision():
         league = a_league()
         league.crash_after(number, "manager")
         league.run(0.2)
-        return sum(isinstance(message, RoundAnnouncement) for _, message in league.observer.said)
+        return sum(
+            isinstance(message, RoundAnnouncement) for _, message in league.observer.requests
+        )
 
     assert {announced(number) for number in range(20, 60)} >= {0, 1, 2, 3, 4}
 

@@ -21,11 +21,11 @@ def recovered():
 
 
 def tell_nobody_the_end(league):
-    league.observer.told_the_end.clear()
+    league.observer.end_told.clear()
 
 
 def tell_nobody_a_result(league):
-    league.observer.told.clear()
+    league.observer.results_told.clear()
 
 
 def tell_nobody_that_a_round_is_over(league):

@@ -110,7 +110,7 @@ def test_a_pause_lasts_across_a_restart_until_the_organiser_ends_it(seconds):
 @pytest.mark.parametrize("crashes", [False, True])
 def test_an_aborted_league_ends_as_it_stands_and_everybody_is_told(crashes):
     league = running()
-    league.run_until(lambda: bool(league.observer.told))
+    league.run_until(lambda: bool(league.observer.results_told))
 
     commanded(league, "abort")
     if crashes:
@@ -123,13 +123,13 @@ def test_an_aborted_league_ends_as_it_stands_and_everybody_is_told(crashes):
 
 def test_a_finished_league_stays_silent_after_a_restart():
     league = a_league().run()
-    said = len(league.observer.said)
+    said = len(league.observer.requests)
 
     league.crash("manager", restart_after=1.0)
     league.run()
 
     check(league)
-    assert len(league.observer.said) == said
+    assert len(league.observer.requests) == said
 
 
 def test_a_referee_that_keeps_its_state_comes_back_as_itself():

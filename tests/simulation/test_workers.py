@@ -5,14 +5,14 @@ import multiprocessing
 import pytest
 
 from agentleague.errors import LeagueError
-from agentleague.simulation.modes import cores, outcomes, processes_for
+from agentleague.simulation.modes import cores, processes_for, simulate_all
 
 
 def test_what_comes_of_leagues_is_the_same_and_in_the_same_order_in_several_processes():
-    with outcomes("chaos", range(3, 8), processes=1) as alone:
+    with simulate_all("chaos", range(3, 8), processes=1) as alone:
         expected = list(alone)
 
-    with outcomes("chaos", range(3, 8), processes=2) as together:
+    with simulate_all("chaos", range(3, 8), processes=2) as together:
         assert list(together) == expected
 
     assert [each.seed for each in expected] == [3, 4, 5, 6, 7]
@@ -20,7 +20,7 @@ def test_what_comes_of_leagues_is_the_same_and_in_the_same_order_in_several_proc
 
 
 def test_who_has_seen_enough_leaves_no_process_behind():
-    with outcomes("calm", range(10_000), processes=2) as together:
+    with simulate_all("calm", range(10_000), processes=2) as together:
         assert next(together).seed == 0
         assert len(multiprocessing.active_children()) == 2
 
@@ -28,7 +28,7 @@ def test_who_has_seen_enough_leaves_no_process_behind():
 
 
 def test_a_process_that_is_killed_ends_the_run():
-    with outcomes("calm", range(10_000), processes=2) as together:
+    with simulate_all("calm", range(10_000), processes=2) as together:
         for process in multiprocessing.active_children():
             process.kill()
 

@@ -1,102 +1,82 @@
-"""One match judged again: does its result follow from the seed, the moves and the game?"""
+"""One match judged again: does its result follow from the seed, the moves and the game?
 
-from collections.abc import Sequence
+A check returns the problem as a sentence, or None.
+"""
+
 from typing import Any
-
-from msgspec import Struct
 
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, MatchDecided, MatchLocked, MatchRuled
 from agentleague.league.judge import Case, Verdict, judge
+from agentleague.league.match_records import MatchRecord
+from agentleague.league.rulings import VERDICTS
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult
-from agentleague.records.tally import Score
 
 
-class Dossier(Struct):
-    """What the rows so far say of one match."""
-
-    match_id: str
-    players: tuple[str, str]
-    commitment: str
-    epoch: int = 1
-    locks: list[MatchLocked] = []
-    decided: bool = False
-    closed: bool = False
-
-    def cannot_take(self, event: MatchLocked | MatchDecided) -> str | None:
-        """Why a lock or result cannot come now."""
-        if self.decided:
-            return "it has a result already; the first one stands"
-        if event.epoch != self.epoch:
-            return f"it is locked in epoch {event.epoch}, but epoch {self.epoch} has it"
-        # A referee that does not lock may have taken over from one that did, and knows no moves.
-        is_judged = isinstance(event, MatchLocked) or event.verified
-        if is_judged and event.index != len(self.locks):
-            return f"it is locked with index {event.index} after {len(self.locks)} locks"
-        before = self.locks[-1].moves if self.locks else []
-        if is_judged and event.moves[: len(before)] != before:
-            return "its moves do not begin with those that were locked before"
-        return None
+def order_problem(match: MatchRecord, event: MatchLocked | MatchDecided) -> str | None:
+    """Why a lock or a result cannot come now."""
+    if match.decided:
+        return "it has a result already; the first one stands"
+    if event.epoch != match.epoch:
+        return f"it is locked in epoch {event.epoch}, but epoch {match.epoch} has it"
+    # A foreign referee may have taken over from one that locked, and does not know its moves.
+    is_judged = isinstance(event, MatchLocked) or event.verified
+    if is_judged and event.index != len(match.locks):
+        return f"it is locked with index {event.index} after {len(match.locks)} locks"
+    before = match.locks[-1].moves if match.locks else []
+    if is_judged and event.moves[: len(before)] != before:
+        return "its moves do not begin with those that were locked before"
+    return None
 
 
-def what_is_wrong(
-    dossier: Dossier, event: MatchDecided, game: Game, league: LeagueOpened
+def result_problem(
+    match: MatchRecord, event: MatchDecided, game: Game, league: LeagueOpened
 ) -> str | None:
-    """What in a result does not follow, or None.
+    """What in a result does not follow.
 
-    The words of its reason are not compared: they say the same in other words as programs change.
+    The text of its reason is not compared: versions of the program word it differently.
     """
     seed = _bytes_of(event.seed)
-    if draws.commitment(seed, league.league_id, event.match_id) != dossier.commitment:
+    if draws.commitment(seed, league.league_id, event.match_id) != match.commitment:
         return (
             "the seed in its result does not open the commitment that was made before the match; "
             "its draws may have been chosen"
         )
     if event.result.no_contest is True:
-        return _no_contest(event.result)
+        return _no_contest_problem(event.result)
     if not event.verified:
-        return _believable(dossier, event.result)
+        return _reported_problem(match, event.result)
     options = league.rules.game_options
-    case = Case(game, options, league.league_id, event.match_id, dossier.players, seed)
+    case = Case(game, options, league.league_id, event.match_id, match.players, seed)
     try:
-        for lock in dossier.locks:
-            wrong = _compare(
+        for lock in match.locks:
+            problem = _compare(
                 f"number of lock {lock.index}", lock.value, judge(case, lock.moves, ()).value
             )
-            if wrong:
-                return wrong
-        return _results_differ(event, judge(case, event.moves, event.forfeits))
+            if problem:
+                return problem
+        return _verdict_problem(event, judge(case, event.moves, event.forfeits))
     except LeagueError as error:
         return f"nothing follows from its moves: {error}"
-    except Exception as error:  # The game is a plug-in, and the moves are strangers'.
-        return f"the game stumbled over its moves ({type(error).__name__}: {error})"
+    except Exception as error:  # The game is a plug-in, and the moves are the players'.
+        return f"the game failed on its moves ({type(error).__name__}: {error})"
 
 
-def rules_on_nothing(dossier: Dossier, ruling: MatchRuled) -> str | None:
-    """Why a ruling of the organiser makes no sense, or None."""
-    if ruling.verdict not in ("win", "draw", "no_contest", "stand"):
+def ruling_problem(match: MatchRecord, ruling: MatchRuled) -> str | None:
+    """Why a ruling of the organiser makes no sense."""
+    if not match.decided:
+        return "the organiser rules on it and it has no result"
+    if ruling.verdict not in VERDICTS:
         return f"the organiser's verdict {ruling.verdict!r} is unknown"
-    wanted = dossier.players if ruling.verdict == "win" else (None,)
+    wanted = match.players if ruling.verdict == "win" else (None,)
     if ruling.winner not in wanted:
         return f"the organiser's verdict is {ruling.verdict}, with the winner {ruling.winner}"
     return None
 
 
-def score_of(
-    players: tuple[str, str], result: GameResult, ruling: MatchRuled | None
-) -> Sequence[Score]:
-    """What a match counts for: by the organiser's ruling, else by its result; maybe nothing."""
-    verdict = ruling.verdict if ruling else "stand"
-    if verdict == "no_contest" or (verdict == "stand" and result.no_contest is True):
-        return ()
-    if ruling and verdict != "stand":
-        return (Score(players, ruling.winner, False),)
-    return (Score(players, result.winner_player_id, result.status == "TECHNICAL_LOSS"),)
-
-
-def _results_differ(event: MatchDecided, verdict: Verdict) -> str | None:
+def _verdict_problem(event: MatchDecided, verdict: Verdict) -> str | None:
     written, follows = event.result, verdict.result
     if follows is None:
         return "it has a result, but by its moves the game goes on"
@@ -111,16 +91,16 @@ def _results_differ(event: MatchDecided, verdict: Verdict) -> str | None:
     )
 
 
-def _no_contest(result: GameResult) -> str | None:
+def _no_contest_problem(result: GameResult) -> str | None:
     if result.winner_player_id is not None or result.status != "TECHNICAL_LOSS":
         return "it is a no-contest and has a winner"
     return None
 
 
-def _believable(dossier: Dossier, result: GameResult) -> str | None:
-    """A referee that does not lock is believed, but its result must make sense."""
+def _reported_problem(match: MatchRecord, result: GameResult) -> str | None:
+    """The report of a foreign referee is believed, but its result must make sense."""
     winner = result.winner_player_id
-    if winner not in (None, *dossier.players):
+    if winner not in (None, *match.players):
         return f"{winner} wins it and does not play it"
     if result.status != "TECHNICAL_LOSS" and (result.status == "DRAW") != (winner is None):
         return f"its status is {result.status} and its winner {winner}"

@@ -1,7 +1,8 @@
-"""How agents behave that are not as they should be: slow, silent, lying, of another make.
+"""Agents that misbehave: slow, silent, rude, false, foreign, or an impostor.
 
-None of them is another implementation of a role. What differs is a port: the author's function, or
-what passes between the agent and the network.
+None of them is another implementation of a role. What differs is a port: the strategy, or what
+passes between the agent and the network. The labels of random numbers must not change: a seed
+stands for the same league for ever.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,17 +12,21 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from agentleague.errors import TokenInvalid
 from agentleague.games import even_odd
 from agentleague.games.game import Game
 from agentleague.league.judge import Case, judge
 from agentleague.player import strategies
 from agentleague.protocol.messages import (
+    WIRE_NAME,
+    GameMessage,
     LockedResult,
     LockRequest,
     LockResponse,
     MatchResultReport,
     Message,
     RefereeRegisterRequest,
+    ReportedResult,
     RoundAnnouncement,
     RoundMatch,
     Rules,
@@ -31,12 +36,14 @@ from agentleague.roles.ports import Answer, Cancel, OnAsk, Transport
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.simulation.clock import Lifetime
-from agentleague.simulation.network import PeerDialect
+from agentleague.simulation.network import AnswerFilter, SimulatedNetwork
 
-# What players may be like.
-SLOW, LATE, RUDE, BABBLING, MUTE, THIEVISH = "slow", "late", "rude", "babbling", "mute", "thievish"
-# What referees may be like.
+# Traits of players.
+SLOW, LATE, RUDE, BABBLING, MUTE, IMPOSTOR = "slow", "late", "rude", "babbling", "mute", "impostor"
+# Traits of referees.
 FOREIGN, FALSE = "foreign", "false"
+FORGERIES_MAX = 12  # by one impostor
+REPLY_SECONDS = 10.0
 
 _RUBBISH = (b"", b"null", b"{", b"<html>busy</html>", b'{"jsonrpc":"2.0","id":1,"result":{}}')
 _ILLEGAL: tuple[Any, ...] = (None, "", "maybe", 11, [], {"choice": "even"}, "x" * 500)
@@ -49,14 +56,14 @@ class Agents(NamedTuple):
     referees_keep_state: bool = False  # whether a referee comes back as itself; players always do
     game: Game = even_odd
     think_seconds: tuple[float, float] = (0.0, 0.0)  # for a move, at least and at most
-    traits: Mapping[str, str] = {}  # by name, of those who are not as they should be
+    traits: Mapping[str, str] = {}  # by name, of agents that misbehave
 
 
 DEFAULT = Agents()
 
 
 class SimulatedRunner:
-    """An author's function that takes its time, in virtual seconds."""
+    """Runs a strategy that takes a while, in virtual seconds."""
 
     def __init__(
         self, strategy: Callable[[Turn], Any], clock: Lifetime, seconds: Callable[[], float]
@@ -64,7 +71,7 @@ class SimulatedRunner:
         self._strategy, self._clock, self._seconds = strategy, clock, seconds
 
     def run(self, turn: Turn, done: Callable[[Any, str | None], None]) -> None:
-        """Run the function, and answer when its time is over."""
+        """Run the strategy, and answer when its time is over."""
         when = self._clock.now() + self._seconds()
         self._clock.call_at(when, lambda: done(*outcome_of(self._strategy, turn)))
 
@@ -72,15 +79,15 @@ class SimulatedRunner:
 def runner_of(
     trait: str, clock: Lifetime, seconds: tuple[float, float], seed: str
 ) -> SimulatedRunner:
-    """The mind of a player; one that is slow thinks as long as it may, one that is late longer."""
+    """The strategy of a player; a slow one takes as long as it may, a late one longer."""
     chance = Random(f"mind|{seed}")
     bounds = {SLOW: (20.0, 29.5), LATE: (25.0, 45.0)}.get(trait, seconds)
     strategy = _rude(chance) if trait == RUDE else strategies.random
     return SimulatedRunner(strategy, clock, lambda: chance.uniform(*bounds))
 
 
-def tongue_of(trait: str, seed: str) -> PeerDialect | None:
-    """How a player's answers are twisted, if they are."""
+def answer_filter(trait: str, seed: str) -> AnswerFilter | None:
+    """How a player's answers are changed on their way, if they are."""
     chance = Random(f"tongue|{seed}")
     if trait == MUTE:
         return lambda question, body: None
@@ -108,7 +115,7 @@ def _rude(chance: Random) -> Callable[[Turn], Any]:
 
 
 class ForeignTransport:
-    """Makes one of our referees one of another make: it locks nothing, and draws by itself."""
+    """Turns a referee into a foreign one: it locks nothing, and draws by itself."""
 
     def __init__(self, transport: Transport, clock: Lifetime, game: Game, seed: str) -> None:
         self._transport, self._clock, self._game, self._seed = transport, clock, game, seed
@@ -116,9 +123,9 @@ class ForeignTransport:
         self._rules = Rules()
 
     def listen(self, on_ask: OnAsk) -> None:
-        """Hear of the matches as the referee does; of locks it understands nothing."""
+        """Pass on what the referee is asked, without what only our managers say of locks."""
 
-        def heard(message: Message, caller: Caller, reply: Callable[..., None]) -> None:
+        def on_message(message: Message, caller: Caller, reply: Callable[..., None]) -> None:
             if isinstance(message, RoundAnnouncement):
                 matches = [
                     msgspec.structs.replace(match, locks=UNSET, decided=UNSET)
@@ -129,12 +136,12 @@ class ForeignTransport:
                 self._rules = message.rules or self._rules
             on_ask(message, caller, reply)
 
-        self._transport.listen(heard)
+        self._transport.listen(on_message)
 
     def call(
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> Cancel:
-        """Say what the documents know of, and nothing else."""
+        """Send only what the documents know of."""
         if isinstance(message, LockRequest):
             locked = self._judged(message)
             return self._clock.call_at(self._clock.now(), lambda: done(Answer(locked, None, 0.0)))
@@ -164,7 +171,7 @@ def _documented(message: Message) -> Message:
 
 
 class FalseTransport:
-    """Makes one of our referees a liar: it reports the loser as the winner, now and then."""
+    """Turns a referee into a false one: it sometimes reports the loser as the winner."""
 
     def __init__(self, transport: Transport, seed: str) -> None:
         self._transport, self._chance = transport, Random(f"false|{seed}")
@@ -173,14 +180,81 @@ class FalseTransport:
     def call(
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> Cancel:
-        """Pass on what it says, but for what it reports."""
+        """Pass on all but some of the reports."""
         if isinstance(message, MatchResultReport) and self._chance.random() < 0.5:
-            message = _twisted(message)
+            message = _falsified(message)
         return self._transport.call(to, message, until, done)
 
 
-def _twisted(report: MatchResultReport) -> MatchResultReport:
+def _falsified(report: MatchResultReport) -> MatchResultReport:
     players = list(report.result.score)
     others = [each for each in players if each != report.result.winner]
     result = msgspec.structs.replace(report.result, winner=others[0] if others else None)
     return msgspec.structs.replace(report, result=result)
+
+
+class Impostor:
+    """Tries to be a referee with the tokens that one player has and sees.
+
+    The manager may never accept such a message, and journals the attempt before it refuses it.
+    """
+
+    def __init__(
+        self,
+        network: SimulatedNetwork,
+        manager: Address,
+        own_token: Callable[[], str],
+        taken: Callable[[str], None],
+        refused: Callable[[str, str], None],
+    ) -> None:
+        self._transport = network.add("http://impostor/mcp", "player", Lifetime(network.clock))
+        self._clock, self._manager = network.clock, manager
+        self._own_token, self._taken, self._refused = own_token, taken, refused
+        self._tries = 0
+
+    def sees(self, message: Message) -> None:
+        """A message to the player; one of a match carries a token."""
+        if isinstance(message, GameMessage) and self._tries < FORGERIES_MAX:
+            self._tries += 1
+            seen = message.auth_token or ""
+            for token, scope in ((seen, "match"), (self._own_token(), "league")):
+                if token:
+                    self._send(_lock(message, token), scope)
+                    self._send(_report(message, token), scope)
+
+    def _send(self, message: LockRequest | MatchResultReport, scope: str) -> None:
+        def answered(answer: Answer) -> None:
+            if answer.message is not None:
+                self._taken(f"{type(message).__name__} of {message.match_id} by a player was taken")
+            elif answer.error and answer.error.context.get("code") == TokenInvalid.code:
+                self._refused(WIRE_NAME[type(message)], scope)
+
+        until = self._clock.now() + REPLY_SECONDS
+        self._transport.call(self._manager, message, until, answered)
+
+
+def _lock(seen: GameMessage, token: str) -> LockRequest:
+    return LockRequest(
+        match_id=seen.match_id,
+        epoch=seen.epoch or 1,
+        index=0,
+        moves=[],
+        forfeits=[(_somebody_else(seen.player_id), "made an illegal move")],
+        sender="referee:REF01",
+        conversation_id="conv-forged",
+        auth_token=token,
+    )
+
+
+def _report(seen: GameMessage, token: str) -> MatchResultReport:
+    return MatchResultReport(
+        match_id=seen.match_id,
+        result=ReportedResult(winner=seen.player_id),
+        sender="referee:REF01",
+        conversation_id="conv-forged",
+        auth_token=token,
+    )
+
+
+def _somebody_else(player_id: str) -> str:
+    return "P02" if player_id == "P01" else "P01"

@@ -15,7 +15,7 @@ class VirtualClock:
     """
 
     def __init__(self, now: float = 0.0) -> None:
-        self.time = now  # the same as now(), for those who ask again and again
+        self.time = now  # the same as now(), and quicker
         self._order = count()
         self._due: list[tuple[float, int, list[Callable[[], None]]]] = []
 
@@ -50,9 +50,9 @@ class VirtualClock:
 
 
 class Lifetime:
-    """The clock as one process sees it: what it waits for dies with it, or stalls with it.
+    """The clock as one process sees it: its timers end with it, and stall with it.
 
-    Like the monotonic clock of a machine it begins anywhere: `ahead` of everybody's by so much.
+    Like the monotonic clock of a machine it starts anywhere, `ahead` of the virtual clock.
     """
 
     def __init__(self, clock: VirtualClock, ahead: float = 0.0) -> None:

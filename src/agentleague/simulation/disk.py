@@ -1,4 +1,4 @@
-"""A disk in virtual time: what is written is there a little later, or never if there is a crash."""
+"""A disk in virtual time: rows are safe a little after they are written, or lost in a crash."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,8 +8,8 @@ from agentleague.roles.effects import Event
 from agentleague.roles.ports import Cancel, Clock, Head
 from agentleague.storage.memory import MemoryJournal
 
-Outcome = Sequence[Head] | StorageError
-Done = Callable[[Outcome], None]
+Written = Sequence[Head] | StorageError
+Done = Callable[[Written], None]
 SYNC_SECONDS = 0.002  # for a commit
 FULL_SECONDS = 1.0  # between two tries to write to a disk that is full
 
@@ -24,10 +24,9 @@ class _Write(NamedTuple):
 class Disk(MemoryJournal):
     """A journal whose writes are staged, and committed in groups as a disk does it.
 
-    A commit takes `sync_seconds`: halfway the rows are safe, at the end whoever wrote them is told.
-    So a crash finds rows that are lost, and rows that are safe and that nobody was told of. While
-    it is full what is written waits; when it fails the commit under way is refused, and nothing of
-    it is safe.
+    A commit takes `sync_seconds`: halfway the rows are safe, at the end their writer is told. So a
+    crash finds rows that are lost, and safe rows that nobody was told of. While the disk is full
+    writes wait; when it fails the commit under way is refused, and nothing of it is safe.
     """
 
     def __init__(self, clock: Clock, sync_seconds: float = SYNC_SECONDS) -> None:
@@ -35,14 +34,16 @@ class Disk(MemoryJournal):
         self.sync_seconds = sync_seconds
         self.rows_total = 0  # that are safe
         self.deliver: Callable[[Callable[[], None]], None] = lambda what: what()  # to the writer
-        self.on_commit: Callable[[Sequence[Event]], None] | None = None  # told what is safe now
+        self.on_commit: Callable[[Sequence[Event]], None] | None = (
+            None  # gets the events that are safe now
+        )
         self._clock = clock
         self._staged: list[_Write] = []
         self._stop: Cancel | None = None  # the commit under way
 
     @property
     def is_clean(self) -> bool:
-        """Whether everything that was written is safe, and whoever wrote it was told."""
+        """Whether everything that was written is safe, and its writer knows."""
         return self._stop is None
 
     def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
@@ -52,7 +53,7 @@ class Disk(MemoryJournal):
             self._begin()
 
     def fill(self) -> None:
-        """There is no room any more."""
+        """Let writes wait until `mend`."""
         self.state = "full"
 
     def fail(self) -> None:
@@ -60,11 +61,11 @@ class Disk(MemoryJournal):
         self.state = "failed"
 
     def mend(self) -> None:
-        """All is well again."""
+        """Let writes succeed again."""
         self.state = "ok"
 
     def crash(self) -> None:
-        """Whoever wrote here is dead: what is not safe is lost, and nobody is told anything."""
+        """The writer is dead: rows that are not safe are lost, and nobody is told."""
         if self._stop:
             self._stop()
         self._stop = None
@@ -79,7 +80,7 @@ class Disk(MemoryJournal):
         if self.state == "full":
             self._wait(lambda: self._commit(batch), FULL_SECONDS)
             return
-        outcomes: list[tuple[Done, Outcome]] = []
+        outcomes: list[tuple[Done, Written]] = []
         if self.state == "failed":
             broken = StorageError("disk I/O error")
             outcomes = [(write.done, broken) for write in batch]
@@ -97,10 +98,10 @@ class Disk(MemoryJournal):
                 self.on_commit(events)
         self._wait(lambda: self.deliver(lambda: self._tell(outcomes)))
 
-    def _tell(self, outcomes: Sequence[tuple[Done, Outcome]]) -> None:
+    def _tell(self, outcomes: Sequence[tuple[Done, Written]]) -> None:
         under_way = self._stop
         for done, outcome in outcomes:
-            if self._stop is under_way:  # Else whoever is told has crashed meanwhile.
+            if self._stop is under_way:  # Else the writer has crashed meanwhile.
                 done(outcome)
         if self._stop is under_way:
             self._stop = None

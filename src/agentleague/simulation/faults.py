@@ -1,4 +1,4 @@
-"""What can befall a league, as data: when, to whom, for how long."""
+"""Faults of a simulated league, as data: when, to whom, for how long."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -13,10 +13,10 @@ from agentleague.simulation.disk import SYNC_SECONDS
 from agentleague.simulation.league import MANAGER, SimulatedLeague
 from agentleague.simulation.process import Clocks
 
-LATER_EVENTS = 20  # until a process dies for good that the league still has to wait for
+LATER_EVENTS = 20  # until a fault that came too early is tried again
 LOOK_SECONDS = 2.0  # before the organiser looks again whether the league goes on
 PLAYERS_MIN = 2  # without as many a league cannot begin
-SLOW_SYNC_SECONDS = 0.5  # for a commit on a disk that has much else to do
+SLOW_SYNC_SECONDS = 0.5  # for a commit on a slow disk
 CLOCK_SECONDS = 86_400.0  # by how much clocks are wrong, at most
 
 
@@ -36,34 +36,36 @@ class Fault(NamedTuple):
 
 
 class Faults:
-    """Lets faults befall a league; with the end of its `trouble` everything is whole again."""
+    """Lets faults happen to a league; `end` mends everything."""
 
     def __init__(self, league: SimulatedLeague, seed: int) -> None:
         self._league = league
         self._chance = Random(f"faults|{seed}")
         self._is_over = False  # nothing goes wrong any more
-        self._is_looked_after = False  # the organiser looks whether the league goes on
-        self._removed: set[str] = set()  # whom the organiser wants out, heard or not
+        self._will_look = False  # the organiser will look whether the league goes on
+        self._removed: set[str] = (
+            set()
+        )  # players the organiser removed, whether it was heard or not
 
     def plan(self, faults: Sequence[Fault]) -> None:
-        """Let these come to pass."""
+        """Let these happen after their events."""
         for fault in faults:
             self._league.after_event(fault.event, lambda fault=fault: self.happen(fault))  # type: ignore[misc]
 
     def happen(self, fault: Fault) -> None:
-        """Now, unless it is too late for that."""
+        """Let it happen now, unless the trouble is over."""
         if self._is_over:
             return
         self._league.observer.note(str(fault))
         self.KINDS[fault.kind](self, fault)
 
     def end_at(self, seconds: float) -> None:
-        """From then on nothing goes wrong any more; who is gone for good stays so."""
+        """Let nothing go wrong after so many seconds; processes that died for good stay dead."""
         clock = self._league.clock
         clock.call_at(clock.now() + seconds, self.end)
 
     def end(self) -> None:
-        """All is well."""
+        """Mend everything."""
         if self._is_over:
             return
         self._is_over = True
@@ -79,7 +81,7 @@ class Faults:
                 process.start()
 
     def end_with_a_crash(self, seconds: float) -> None:
-        """The last thing to go wrong: the manager dies when the league's end is on disk."""
+        """Let the manager die last, when the league's end is on disk."""
         league, clock = self._league, self._league.clock
 
         def strike() -> None:
@@ -94,7 +96,7 @@ class Faults:
         league.disk.on_commit = on_commit
 
     def confuse_clocks(self) -> None:
-        """Every life of every process has clocks of its own, and none of them is right."""
+        """Give every life of every process wrong clocks of its own."""
         for process in self._league.processes.values():
             process.clocks = self._wrong_clocks
 
@@ -133,7 +135,7 @@ class Faults:
         self._cut([(one, other), (other, one)], fault.seconds or 0.0)
 
     def _partition(self, fault: Fault) -> None:
-        """These are cut off from all others; the ways heal one by one, in any order."""
+        """Cut these off from all others; the ways heal one by one, in any order."""
         others = [name for name in self._league.processes if name not in fault.who]
         ways = [*product(fault.who, others), *product(others, fault.who)]
         self._cut(ways, fault.seconds or 0.0)
@@ -161,7 +163,7 @@ class Faults:
 
         clock.call_at(clock.now() + (fault.seconds or 0.0), as_usual)
 
-    # What the organiser does; no answer is waited for, but that the league goes on is seen to
+    # Commands of the organiser, who waits for no answer, but looks whether the league goes on.
 
     def _pause(self, fault: Fault) -> None:
         self._command("pause")
@@ -181,12 +183,12 @@ class Faults:
     def _rule(self, fault: Fault) -> None:
         league = self._league
         league.observer.catch_up()
-        decided = list(league.observer.recount.results)
+        decided = list(league.observer.tables.recount.decisions)
         if not decided:
             self._later(fault)
             return
         match_id, verdict = self._chance.choice(decided), self._chance.choice(VERDICTS)
-        winner = self._chance.choice(league.observer.recount.matches[match_id])
+        winner = self._chance.choice(league.observer.tables.recount.matches[match_id])
         self._command(
             "rule",
             match_id=match_id,
@@ -202,13 +204,13 @@ class Faults:
         self._league.command(command, lambda answer: None, **params)
 
     def _look_in(self, seconds: float) -> None:
-        if not self._is_looked_after:
-            self._is_looked_after = True
+        if not self._will_look:
+            self._will_look = True
             self._league.clock.call_at(self._league.clock.now() + seconds, self._look)
 
     def _look(self) -> None:
-        """The organiser looks in: a league that waits for a word is given it."""
-        self._is_looked_after = False
+        """Start a league that waits for the organiser."""
+        self._will_look = False
         observer = self._league.observer
         observer.catch_up()
         league = observer.league
@@ -219,7 +221,7 @@ class Faults:
             self._look_in(LOOK_SECONDS)
 
     def _later(self, fault: Fault) -> None:
-        """It is too early for that."""
+        """Try again after some events: it is too early."""
         league = self._league
         later = fault._replace(event=league.events + LATER_EVENTS)
         league.after_event(later.event, lambda: self.happen(later))

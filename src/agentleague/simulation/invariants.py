@@ -1,4 +1,4 @@
-"""What must hold after every simulated league, whatever crashed in it.
+"""What must hold after every simulated league, whatever went wrong in it.
 
     I1  a match has at most one result
     I2  what was acknowledged is in the journal for ever
@@ -11,18 +11,19 @@
     I9  what the journal holds is all there is: replay leads to the same state
     I10 nobody waits longer than the rules say
 
-I2, I4, I5 and I6 are watched while the league runs (witness.py and what it watches with). What is
-counted here is counted from the rows (recount.py), never taken from the league's own sums.
+I2, I4, I5 and I6 are checked while the league runs (observer.py). Tables are recounted from the
+rows (league/recount.py), never taken from the league's own sums.
 
-What must hold once nothing goes wrong any more, whatever went wrong before.
-
-Before that a message may be lost at any time, so nobody can be sure to be told anything. From then
-on everybody who is there is told what is decided, how rounds and the league end, and ends with it;
-and in a round that begins later nobody loses, waits or is replaced but those who are gone or odd.
+Before the trouble ends a message may be lost at any time, so nobody can be sure to be told
+anything. From then on (`Recovery`) everybody who is there is told results, the ends of rounds and
+of the league; and in a round that begins later nobody loses, waits or is replaced but agents that
+are dead or misbehave.
 """
 
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
+
+import msgspec
 
 from agentleague.games.game import turns_max
 from agentleague.league.events import (
@@ -36,15 +37,16 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.recount import Recount
 from agentleague.manager.leases import longest_match
 from agentleague.roles.effects import Event
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
 from agentleague.simulation.network import host_of
-from agentleague.simulation.recount import Recount
 from agentleague.storage.chain import moment
 
 EPOCHS_MAX = 4
 INVITATION = "GAME_INVITATION"
+SETTLE_SECONDS = 25.0  # until the manager knows who is there: two leases and more
 SILENCES_MAX = 5  # questions in a row without an answer, after which a player gets no retries
 
 
@@ -53,16 +55,16 @@ class Violation(AssertionError):
 
 
 class LeagueHistory(NamedTuple):
-    """What befell a league: it decides what may be expected of it."""
+    """What happened to a league: it decides what may be expected of it."""
 
-    away: Collection[str] = ()  # players that were dead at some time, or are not as they should be
+    away: Collection[str] = ()  # players that were dead at some time, or misbehave
     brief: Collection[str] = ()  # players that were dead for a moment: they lose nothing by it
     referees_away: bool = False  # referees were dead at some time
     no_contests: bool = False  # there was a time without any referee
-    odd: Collection[str] = ()  # who is not as it should be from the first to the last
+    odd: Collection[str] = ()  # agents that misbehave all the time
     silent: str = ""  # a player that never answered anybody
     aborted: bool = False  # the organiser may have ended it
-    lossy: bool = False  # messages were lost: anybody may lose or not be told, and all the same end
+    lossy: bool = False  # messages were lost: anybody may lose or not be told
     disputes: bool = False  # a referee lies
     prompt: bool = False  # nothing went wrong but with `away`: nobody waits for anything else
 
@@ -70,8 +72,8 @@ class LeagueHistory(NamedTuple):
 CALM = LeagueHistory()
 
 
-def check(simulated: SimulatedLeague, course: LeagueHistory = CALM) -> None:
-    """Look at a league that has run.
+def check(simulated: SimulatedLeague, history: LeagueHistory = CALM) -> None:
+    """Check a league that has run.
 
     Raises:
         Violation: something does not hold.
@@ -79,97 +81,97 @@ def check(simulated: SimulatedLeague, course: LeagueHistory = CALM) -> None:
     simulated.observer.catch_up()
     found = [*simulated.bugs, *simulated.observer.violations]
     if simulated.is_over:
-        found += _checked(simulated, course)
+        found += _checked(simulated, history)
     else:
-        found.append(f"I7: not over after {simulated.seconds:g} seconds{_standing(simulated)}")
+        found.append(f"I7: not over after {simulated.seconds:g} seconds{_state(simulated)}")
     if found:
         raise Violation("; ".join(found))
 
 
-def _checked(simulated: SimulatedLeague, course: LeagueHistory) -> Iterator[str]:
+def _checked(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str]:
     observer = simulated.observer
     replayed, events = observer.league, observer.events
-    yield from _one_result_each(observer.recount)
-    yield from _complete(replayed, observer.recount, course)
-    yield from _table(replayed, observer.recount)
-    yield from _technical(simulated, replayed, course)
+    yield from _one_result_each(observer.tables.recount)
+    yield from _complete(replayed, observer.tables.recount, history)
+    yield from _table(replayed, observer.tables.recount)
+    yield from _technical(simulated, replayed, history)
     yield from _same_state(simulated.manager.league, replayed)
-    yield from _peaceful(simulated, replayed, events, course)
-    yield from observer.adjudicator.unbelieved(events)
-    if not course.lossy:
-        yield from _told(simulated, replayed, course)
+    yield from _undisputed(simulated, replayed, events, history)
+    yield from observer.locks.unbelieved(events)
+    if not history.lossy:
+        yield from _results_told(simulated, replayed, history)
         yield from _ended(simulated)
-    if not course.lossy and not course.referees_away:
+    if not history.lossy and not history.referees_away:
         yield from _kept(simulated, replayed)
     if simulated.healed_at is not None:
-        yield from Recovery(simulated, simulated.healed_at, course.odd).found()
-    if course.prompt:
+        yield from Recovery(simulated, simulated.healed_at, history.odd).found()
+    if history.prompt:
         yield from _prompt(simulated, replayed)
-    if course.silent:
-        yield from _suspended(simulated, replayed, course.silent)
+    if history.silent:
+        yield from _suspended(simulated, replayed, history.silent)
 
 
 def _one_result_each(recount: Recount) -> Iterator[str]:
-    for match_id, number in recount.results.items():
+    for match_id, number in recount.decisions.items():
         if number > 1:
             yield f"I1: {match_id} has {number} results"
 
 
-def _complete(league: League, recount: Recount, course: LeagueHistory) -> Iterator[str]:
-    if league.phase is not Phase.COMPLETED or (league.aborted and not course.aborted):
+def _complete(league: League, recount: Recount, history: LeagueHistory) -> Iterator[str]:
+    if league.phase is not Phase.COMPLETED or (league.aborted and not history.aborted):
         yield f"I7: the league is {league.phase}, aborted: {league.aborted}"
     if league.aborted:
         return
-    number = len(recount.fold)
-    wanted = number * (number - 1) // 2 * league.rules.cycles
-    if len(recount.results) != wanted:
-        yield f"I7: {len(recount.results)} of {wanted} matches are decided"
-    for file in league.matches.values():
-        if file.decided and not file.closed:
-            yield f"I7: {file.match_id} is decided and was never closed"
+    players = len(recount.counts())
+    wanted = players * (players - 1) // 2 * league.rules.cycles
+    if len(recount.decisions) != wanted:
+        yield f"I7: {len(recount.decisions)} of {wanted} matches are decided"
+    for match in league.matches.values():
+        if match.decided and not match.closed:
+            yield f"I7: {match.match_id} is decided and was never closed"
 
 
 def _table(league: League, recount: Recount) -> Iterator[str]:
-    counted = dict(recount.fold)
-    for row in league.table.rows():
-        shown = (row.played, row.wins, row.draws, row.losses, row.points)
-        if counted.get(row.player_id) != shown:
-            by_rows = counted.get(row.player_id)
-            yield f"I3: {row.player_id} has {shown} in the table, and by its results {by_rows}"
+    own = [msgspec.structs.asdict(row) for row in league.table.rows()]
+    for row, counted in zip(own, recount.table(), strict=True):
+        if row != counted:
+            yield f"I3: the table has the row {row}, and by the results {counted}"
 
 
-def _technical(simulated: SimulatedLeague, league: League, course: LeagueHistory) -> Iterator[str]:
-    away = {simulated.player_id(name) for name in course.away if simulated.is_known(name)}
-    for file in league.matches.values():
-        if file.decided is None:
+def _technical(simulated: SimulatedLeague, league: League, history: LeagueHistory) -> Iterator[str]:
+    away = {simulated.player_id(name) for name in history.away if simulated.is_known(name)}
+    for match in league.matches.values():
+        if match.decided is None:
             continue
-        result = file.decided.result
+        result = match.decided.result
         if result.no_contest is True:
-            if not course.no_contests:
-                yield f"I8: {file.match_id} is no contest: {result.reason}"
+            if not history.no_contests:
+                yield f"I8: {match.match_id} is no contest: {result.reason}"
         elif result.status == "TECHNICAL_LOSS":
-            losers = set(file.players) - {result.winner_player_id}
-            if not course.lossy and not losers <= away:
-                yield f"I8: {sorted(losers - away)} lost {file.match_id}: {result.reason}"
+            losers = set(match.players) - {result.winner_player_id}
+            if not history.lossy and not losers <= away:
+                yield f"I8: {sorted(losers - away)} lost {match.match_id}: {result.reason}"
 
 
-def _told(simulated: SimulatedLeague, league: League, course: LeagueHistory) -> Iterator[str]:
+def _results_told(
+    simulated: SimulatedLeague, league: League, history: LeagueHistory
+) -> Iterator[str]:
     observer = simulated.observer
     for name in simulated.processes:
-        is_away = name in (*course.away, *course.brief)
+        is_away = name in (*history.away, *history.brief)
         if not name.startswith("player") or is_away or not simulated.is_known(name):
             continue
-        for file in league.matches.of_player.get(simulated.player_id(name), ()):
-            is_told = (url_of(name), file.match_id) in observer.told
-            if file.decided and not is_told and not observer.is_foreign(file):
-                yield f"I7: {name} was never told how {file.match_id} ended"
-        if url_of(name) not in observer.told_the_end:
+        for match in league.matches.of_player.get(simulated.player_id(name), ()):
+            is_told = (url_of(name), match.match_id) in observer.results_told
+            if match.decided and not is_told and not observer.is_foreign(match):
+                yield f"I7: {name} was never told how {match.match_id} ended"
+        if url_of(name) not in observer.end_told:
             yield f"I7: {name} was never told that the league is over"
-        yield from _told_rounds(simulated, league, name, course)
+        yield from _told_rounds(simulated, league, name, history)
 
 
 def _told_rounds(
-    simulated: SimulatedLeague, league: League, name: str, course: LeagueHistory
+    simulated: SimulatedLeague, league: League, name: str, history: LeagueHistory
 ) -> Iterator[str]:
     tables, url = simulated.observer.tables, url_of(name)
     for round_id in range(1, league.rounds_ended + 1):
@@ -189,7 +191,7 @@ def _same_state(live: League, replayed: League) -> Iterator[str]:
     for name in ("seq", "phase", "round_id", "rounds_ended", "open_matches", "told", "champion"):
         if getattr(live, name) != getattr(replayed, name):
             yield f"I9: {name} is {getattr(live, name)}, by replay {getattr(replayed, name)}"
-    if any(live.matches.get(match_id) != file for match_id, file in replayed.matches.items()):
+    if any(live.matches.get(match_id) != match for match_id, match in replayed.matches.items()):
         yield "I9: the matches differ from those by replay"
     if live.table.rows() != replayed.table.rows():
         yield "I9: the table differs from that by replay"
@@ -201,14 +203,14 @@ def _members(league: League) -> tuple[Any, ...]:
     return league.roster.players, league.roster.referees, league.roster.removed
 
 
-def _peaceful(
-    simulated: SimulatedLeague, league: League, events: Collection[Event], course: LeagueHistory
+def _undisputed(
+    simulated: SimulatedLeague, league: League, events: Collection[Event], history: LeagueHistory
 ) -> Iterator[str]:
     """Honest referees contradict nobody and drop nothing, and every draw can be checked."""
-    yield from _disputes(events, league, course)
-    for file in league.matches.values():
-        if file.epoch > EPOCHS_MAX:
-            yield f"{file.match_id} was given out {file.epoch} times"
+    yield from _disputes(events, league, history)
+    for match in league.matches.values():
+        if match.epoch > EPOCHS_MAX:
+            yield f"{match.match_id} was given out {match.epoch} times"
     for name, process in simulated.processes.items():
         for sentence in process.news:
             is_wrong_draw = "THE DRAW IS WRONG" in sentence and not _is_foreign(simulated, sentence)
@@ -216,14 +218,14 @@ def _peaceful(
                 yield f"{name}: {sentence}"
 
 
-def _disputes(events: Collection[Event], league: League, course: LeagueHistory) -> Iterator[str]:
-    """Only liars dispute, and each of them a match once, until the organiser rules on it."""
+def _disputes(events: Collection[Event], league: League, history: LeagueHistory) -> Iterator[str]:
+    """Only false referees dispute, and each of them a match once, until the organiser rules."""
     noted: set[tuple[str, str]] = set()
     for event in events:
         if isinstance(event, MatchRuled):
             noted = {each for each in noted if each[0] != event.match_id}
         elif isinstance(event, Disputed):
-            if not course.disputes and not _went_on(event, league):
+            if not history.disputes and not _went_on(event, league):
                 yield f"{event.referee_id} disputed {event.match_id}: {event.why}"
             if (event.match_id, event.referee_id) in noted:
                 yield f"{event.match_id} is disputed by {event.referee_id} again"
@@ -231,7 +233,7 @@ def _disputes(events: Collection[Event], league: League, course: LeagueHistory) 
 
 
 def _went_on(event: Disputed, league: League) -> bool:
-    """Whether a referee of another make ended the match of a player that was removed meanwhile."""
+    """Whether a foreign referee ended the match of a player that was removed meanwhile."""
     players = set(league.matches[event.match_id].players)
     is_removed = not players.isdisjoint(league.roster.removed)
     return is_removed and not league.roster.referees[event.referee_id].locks
@@ -239,20 +241,20 @@ def _went_on(event: Disputed, league: League) -> bool:
 
 def _is_foreign(simulated: SimulatedLeague, sentence: str) -> bool:
     """Whether it is about a match of a referee that draws by itself."""
-    file = simulated.observer.league.matches[sentence.partition(":")[0]]
-    return simulated.observer.is_foreign(file)
+    match = simulated.observer.league.matches[sentence.partition(":")[0]]
+    return simulated.observer.is_foreign(match)
 
 
 def _kept(simulated: SimulatedLeague, league: League) -> Iterator[str]:
     """Without a crash of its referee no match changes hands.
 
-    A referee whose registration was not answered is there twice, and once it is a ghost.
+    A referee whose registration was not answered is registered twice, once superseded.
     """
     referees = [name for name in simulated.processes if name.startswith("referee")]
     if len(league.roster.referees) == len(referees):
-        for file in league.matches.values():
-            if file.epoch > 1 and not file.unreached:
-                yield f"I7: {file.match_id} was given out {file.epoch} times for no reason"
+        for match in league.matches.values():
+            if match.epoch > 1 and not match.unreached:
+                yield f"I7: {match.match_id} was given out {match.epoch} times for no reason"
 
 
 def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
@@ -271,13 +273,13 @@ def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
 
 
 def _suspended(simulated: SimulatedLeague, league: League, name: str) -> Iterator[str]:
-    """Who never answers is asked as often as the rules say, until it is suspended; then once."""
+    """A silent player is asked as often as the rules say, until it is suspended; then once."""
     rules, silences = league.rules.rules, 0
-    for file in league.matches.of_player.get(simulated.player_id(name), ()):
+    for match in league.matches.of_player.get(simulated.player_id(name), ()):
         wanted = 1 if silences >= SILENCES_MAX else 1 + rules.join_retries
-        asked = simulated.observer.attempts[url_of(name), file.match_id]
+        asked = simulated.observer.attempts[url_of(name), match.match_id]
         if asked != wanted:
-            yield f"{name} was asked {asked} times in {file.match_id}, not {wanted}"
+            yield f"{name} was asked {asked} times in {match.match_id}, not {wanted}"
         silences += asked
 
 
@@ -286,7 +288,7 @@ def _was_asked_to_move(league: League, match_id: str) -> bool:
     return bool(closing and any(row.message != INVITATION for row in closing.exchanges))
 
 
-def _standing(simulated: SimulatedLeague) -> str:
+def _state(simulated: SimulatedLeague) -> str:
     league = simulated.observer.league
     left = {
         match_id: (league.matches[match_id].epoch, league.matches[match_id].decided is not None)
@@ -297,11 +299,8 @@ def _standing(simulated: SimulatedLeague) -> str:
     return f": {league.phase} round {league.round_id}, open {left}, alive {alive}, done {is_done}"
 
 
-SETTLE_SECONDS = 25.0  # until it shows who is there: two leases, or letters that run out, and more
-
-
 class Recovery:
-    """One league that has run, and what of it came after all trouble."""
+    """The checks of what happened after the trouble."""
 
     def __init__(self, league: SimulatedLeague, healed_at: float, odd: Collection[str]) -> None:
         self._league, self._observer, self._odd = league, league.observer, odd
@@ -313,7 +312,7 @@ class Recovery:
         }
 
     def found(self) -> Iterator[str]:
-        """What does not hold, in words."""
+        """Sentences about what does not hold."""
         yield from self._end_is_told()
         for event in self._since(self._healed_at):
             if isinstance(event, MatchDecided):
@@ -332,7 +331,7 @@ class Recovery:
         ]
 
     def _there(self) -> dict[str, str]:
-        """Players that live and take part, by id."""
+        """Players that are alive and take part, by id."""
         league, removed = self._league, self._observer.league.roster.removed
         return {
             player_id: name
@@ -341,7 +340,7 @@ class Recovery:
         }
 
     def _end_is_told(self) -> Iterator[str]:
-        """By a manager that decided it since, or came back since and had not told everybody."""
+        """The end was decided after the trouble, or its manager came back and had to tell it."""
         since = self._since(self._healed_at)
         is_decided = any(isinstance(event, LeagueEnded) for event in since)
         is_told = any(isinstance(event, Told) and event.what == "league_end" for event in since)
@@ -349,8 +348,8 @@ class Recovery:
         if not is_decided and not (is_told and is_back):
             return
         for name in self._there().values():
-            is_late = self._came_after_the_end(name)  # It is refused, and goes home (R-REG-05).
-            if url_of(name) not in self._observer.told_the_end and not is_late:
+            is_late = self._came_after_the_end(name)  # It is refused, and ends (R-REG-05).
+            if url_of(name) not in self._observer.end_told and not is_late:
                 yield f"I7: {name} was there and never told that the league is over"
         for name, process in self._league.processes.items():
             if name not in (MANAGER, *self._odd) and process.is_alive:
@@ -360,16 +359,16 @@ class Recovery:
         ended = [row.at for row in self._observer.rows if row.kind == "league_ended"]
         return moment(self._league.processes[name].born_at) >= ended[0]
 
-    def _result_is_told(self, file: MatchRecord) -> Iterator[str]:
+    def _result_is_told(self, match: MatchRecord) -> Iterator[str]:
         there = self._there()
-        for player_id in file.players:
+        for player_id in match.players:
             name = there.get(player_id)
-            is_told = name is None or (url_of(name), file.match_id) in self._observer.told
-            if not is_told and not self._observer.is_foreign(file):
-                yield f"I7: {name} was there and never told how {file.match_id} ended"
+            is_told = name is None or (url_of(name), match.match_id) in self._observer.results_told
+            if not is_told and not self._observer.is_foreign(match):
+                yield f"I7: {name} was there and never told how {match.match_id} ended"
 
     def _round_end_is_told(self, round_id: int) -> Iterator[str]:
-        """To whom does not answer only the newest of what waits is sent."""
+        """Agents that misbehave are left out: only the newest message is kept for them."""
         tables = self._observer.tables
         for name in [each for each in self._there().values() if each not in self._odd]:
             if (url_of(name), round_id) not in tables.rounds_told:
@@ -383,31 +382,31 @@ class Recovery:
             for event in self._since(self._healed_at + SETTLE_SECONDS)
             if isinstance(event, RoundScheduled)
         ]
-        for file in self._observer.league.matches.values():
-            if file.round_id in rounds:
-                yield from self._as_in_a_calm_league(file)
+        for match in self._observer.league.matches.values():
+            if match.round_id in rounds:
+                yield from self._as_in_a_calm_league(match)
 
-    def _as_in_a_calm_league(self, file: MatchRecord) -> Iterator[str]:
-        result = file.decided.result if file.decided else None
+    def _as_in_a_calm_league(self, match: MatchRecord) -> Iterator[str]:
+        result = match.decided.result if match.decided else None
         if result and result.status == "TECHNICAL_LOSS" and result.no_contest is not True:
             there = self._there()
-            losers = [each for each in file.players if each != result.winner_player_id]
+            losers = [each for each in match.players if each != result.winner_player_id]
             sound = [each for each in losers if each in there and there[each] not in self._odd]
             if sound:
-                yield f"I8: {sound} lost {file.match_id}: {result.reason}"
+                yield f"I8: {sound} lost {match.match_id}: {result.reason}"
         if result and result.no_contest is True:
-            yield f"I8: {file.match_id} is no contest: {result.reason}"
-        if file.epoch > 1 and not file.unreached and not self._was_with_an_odd_one(file):
-            yield f"I7: {file.match_id} was given out {file.epoch} times for no reason"
-        if self._was_twice_with_one(file):
-            yield f"I7: {file.match_id} was given to one referee under two ids: {file.referees}"
+            yield f"I8: {match.match_id} is no contest: {result.reason}"
+        if match.epoch > 1 and not match.unreached and not self._was_with_an_odd_one(match):
+            yield f"I7: {match.match_id} was given out {match.epoch} times for no reason"
+        if self._was_twice_with_one(match):
+            yield f"I7: {match.match_id} was given to one referee under two ids: {match.referees}"
 
-    def _was_with_an_odd_one(self, file: MatchRecord) -> bool:
-        """One of another make, or a liar: it may hold a match for long, or never be believed."""
+    def _was_with_an_odd_one(self, match: MatchRecord) -> bool:
+        """A foreign referee may hold a match for long; a false one may never be believed."""
         referees = self._observer.league.roster.referees
-        return any(host_of(referees[each].endpoint) in self._odd for each in file.referees)
+        return any(host_of(referees[each].endpoint) in self._odd for each in match.referees)
 
-    def _was_twice_with_one(self, file: MatchRecord) -> bool:
+    def _was_twice_with_one(self, match: MatchRecord) -> bool:
         referees = self._observer.league.roster.referees
-        holders = set(file.referees)
+        holders = set(match.referees)
         return len({referees[each].endpoint for each in holders}) < len(holders)

@@ -1,7 +1,7 @@
 """A whole league in virtual time: the real roles on a simulated clock, network and disk.
 
-The seed is everything: the same seed gives the same league, message by message. Whatever happens is
-an event: a step of the clock, or a message that somebody sends; processes may crash after any.
+The same seed gives the same league, message by message. An event is a step of the clock or a
+message that is sent; processes may crash after any event.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,16 +23,16 @@ from agentleague.simulation.agents import (
     DEFAULT,
     FALSE,
     FOREIGN,
-    THIEVISH,
+    IMPOSTOR,
     Agents,
     FalseTransport,
     ForeignTransport,
+    Impostor,
+    answer_filter,
     runner_of,
-    tongue_of,
 )
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.impostor import Impostor
 from agentleague.simulation.network import Links, SimulatedNetwork
 from agentleague.simulation.observer import Observer
 from agentleague.simulation.process import Place, Ports, Process, Watched
@@ -41,7 +41,7 @@ BEGAN = 1_700_000_000.0
 LEAGUE_ID = "league_simulated"
 MANAGER = "manager"
 STEPS_AT_ONCE = 20_000  # more cannot happen at the same instant
-GRACE_SECONDS = 60.0  # for those whom nobody tells that the league is over
+GRACE_SECONDS = 60.0  # for agents that are not told that the league is over
 _REPLY_SECONDS = 10.0
 _NEVER = 1 << 62
 
@@ -74,7 +74,7 @@ class SimulatedLeague:
         self.agents = agents
         self._seed = seed
         names = {"league_id": LEAGUE_ID, "game_type": agents.game.name}
-        self._terms = {**names, "players": players, "referees": referees, **(settings or {})}
+        self._settings = {**names, "players": players, "referees": referees, **(settings or {})}
         self._secrets = Secrets(_key("draw", seed), _key("token", seed), _key("admin", seed).hex())
         self._planned: dict[int, list[Callable[[], None]]] = {}
         self._next_planned = _NEVER
@@ -87,8 +87,6 @@ class SimulatedLeague:
         for number in range(1, players + 1):
             self._add(f"player{number}", "player", self._player(number), keeps_state=True)
         self._give_traits()
-
-    # What is planned
 
     def after_event(self, number: int, what: Callable[[], None]) -> None:
         """Do something right after an event; events are numbered from 1."""
@@ -109,8 +107,8 @@ class SimulatedLeague:
                 process.restart_after(restart_after)
 
     def command(self, command: str, done: Callable[[Answer], None], **params: Any) -> None:
-        """What the organiser wants done."""
-        organiser = self.network.bear(url_of("organiser"), "player", Lifetime(self.clock))
+        """Send a command of the organiser."""
+        organiser = self.network.add(url_of("organiser"), "player", Lifetime(self.clock))
         message = LeagueCommand(
             command,
             params,
@@ -120,8 +118,6 @@ class SimulatedLeague:
         )
         to = Address(MANAGER, url_of(MANAGER))
         organiser.call(to, message, self.clock.now() + _REPLY_SECONDS, done)
-
-    # What happens
 
     def run(self, seconds: float = 600.0) -> "SimulatedLeague":
         """Until the league is over and everybody is told, or so many seconds have passed."""
@@ -175,7 +171,7 @@ class SimulatedLeague:
         return role
 
     def player_id(self, name: str) -> str:
-        """Under which id the league knows a player."""
+        """The id of a player in the league."""
         players = self.observer.league.roster.players.values()
         return next(each.agent_id for each in players if each.endpoint == url_of(name))
 
@@ -205,23 +201,21 @@ class SimulatedLeague:
             for what in planned:
                 what()
 
-    # Who takes part
-
     def _add(self, name: str, receiver: str, build: Callable[[Ports], Host], **more: Any) -> None:
         place = Place(self.clock, self.network, url_of(name), receiver)
         self.processes[name] = Process(place, build, **more)
 
     def _give_traits(self) -> None:
         for name, trait in self.agents.traits.items():
-            tongue = tongue_of(trait, f"{name}|{self._seed}")
-            if tongue:
-                self.network.tongues[url_of(name)] = tongue
-            if trait == THIEVISH:
-                self._let_steal(name)
+            changes = answer_filter(trait, f"{name}|{self._seed}")
+            if changes:
+                self.network.answer_filters[url_of(name)] = changes
+            if trait == IMPOSTOR:
+                self._add_impostor(name)
             if trait in (FALSE, FOREIGN):
-                self.observer.adjudicator.dishonest.add(name)
+                self.observer.locks.dishonest.add(name)
 
-    def _let_steal(self, name: str) -> None:
+    def _add_impostor(self, name: str) -> None:
         process, url = self.processes[name], url_of(name)
 
         def own_token() -> str:
@@ -244,8 +238,8 @@ class SimulatedLeague:
         observer.on_asked = on_asked
 
     def _manager(self, ports: Ports) -> Host:
-        settings = ManagerSettings(**self._terms)
-        archive = JournalArchive(self.disk, LEAGUE_ID, at_hand=0)  # What can be forgotten, is.
+        settings = ManagerSettings(**self._settings)
+        archive = JournalArchive(self.disk, LEAGUE_ID, at_hand=0)  # It forgets all it can.
         manager = Manager(settings, self._secrets, self.agents.game, archive=archive)
         role = Watched(manager, self.bugs)
         self.disk.claim(LEAGUE_ID)

@@ -1,9 +1,7 @@
-"""Runs the leagues of a mode, one a seed, and says what did not hold.
+"""Runs the leagues of a mode, one for each seed, in one or several processes.
 
-Several processes that run the leagues of a mode; what comes of them is told in order of seed.
-
-Process n of N runs every Nth league, beginning with the nth: who looks reads them in turn, so the
-order never depends on which of them is quick.
+Process n of N runs every Nth league, starting with the nth, and the reports are read in turn: so
+their order never depends on which process is quick.
 """
 
 import gc
@@ -28,27 +26,27 @@ from agentleague.simulation.scenarios import Scenario
 
 MODES: dict[str, Callable[[int], Scenario]] = {
     "chaos": scenarios.chaos,
-    "exhaustive": scenarios.scenario,
+    "exhaustive": scenarios.exhaustive,
     "calm": scenarios.calm,
     "liveness": scenarios.liveness,
 }
+LEAGUES_MIN = 20  # of one process: its start takes as long as so many leagues
 
 
-class Outcome(NamedTuple):
-    """How one simulated league went."""
+class SeedReport(NamedTuple):
+    """How the league of one seed went."""
 
     mode: str
     seed: int
-    violation: str  # in words; nothing where everything held
+    violation: str  # a sentence; empty where everything held
     seconds: float  # of virtual time
     messages: int
 
 
-def outcome(mode: str, seed: int) -> Outcome:
-    """Run one league, and look at it."""
-    scenario = MODES[mode](seed)
-    league, violation = attempt(scenario)
-    return Outcome(mode, seed, violation, league.seconds, league.network.calls)
+def simulate(mode: str, seed: int) -> SeedReport:
+    """Run the league of one seed, and check it."""
+    league, violation = attempt(MODES[mode](seed))
+    return SeedReport(mode, seed, violation, league.seconds, league.network.calls)
 
 
 def attempt(scenario: Scenario) -> tuple[SimulatedLeague, str]:
@@ -56,16 +54,16 @@ def attempt(scenario: Scenario) -> tuple[SimulatedLeague, str]:
     league = prepare(scenario)
     try:
         run(scenario, league)
-        check(league, scenario.course)
+        check(league, scenario.history)
     except Violation as violation:
         return league, str(violation)
-    except Exception as bug:  # Whatever it is, it is found, and has a seed.
+    except Exception as bug:  # It is found, and its seed repeats it.
         return league, f"{type(bug).__name__}: {bug}"
     return league, ""
 
 
 def prepare(scenario: Scenario) -> SimulatedLeague:
-    """The league before anything has happened; its fate is planned."""
+    """The league before anything has happened, with its faults planned."""
     league = SimulatedLeague(
         scenario.players, scenario.referees, scenario.seed, scenario.settings, scenario.agents
     )
@@ -76,13 +74,13 @@ def prepare(scenario: Scenario) -> SimulatedLeague:
         faults.confuse_clocks()
     if scenario.trouble_seconds:
         faults.end_at(scenario.trouble_seconds)
-    if scenario.last_blow_seconds is not None:
-        faults.end_with_a_crash(scenario.last_blow_seconds)
+    if scenario.final_crash_seconds is not None:
+        faults.end_with_a_crash(scenario.final_crash_seconds)
     return league
 
 
 def run(scenario: Scenario, league: SimulatedLeague) -> None:
-    """Until it is over; it has as long as the rules allow after the trouble."""
+    """Run it until it is over, or longer after the trouble than the rules allow."""
     if scenario.dead:
         league.run_until(lambda: league.has_begun)
         league.crash(scenario.dead)
@@ -92,9 +90,9 @@ def run(scenario: Scenario, league: SimulatedLeague) -> None:
 def patience(scenario: Scenario) -> float:
     """How long a league can take in which nothing goes wrong any more.
 
-    Each round: everybody hears of it, or not; its matches change hands as often as there are
-    referees that are gone, and then take as long as players may take; everybody hears of its end.
-    One of another make that registers again and again is there as often, until a match is given up.
+    Each round: it is announced; its matches change hands as often as there are dead referees, and
+    then take as long as players may take; its end is announced. A foreign referee that registers
+    again and again may hold a match each time, until it is given up.
     """
     settings = ManagerSettings(players=scenario.players, **scenario.settings)
     rules: Rules = settings.rules
@@ -106,11 +104,8 @@ def patience(scenario: Scenario) -> float:
     return rounds * (match + changes + 4 * settings.reply_seconds) + settings.reply_seconds
 
 
-LEAGUES_MIN = 20  # of one process: to begin it takes as long as to run as many
-
-
 def processes_for(leagues: int, jobs: int | None = None) -> int:
-    """How many processes so many leagues are worth: at most `jobs`, or one a core."""
+    """How many processes to use: at most `jobs`, or one a core."""
     return max(1, min(jobs or cores(), leagues // LEAGUES_MIN))
 
 
@@ -122,15 +117,15 @@ def cores() -> int:
 
 
 @contextmanager
-def outcomes(mode: str, seeds: Sequence[int], processes: int) -> Iterator[Iterator[Outcome]]:
-    """What comes of these leagues, one by one; whoever has seen enough just leaves.
+def simulate_all(mode: str, seeds: Sequence[int], processes: int) -> Iterator[Iterator[SeedReport]]:
+    """The reports of these seeds, one by one; leaving the context ends the processes.
 
     Raises:
         LeagueError: one of the processes was ended from outside.
     """
     if processes == 1:
-        gc.freeze()  # What is loaded stays: to look through it again and again costs time.
-        yield (outcome(mode, seed) for seed in seeds)
+        gc.freeze()  # The loaded modules stay: collecting them again and again costs time.
+        yield (simulate(mode, seed) for seed in seeds)
         return
     from agentleague.runtime.local_league import deaf_to_interrupts
 
@@ -142,7 +137,7 @@ def outcomes(mode: str, seeds: Sequence[int], processes: int) -> Iterator[Iterat
             process = context.Process(
                 target=_work, args=(mode, seeds[number::processes], writer), daemon=True
             )
-            with deaf_to_interrupts():  # A new process is deaf to what its parent is deaf to.
+            with deaf_to_interrupts():  # A new process inherits that.
                 process.start()
             writer.close()
             workers.append(process)
@@ -154,15 +149,15 @@ def outcomes(mode: str, seeds: Sequence[int], processes: int) -> Iterator[Iterat
             process.join()
 
 
-def _next(reader: Connection) -> Outcome:
+def _next(reader: Connection) -> SeedReport:
     try:
-        return Outcome(*reader.recv())
+        return SeedReport(*reader.recv())
     except EOFError:
         raise LeagueError("a process of the simulation was ended from outside") from None
 
 
 def _work(mode: str, seeds: Sequence[int], writer: Connection) -> None:
     gc.freeze()
-    with suppress(BrokenPipeError):  # Nobody looks any more.
+    with suppress(BrokenPipeError):  # The parent has left.
         for seed in seeds:
-            writer.send(tuple(outcome(mode, seed)))
+            writer.send(tuple(simulate(mode, seed)))

@@ -1,10 +1,8 @@
-"""What befalls messages on their way: delay, loss, repetition, cuts in one direction or both.
+"""A network in virtual time: messages are delayed, lost, repeated or cut off; agents stall and die.
 
-A network in virtual time: messages take a while or are lost; agents stall, die and come back.
-
-The bytes are those of every other transport. What was sent arrives, even if its sender is dead by
-then, unless the way is cut or the message is lost; whoever waits for an answer of an agent that
-dies is told that the connection is gone.
+The bytes are those of every other transport. A sent message arrives, even if its sender is dead by
+then, unless it is lost or its way is cut. An agent that waits for the answer of one that dies is
+told that the connection is gone.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +24,7 @@ DELAY_SECONDS = (0.0005, 0.01)  # of one message in fine weather, at least and a
 
 
 class Weather(NamedTuple):
-    """How messages fare between any two agents; different delays change their order."""
+    """Delay and loss of messages between any two agents; different delays change their order."""
 
     delay_seconds: tuple[float, float] = DELAY_SECONDS
     loss: float = 0.0  # the part of messages that never arrive
@@ -38,7 +36,7 @@ FINE = Weather()
 
 
 class Links:
-    """All ways between agents, by name; a way from one to another may be cut by itself."""
+    """All ways between agents, by name; each direction can be cut by itself."""
 
     def __init__(self, chance: Random) -> None:
         self._chance = chance
@@ -49,7 +47,7 @@ class Links:
 
     @property
     def weather(self) -> Weather:
-        """How messages fare where no way is cut."""
+        """Delay and loss where no way is cut."""
         return self._weather
 
     @weather.setter
@@ -80,7 +78,7 @@ class Links:
         return repeats > 0 and self._chance.random() < repeats
 
     def cut(self, ways: Iterable[tuple[str, str]]) -> list[Callable[[], None]]:
-        """Cut these ways; what heals each of them, one by one."""
+        """Cut these ways; returns a function for each that mends it."""
         return [self._cut_one(way) for way in ways]
 
     def heal(self) -> None:
@@ -107,11 +105,11 @@ class Links:
         self.is_fine = not weather.loss and not weather.repeats and not self._cut
 
 
-PeerDialect = Callable[[Message, bytes], bytes | None]  # what an agent says instead; None: nothing
+AnswerFilter = Callable[[Message, bytes], bytes | None]  # changes an answer; None: drops it
 
 
 class Watcher:
-    """Sees what passes through the network; here it looks away."""
+    """Is told of every message in the network; this one does nothing."""
 
     def called(self, url: str, message: Message) -> None:
         """Somebody is about to ask the agent at this address."""
@@ -127,7 +125,7 @@ class Watcher:
 
 
 class SimulatedNetwork(MemoryNetwork):
-    """Joins agents; `links` says what befalls messages, `tongues` who twists its answers.
+    """Joins agents; `links` delays and loses messages, `answer_filters` change answers.
 
     Every message of every simulated league passes here: it is written to be quick.
     """
@@ -139,18 +137,18 @@ class SimulatedNetwork(MemoryNetwork):
         self.links, self.watcher = links, watcher
         self.delay = links.delay
         self.on_sent: Callable[[], None] = lambda: None  # somebody has sent a request or an answer
-        self.living: dict[str, SimulatedTransport] = {}
+        self.alive: dict[str, SimulatedTransport] = {}
         self.exchanges: dict[_Exchange, None] = {}  # in order
-        self.tongues: dict[str, PeerDialect] = {}  # by address
+        self.answer_filters: dict[str, AnswerFilter] = {}  # by address
 
-    def bear(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
+    def add(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
         """A transport for one life of the agent at this address."""
-        self.living[url] = SimulatedTransport(self, url, receiver, lifetime)
-        return self.living[url]
+        self.alive[url] = SimulatedTransport(self, url, receiver, lifetime)
+        return self.alive[url]
 
-    def bury(self, transport: "SimulatedTransport") -> None:
-        """Its agent is dead: nobody listens there, and its connections are gone."""
-        del self.living[transport.url]
+    def remove(self, transport: "SimulatedTransport") -> None:
+        """Its agent is dead: its address and its connections are gone."""
+        del self.alive[transport.url]
         for exchange in list(self.exchanges):
             exchange.left(transport)
 
@@ -174,7 +172,7 @@ class SimulatedTransport(MemoryTransport):
     def call(
         self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
     ) -> Cancel:
-        """Ask another agent; the answer comes later. The dead ask nobody."""
+        """Ask another agent; the answer comes later. A dead agent sends nothing."""
         if self.lifetime.is_over:
             return lambda: None
         exchange = _Exchange(self._simulated, self, message, done)
@@ -240,7 +238,7 @@ class _Exchange:
             self._break(f"the agent at {transport.url} is gone", transport.source)
 
     def _arrive(self, url: str, body: bytes) -> None:
-        agent = self._network.living.get(url)
+        agent = self._network.alive.get(url)
         if agent is None:
             self._break(f"nobody listens at {url}", host_of(url))
             return
@@ -257,11 +255,11 @@ class _Exchange:
         if agent not in self._asked or agent.lifetime.is_over:
             return
         network, source = self._network, agent.source
-        if network.tongues:
-            twisted = network.tongues.get(agent.url, _plainly)(self._message, body)
-            if twisted is None:
+        if network.answer_filters:
+            changed = network.answer_filters.get(agent.url, _unchanged)(self._message, body)
+            if changed is None:
                 return
-            body = twisted
+            body = changed
         self._asked.remove(agent)
         if network.links.is_fine or not network.links.loses(source, self._asker.source):
             network.later(partial(self._answered, source, body))
@@ -270,7 +268,7 @@ class _Exchange:
         network.on_sent()
 
     def _break(self, why: str, source: str) -> None:
-        """The asker is told so, if word of it comes through."""
+        """Tell the asker that the connection is gone, unless that is lost too."""
         links = self._network.links
         if links.is_fine or not links.loses(source, self._asker.source):
             self._network.later(partial(self._failed, NoConnection(why)))
@@ -291,7 +289,7 @@ class _Exchange:
             self._finish(None, error)
 
     def _can_notice(self, what: Callable[..., None], *about: Any) -> bool:
-        """What comes back is for the asker to notice, if it lives and waits; or when it wakes."""
+        """Whether the asker lives and waits; one that stalls notices later."""
         lifetime = self._asker.lifetime
         if not self._is_open:
             return False
@@ -323,5 +321,5 @@ def _nothing() -> None:
     """There is nothing to stop yet."""
 
 
-def _plainly(question: Message, body: bytes) -> bytes:
+def _unchanged(question: Message, body: bytes) -> bytes:
     return body

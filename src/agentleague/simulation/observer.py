@@ -1,22 +1,43 @@
-"""Sees all that is said in a simulated league, and holds it against what the journal holds then.
+"""Sees every message of a simulated league, and compares it with what the journal holds then.
 
-What is on disk when something is said is on disk for ever; so whoever is told what the disk does
-not hold is told what a crash could undo. A referee of another make tells first and reports then,
-as the documents say: for its matches nothing of that can hold.
+What is on disk when a message arrives is on disk for ever. An agent that is told what the disk does
+not hold is told what a crash could undo. A foreign referee tells the players first and reports
+then, as the documents say, so nothing of that is checked for its matches.
+
+`Observer` checks results and receipts, `LockChecks` what referees send the manager, `TableChecks`
+the tables that the manager shows. invariants.py checks the league when it is over.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar
 
+import msgspec
 from msgspec import Struct
 
 from agentleague.dialects import answers
-from agentleague.errors import LeagueError
-from agentleague.league.events import read_event
+from agentleague.errors import (
+    AlreadyComplete,
+    DuplicateReport,
+    LeagueError,
+    MatchMismatch,
+    RateLimited,
+    StorageError,
+)
+from agentleague.league.events import (
+    LeagueEnded,
+    LeagueStarted,
+    MatchDecided,
+    MatchRuled,
+    RoundEnded,
+    read_event,
+)
+from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.recount import Recount
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameInvitation,
@@ -31,84 +52,87 @@ from agentleague.protocol.messages import (
     MatchResultReport,
     Message,
     RoundCompleted,
+    StandingRow,
 )
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
 from agentleague.simulation.clock import VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.lock_checks import LockChecks
 from agentleague.simulation.network import Watcher, host_of
-from agentleague.simulation.recount import Recount
-from agentleague.simulation.table_checks import TableChecks
 
+Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draws, losses, points
+_COUNTED = ("played", "wins", "draws", "losses", "points")
+_COUNTING = (LeagueStarted, MatchDecided, MatchRuled)  # rows that change the table
 _JUDGED = (LockRequest, MatchResultReport)  # A union would be made anew for each answer.
+_LATER = (StorageError.code, RateLimited.code)  # refusals after which the same is sent again
+_encode = msgspec.json.Encoder().encode
+_standing_rows = msgspec.json.Decoder(list[StandingRow])
 
 
-class Heard(Struct, frozen=True, gc=False):
-    """One thing that reached somebody."""
+class Delivery(Struct, frozen=True, gc=False):
+    """A request or an answer that arrived."""
 
     at: float
     source: str
     url: str
-    message: Message  # the request, or what was asked
+    message: Message  # the request, or the question that is answered
     body: bytes
     is_answer: bool
 
 
 class Observer(Watcher):
-    """`violations` says what was wrong, in words; `on_asked` is shown every request."""
+    """`violations` has a sentence for each thing that was wrong; `on_asked` gets every request."""
 
     def __init__(self, clock: VirtualClock, disk: Disk, league_id: str) -> None:
         self.on_asked: Callable[[str, Message], None] | None = None
         self.violations: list[str] = []
-        self.heard: list[Heard] = []  # all that arrived, in order
-        self.befell: list[tuple[float, str]] = []  # losses and faults, in words
-        self.told: set[tuple[str, str]] = set()  # address and match: it knows the result
-        self.told_the_end: set[str] = set()  # addresses
+        self.deliveries: list[Delivery] = []  # in order
+        self.incidents: list[tuple[float, str]] = []  # losses and faults, in words
+        self.results_told: set[tuple[str, str]] = set()  # address and match
+        self.end_told: set[str] = set()  # addresses that know that the league is over
         self.invited: dict[str, float] = {}  # match -> when a player was first invited to it
         self.waits: dict[str, float] = {}  # match -> seconds from there to the first GAME_OVER
         self.attempts: Counter[tuple[str, str]] = Counter()  # address and match: questions asked
-        self.rows: list[Row] = []  # all that is on disk
-        self.events: list[Event] = []  # the same
+        self.rows: list[Row] = []  # that are on disk
+        self.events: list[Event] = []  # of these rows
         self.league = League()  # as it is on disk
-        self.recount = Recount()
-        self.tables = TableChecks(self.recount, self.violations.append)
-        self.adjudicator = LockChecks(self.league, self.violations.append)
+        self.tables = TableChecks(self.violations.append)
+        self.locks = LockChecks(self.league, self.violations.append)
         self._clock, self._disk, self._league_id = clock, disk, league_id
 
     @property
-    def said(self) -> list[tuple[str, Message]]:
-        """To whom what was said, in order; without the answers."""
-        return [(each.url, each.message) for each in self.heard if not each.is_answer]
+    def requests(self) -> list[tuple[str, Message]]:
+        """The requests that arrived, with their addresses, in order."""
+        return [(each.url, each.message) for each in self.deliveries if not each.is_answer]
 
     @property
     def trace(self) -> str:
-        """All that was said, when and to whom, as one number: the same for the same seed."""
+        """A hash of all messages, times and addresses: the same for the same seed."""
         trace = sha256()
-        for each in self.heard:
+        for each in self.deliveries:
             trace.update(f"{each.at:.6f} {each.url} {len(each.body)} ".encode() + each.body)
-        for at, what in self.befell:
+        for at, what in self.incidents:
             trace.update(f"{at:.6f} {what}".encode())
         return trace.hexdigest()
 
     def called(self, url: str, message: Message) -> None:
-        """Somebody asks somebody, who may never hear of it."""
+        """A request is sent; it may never arrive."""
         check = self._SENT.get(type(message))
         if check:
             check(self, url, message)
 
     def lost(self, source: str, target: str, what: Message) -> None:
-        """A message is on nobody's way any more."""
+        """A message is lost."""
         name = type(what).__name__
         self.note(f"{source} -> {target}: {name} (or its answer) is lost")
 
     def note(self, what: str) -> None:
-        """Something befell the league."""
-        self.befell.append((self._clock.time, what))
+        """Keep an incident for the trace."""
+        self.incidents.append((self._clock.time, what))
 
     def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
         """A request arrived."""
-        self.heard.append(Heard(self._clock.time, source, url, message, body, False))
+        self.deliveries.append(Delivery(self._clock.time, source, url, message, body, False))
         if self.on_asked:
             self.on_asked(url, message)
         check = self._CHECKS.get(type(message))
@@ -117,35 +141,35 @@ class Observer(Watcher):
 
     def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
         """An answer arrived."""
-        self.heard.append(Heard(self._clock.time, source, url, question, body, True))
+        self.deliveries.append(Delivery(self._clock.time, source, url, question, body, True))
         if not isinstance(question, _JUDGED):
             return
-        file = self._file(question.match_id)
+        match = self._match(question.match_id)
         try:
             answer = answers.read_answer(question, 200, body)
         except LeagueError as error:
-            self.adjudicator.refused(host_of(url), question, error)
+            self.locks.refused(host_of(url), question, error)
             return
         self._check_receipt(answer)
-        self.adjudicator.taken(question)
+        self.locks.taken(question)
         if isinstance(answer, LockResponse) and answer.result:
-            self._check_result(file, answer.result.game_result, "a referee")
+            self._check_result(match, answer.result.game_result, "a referee")
 
     def catch_up(self) -> None:
-        """Take in what is new on disk; in the right order, since replay is strict."""
+        """Apply the new rows on disk."""
         if self._disk.rows_total == self.league.seq:
             return
         for row in self._disk.read(self._league_id, self.league.seq):
             event = read_event(row.kind, row.version, row.body)
             self.league.apply(event)
-            self.recount.take(event)
+            self.tables.take(event)
             self.rows.append(row)
             self.events.append(event)
 
-    def is_foreign(self, file: MatchRecord) -> bool:
-        """Whether a referee of another make ever had this match."""
+    def is_foreign(self, match: MatchRecord) -> bool:
+        """Whether a foreign referee ever had this match."""
         referees = self.league.roster.referees
-        return not all(referees[each].locks for each in file.referees)
+        return not all(referees[each].locks for each in match.referees)
 
     def _invited(self, source: str, url: str, message: GameInvitation) -> None:
         self.invited.setdefault(message.match_id, self._clock.time)
@@ -153,21 +177,21 @@ class Observer(Watcher):
     def _game_over(self, source: str, url: str, message: GameOver) -> None:
         self._check_receipt(message)
         match_id = message.match_id
-        if self._check_result(self._file(match_id), message.game_result, url):
-            self.told.add((url, match_id))
+        if self._check_result(self._match(match_id), message.game_result, url):
+            self.results_told.add((url, match_id))
         began = self.invited.get(match_id)
         if began is not None:
             self.waits.setdefault(match_id, self._clock.time - began)
 
-    def _check_result(self, file: MatchRecord, told: GameResult, who: str) -> bool:
-        if self.is_foreign(file):
+    def _check_result(self, match: MatchRecord, result: GameResult, who: str) -> bool:
+        if self.is_foreign(match):
             return True
-        if file.decided is None:
-            self._wrong(f"{who} is told a result of {file.match_id}, and none is on disk")
+        if match.decided is None:
+            self._wrong(f"{who} is told a result of {match.match_id}, and none is on disk")
             return False
-        if _facts(told) != _facts(file.decided.result):
-            held = _facts(file.decided.result)
-            self._wrong(f"{who} is told {_facts(told)} of {file.match_id}, and on disk is {held}")
+        told, held = _facts(result), _facts(match.decided.result)
+        if told != held:
+            self._wrong(f"{who} is told {told} of {match.match_id}, and on disk is {held}")
             return False
         return True
 
@@ -189,11 +213,11 @@ class Observer(Watcher):
         self.catch_up()
         if self.league.phase is not Phase.COMPLETED:
             self._wrong(f"{url} is told that the league is over, and on disk it is not")
-        self.told_the_end.add(url)
+        self.end_told.add(url)
 
     def _lock(self, source: str, url: str, message: LockRequest) -> None:
-        self._file(message.match_id)
-        self.adjudicator.lock_came(source, message)
+        self._match(message.match_id)
+        self.locks.lock_came(source, message)
 
     def _round_over(self, source: str, url: str, message: RoundCompleted) -> None:
         self._check_receipt(message)
@@ -208,7 +232,7 @@ class Observer(Watcher):
         if held.hex() != receipt.hash:
             self._wrong(f"a receipt names row {receipt.seq}, which the disk does not hold so")
 
-    def _file(self, match_id: str) -> MatchRecord:
+    def _match(self, match_id: str) -> MatchRecord:
         self.catch_up()
         return self.league.matches[match_id]
 
@@ -235,3 +259,183 @@ class Observer(Watcher):
 def _facts(result: GameResult) -> tuple[Any, ...]:
     """What every form of GAME_OVER says; the plainest has no nulls."""
     return result.status, result.winner_player_id or None, result.drawn_number or None
+
+
+class LockChecks:
+    """Compares locks and reports with the journal; `wrong` gets what does not fit.
+
+    An honest referee is believed: what it locked first is what the journal holds, and only what the
+    rules refuse is refused. A false one is not, and its contradiction is on disk before it knows.
+    """
+
+    def __init__(self, league: League, wrong: Callable[[str], None]) -> None:
+        self.dishonest: set[str] = set()  # names of false and foreign referees
+        self._league, self._wrong = league, wrong
+        self._locked: set[tuple[str, int, bytes]] = set()  # match, epoch, moves and forfeits
+        self._stale: list[LockRequest] = []  # came from a referee that had lost the match
+
+    def lock_came(self, source: str, message: LockRequest) -> None:
+        """A lock reached the manager."""
+        if not source.startswith("referee"):
+            return
+        if message.epoch < self._league.matches[message.match_id].epoch:
+            self._stale.append(message)
+        sent = _encode((message.moves, message.forfeits))
+        self._locked.add((message.match_id, message.epoch, sent))
+
+    def taken(self, question: LockRequest | MatchResultReport) -> None:
+        """A lock or report was accepted, and its sender knows."""
+        match = self._league.matches[question.match_id]
+        if any(question is each for each in self._stale):
+            self._wrong(f"a lock of {match.match_id} by a referee that had lost it was accepted")
+        if isinstance(question, MatchResultReport):
+            if not match.closed:
+                self._wrong(f"the report of {match.match_id} is acknowledged, but not on disk")
+            if _is_lie(question, match):
+                self._wrong(f"a report of {match.match_id} against its result was accepted")
+
+    def refused(
+        self, asker: str, question: LockRequest | MatchResultReport, error: LeagueError
+    ) -> None:
+        """A lock or report was refused, and its sender knows."""
+        code, match = error.context.get("code"), self._league.matches[question.match_id]
+        if code is None or not asker.startswith("referee"):
+            return
+        if code == DuplicateReport.code and isinstance(question, MatchResultReport):
+            self._contradicted(question, match)
+        if asker not in self.dishonest and not self._may_refuse(code, question, match):
+            kind = "lock" if isinstance(question, LockRequest) else "report"
+            self._wrong(f"a {kind} of {match.match_id} by {asker} was refused: {error}")
+
+    def unbelieved(self, events: Any) -> Iterator[str]:
+        """Results that no referee locked so."""
+        for event in events:
+            if not isinstance(event, MatchDecided) or not self._is_of_a_referee(event):
+                continue
+            held = _encode((event.moves, event.forfeits))
+            if (event.match_id, event.epoch, held) not in self._locked:
+                yield f"{event.match_id} was decided with moves that no referee locked"
+
+    def _is_of_a_referee(self, event: MatchDecided) -> bool:
+        removed = self._league.roster.removed
+        is_forfeit = any(player_id in removed for player_id, _ in event.forfeits)
+        return event.verified and event.result.no_contest is not True and not is_forfeit
+
+    def _contradicted(self, report: MatchResultReport, match: MatchRecord) -> None:
+        referee_id = _id_of(report)
+        if referee_id not in [each.referee_id for each in match.disputes]:
+            self._wrong(f"{referee_id} contradicted {match.match_id}, and no dispute is on disk")
+
+    def _may_refuse(
+        self, code: str, question: LockRequest | MatchResultReport, match: MatchRecord
+    ) -> bool:
+        """Whether the rules say so; what is on disk by now is at least what was decided then."""
+        if code == AlreadyComplete.code:
+            return self._league.phase is Phase.COMPLETED
+        if code != MatchMismatch.code:
+            return code in _LATER
+        is_ours = (question.epoch, _id_of(question)) == (match.epoch, match.referee_id)
+        return not is_ours or (isinstance(question, LockRequest) and _is_unreached(question))
+
+
+def _is_lie(report: MatchResultReport, match: MatchRecord) -> bool:
+    held = match.decided
+    return bool(held and held.verified) and report.result.winner != _winner(held)
+
+
+def _winner(decided: MatchDecided | None) -> str | None:
+    return decided.result.winner_player_id if decided else None
+
+
+def _is_unreached(request: LockRequest) -> bool:
+    """Nobody heard a byte from either player: that is first taken for the referee's fault."""
+    return all(cause == UNREACHABLE for _, cause in request.forfeits) and not request.moves
+
+
+def _id_of(message: LockRequest | MatchResultReport) -> str:
+    return message.sender.rpartition(":")[2]
+
+
+class TableChecks:
+    """Compares tables with those that follow from the rows; `wrong` gets what does not fit.
+
+    It keeps every table that there ever was, to recognise one that is shown late.
+    """
+
+    def __init__(self, wrong: Callable[[str], None]) -> None:
+        self.recount = Recount()
+        self.rounds_told: set[tuple[str, int]] = set()  # address and round: it knows of its end
+        self.unshown: list[tuple[str, int]] = []  # it knew so before it saw the round's table
+        self._wrong = wrong
+        self._rows = 0
+        self._tables: dict[Counts, int] = {(): 0}  # each table -> the row that last led to it
+        self._counted = 0  # the row that led to the present table
+        self._rounds: dict[int, int] = {}  # round that is over -> the row of its last result
+        self._end: int | None = None  # the row of the last result when the league ended
+        self._sent: dict[str, int] = {}  # address -> the row that led to the last table sent there
+        self._seen: dict[str, int] = {}  # address -> the same of the newest table that arrived
+
+    def take(self, event: Event) -> None:
+        """The next row on disk."""
+        self._rows += 1
+        self.recount.take(event)
+        if isinstance(event, _COUNTING):
+            counts = self.recount.counts().items()
+            table = tuple((each, tuple(row[name] for name in _COUNTED)) for each, row in counts)
+            self._tables[table] = self._counted = self._rows
+        elif isinstance(event, RoundEnded):
+            self._rounds[event.round_id] = self._counted
+        elif isinstance(event, LeagueEnded):
+            self._end = self._counted
+
+    def sent(self, url: str, message: LeagueStandingsUpdate) -> None:
+        """A table leaves the manager: it is on disk, and no older than the one before it."""
+        row = self._row(url, message.standings)
+        if row < self._sent.get(url, 0):
+            self._wrong(f"I6: {url} is shown fewer results than before")
+        self._sent[url] = row
+
+    def end_sent(self, url: str, message: LeagueCompleted) -> None:
+        """The last table: it counts all that was decided before the end."""
+        row = self._row(url, message.final_standings)
+        _, is_ranked = _shown(message.final_standings)
+        if not is_ranked:
+            self._wrong(f"{url} is told a final table in which more points stand below fewer")
+        if self._end is None or row < self._end:
+            self._wrong(f"{url} is told a final table that lacks results on disk")
+
+    def arrived(self, url: str, message: LeagueStandingsUpdate) -> None:
+        """A table reached a player."""
+        table, _ = _shown(message.standings)
+        self._seen[url] = max(self._tables.get(table, 0), self._seen.get(url, 0))
+
+    def round_over(self, url: str, message: RoundCompleted) -> None:
+        """An agent hears that a round is over; before that it saw the round's table."""
+        self.rounds_told.add((url, message.round_id))
+        last = self._rounds.get(message.round_id)
+        if last is None:
+            self._wrong(f"{url} is told that round {message.round_id} is over; on disk it is not")
+        elif self._seen.get(url, 0) < last:
+            self.unshown.append((url, message.round_id))
+
+    def _row(self, url: str, rows: Any) -> int:
+        """The row that led to this table."""
+        table, _ = _shown(rows)
+        row = self._tables.get(table)
+        if row is None:
+            self._wrong(f"I3: {url} is shown {dict(table)}, which no rows on disk lead to")
+            return self._counted
+        return row
+
+
+def _shown(rows: Any) -> tuple[Counts, bool]:
+    """A table in a message, and whether it is ranked by points."""
+    return _decoded(bytes(rows) if isinstance(rows, msgspec.Raw) else _encode(rows))
+
+
+@lru_cache(maxsize=64)  # The manager encodes a table once for all its receivers.
+def _decoded(text: bytes) -> tuple[Counts, bool]:
+    rows = _standing_rows.decode(text)
+    points = [row.points for row in rows]
+    table = sorted((row.player_id, tuple(getattr(row, name) for name in _COUNTED)) for row in rows)
+    return tuple(table), points == sorted(points, reverse=True)

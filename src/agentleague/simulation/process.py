@@ -12,7 +12,7 @@ from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import SimulatedNetwork, SimulatedTransport
 
-FAILED_SECONDS = 1.0  # until whoever looks after it starts a process that ended by itself
+FAILED_SECONDS = 1.0  # until a process that ended by itself is started again
 
 
 class Ports(NamedTuple):
@@ -27,7 +27,7 @@ Build = Callable[[Ports], Host]
 
 
 class Place(NamedTuple):
-    """The world of a process: time, network, and where it listens as what."""
+    """Where a process runs: its clock, network, address and role."""
 
     clock: VirtualClock
     network: SimulatedNetwork
@@ -36,20 +36,20 @@ class Place(NamedTuple):
 
 
 class Clocks(NamedTuple):
-    """What the clocks of a machine show in one life: nobody's agree, and they jump."""
+    """How far the clocks of a machine are off in one life of a process."""
 
-    ahead: float = 0.0  # its monotonic clock, of the time that passes
-    wrong: float = 0.0  # its wall clock, of the true one
+    ahead: float = 0.0  # the monotonic clock
+    wrong: float = 0.0  # the wall clock
 
 
 TRUE = Clocks()
 
 
 class Process:
-    """Runs a role through many lives; `build` makes its host anew, from its disk if it has one.
+    """Runs a role through many lives; `build` makes a new host, from its disk if it has one.
 
-    `keeps_state`: whether its token survives it, as a state file does. An agent whose work is done
-    ends by itself; a manager serves on.
+    `keeps_state`: whether its token survives a crash, as in a state file. A referee or player ends
+    when it is done; a manager goes on.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Process:
         self.born_at = 0.0  # when its present life began
         self.is_done = False  # its role said so
         self.host: Host | None = None  # while it lives
-        self.news: list[str] = []  # what its role found worth saying, in all its lives
+        self.news: list[str] = []  # of its role, from all its lives
         self._place, self._build = place, build
         self._lifetime = Lifetime(place.clock)
         self._transport: SimulatedTransport | None = None
         self._token = ""
-        self._said: deque[str] = deque()
+        self._news: deque[str] = deque()
 
     @property
     def is_alive(self) -> bool:
@@ -88,12 +88,12 @@ class Process:
         self.born_at = clock.now()
         ahead, wrong = self.clocks()
         self._lifetime = lifetime = Lifetime(clock, ahead)
-        self._transport = network.bear(url, receiver, lifetime)
+        self._transport = network.add(url, receiver, lifetime)
         if self.disk:
             self.disk.deliver = lifetime.when_awake
         self.is_done = False
         self.host = host = self._build(Ports(lifetime, self._transport, self._token))
-        self._said = host.role.news  # type: ignore[attr-defined]
+        self._news = host.role.news  # type: ignore[attr-defined]
         host.on_step, host.on_end, host.on_failure = self._note, self._end, self._fail
         host.start(wrong - ahead)
 
@@ -104,7 +104,7 @@ class Process:
             self._die()
 
     def stall(self, seconds: float) -> None:
-        """Do nothing for a while; whatever comes meanwhile waits."""
+        """Do nothing for a while; messages wait meanwhile."""
         if self.host:
             self.stalls += 1
             self._lifetime.stall(seconds)
@@ -115,7 +115,7 @@ class Process:
         return self._lifetime.awake_at
 
     def forget(self) -> None:
-        """What it kept for its next life is gone."""
+        """Lose the token that it kept for its next life."""
         self._token = ""
 
     def restart_after(self, seconds: float) -> None:
@@ -129,14 +129,14 @@ class Process:
         self.host = None
         self._lifetime.end()
         assert self._transport
-        self._place.network.bury(self._transport)
+        self._place.network.remove(self._transport)
         if self.disk:
             self.disk.crash()
 
     def _note(self) -> None:
-        if self._said:
-            self.news += self._said
-            self._said.clear()
+        if self._news:
+            self.news += self._news
+            self._news.clear()
 
     def _end(self, summary: Any) -> None:
         self.is_done = True
@@ -156,7 +156,7 @@ class Process:
 
 
 class Watched:
-    """A role whose bugs are noted: a host answers them politely and goes on."""
+    """A role whose exceptions are kept; a host only answers INTERNAL_ERROR and goes on."""
 
     def __init__(self, role: Any, bugs: list[str]) -> None:
         self._role, self._bugs = role, bugs

@@ -1,14 +1,13 @@
-"""Which league a seed stands for, in each mode, and what may be expected of it.
+"""The league that a seed stands for, in each mode, and what may be expected of it.
 
 calm        nothing goes wrong, but one player may be dead, silent, slow or rude
 chaos       a few of all the things that can go wrong, another few with each seed
 liveness    nearly everything goes wrong for a while, then nothing any more
-exhaustive  one league again and again; each time something crashes after another event
+exhaustive  one league again and again; each time a crash after another event
 
-Crashes after every single event: each has a number, so that a seed names one of them.
-
-The league of one seed is run again and again. First each process crashes after each event, by
-itself and in other ways; then come some pairs of crashes, close together and far apart.
+The exhaustive crashes have numbers, so that a seed names one of them. First each process crashes
+after each event of a league, alone and in other ways; then come pairs of crashes, close together
+and far apart; then the same in the next league.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +17,18 @@ from typing import Any, NamedTuple
 
 from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.games.game import Game
-from agentleague.simulation import agents as nature
-from agentleague.simulation.agents import Agents
+from agentleague.simulation.agents import (
+    BABBLING,
+    DEFAULT,
+    FALSE,
+    FOREIGN,
+    IMPOSTOR,
+    LATE,
+    MUTE,
+    RUDE,
+    SLOW,
+    Agents,
+)
 from agentleague.simulation.faults import Fault
 from agentleague.simulation.invariants import LeagueHistory
 from agentleague.simulation.league import MANAGER, SimulatedLeague
@@ -28,24 +37,27 @@ from agentleague.simulation.network import FINE, Weather
 GAMES: tuple[Game, ...] = (even_odd, even_odd, even_odd, rock_paper_scissors, tic_tac_toe)
 EVENTS_A_PLAYER = 150  # in a league of one cycle, roughly
 TROUBLE_SECONDS = 200.0
+EXHAUSTIVE_SECONDS = 300.0  # after which nothing crashes any more
+PAIRS = 1_000  # of crashes, in one league
+PAIR_GAPS = (1, 2, 5, 20, 80)  # events between the two crashes of a pair
 
 
 class Scenario(NamedTuple):
-    """One league and its fate."""
+    """One league and its faults."""
 
     mode: str
     seed: int
     players: int = 4
     referees: int = 2
     settings: Mapping[str, Any] = {}
-    agents: Agents = nature.DEFAULT
+    agents: Agents = DEFAULT
     weather: Weather = FINE
     faults: Sequence[Fault] = ()
     dead: str = ""  # dies as soon as the league has begun
     wrong_clocks: bool = False
     trouble_seconds: float = 0.0  # until nothing goes wrong any more
-    last_blow_seconds: float | None = None  # how long the manager is away when the end is on disk
-    course: LeagueHistory = LeagueHistory()
+    final_crash_seconds: float | None = None  # how long the manager is away when the end is on disk
+    history: LeagueHistory = LeagueHistory()
 
     def names(self, kind: str) -> list[str]:
         """`referee1`… or `player1`…"""
@@ -54,35 +66,33 @@ class Scenario(NamedTuple):
 
     @property
     def has_foreign(self) -> bool:
-        """Whether a referee of another make takes part: it may hold a match for long."""
-        return nature.FOREIGN in self.agents.traits.values()
+        """Whether a foreign referee takes part: it may hold a match for long."""
+        return FOREIGN in self.agents.traits.values()
 
 
 def calm(seed: int) -> Scenario:
-    """Nothing goes wrong, and so nobody loses, waits or is left out but whoever is to blame."""
+    """Nothing goes wrong, so only an agent that is to blame loses or waits."""
     chance = Random(f"calm|{seed}")
     plain = Scenario("calm", seed, chance.randint(2, 8), chance.randint(1, 3))
     one = chance.choice(plain.names("player"))
-    trait = chance.choice(
-        ("", "dead", nature.MUTE, nature.SLOW, nature.RUDE, nature.BABBLING, nature.THIEVISH)
-    )
-    loses = trait in ("dead", nature.MUTE, nature.RUDE, nature.BABBLING)
+    trait = chance.choice(("", "dead", MUTE, SLOW, RUDE, BABBLING, IMPOSTOR))
+    loses = trait in ("dead", MUTE, RUDE, BABBLING)
     traits = {one: trait} if trait and trait != "dead" else {}
     return plain._replace(
         settings={"cycles": chance.choice((1, 1, 2))},
         agents=Agents(game=chance.choice(GAMES), traits=traits),
         dead=one if trait == "dead" else "",
         wrong_clocks=chance.random() < 0.5,
-        course=LeagueHistory(
+        history=LeagueHistory(
             away=[one] if loses else (),
-            silent=one if trait in ("dead", nature.MUTE) else "",
+            silent=one if trait in ("dead", MUTE) else "",
             prompt=True,
         ),
     )
 
 
 def chaos(seed: int) -> Scenario:
-    """A few kinds of trouble, and nothing of the others: so each is also seen by itself."""
+    """A few kinds of trouble and none of the others, so that each is also seen alone."""
     chance = Random(f"chaos|{seed}")
     players = chance.choice((2, 3, 4, 4, 4, 4, 5, 6))
     plain = Scenario(
@@ -101,13 +111,13 @@ def chaos(seed: int) -> Scenario:
     scenario = plain._replace(agents=agents)
     for add in chance.sample(TROUBLES, chance.randint(1, 3)):
         scenario = add(scenario, chance)
-    return scenario._replace(course=expected(scenario))
+    return scenario._replace(history=expected(scenario))
 
 
 def liveness(seed: int) -> Scenario:
     """Everything at once; then a manager, one referee and some players are well, and must end.
 
-    In some leagues there is a last blow: the end is on disk, nobody knows it, and its manager dies.
+    In some leagues the manager dies once more, when the end is on disk and nobody knows it.
     """
     chance = Random(f"liveness|{seed}")
     agents = Agents(referees_keep_state=chance.random() < 0.5, think_seconds=(0.0, 1.0))
@@ -131,11 +141,8 @@ def liveness(seed: int) -> Scenario:
     faults = [fault for fault in scenario.faults if fault.kind != "abort"]
     scenario = scenario._replace(faults=[*faults, *deaths])
     if chance.random() < 0.2:
-        scenario = scenario._replace(last_blow_seconds=chance.choice((0.5, 15.0)))
-    return scenario._replace(course=expected(scenario))
-
-
-# Kinds of trouble
+        scenario = scenario._replace(final_crash_seconds=chance.choice((0.5, 15.0)))
+    return scenario._replace(history=expected(scenario))
 
 
 def _manager_crashes(scenario: Scenario, chance: Random) -> Scenario:
@@ -188,25 +195,23 @@ def _disk_trouble(scenario: Scenario, chance: Random) -> Scenario:
 
 
 def _organiser_commands(scenario: Scenario, chance: Random) -> Scenario:
-    """A league is seldom aborted: little can go wrong in it any more."""
+    """A league is seldom aborted, since little can go wrong in it afterwards."""
     kind = chance.choice(("pause", "pause", "pause", "rule", "rule", "remove", "remove", "abort"))
     who = scenario.names("player") if kind == "remove" else [MANAGER]
     return _more(scenario, chance, kind, who, (0.5, 5.0, 30.0) if kind == "pause" else (0.0,))
 
 
 def _odd_players(scenario: Scenario, chance: Random) -> Scenario:
-    kinds = (nature.SLOW, nature.LATE, nature.RUDE, nature.BABBLING, nature.MUTE, nature.THIEVISH)
+    kinds = (SLOW, LATE, RUDE, BABBLING, MUTE, IMPOSTOR)
     return _with_trait(scenario, chance.choice(scenario.names("player")), chance.choice(kinds))
 
 
 def _odd_referees(scenario: Scenario, chance: Random) -> Scenario:
-    """At least one of them is one of ours, and honest."""
+    """At least one referee is ours and honest."""
     names = scenario.names("referee")[1:]
     if not names:
         return scenario
-    return _with_trait(
-        scenario, chance.choice(names), chance.choice((nature.FOREIGN, nature.FALSE))
-    )
+    return _with_trait(scenario, chance.choice(names), chance.choice((FOREIGN, FALSE)))
 
 
 TROUBLES: Sequence[Callable[[Scenario, Random], Scenario]] = (
@@ -250,124 +255,119 @@ def _with_trait(scenario: Scenario, name: str, trait: str) -> Scenario:
     return scenario._replace(agents=scenario.agents._replace(traits=traits))
 
 
-# What may come of it
-
-
 def expected(scenario: Scenario) -> LeagueHistory:
-    """What may be held against the league after all that."""
+    """What may be expected of the league after these faults."""
     touched = {name for fault in scenario.faults for name in fault.who}
     traits = scenario.agents.traits
     is_cut = [fault for fault in scenario.faults if fault.kind in ("one-way cut", "cut")]
     referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
     lossy = scenario.weather.loss > 0 or any(MANAGER in fault.who for fault in is_cut)
     lossy = lossy or any(fault.kind == "partition" for fault in scenario.faults)
-    odd = {name for name, trait in traits.items() if trait != nature.THIEVISH}
-    is_foreign = nature.FOREIGN in traits.values()
+    odd = {name for name, trait in traits.items() if trait != IMPOSTOR}
+    is_foreign = FOREIGN in traits.values()
     return LeagueHistory(
         away=sorted(name for name in touched | odd if name.startswith("player")),
         referees_away=bool(referees) or bool(odd & set(scenario.names("referee"))),
         no_contests=lossy or is_foreign or len(referees) > 2,
         lossy=lossy,
-        odd=sorted(odd - {name for name, trait in traits.items() if trait == nature.SLOW}),
-        disputes=nature.FALSE in traits.values(),
+        odd=sorted(odd - {name for name, trait in traits.items() if trait == SLOW}),
+        disputes=FALSE in traits.values(),
         aborted=any(fault.kind == "abort" for fault in scenario.faults),
     )
 
 
 def _concerns_referees(fault: Fault) -> bool:
-    """A manager that is deaf hears no referee."""
+    """A manager that hears nobody takes its referees for dead."""
     return _is_deaf(fault) or any(name.startswith("referee") for name in fault.who)
 
 
 def _is_deaf(fault: Fault) -> bool:
-    """A manager that sleeps, or whose disk is full, hears nobody."""
+    """Whether the manager hears nobody, since it sleeps or its disk is full."""
     return fault.kind in ("sleep", "full disk") and MANAGER in fault.who
 
 
-PAIRS = 1_000  # of crashes, in the league of one seed
-SECONDS_MAX = 300.0
-GAPS = (1, 2, 5, 20, 80)
-
-
-class Way(NamedTuple):
-    """One way to crash: what happens after an event, and what may come of it."""
+class CrashKind(NamedTuple):
+    """One way to crash: the fault, and what may be expected after it."""
 
     kind: str
     who: tuple[str, ...]
     seconds: float | None
-    course: LeagueHistory = LeagueHistory()
+    history: LeagueHistory = LeagueHistory()
     keeps_state: bool = False
 
 
 AWAY = LeagueHistory(referees_away=True)
-WAYS: Sequence[Way] = (
-    Way("crash", (MANAGER,), 0.5),
-    Way("crash", ("referee1",), 0.5, AWAY),
-    Way("crash", ("referee2",), 0.5, AWAY),
-    *(Way("crash", (f"player{n}",), 0.5, LeagueHistory(brief=[f"player{n}"])) for n in range(1, 5)),
-    Way("crash", (MANAGER,), 30.0),
-    Way("crash", ("referee1",), 0.5, AWAY, keeps_state=True),
-    Way("crash", ("referee1",), None, AWAY),
-    Way("crash", ("referee2",), None, AWAY),
-    Way("crash", ("player1",), None, LeagueHistory(away=["player1"])),
-    Way("amnesia", ("player1",), 0.5, LeagueHistory(away=["player1"])),
-    Way("crash", ("referee1", "referee2"), 0.5, AWAY),
-    Way("crash", (MANAGER, "referee1"), 0.5, AWAY),
-    Way("sleep", ("referee1",), 15.0, AWAY),
-    Way("sleep", (MANAGER,), 30.0, AWAY),
-    Way("failing disk", (MANAGER,), 1.0),
+CRASH_KINDS: Sequence[CrashKind] = (
+    CrashKind("crash", (MANAGER,), 0.5),
+    CrashKind("crash", ("referee1",), 0.5, AWAY),
+    CrashKind("crash", ("referee2",), 0.5, AWAY),
+    *(
+        CrashKind("crash", (f"player{n}",), 0.5, LeagueHistory(brief=[f"player{n}"]))
+        for n in range(1, 5)
+    ),
+    CrashKind("crash", (MANAGER,), 30.0),
+    CrashKind("crash", ("referee1",), 0.5, AWAY, keeps_state=True),
+    CrashKind("crash", ("referee1",), None, AWAY),
+    CrashKind("crash", ("referee2",), None, AWAY),
+    CrashKind("crash", ("player1",), None, LeagueHistory(away=["player1"])),
+    CrashKind("amnesia", ("player1",), 0.5, LeagueHistory(away=["player1"])),
+    CrashKind("crash", ("referee1", "referee2"), 0.5, AWAY),
+    CrashKind("crash", (MANAGER, "referee1"), 0.5, AWAY),
+    CrashKind("sleep", ("referee1",), 15.0, AWAY),
+    CrashKind("sleep", (MANAGER,), 30.0, AWAY),
+    CrashKind("failing disk", (MANAGER,), 1.0),
 )
 
 
-def scenario(number: int) -> Scenario:
-    """The crash of that number."""
+def exhaustive(number: int) -> Scenario:
+    """The crash of this number."""
     league_seed = 0
-    while number >= size(league_seed):
-        number -= size(league_seed)
+    while number >= crashes_total(league_seed):
+        number -= crashes_total(league_seed)
         league_seed += 1
-    total = events(league_seed)
-    if number >= len(WAYS) * total:
-        return _pair(league_seed, number - len(WAYS) * total)
-    event, way = divmod(number, len(WAYS))
-    return _single(league_seed, event + 1, WAYS[way])
+    total = events_total(league_seed)
+    if number >= len(CRASH_KINDS) * total:
+        return _pair(league_seed, number - len(CRASH_KINDS) * total)
+    event, kind = divmod(number, len(CRASH_KINDS))
+    return _single(league_seed, event + 1, CRASH_KINDS[kind])
 
 
-def size(league_seed: int = 0) -> int:
+def crashes_total(league_seed: int = 0) -> int:
     """How many crashes there are in the league of one seed."""
-    return len(WAYS) * events(league_seed) + PAIRS
+    return len(CRASH_KINDS) * events_total(league_seed) + PAIRS
 
 
 @lru_cache(maxsize=100)
-def events(league_seed: int) -> int:
+def events_total(league_seed: int) -> int:
     """How many events a league has when nothing goes wrong."""
     return SimulatedLeague(seed=league_seed).run().events
 
 
-def _single(league_seed: int, event: int, way: Way) -> Scenario:
+def _single(league_seed: int, event: int, kind: CrashKind) -> Scenario:
     return Scenario(
         "exhaustive",
         league_seed,
-        agents=Agents(referees_keep_state=way.keeps_state),
-        faults=[Fault(event, way.kind, way.who, way.seconds)],
-        trouble_seconds=SECONDS_MAX,
-        course=way.course,
+        agents=Agents(referees_keep_state=kind.keeps_state),
+        faults=[Fault(event, kind.kind, kind.who, kind.seconds)],
+        trouble_seconds=EXHAUSTIVE_SECONDS,
+        history=kind.history,
     )
 
 
 def _pair(league_seed: int, number: int) -> Scenario:
     """Two crashes of manager and referees; the second often soon after the first."""
     chance = Random(f"pair|{league_seed}|{number}")
-    first = chance.randint(1, events(league_seed))
+    first = chance.randint(1, events_total(league_seed))
     names = [MANAGER, MANAGER, "referee1", "referee2"]
     faults = [
         Fault(event, "crash", (chance.choice(names),), chance.choice((0.01, 0.2, 1.0, 20.0)))
-        for event in (first, first + chance.choice(GAPS))
+        for event in (first, first + chance.choice(PAIR_GAPS))
     ]
     are_referees = any(fault.who != (MANAGER,) for fault in faults)
     return Scenario(
         "exhaustive",
         league_seed,
         faults=faults,
-        trouble_seconds=SECONDS_MAX,
-        course=AWAY if are_referees else LeagueHistory(),
+        trouble_seconds=EXHAUSTIVE_SECONDS,
+        history=AWAY if are_referees else LeagueHistory(),
     )

@@ -1,19 +1,24 @@
-"""`league simulate`: whole leagues in virtual time, in which everything goes wrong by a seed."""
+"""`league simulate`: whole leagues in virtual time, with faults by a seed."""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+import msgspec
 
 from agentleague.cli.options import Whole
 from agentleague.cli.output import counted, is_plain, is_quiet, print_json
-from agentleague.simulation.modes import MODES, Outcome, attempt, outcomes, processes_for
-from agentleague.simulation.trace import sentence, told
+from agentleague.protocol.messages import WIRE_NAME
+from agentleague.simulation.league import BEGAN, SimulatedLeague
+from agentleague.simulation.modes import MODES, SeedReport, attempt, processes_for, simulate_all
+from agentleague.simulation.network import host_of
+from agentleague.simulation.observer import Delivery
 
 SEEDS = 200
+SHOWN = ("match_id", "round_id", "epoch", "status", "accept", "parity_choice", "move", "index")
 EXAMPLES = """\b
 Examples:
   league simulate
@@ -49,7 +54,7 @@ Modes:
 @click.option(
     "--jobs", type=Whole(1), metavar="N", help="At most so many processes; one a core unless given."
 )
-@click.option("--trace", is_flag=True, help="Tell one league message by message.")
+@click.option("--trace", is_flag=True, help="Print one league message by message.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     mode: str, seeds: int | None, seed: int | None, jobs: int | None, trace: bool, as_json: bool
@@ -60,50 +65,50 @@ def command(
         return
     number = seeds or (SEEDS if seed is None else 1)
     first, began = seed or 0, time.perf_counter()
-    came = []
+    reports = []
     processes = processes_for(number, jobs)
-    workers = outcomes(mode, range(first, first + number), processes)
+    workers = simulate_all(mode, range(first, first + number), processes)
     with workers as leagues, _bar(number, mode) as step:
         for each in leagues:
-            came.append(each)
+            reports.append(each)
             step()
-    summary = _summary(mode, came, time.perf_counter() - began)
+    summary = _summary(mode, reports, time.perf_counter() - began)
     if as_json:
         print_json(summary)
     else:
-        _tell(summary)
+        _print(summary)
     if summary["violations"]:
         raise click.exceptions.Exit(1)
 
 
 def _trace(mode: str, seed: int, as_json: bool) -> None:
     league, violation = attempt(MODES[mode](seed))
-    lines = list(told(league))
+    lines = list(_trace_lines(league))
     if as_json:
         rows = [line._asdict() for line in lines]
         trace = {"mode": mode, "seed": seed, "violation": violation, "lines": rows}
         print_json({**trace, "trace": league.observer.trace})
     else:
-        print(*map(sentence, lines), sep="\n")
+        print(*map(_sentence, lines), sep="\n")
         ended = violation or "everything held"
         print(f"{mode}, seed {seed}: {league.seconds:.1f} virtual seconds, {ended}")
     if violation:
         raise click.exceptions.Exit(1)
 
 
-def _summary(mode: str, outcomes: list[Outcome], seconds: float) -> dict[str, Any]:
+def _summary(mode: str, reports: list[SeedReport], seconds: float) -> dict[str, Any]:
     failures = [
         {"seed": each.seed, "violation": each.violation, "command": _again(mode, each.seed)}
-        for each in outcomes
+        for each in reports
         if each.violation
     ]
     return {
         "mode": mode,
-        "leagues": len(outcomes),
-        "virtual_hours": round(sum(each.seconds for each in outcomes) / 3600, 2),
+        "leagues": len(reports),
+        "virtual_hours": round(sum(each.seconds for each in reports) / 3600, 2),
         "violations": len(failures),
-        "leagues_per_second": round(len(outcomes) / max(seconds, 1e-9), 1),
-        "messages": sum(each.messages for each in outcomes),
+        "leagues_per_second": round(len(reports) / max(seconds, 1e-9), 1),
+        "messages": sum(each.messages for each in reports),
         "failures": failures,
     }
 
@@ -112,7 +117,7 @@ def _again(mode: str, seed: int) -> str:
     return f"league simulate --mode {mode} --seed {seed} --trace"
 
 
-def _tell(summary: dict[str, Any]) -> None:
+def _print(summary: dict[str, Any]) -> None:
     for failure in summary["failures"]:
         print(f"Seed {failure['seed']}: {failure['violation']}\n  see it: {failure['command']}")
     print(
@@ -124,7 +129,7 @@ def _tell(summary: dict[str, Any]) -> None:
 
 @contextmanager
 def _bar(total: int, mode: str) -> Iterator[Any]:
-    """A bar on a terminal; elsewhere nothing."""
+    """A progress bar on a terminal; elsewhere nothing."""
     if is_plain(sys.stderr) or is_quiet():
         yield lambda: None
         return
@@ -135,3 +140,57 @@ def _bar(total: int, mode: str) -> Iterator[Any]:
     with Progress(*columns, TextColumn("leagues"), console=Console(stderr=True)) as bar:
         task = bar.add_task(mode.capitalize(), total=total)
         yield lambda: bar.advance(task)
+
+
+class TraceLine(NamedTuple):
+    """A message that arrived, or a fault, which has no source."""
+
+    at: float  # virtual seconds
+    source: str
+    target: str
+    what: str
+
+
+def _trace_lines(league: SimulatedLeague) -> Iterator[TraceLine]:
+    """All messages and faults, in order of time."""
+    faults = [TraceLine(at - BEGAN, "", "", what) for at, what in league.observer.incidents]
+    messages = [_line(each) for each in league.observer.deliveries]
+    yield from sorted([*faults, *messages], key=lambda line: line.at)
+
+
+def _sentence(line: TraceLine) -> str:
+    """One line for a person."""
+    way = f"{line.source} -> {line.target}: " if line.source else "*** "
+    return f"{line.at:10.4f}  {way}{line.what}"
+
+
+def _line(delivery: Delivery) -> TraceLine:
+    name = WIRE_NAME[type(delivery.message)]
+    content = _content(delivery.body)
+    if delivery.is_answer:
+        name = f"{content.get('message_type') or 'an answer'} to {name}"
+    facts = [f"{key}={content[key]}" for key in SHOWN if content.get(key) not in (None, "")]
+    what = " ".join([name, *facts, *_result(content)])
+    return TraceLine(delivery.at - BEGAN, delivery.source, host_of(delivery.url), what)
+
+
+def _content(body: bytes) -> dict[str, Any]:
+    """The message in a request or an answer; a refusal says why."""
+    try:
+        envelope = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return {"message_type": f"{len(body)} unreadable bytes"}
+    if not isinstance(envelope, dict):
+        return {}
+    error = envelope.get("error")
+    if isinstance(error, dict):
+        return {"message_type": f"refusal ({error.get('message')})"}
+    content = envelope.get("params") or envelope.get("result")
+    return content if isinstance(content, dict) else {}
+
+
+def _result(content: dict[str, Any]) -> list[str]:
+    result = content.get("game_result")
+    if not isinstance(result, dict):
+        return []
+    return [f"{result.get('status')} winner={result.get('winner_player_id')}"]

@@ -1,0 +1,152 @@
+"""The table counted a second time, from the events alone, to check the table that a league keeps.
+
+It has no code in common with standings.py, and is simple on purpose: `league verify` and the
+simulator compare the two.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+from agentleague.league.events import (
+    LeagueOpened,
+    LeagueStarted,
+    MatchDecided,
+    MatchRuled,
+    PlayerRegistered,
+    RoundScheduled,
+)
+from agentleague.roles.effects import Event
+
+COUNTS = ("played", "wins", "draws", "losses", "technical_losses", "points")
+Row = dict[str, Any]
+
+
+class Score(NamedTuple):
+    """A match that counts: who won it, and whether it was lost without a game."""
+
+    winner: str | None
+    technical: bool
+
+
+class Recount:
+    """Takes in the events of one league in their order."""
+
+    def __init__(self) -> None:
+        self.matches: dict[str, tuple[str, str]] = {}  # match -> its players
+        self.decisions: Counter[str] = Counter()  # match -> how many events decide it
+        self._points = (0, 0, 0)
+        self._tie_breaks: list[str] = []
+        self._names: dict[str, str] = {}
+        self._players: list[str] = []  # that the league started with
+        self._decided: dict[str, Score | None] = {}  # by its result; None: it does not count
+        self._counting: dict[str, Score | None] = {}  # the same, or as the organiser ruled
+
+    def take(self, event: Event) -> None:
+        """Take in the next event."""
+        take = self._TAKE.get(type(event))
+        if take:
+            take(self, event)
+
+    def counts(self) -> dict[str, Row]:
+        """What every player has done so far, without ranks."""
+        return self._count({player_id: {} for player_id in self._players})
+
+    def table(self) -> list[Row]:
+        """The rows of the table, rank 1 first."""
+        taken: dict[str, dict[str, int]] = {player_id: {} for player_id in self._players}
+        rows = self._count(taken)
+
+        def head_to_head(player_id: str) -> int:
+            level = rows[player_id]["points"]
+            won = taken[player_id].items()
+            return sum(points for other, points in won if rows[other]["points"] == level)
+
+        def merits(player_id: str) -> list[int]:
+            row = rows[player_id]
+            found = [row["points"]]
+            for name in self._tie_breaks:
+                if name == "player_id":
+                    break
+                if name == "head_to_head":
+                    found.append(head_to_head(player_id))
+                else:
+                    found.append(-row[name] if name == "technical_losses" else row[name])
+            return found
+
+        order = sorted(sorted(rows, key=_number), key=merits, reverse=True)
+        return [
+            {"rank": rank, "display_name": self._names[player_id], **rows[player_id]}
+            for rank, player_id in enumerate(order, start=1)
+        ]
+
+    def _count(self, taken: dict[str, dict[str, int]]) -> dict[str, Row]:
+        """Count all matches; `taken` gets everybody's points by opponent."""
+        rows = {each: {"player_id": each, **dict.fromkeys(COUNTS, 0)} for each in self._players}
+        for match_id, score in self._counting.items():
+            if score:
+                a, b = self.matches[match_id]
+                for one, other in ((a, b), (b, a)):
+                    points = self._count_one(rows[one], score)
+                    taken[one][other] = taken[one].get(other, 0) + points
+        return rows
+
+    def _count_one(self, row: Row, score: Score) -> int:
+        """Count a match for one of its players; returns the points it brought."""
+        win, draw, loss = self._points
+        row["played"] += 1
+        if score.winner == row["player_id"]:
+            row["wins"] += 1
+            points = win
+        elif score.winner is None and not score.technical:
+            row["draws"] += 1
+            points = draw
+        else:
+            row["losses"] += 1
+            row["technical_losses"] += score.technical
+            points = loss
+        row["points"] += points
+        return points
+
+    def _opened(self, event: LeagueOpened) -> None:
+        self._points, self._tie_breaks = event.points, event.tie_breaks
+
+    def _registered(self, event: PlayerRegistered) -> None:
+        self._names[event.player_id] = event.display_name
+
+    def _started(self, event: LeagueStarted) -> None:
+        self._players = sorted(event.players)
+
+    def _scheduled(self, event: RoundScheduled) -> None:
+        for match in event.matches:
+            self.matches[match.match_id] = (match.player_a, match.player_b)
+
+    def _match_decided(self, event: MatchDecided) -> None:
+        result, score = event.result, None
+        if result.no_contest is not True:
+            score = Score(result.winner_player_id, result.status == "TECHNICAL_LOSS")
+        self.decisions[event.match_id] += 1
+        self._decided[event.match_id] = self._counting[event.match_id] = score
+
+    def _ruled(self, event: MatchRuled) -> None:
+        self._counting[event.match_id] = {
+            "win": Score(event.winner, False),
+            "draw": Score(None, False),
+            "no_contest": None,
+            "stand": self._decided[event.match_id],
+        }[event.verdict]
+
+    _TAKE: ClassVar[dict[type[Event], Callable[..., None]]] = {
+        LeagueOpened: _opened,
+        PlayerRegistered: _registered,
+        LeagueStarted: _started,
+        RoundScheduled: _scheduled,
+        MatchDecided: _match_decided,
+        MatchRuled: _ruled,
+    }
+
+
+def _number(player_id: str) -> tuple[str, int]:
+    letters, number = re.fullmatch(r"(.*?)(\d*)", player_id, re.DOTALL).groups()  # type: ignore[union-attr]
+    return letters, int(number or 0)
