@@ -1,7 +1,7 @@
-"""Bugs to be planted in the real code, for one test each; the product has no switch for them.
+"""Bugs to plant in the real code, one for each test; the product has no switch for them.
 
 Each function takes pytest's monkeypatch and breaks one rule. HUNTS says which mode finds it, and
-words of what is found.
+words of the violation.
 """
 
 from collections import Counter
@@ -49,11 +49,11 @@ def no_dedupe(monkeypatch):
     lock, decided = Adjudicator.lock, League._decided
 
     def forgetful(adjudicator, referee_id, request):
-        file = adjudicator._league.matches.get(request.match_id)
-        if file and file.decided and not file.closed and not file.locks:
-            file.decided, before = None, file.decided
+        match = adjudicator._league.matches.get(request.match_id)
+        if match and match.decided and not match.closed and not match.locks:
+            match.decided, before = None, match.decided
             ruling = lock(adjudicator, referee_id, request)
-            file.decided = before
+            match.decided = before
             return ruling
         return lock(adjudicator, referee_id, request)
 
@@ -70,9 +70,9 @@ def epoch_in_the_draw(monkeypatch):
     number, decide = draws.number, Adjudicator._decide
     epoch = [1]
 
-    def decide_in(adjudicator, file, request):
-        epoch[0] = file.epoch
-        return decide(adjudicator, file, request)
+    def decide_in(adjudicator, match, request):
+        epoch[0] = match.epoch
+        return decide(adjudicator, match, request)
 
     def redrawn(seed, league_id, match_id, **more):
         name = match_id if epoch[0] == 1 else f"{match_id}|{epoch[0]}"
@@ -91,10 +91,10 @@ def game_over_before_the_lock(monkeypatch):
         players = match._progress._players
         guess = LockedResult(players[0], {}, GameResult("WIN", players[0]))
         match._locked = LockResponse(match.match_id, 0, result=guess)
-        told = match._tell(now)
+        effects = match._tell(now)
         match.phase, match._locked = Phase.PLAYING, None
         match._open = {key: None for key in match._open if key[1] != "over"}
-        return told + moved(match, made, now)
+        return effects + moved(match, made, now)
 
     monkeypatch.setattr(Match, "_moved", hasty)
 
@@ -104,10 +104,10 @@ def no_fence(monkeypatch):
     lock = Adjudicator.lock
 
     def unfenced(adjudicator, referee_id, request):
-        file = adjudicator._league.matches[request.match_id]
-        now = msgspec.structs.replace(request, epoch=file.epoch)
+        match = adjudicator._league.matches[request.match_id]
+        now = msgspec.structs.replace(request, epoch=match.epoch)
         return lock(
-            adjudicator, file.referee_id if referee_id in file.referees else referee_id, now
+            adjudicator, match.referee_id if referee_id in match.referees else referee_id, now
         )
 
     monkeypatch.setattr(Adjudicator, "lock", unfenced)
@@ -215,8 +215,8 @@ def referees_make_numbers_up(monkeypatch):
     monkeypatch.setattr(Match, "_tell", made_up)
 
 
-def a_lost_letter_blocks_the_queue(monkeypatch):
-    """An agent that once let a letter run out is sent nothing any more."""
+def a_lost_message_blocks_the_queue(monkeypatch):
+    """An agent that once left a message unanswered is sent nothing any more."""
     answered = Outbox.answered
 
     def stuck(outbox, to, now, *, ran_out):
@@ -226,19 +226,19 @@ def a_lost_letter_blocks_the_queue(monkeypatch):
     monkeypatch.setattr(Outbox, "answered", stuck)
 
 
-def lies_are_forgotten(monkeypatch):
-    """A report that contradicts the result is refused, and nobody ever hears of it."""
-    monkeypatch.setattr(adjudicator, "_dispute", lambda file, referee_id, why: ())
+def disputes_are_forgotten(monkeypatch):
+    """A report that contradicts the result is refused and not journalled."""
+    monkeypatch.setattr(adjudicator, "_dispute", lambda match, referee_id, why: ())
 
 
-def every_lie_is_another_dispute(monkeypatch):
-    """A liar that goes on lying fills the journal."""
-    noted = lambda file, referee_id, why: (Disputed(file.match_id, referee_id, why),)  # noqa: E731
+def every_false_report_is_another_dispute(monkeypatch):
+    """A referee that repeats a false report fills the journal."""
+    noted = lambda match, referee_id, why: (Disputed(match.match_id, referee_id, why),)  # noqa: E731
     monkeypatch.setattr(adjudicator, "_dispute", noted)
 
 
 def misuse_is_forgotten(monkeypatch):
-    """A token shown to the wrong audience is refused, and nobody ever hears of it."""
+    """A token shown to the wrong audience is refused and not journalled."""
     monkeypatch.setattr(TokenMisuse, "refused", lambda misuse, asked: None)
 
 
@@ -286,12 +286,12 @@ def suspended_at_the_first_silence(monkeypatch):
 
 
 def referees_are_not_believed(monkeypatch):
-    """The court decides by other moves than it was sent: both have chosen as the first did."""
+    """The adjudicator decides by other moves than it was sent: both choose as the first did."""
     decide = Adjudicator._decide
 
-    def doubting(adjudicator, file, request):
+    def doubting(adjudicator, match, request):
         moves = [(turn, who, request.moves[0][2]) for turn, who, _ in request.moves]
-        return decide(adjudicator, file, msgspec.structs.replace(request, moves=moves))
+        return decide(adjudicator, match, msgspec.structs.replace(request, moves=moves))
 
     monkeypatch.setattr(Adjudicator, "_decide", doubting)
 
@@ -309,26 +309,26 @@ def honest_locks_are_refused(monkeypatch):
     monkeypatch.setattr(Adjudicator, "lock", moody)
 
 
-SEEDS = 2_000  # of a mode; what they do not find is not found
+SEEDS = 2_000  # of a mode; a bug that they do not find is not found
 
 
 class Hunt(NamedTuple):
-    """Where a bug is looked for, and what shows it."""
+    """Where to look for a bug, and what shows it."""
 
     mode: str
-    words: str  # of what is found
-    first: int = 0  # where to begin, so that the suite is quick; all of SEEDS would do as well
+    words: str  # of the violation
+    first: int = 0  # a seed that finds it soon; all of SEEDS would do as well
 
 
 HUNTS = {
     release_before_commit: Hunt("chaos", "on disk"),
-    no_dedupe: Hunt("chaos", "results"),
+    no_dedupe: Hunt("chaos", "results", 16),
     epoch_in_the_draw: Hunt("chaos", "THE DRAW IS WRONG"),
     game_over_before_the_lock: Hunt("chaos", "none is on disk"),
     no_fence: Hunt("chaos", "had lost it"),
     no_retry: Hunt("exhaustive", "lost R", 39),
     no_deadline: Hunt("calm", "no contest", 6),
-    leases_never_expire: Hunt("chaos", "not over", 4),
+    leases_never_expire: Hunt("chaos", "not over", 22),
     replay_counts_twice: Hunt("chaos", "the table"),
     any_token_will_do: Hunt("calm", "by a player was taken", 5),
     match_tokens_will_do: Hunt("calm", "by a player was taken", 5),
@@ -336,9 +336,9 @@ HUNTS = {
     nothing_is_handed_out_after_a_restart: Hunt("chaos", "not over", 4),
     the_end_is_told_once: Hunt("liveness", "never told that the league is over"),
     referees_make_numbers_up: Hunt("chaos", "is told"),
-    a_lost_letter_blocks_the_queue: Hunt("chaos", "I7", 30),
-    lies_are_forgotten: Hunt("chaos", "no dispute is on disk", 22),
-    every_lie_is_another_dispute: Hunt("chaos", "again", 22),
+    a_lost_message_blocks_the_queue: Hunt("chaos", "I7", 30),
+    disputes_are_forgotten: Hunt("chaos", "no dispute is on disk", 22),
+    every_false_report_is_another_dispute: Hunt("chaos", "again", 22),
     misuse_is_forgotten: Hunt("calm", "misused a token, which is not on disk", 5),
     rounds_end_without_a_table: Hunt("calm", "before it saw the table"),
     tables_go_back: Hunt("calm", "I6"),

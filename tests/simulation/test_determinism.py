@@ -37,7 +37,7 @@ def test_another_seed_gives_another_trace(mode):
 def test_the_trace_does_not_depend_on_the_process_or_its_hash_seed():
     here = traces()
 
-    for hash_seed in ("0", "1", "2"):
+    for hash_seed in ("1", "2"):
         environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": hash_seed}
         command = [sys.executable, "-c", PRINT_TRACES]
         there = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
