@@ -16,7 +16,7 @@ demo: .venv/run  ## Play a whole league over real HTTP and print the table.
 	$(BIN)/league demo
 
 quick: .venv/dev  ## Run the tests that start no process, on few random examples; after each change.
-	$(BIN)/pytest -q -m "not slow and not process" --hypothesis-profile=quick $(PARALLEL) $(ARGS)
+	$(BIN)/pytest -q -m "not slow and not thorough and not process" --hypothesis-profile=quick $(PARALLEL) $(ARGS)
 
 test: .venv/dev  ## Run the tests; the pure folders must be covered completely, in branches.
 	$(BIN)/pytest -m "not slow" $(PARALLEL) --cov --cov-report= $(ARGS)

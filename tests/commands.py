@@ -1,16 +1,19 @@
-"""Run the real `league` command in real processes."""
+"""Run the real `league` command in processes of its own."""
 
 import os
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import SystemRandom
+from threading import Timer
+
+from fork_server import ForkedProcess, can_copy
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-SECONDS = 60
+SECONDS = 60  # for anything that must happen: the machine may be busy
 RUNNING: list[subprocess.Popen] = []  # started by the running test
 PORTS = range(26_000, 32_000)  # The system gives them to nobody by itself, no test names them.
 GIVEN: set[int] = set()  # ports that were given out
@@ -18,31 +21,43 @@ GIVEN: set[int] = set()  # ports that were given out
 
 def league(*arguments, cwd=None, check=True):
     """One command from start to end."""
-    done = subprocess.run(
-        [BIN / "league", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        cwd=cwd,
-        env=environment(),
-    )
+    done = run([BIN / "league", *arguments], cwd=cwd)
     if check:
         assert done.returncode == 0, done.stderr
     return done
 
 
-def started(*arguments, cwd=None):
+def run(words, *, env=None, **options):
+    """Like subprocess.run with text that is captured, and with a limit of time."""
+    given = options.pop("input", None)
+    if given is not None:
+        options["stdin"] = subprocess.PIPE
+    with popen(words, env=env, **options) as process:
+        try:
+            out, said = process.communicate(given, timeout=SECONDS)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, said)
+
+
+def started(*words, cwd=None):
     """A command that goes on running; what is left of it is ended after the test."""
-    process = subprocess.Popen(
-        list(map(str, arguments)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        env=environment(),
-    )
+    process = popen(words, cwd=cwd)
     RUNNING.append(process)
     return process
+
+
+def popen(words, *, env=None, **options):
+    """A process whose stdout and stderr are pipes of text, unless `options` say otherwise.
+
+    A Python script is forked from a process that has imported the package, where that is the same.
+    """
+    env = environment() if env is None else env
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    words = list(map(str, words))
+    start = ForkedProcess if can_copy(words, env, options) else subprocess.Popen
+    return start(words, env=env, **options)
 
 
 def environment():
@@ -62,7 +77,30 @@ def free_port():
 
 def first_line(process):
     """Wait until a command has said its first sentence on stderr."""
-    return process.stderr.readline()
+    return read_until(process, "\n")
+
+
+def read_until(process, words):
+    """What a command says on stderr, up to a line with these words."""
+    lines = []
+    with killed_when_late(process):
+        while line := process.stderr.readline():
+            lines.append(line)
+            if words in line:
+                return "".join(lines)
+    ending = f"it ended ({process.wait(SECONDS)}) without {words!r}"
+    raise AssertionError(f"{ending}: {process.args}\n{''.join(lines)}")
+
+
+@contextmanager
+def killed_when_late(process):
+    """Kill a process that says nothing for too long, so that nobody reads from it forever."""
+    timer = Timer(SECONDS, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def end_all():
@@ -71,4 +109,4 @@ def end_all():
         process = RUNNING.pop()
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        process.communicate(timeout=SECONDS)

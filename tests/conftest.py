@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import commands
+import fork_server
 import processes
 
 for _name, _examples in (("quick", 10), ("test", 100), ("slow", 500)):
@@ -34,6 +35,10 @@ def pytest_configure(config):
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(number, signal.SIG_DFL)
     processes.guard()
+
+
+def pytest_unconfigure():
+    fork_server.stop()
 
 
 def pytest_collection_modifyitems(items):

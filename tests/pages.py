@@ -4,7 +4,7 @@ import re
 import signal
 import subprocess
 
-from commands import BIN, ROOT, RUNNING, SECONDS, environment, free_port
+from commands import BIN, ROOT, RUNNING, SECONDS, environment, free_port, read_until
 
 SERVING = ("manager", "referee", "player")
 
@@ -78,17 +78,10 @@ class Desk:
         )
         RUNNING.append(process)
         ready = "Stop with Ctrl-C" if " manager" in line else "Registered as"
-        process.heard = self.until(process, ready)
+        process.heard = read_until(process, ready)
         return process
 
-    def until(self, process, said):
-        """Read what a process says up to a line with these words."""
-        lines = []
-        for line in process.stderr:
-            lines.append(line)
-            if said in line:
-                return "".join(lines)
-        raise AssertionError(f"it ended without a word of {said!r}: {''.join(lines)}")
+    until = staticmethod(read_until)
 
     def interrupt(self, process):
         """Ctrl-C: what it still said."""

@@ -33,12 +33,9 @@ class Running:
     def __init__(self, machine, arguments, file, cwd):
         self.machine, self._file = machine, file
         with open(file, "w", encoding="utf-8") as talk:
-            self.process = subprocess.Popen(
-                machine.words(*arguments),
-                stdout=talk,
-                stderr=talk,
-                cwd=cwd,
-                env=environment(),
+            words = machine.words(*arguments)
+            self.process = commands.popen(
+                words, stdout=talk, stderr=talk, cwd=cwd, env=environment()
             )
         commands.RUNNING.append(self.process)
 
@@ -88,14 +85,8 @@ class Classroom:
 
     def league(self, machine, *arguments):
         """A command from start to end: its exit code, and what it printed."""
-        done = subprocess.run(
-            machine.words(commands.BIN / "league", *arguments),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            cwd=self.directory,
-            env=environment(),
-        )
+        words = machine.words(commands.BIN / "league", *arguments)
+        done = commands.run(words, cwd=self.directory, env=environment())
         return done.returncode, done.stdout, done.stderr
 
     def write(self, name, text):

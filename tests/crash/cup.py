@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,7 +9,7 @@ from threading import Event
 
 from agentleague.league.events import MatchClosed, MatchDecided
 from agentleague.records.reading import event_of, read_rows
-from commands import RUNNING, environment, free_port, league
+from commands import RUNNING, environment, free_port, league, popen
 
 FAILING = Path(__file__).with_name("failing.py")
 SECONDS = 60  # for anything that must happen
@@ -83,9 +82,7 @@ class Cup:
         if name == "manager":
             command = [*self.disk.prefix, *command]
         with self._output(name).open("a") as output:
-            process = subprocess.Popen(
-                list(map(str, command)), stdout=output, stderr=output, env=self._environment(name)
-            )
+            process = popen(command, stdout=output, stderr=output, env=self._environment(name))
         RUNNING.append(process)
         self.processes[name] = process
 

@@ -13,6 +13,7 @@ from agentleague.storage.sqlite import SqliteJournal
 NOBODY = "http://127.0.0.1:9/mcp"
 
 
+@pytest.mark.thorough  # Each waits five seconds for its agents.
 @pytest.mark.parametrize("rows", [3, 12])  # during registration; while the league runs
 def test_a_journal_that_fails_ends_the_demo_with_its_error(rows, tmp_path, monkeypatch):
     insert, written = SqliteJournal._insert, []

@@ -12,6 +12,7 @@ from agentleague.runtime.state_files import Whose, open_state
 from commands import free_port
 from rules import rule
 
+pytestmark = pytest.mark.thorough  # Retries and probes wait for seconds.
 HOSTS = ("127.0.0.1",)
 
 

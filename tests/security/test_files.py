@@ -1,7 +1,6 @@
 """Files that hold secrets are their owner's alone, whatever the umask and whatever was there."""
 
 import stat
-import subprocess
 
 import pytest
 
@@ -14,7 +13,7 @@ from agentleague.runtime.state_files import (
     read_secrets,
     write_secrets,
 )
-from commands import BIN, SECONDS, environment, free_port
+from commands import BIN, SECONDS, free_port, popen, read_until
 from commands import RUNNING as STARTED
 
 OPEN = stat.S_IRWXG | stat.S_IRWXO  # to the group, to everybody
@@ -22,24 +21,9 @@ OPEN = stat.S_IRWXG | stat.S_IRWXO  # to the group, to everybody
 
 def begun(*arguments):
     """A `league` command of somebody with the most careless umask there is."""
-    process = subprocess.Popen(
-        [BIN / "league", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-        umask=0,
-    )
+    process = popen([BIN / "league", *arguments], umask=0)
     STARTED.append(process)
     return process
-
-
-def said(process, words):
-    """Wait until it says so."""
-    for line in process.stderr:
-        if words in line:
-            return
-    raise AssertionError(f"it never said {words!r}")
 
 
 def open_to_others(directory):
@@ -52,10 +36,10 @@ def test_whatever_a_manager_and_its_agents_write_is_theirs_alone(tmp_path):
     cup, state, port = tmp_path / "cup", tmp_path / "state", free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     manager = begun("manager", "--port", port, "--dir", cup, "--players", 2, "--exit")
-    said(manager, "is at")
+    read_until(manager, "is at")
     for name in ("referee", "player", "player"):
         extra = [] if name == "referee" else ["--strategy", "random"]
-        said(
+        read_until(
             begun(name, *extra, "--manager", url, "--port", 0, "--state", state),
             "Registered as",
         )

@@ -7,7 +7,6 @@ players are the `league` command.
 
 import json
 import re
-import subprocess
 from typing import NamedTuple
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from agentleague.league.events import MatchDecided, TokenMisused, TokenRenewed
 from agentleague.records.reading import event_of, read_rows
 from cli.test_standings import printed
-from commands import BIN, SECONDS, environment, free_port
+from commands import BIN, SECONDS, free_port, popen
 from rules import rule
 from security.spies import Spy, lock, message, post, register, report
 
@@ -56,12 +55,7 @@ class Town(NamedTuple):
 
 
 def running(*arguments):
-    return subprocess.Popen(
-        [BIN / "league", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    )
+    return popen([BIN / "league", *arguments], text=False)
 
 
 def a_manager(home, rules, *options):

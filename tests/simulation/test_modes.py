@@ -6,6 +6,7 @@ from agentleague.player.role import Player
 from agentleague.records.verify import verify
 from agentleague.simulation import scenarios
 from agentleague.simulation.modes import MODES, attempt, simulate
+from examples import examples
 from simulation.crashing import a_league, some
 
 CHAOS_SEEDS = 4_000
@@ -21,21 +22,21 @@ def broken(mode, seeds):
 
 @pytest.mark.parametrize("part", range(6))
 def test_a_league_survives_chaos(part):
-    assert broken("chaos", range(part * 30, part * 30 + 30)) == {}
+    assert broken("chaos", range(part * 30, part * 30 + 30)[: examples(30)]) == {}
 
 
 @pytest.mark.parametrize("part", range(3))
 def test_in_a_calm_league_nobody_suffers_for_another(part):
-    assert broken("calm", range(part * 10, part * 10 + 10)) == {}
+    assert broken("calm", range(part * 10, part * 10 + 10)[: examples(10)]) == {}
 
 
 @pytest.mark.parametrize("part", range(3))
 def test_a_league_ends_once_nothing_goes_wrong_any_more(part):
-    assert broken("liveness", range(part * 8, part * 8 + 8)) == {}
+    assert broken("liveness", range(part * 8, part * 8 + 8)[: examples(8)]) == {}
 
 
 def test_a_league_survives_a_crash_after_some_events():
-    assert broken("exhaustive", some(150, of=scenarios.crashes_total())) == {}
+    assert broken("exhaustive", some(examples(150), of=scenarios.crashes_total())) == {}
 
 
 @pytest.mark.parametrize("kind", ["rule", "remove", "abort", "crash", "failing disk"])

@@ -13,6 +13,7 @@ from simulation.planted import HUNTS, SEEDS
 OWN_FAULT = re.compile("TypeError|AttributeError|NameError")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bug", HUNTS, ids=lambda bug: bug.__name__)
 def test_a_planted_bug_is_found(bug, monkeypatch):
     hunt = HUNTS[bug]

@@ -158,6 +158,7 @@ def test_endless_headers_are_refused_and_the_connection_is_closed(manager):
     assert answer.startswith(b"HTTP/1.1 431 ")
 
 
+@pytest.mark.thorough  # The deadline is five seconds.
 def test_a_trickling_request_is_closed_at_its_deadline(manager):
     with socket.create_connection(("127.0.0.1", manager.port), timeout=20) as peer:
         peer.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
