@@ -1,10 +1,13 @@
 """Run the real `league` command in processes of its own."""
 
+import fcntl
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from random import SystemRandom
 from threading import Timer
@@ -65,14 +68,21 @@ def environment():
 
 
 def free_port():
-    """A free port that nobody else takes, neither before its owner starts nor while it is dead."""
+    """A free port that no other test is given, in this process or another, while tests run."""
     while True:
         port = SystemRandom().choice(PORTS)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             if port not in GIVEN:
+                fcntl.lockf(_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
                 GIVEN.add(port)
                 return port
+
+
+@cache
+def _locks():
+    """A file with a byte for each port, open as long as this process lives: so is what it locks."""
+    return open(Path(tempfile.gettempdir(), f"agentleague-ports-{os.getuid()}"), "w")
 
 
 def first_line(process):

@@ -22,6 +22,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}  # before any test changes it
 AT_START = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE")  # what an interpreter reads once
 SCRIPTS = (os.path.join(os.path.dirname(sys.executable), "league"),)
 PACKAGES = ("cli", "cli.commands", "games", "player", "records", "runtime", "sdk", "storage")
@@ -35,7 +36,7 @@ def can_copy(words, env, options):
         and sys.platform == "linux"
         and not os.environ.get("FRESH_PROCESSES")
         and options.keys() <= {"stdin", "stdout", "stderr", "text", "cwd", "env", "input"}
-        and _at_start(env) == _at_start({**os.environ, "PYTHONUNBUFFERED": "1"})
+        and _at_start(env) == _at_start(ENVIRONMENT)
     )
 
 
@@ -52,7 +53,7 @@ def server():
             [sys.executable, __file__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env=ENVIRONMENT,
         )
     return process, ours
 
