@@ -9,6 +9,7 @@ from agentleague.league.events import read_event
 from agentleague.league.match_records import MATCHES_AT_HAND
 from agentleague.manager.role import Manager, Secrets
 from agentleague.player import strategies
+from agentleague.player.limits import PlayerLimits
 from agentleague.player.role import Player
 from agentleague.protocol.messages import WIRE_NAME, LeagueCommand, Message
 from agentleague.referee.role import Referee
@@ -39,6 +40,7 @@ class MemoryLeague:
     """Manager, referees and players on one memory network; `said` is every request, in order."""
 
     at_hand = MATCHES_AT_HAND  # how many matches of rounds that have ended are not forgotten
+    player_limits = PlayerLimits()
 
     def __init__(self, players: int = 4, referees: int = 2, game: Any = even_odd, **settings: Any):
         self.clock = VirtualClock(BEGAN)
@@ -124,7 +126,8 @@ class MemoryLeague:
             game_types=(self.game.name,),
             seed="7",
         )
-        return self._add(Player(settings), url, "player", InstantMind(self.clock, strategy))
+        role = Player(settings, self.player_limits)
+        return self._add(role, url, "player", InstantMind(self.clock, strategy))
 
     def fill(self) -> "MemoryLeague":
         """All referees, then all players, one after another."""

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
+from agentleague.match.machine import GameOverCall, InvitationCall, LockCall
 from agentleague.protocol.messages import (
     GameInvitation,
     GameJoinAck,
@@ -131,14 +132,13 @@ def test_what_was_learnt_survives_a_restart():
 def reported(role, dialects):
     """Play a match whose players were understood so; the referee's report."""
     for seat, dialect in enumerate(dialects):
-        joined = Answered(
-            ("R1M1", "join", seat, 0, 1), GameJoinAck(accept=False), None, 0.1, dialect
-        )
+        key = InvitationCall("R1M1", seat, 0, 1)
+        joined = Answered(key, GameJoinAck(accept=False), None, 0.1, dialect)
         role.handle(joined, BEGAN)
-    role.handle(Answered(("R1M1", "lock", -1, 0, 1), LOCKED, None, 0.1), BEGAN)
+    role.handle(Answered(LockCall("R1M1", 0, 1), LOCKED, None, 0.1), BEGAN)
     effects = []
     for seat in (0, 1):
-        effects += role.handle(Answered(("R1M1", "over", seat, 0, 1), None, None, 0.1), BEGAN)
+        effects += role.handle(Answered(GameOverCall("R1M1", seat, 0, 1), None, None, 0.1), BEGAN)
     (call,) = [each for each in effects if isinstance(each, Call)]
     assert isinstance(call.message, MatchResultReport)
     return call.message

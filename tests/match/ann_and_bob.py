@@ -4,7 +4,17 @@ from msgspec.structs import replace
 
 from agentleague.errors import LeagueError
 from agentleague.games import even_odd
-from agentleague.match.machine import Match
+from agentleague.match.machine import (
+    Clock,
+    ErrorCall,
+    GameOverCall,
+    InvitationCall,
+    LockCall,
+    ManagerCall,
+    Match,
+    MoveCall,
+    ReportCall,
+)
 from agentleague.match.messages import Assignment, RefereeIdentity
 from agentleague.protocol.messages import (
     WIRE_NAME,
@@ -22,9 +32,10 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.timestamps import Calendar
 from agentleague.protocol.tokens import digest
 from agentleague.roles.effects import Address, Call, WakeAt
+from agentleague.roles.stimuli import Answered
 from league.decisions import LEAGUE_ID, Decisions
 
-SEAT = {"P01": 0, "P02": 1, "manager": -1}
+SEAT = {"P01": 0, "P02": 1}
 MANAGER = Address("league_manager", "http://127.0.0.1:8000/mcp")
 REFEREE_TOKEN = "tok_REF01_secret"
 RULES = Rules(
@@ -49,21 +60,46 @@ SEATS = [
     ),
 ]
 JOINED = GameJoinAck("R1M1", accept=True)
-CLOCK = ("R1M1", "clock")
+CLOCK = Clock("R1M1")
+CALLS = {
+    "join": InvitationCall,
+    "move": MoveCall,
+    "error": ErrorCall,
+    "over": GameOverCall,
+    "lock": LockCall,
+    "report": ReportCall,
+}
+STEPS = {kind: step for step, kind in CALLS.items()}
 
 
-def match_of(game=even_odd, *, rules=RULES, seats=SEATS, epoch=1, **described):
+def match_of(game=even_odd, *, rules=RULES, seats=SEATS, epoch=1, kind=Match, **described):
     described = RoundMatch(
         "R1M1", game.name, "P01", "P02", "http://127.0.0.1:8001/mcp", **described
     )
     identity = RefereeIdentity("REF01", "http://127.0.0.1:8001/mcp", REFEREE_TOKEN, Calendar(0.0))
-    return Match(Assignment(LEAGUE_ID, 1, described, seats, epoch, rules), game, identity, MANAGER)
+    return kind(Assignment(LEAGUE_ID, 1, described, seats, epoch, rules), game, identity, MANAGER)
 
 
 def answer(match, step, who, said, *, turn=0, now=0.0, attempt=1):
     """A call to somebody is answered with a message, or comes to nothing with an error."""
+    key = key_of(step, SEAT.get(who), turn, attempt)
+    return match.answered(answered(key, said), now)
+
+
+def key_of(step, seat, turn, attempt):
+    """The key of a call; one to the manager has no seat, and the index of the lock as its turn."""
+    kind = CALLS[step]
+    seats = () if issubclass(kind, ManagerCall) else (seat,)
+    return kind("R1M1", *seats, turn, attempt)
+
+
+def step_of(call):
+    return STEPS[type(call.key)]
+
+
+def answered(key, said):
     message, error = (None, said) if isinstance(said, LeagueError) else (said, None)
-    return match.answered(("R1M1", step, SEAT[who], turn, attempt), message, error, now)
+    return Answered(key, message, error, 0.1)
 
 
 def join(match, who, now=0.0, **names):
@@ -101,14 +137,14 @@ def locking(**terms):
     return match
 
 
-def telling(**result):
-    match = locking()
-    answer(match, "lock", "manager", decided(**result))
+def telling(**terms):
+    match = locking(**terms)
+    answer(match, "lock", "manager", decided())
     return match
 
 
-def reporting():
-    match = telling()
+def reporting(**terms):
+    match = telling(**terms)
     for who in ("P01", "P02"):
         answer(match, "over", who, None)
     return match
@@ -143,7 +179,7 @@ def only(effects, cls):
 
 
 class OfflineLeague:
-    """A match beside a real court: whatever the referee asks the manager is answered by it."""
+    """A match beside a real adjudicator, which answers what the referee asks the manager."""
 
     def __init__(self, game=even_odd, **terms):
         self.decisions = Decisions(2, game=game).start()
@@ -156,18 +192,19 @@ class OfflineLeague:
         while waiting:
             call = waiting.pop(0)
             self.calls.append(call)
-            waiting += calls(self.match.answered(call.key, *self._answer(call, strategies), 0.0))
+            answer = answered(call.key, self._answer(call, strategies))
+            waiting += calls(self.match.answered(answer, 0.0))
         return said(self.calls)
 
     def _answer(self, call, strategies):
         message, name = call.message, WIRE_NAME[type(call.message)]
         if name == "GAME_INVITATION":
-            return JOINED, None
+            return JOINED
         if name == "CHOOSE_PARITY_CALL":
-            return ChooseParityResponse(strategies[call.to.agent_id](0, None)), None
+            return ChooseParityResponse(strategies[call.to.agent_id](0, None))
         if name == "GAME_MOVE_CALL":
             made = strategies[call.to.agent_id](message.turn, message.position)
-            return GameMoveResponse(made), None
+            return GameMoveResponse(made)
         if name in ("LOCK_REQUEST", "MATCH_RESULT_REPORT"):
             asked = (
                 self.decisions.adjudicator.lock
@@ -176,5 +213,5 @@ class OfflineLeague:
             )
             ruling = self.decisions.heed(asked("REF01", message))
             assert not isinstance(ruling.answer, LeagueError), ruling.answer
-            return ruling.answer, None
-        return None, None
+            return ruling.answer
+        return None

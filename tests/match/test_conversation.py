@@ -20,13 +20,17 @@ from match.ann_and_bob import (
     only,
     playing,
     said,
+    step_of,
+)
+from match.ann_and_bob import (
+    key_of as key,
 )
 from rules import rule
 
 
 def rows(effects):
-    """Each call as (step, seat, turn, attempt), receiver's url, deadline."""
-    return [(call.key[1:], call.to.url, call.until) for call in calls(effects)]
+    """Each call as (key, receiver's url, deadline)."""
+    return [(call.key, call.to.url, call.until) for call in calls(effects)]
 
 
 @rule("R-MATCH-01", "R-MATCH-02", "R-MATCH-03", "R-MATCH-06", "R-MATCH-09")
@@ -36,30 +40,39 @@ def test_a_match_from_the_invitation_to_the_acknowledged_report():
 
     effects = match.start(100.0)
     assert said(effects) == [("GAME_INVITATION", "P01"), ("GAME_INVITATION", "P02")]
-    assert rows(effects) == [(("join", 0, 0, 1), ann, 105.0), (("join", 1, 0, 1), bob, 105.0)]
+    assert rows(effects) == [
+        (key("join", 0, 0, 1), ann, 105.0),
+        (key("join", 1, 0, 1), bob, 105.0),
+    ]
 
     assert answer(match, "join", "P02", JOINED, now=101.0) == []
     effects = answer(match, "join", "P01", JOINED, now=102.0)
     assert said(effects) == [("CHOOSE_PARITY_CALL", "P01"), ("CHOOSE_PARITY_CALL", "P02")]
-    assert rows(effects) == [(("move", 0, 0, 1), ann, 132.0), (("move", 1, 0, 1), bob, 132.0)]
+    assert rows(effects) == [
+        (key("move", 0, 0, 1), ann, 132.0),
+        (key("move", 1, 0, 1), bob, 132.0),
+    ]
 
     assert choose(match, "P02", "odd", now=103.0) == []
     effects = choose(match, "P01", "even", now=104.0)
     assert said(effects) == [("LOCK_REQUEST", "league_manager")]
-    assert rows(effects) == [(("lock", -1, 0, 1), MANAGER.url, 114.0)]
+    assert rows(effects) == [(key("lock", -1, 0, 1), MANAGER.url, 114.0)]
     lock = only(effects, LockRequest)
     assert lock.moves == [(0, "P01", "even"), (0, "P02", "odd")]  # By seat, not by arrival.
     assert (lock.match_id, lock.epoch, lock.index, lock.forfeits) == ("R1M1", 1, 0, [])
 
     effects = answer(match, "lock", "manager", decided(), now=105.0)
     assert said(effects) == [("GAME_OVER", "P01"), ("GAME_OVER", "P02")]
-    assert rows(effects) == [(("over", 0, 0, 1), ann, 109.0), (("over", 1, 0, 1), bob, 109.0)]
+    assert rows(effects) == [
+        (key("over", 0, 0, 1), ann, 109.0),
+        (key("over", 1, 0, 1), bob, 109.0),
+    ]
 
     assert answer(match, "over", "P01", None, now=106.0) == []
     assert match.woken(105.0) == []  # the time for the invitations, which is of no interest now
     effects = answer(match, "over", "P02", None, now=107.0)
     assert said(effects) == [("MATCH_RESULT_REPORT", "league_manager")]
-    assert rows(effects) == [(("report", -1, 0, 1), MANAGER.url, 117.0)]
+    assert rows(effects) == [(key("report", -1, 0, 1), MANAGER.url, 117.0)]
 
     acknowledged = MatchResultAck(match_id="R1M1")
     assert answer(match, "report", "manager", acknowledged, now=108.0) == []
@@ -136,7 +149,7 @@ def test_a_move_of_another_game_is_called_for_with_turn_position_and_legal_moves
 
     hall.run(hall.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: 1))
 
-    asked = [call for call in hall.calls if call.key[1] == "move"]
+    asked = [call for call in hall.calls if step_of(call) == "move"]
     assert [
         (c.to.agent_id, c.message.turn, c.message.position, c.message.legal_moves) for c in asked
     ] == [
@@ -146,7 +159,7 @@ def test_a_move_of_another_game_is_called_for_with_turn_position_and_legal_moves
         ("P02", 3, {"heap": 2}, [1, 2]),
         ("P01", 4, {"heap": 1}, [1]),
     ]
-    assert [call.key[3] for call in asked] == [0, 1, 2, 3, 4]
+    assert [call.key.turn for call in asked] == [0, 1, 2, 3, 4]
 
 
 @rule("R-MATCH-04")
@@ -165,6 +178,6 @@ def test_the_players_are_told_what_the_league_holds(game):
     hall.run(hall.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: made))
 
     held = hall.decisions.league.result_of("R1M1")
-    overs = [call.message for call in hall.calls if call.key[1] == "over"]
+    overs = [call.message for call in hall.calls if step_of(call) == "over"]
     assert [over.game_result for over in overs] == [held, held]
     assert [over.reason for over in overs] == [held.reason] * 2

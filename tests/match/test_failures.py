@@ -13,9 +13,9 @@ from agentleague.errors import (
     RateLimited,
     WrongType,
 )
-from agentleague.match.game_progress import MOVE_BYTES_MAX
 from agentleague.match.judging import UNREACHABLE
-from agentleague.match.machine import Phase
+from agentleague.match.limits import MatchLimits
+from agentleague.match.machine import GameOverCall, Phase
 from agentleague.protocol import codec
 from agentleague.protocol.messages import GameError, GameJoinAck, GameOver, LockRequest
 from agentleague.roles.effects import Drop
@@ -147,9 +147,12 @@ def test_who_fails_in_a_later_turn_loses_with_the_earlier_moves_on_record():
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("x" * (MOVE_BYTES_MAX - 2), "Choice must be 'even' or 'odd'"),  # 1,024 bytes of JSON
-        ("x" * (MOVE_BYTES_MAX - 1), "a move is at most 1024 bytes long"),
-        ("é" * (MOVE_BYTES_MAX // 2), "a move is at most 1024 bytes long"),
+        (
+            "x" * (MatchLimits.move_bytes - 2),
+            "Choice must be 'even' or 'odd'",
+        ),  # 1,024 bytes of JSON
+        ("x" * (MatchLimits.move_bytes - 1), "a move is at most 1024 bytes long"),
+        ("é" * (MatchLimits.move_bytes // 2), "a move is at most 1024 bytes long"),
         (["x"] * 300, "a move is at most 1024 bytes long"),
     ],
 )
@@ -256,7 +259,7 @@ def test_the_plainest_game_over_has_the_documents_fields_alone_and_no_null():
     (call,) = calls(answer(match, "over", "P01", PeerRefused("null?", data={}), now=1.0))
 
     assert isinstance(call.message, GameOver)
-    assert (call.key, call.until) == (("R1M1", "over", 0, 0, 2), 5.0)
+    assert (call.key, call.until) == (GameOverCall("R1M1", 0, 0, 2), 5.0)
     assert json.loads(codec.write_request(call.message, 7))["params"] == {
         "protocol": "league.v2",
         "message_type": "GAME_OVER",
@@ -294,7 +297,7 @@ def test_a_silent_player_is_still_told_when_the_match_is_closed_before_it_answer
 
     assert stage.is_closed
     assert stage.heard("P01")[-1] == (5, "GAME_OVER")
-    assert Drop(("R1M1", "over", 0, 0, 1)) not in stage.effects
+    assert Drop(GameOverCall("R1M1", 0, 0, 1)) not in stage.effects
 
 
 def test_the_last_game_error_still_goes_out_when_the_phase_ends():

@@ -14,7 +14,8 @@ from agentleague.errors import (
     UnreadableJson,
     WrongType,
 )
-from agentleague.match.game_progress import MOVE_DEPTH_MAX, GameProgress
+from agentleague.match.game_progress import GameProgress
+from agentleague.match.limits import MatchLimits
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameError,
@@ -441,7 +442,7 @@ def test_an_error_in_answer_to_game_over_gets_it_once_more_in_the_plainest_form(
 
 @rule("R-MATCH-20")
 @pytest.mark.parametrize(
-    ("depth", "is_legal"), [(MOVE_DEPTH_MAX, True), (MOVE_DEPTH_MAX + 1, False)]
+    ("depth", "is_legal"), [(MatchLimits.move_depth, True), (MatchLimits.move_depth + 1, False)]
 )
 def test_a_move_that_the_manager_could_not_read_is_illegal_in_any_game(depth, is_legal):
     game = SimpleNamespace(**vars(THROWAWAY["nim"]))

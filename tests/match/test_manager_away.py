@@ -21,6 +21,7 @@ from match.ann_and_bob import (
     reporting,
     rings,
     said,
+    step_of,
     telling,
 )
 from rules import rule
@@ -51,7 +52,7 @@ def test_the_manager_is_asked_again_until_it_answers_and_ever_more_rarely(step, 
         effects = match.woken(now + wait)
         assert said(effects) == [(asked, "league_manager")]
         now += wait
-        assert [(call.key[1], call.until) for call in calls(effects)] == [(step, now + 10.0)]
+        assert [(step_of(call), call.until) for call in calls(effects)] == [(step, now + 10.0)]
 
     final = decided() if step == "lock" else MatchResultAck()
     answer(match, step, "manager", final, now=now, attempt=7)

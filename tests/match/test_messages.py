@@ -33,6 +33,7 @@ from match.ann_and_bob import (
     locking,
     match_of,
     playing,
+    step_of,
 )
 from rules import rule
 
@@ -184,5 +185,5 @@ def test_players_are_shown_match_tokens_and_the_manager_alone_the_referees(game)
     assert [c.message.auth_token for c in hall.calls] == [shown[c.to.agent_id] for c in hall.calls]
     to_players = [call.message for call in hall.calls if call.to.agent_id != "league_manager"]
     assert REFEREE_TOKEN not in repr(to_players)
-    steps = {call.key[1] for call in hall.calls}
+    steps = {step_of(call) for call in hall.calls}
     assert steps == {"join", "move", "error", "lock", "over", "report"}

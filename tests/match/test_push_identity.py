@@ -11,13 +11,14 @@ from agentleague.errors import (
     TokenMissing,
     UnexpectedMessage,
 )
+from agentleague.match.machine import MoveCall
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameError,
     GameJoinAck,
     GameMoveResponse,
 )
-from agentleague.roles.stimuli import Caller
+from agentleague.roles.stimuli import Answered, Caller
 from games.throwaway import THROWAWAY
 from match.ann_and_bob import PATIENT, SEATS, match_of, playing
 from match.virtual_match import EVEN, ODD, SILENCE, Stage
@@ -254,21 +255,21 @@ def test_a_push_that_repeats_what_counts_already_leaves_no_trace():
 
 @rule("R-DIA-02")
 def test_after_an_answer_that_is_not_the_last_the_next_one_counts():
-    (match, _), key = playing(), ("R1M1", "move", 0, 0, 1)
+    (match, _), key = playing(), MoveCall("R1M1", 0, 0, 1)
 
-    match.answered(key, None, NOTHING, 1.0, is_last=False)
-    match.answered(key, EVEN, None, 2.0)
+    match.answered(Answered(key, None, NOTHING, 0.1, is_last=False), 1.0)
+    match.answered(Answered(key, EVEN, None, 0.1), 2.0)
 
     assert match.waiting_for() == ["P02"]
 
 
 @rule("R-DIA-02")
 def test_an_answer_that_is_not_the_last_lets_an_unsigned_push_count():
-    (match, _), key = playing(), ("R1M1", "move", 0, 0, 1)
+    (match, _), key = playing(), MoveCall("R1M1", 0, 0, 1)
     match.pushed(match.admit(ANNS_EVEN, LOCAL), ANNS_EVEN, 0.5)
     assert match.waiting_for() == ["P01", "P02"]
 
-    match.answered(key, None, NOTHING, 1.0, is_last=False)
+    match.answered(Answered(key, None, NOTHING, 0.1, is_last=False), 1.0)
 
     assert match.waiting_for() == ["P02"]
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.match.game_progress import GameProgress
-from agentleague.match.machine import Phase
+from agentleague.match.machine import MoveCall, Phase
 from agentleague.protocol.messages import (
     Draw,
     GameJoinAck,
@@ -294,7 +294,7 @@ def test_an_abandoned_match_drops_what_it_waits_for_and_says_nothing():
     match, _ = playing()
     choose(match, "P01", "even")
 
-    assert match.abandon() == [Drop(("R1M1", "move", 1, 0, 1)), Drop(CLOCK)]
+    assert match.abandon() == [Drop(MoveCall("R1M1", 1, 0, 1)), Drop(CLOCK)]
     assert choose(match, "P02", "odd") == []
     assert match.woken(30.0) == []
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentleague.errors import NoAnswer
-from agentleague.match.machine import Phase
+from agentleague.match.machine import InvitationCall, MoveCall, Phase
 from agentleague.protocol.messages import GameError
 from agentleague.roles.effects import Call, Drop, WakeAt
 from match.ann_and_bob import (
@@ -12,6 +12,7 @@ from match.ann_and_bob import (
     PATIENT,
     RULES,
     answer,
+    answered,
     calls,
     join,
     joining,
@@ -129,7 +130,7 @@ def test_calls_stay_open_until_the_phase_can_last_no_longer():
     untils = [
         effect.until
         for effect in stage.effects
-        if isinstance(effect, Call) and effect.key[1:3] == ("move", 0)
+        if isinstance(effect, Call) and effect.key == MoveCall("R1M1", 0, 0, effect.key.attempt)
     ]
     assert untils == [longest] * 4
     assert [error.retryable for error in stage.told(GameError)] == [True] * 3
@@ -143,5 +144,5 @@ def test_a_call_whose_time_ran_out_after_the_clock_rang_changes_nothing_more():
     match.woken(5.0)
     match.woken(7.0)
 
-    key = ("R1M1", "join", 0, 0, 1)
-    assert match.answered(key, None, NoAnswer("late"), 11.9) == []
+    key = InvitationCall("R1M1", 0, 0, 1)
+    assert match.answered(answered(key, NoAnswer("late")), 11.9) == []

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from agentleague.errors import MissingField, NoConnection, PeerRefused, RateLimited
-from agentleague.match.transcript import BYTES_MAX, Transcript
+from agentleague.match.limits import MatchLimits
+from agentleague.match.transcript import Transcript
 from agentleague.protocol.messages import ChooseParityResponse, Exchange, GameJoinAck
 from agentleague.roles.stimuli import Caller
 from games.throwaway import THROWAWAY
@@ -116,7 +117,11 @@ def test_the_rows_have_at_most_4_kb_and_the_rest_is_counted():
 
     rows, left_out = notes.rows(100.0)
 
-    assert BYTES_MAX - 60 < len(msgspec.json.encode(rows)) <= BYTES_MAX
+    assert (
+        MatchLimits.transcript_bytes - 60
+        < len(msgspec.json.encode(rows))
+        <= MatchLimits.transcript_bytes
+    )
     assert len(rows) + left_out == 200
     assert rows[0] == Exchange(1000, "P02", CALL, 1, "E004", None, None)
 

@@ -1,4 +1,4 @@
-"""A match in virtual time: players who do as their script says, a manager that is a real court."""
+"""A match in virtual time: players follow a script, the manager is a real adjudicator."""
 
 import heapq
 from itertools import count
@@ -15,7 +15,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Call, Drop, WakeAt
 from league.decisions import Decisions
-from match.ann_and_bob import JOINED, PATIENT, match_of
+from match.ann_and_bob import JOINED, PATIENT, answered, match_of, step_of
 
 SILENCE = object()  # no answer ever comes
 EVEN, ODD = ChooseParityResponse("even", "R1M1"), ChooseParityResponse("odd", "R1M1")
@@ -115,7 +115,7 @@ class Stage:
         self._calls[call.key] = self._at(self.now + delay, lambda: self._answer(call, said))
 
     def _player(self, call):
-        step, who = call.key[1], call.to.agent_id
+        step, who = step_of(call), call.to.agent_id
         lines = self.scripts[who].get(step, [])
         usual = ODD if (step, who) == ("move", "P02") else USUAL[step]
         line = lines.pop(0) if lines else usual
@@ -132,8 +132,7 @@ class Stage:
 
     def _answer(self, call, said):
         self._calls.pop(call.key, None)
-        message, error = (None, said) if isinstance(said, LeagueError) else (said, None)
-        self.carry_out(self.match.answered(call.key, message, error, self.now))
+        self.carry_out(self.match.answered(answered(call.key, said), self.now))
 
     def _drop(self, drop):
         for waiting in (self._calls, self._timers):

@@ -1,4 +1,4 @@
-"""Play matches between two strategies, with real notebooks and every move checked by the game."""
+"""Play matches between two strategies, with real memories and every move checked by the game."""
 
 from random import Random
 
@@ -22,7 +22,7 @@ class Table:
     def __init__(self, game, *strategies, seed="1"):
         self.game, self.rng, self.matches = game, Random(seed), 0
         self.strategies = dict(zip(PLAYERS, strategies, strict=True))
-        self.notebooks = {player: Memory(f"{seed}|{player}") for player in PLAYERS}
+        self.memories = {player: Memory(f"{seed}|{player}") for player in PLAYERS}
 
     def series(self, matches, options=None):
         """How often the first won, and the second."""
@@ -45,7 +45,7 @@ class Table:
         result = GameResult("WIN" if winner else "DRAW", winner, choices=last)
         over = GameOver(result, match_id=f"R{self.matches}M1", game_type=self.game.name)
         for player in PLAYERS:
-            self.notebooks[player].over(over, player)
+            self.memories[player].over(over, player)
         return winner
 
     def move(self, state, seat, seated, turn):
@@ -61,6 +61,6 @@ class Table:
                 context=MoveContext(opponent_id=other),
                 **names,
             )
-        move = self.strategies[player](self.notebooks[player].turn(call, player, 30.0))
+        move = self.strategies[player](self.memories[player].turn(call, player, 30.0))
         self.game.check(state, seat, move)
         return move

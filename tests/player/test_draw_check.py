@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from agentleague.player import draw_check
 from agentleague.player.draw_check import DrawCheck
+from agentleague.player.limits import PlayerLimits
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
     Draw,
@@ -169,9 +169,8 @@ def test_a_move_is_compared_as_it_came_over_the_wire():
     assert check.doubts(message, "P01") == []  # Turn 1 was before this process began.
 
 
-def test_only_so_many_matches_are_remembered(monkeypatch):
-    monkeypatch.setattr(draw_check, "MATCHES_MAX", 2)
-    check = DrawCheck()
+def test_only_so_many_matches_are_remembered():
+    check = DrawCheck(PlayerLimits(checked_matches=2))
     for match_id in (MATCH, "R2M1", "R3M1"):
         check.announced(announced(commitment="another", match_id=match_id), "P01")
 

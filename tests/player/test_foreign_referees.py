@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from agentleague.errors import NoAnswer, TokenInvalid
-from agentleague.player.foreign_referees import SOURCE_MAX, WAITING_MAX
+from agentleague.player.limits import LIMITS, PlayerLimits
 from agentleague.player.role import Player
 from agentleague.protocol.messages import (
     GameInvitation,
@@ -13,6 +13,7 @@ from agentleague.protocol.messages import (
     LeagueRegisterResponse,
 )
 from agentleague.protocol.tokens import channel_key, match_token
+from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import Call, Reply
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started
@@ -31,12 +32,12 @@ MATCH = {
 INVITATION = GameInvitation(match_id="R1M1", league_id="league_1", auth_token="tok_of_referee")
 
 
-def a_player():
-    role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp"))
+def a_player(limits=LIMITS):
+    role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp"), limits)
     role.handle(Started(0.0), BEGAN)
     accepted = LeagueRegisterResponse("ACCEPTED", "P01", "league_1", auth_token=TOKEN)
     accepted = msgspec.structs.replace(accepted, match_tokens=True)
-    role.handle(Answered("register", accepted, None, 0.1), BEGAN)
+    role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
     return role
 
 
@@ -114,14 +115,20 @@ def test_who_showed_the_token_is_the_referee_from_there_on():
 def test_one_question_is_enough_for_all_that_wait_and_few_may_wait():
     role = a_player()
 
-    sources = [THERE, *(f"192.0.2.{number // SOURCE_MAX}" for number in range(WAITING_MAX))]
+    sources = [
+        THERE,
+        *(
+            f"192.0.2.{number // PlayerLimits.waiting_from_one_source}"
+            for number in range(PlayerLimits.waiting_messages)
+        ),
+    ]
     asked = [ask(role, source=source, number=number) for number, source in enumerate(sources)]
     (call,) = asked[0]
     answers = explain(role, call)
 
-    assert asked[1:-1] == [[]] * (WAITING_MAX - 1)
+    assert asked[1:-1] == [[]] * (PlayerLimits.waiting_messages - 1)
     assert isinstance(asked[-1][0], Reply)
-    assert [reply.to for reply in answers] == list(range(WAITING_MAX))
+    assert [reply.to for reply in answers] == list(range(PlayerLimits.waiting_messages))
     assert [isinstance(reply.answer, GameJoinAck) for reply in answers[:2]] == [True, False]
 
 
@@ -133,19 +140,21 @@ def test_one_source_does_not_take_the_places_of_all():
     (call,) = ask(role)
     (joined,) = explain(role, call)
 
-    assert [isinstance(each, Call) for each in taken] == [True] * SOURCE_MAX + [False] * 12
+    assert [isinstance(each, Call) for each in taken] == [
+        True
+    ] * PlayerLimits.waiting_from_one_source + [False] * 12
     assert isinstance(joined.answer, GameJoinAck)
 
 
-def test_it_remembers_a_thousand_matches_and_no_more():
-    role = a_player()
-    for number in range(1_001):
+def test_it_remembers_so_many_matches_and_no_more():
+    role = a_player(PlayerLimits(foreign_matches=2))
+    for number in range(3):
         name = f"R{number}M1"
         message = msgspec.structs.replace(INVITATION, match_id=name)
         explain(role, *ask(role, message))
 
     oldest = ask(role, msgspec.structs.replace(INVITATION, match_id="R0M1"))
-    newest = ask(role, msgspec.structs.replace(INVITATION, match_id="R1000M1"))
+    newest = ask(role, msgspec.structs.replace(INVITATION, match_id="R2M1"))
 
     assert isinstance(oldest[0], Call)
     assert isinstance(newest[0], Reply)

@@ -1,8 +1,11 @@
 """What a player remembers, and what its strategy is shown."""
 
+import pickle
+
 import pytest
 
-from agentleague.player.memory import HISTORY_MAX, OVER_MAX, Memory
+from agentleague.player.limits import PlayerLimits
+from agentleague.player.memory import History, Memory
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,
@@ -142,14 +145,15 @@ def test_a_match_that_is_told_twice_is_remembered_once():
     assert [match["match_id"] for match in memory.history] == ["R1M1", "R2M1", "R3M1"]
 
 
-def test_only_the_last_thousand_matches_are_remembered():
-    memory = Memory("7")
+def test_only_the_last_matches_are_remembered():
+    memory = Memory("7", PlayerLimits(history_matches=7, history_block=2))
 
-    for number in range(HISTORY_MAX + 2):
+    for number in range(9):
         memory.over(over(f"R{number}M1"), "P01")
 
-    assert len(memory.history) == HISTORY_MAX == 1000
+    assert len(memory.history) == 7
     assert memory.history[0]["match_id"] == "R2M1"
+    assert PlayerLimits.history_matches == 1000
 
 
 def shown(points):
@@ -241,8 +245,8 @@ def test_an_opponent_is_known_by_name_once_a_table_has_told_it():
 
 
 def test_who_registers_again_recalls_nothing_twice():
-    memory = Memory("7")
-    matches = [kept(f"R{number}M1", "league_x") for number in range(OVER_MAX + 5)]
+    memory = Memory("7", PlayerLimits(ended_matches=3))
+    matches = [kept(f"R{number}M1", "league_x") for number in range(8)]
 
     for _ in range(2):
         memory.recall(matches, "league_x", "P01")
@@ -251,8 +255,8 @@ def test_who_registers_again_recalls_nothing_twice():
 
 
 def test_only_the_newest_matches_are_known_to_be_over():
-    memory = Memory("7")
-    for number in range(OVER_MAX + 1):
+    memory = Memory("7", PlayerLimits(ended_matches=3))
+    for number in range(4):
         memory.over(over(f"R{number}M1"), "P01")
 
     assert not memory.over(over("R1M1"), "P01")
@@ -268,3 +272,59 @@ def test_in_another_league_other_players_have_the_same_ids():
     memory.recall([], "league_y", "P02")
 
     assert memory.name("P01") == ""
+
+
+SMALL = PlayerLimits(history_matches=100, history_block=5)
+
+
+def numbered(number):
+    return {"match_id": f"R{number}M1", "result": {"choices": {"P01": number, "é": None}}}
+
+
+def remembered(number):
+    """A history after so many matches, and the list that it stands for."""
+    history = History(SMALL)
+    for each in range(number):
+        history.append(numbered(each))
+    return history, [numbered(each) for each in range(number)][-SMALL.history_matches :]
+
+
+@pytest.mark.parametrize("number", [0, 1, 5, 6, 17, 100, 101, 108])
+def test_the_history_is_read_like_a_list_of_the_last_matches(number):
+    history, matches = remembered(number)
+
+    assert (len(history), bool(history)) == (len(matches), bool(matches))
+    assert list(history) == matches
+    assert history == matches
+    assert history[-3:] == matches[-3:]
+    assert history[::-4] == matches[::-4]
+    assert list(reversed(history))[:2] == matches[::-1][:2]
+    for place in range(-len(matches), len(matches), 3):
+        assert history[place] == matches[place]
+
+
+def test_the_history_has_no_match_beyond_its_ends():
+    history, _ = remembered(3)
+
+    for place in (-4, 3, 1000):
+        with pytest.raises(IndexError):
+            _ = history[place]
+
+
+def test_a_copy_of_the_history_stays_as_it_is():
+    history, matches = remembered(10)
+
+    shown = history.copy()
+    history.append(numbered(-1))
+
+    assert shown == matches
+    assert history != matches
+    assert shown != 7
+
+
+def test_most_of_the_history_is_packed():
+    history = History()
+    for each in range(1_000):
+        history.append(numbered(each))
+
+    assert len(pickle.dumps(history)) < 35 * 1_000

@@ -31,6 +31,7 @@ from agentleague.protocol.messages import (
     StandingRow,
 )
 from agentleague.protocol.tokens import channel_key, match_token
+from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
@@ -53,7 +54,7 @@ def a_player(registered=True, accepted=ACCEPTED):
     role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", seed="7"))
     role.handle(Started(0.0), BEGAN)
     if registered:
-        role.handle(Answered("register", accepted, None, 0.1), BEGAN)
+        role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
     return role
 
 
@@ -64,10 +65,10 @@ def ask(role, message, number=1):
 def test_it_registers_again_until_the_manager_is_there():
     role = a_player(registered=False)
 
-    waiting = role.handle(Answered("register", None, NoConnection("nobody"), 0.1), BEGAN)
-    (again,) = role.handle(Woken("register"), BEGAN + 1.0)
+    waiting = role.handle(Answered(RegisterKey(), None, NoConnection("nobody"), 0.1), BEGAN)
+    (again,) = role.handle(Woken(RegisterKey()), BEGAN + 1.0)
 
-    assert waiting == [WakeAt("register", BEGAN + 1.0)]
+    assert waiting == [WakeAt(RegisterKey(), BEGAN + 1.0)]
     assert again.message.player_meta.contact_endpoint == "http://ann/mcp"
 
 
@@ -272,7 +273,7 @@ def test_an_end_that_came_before_it_was_taken_in_is_asked_about_again():
     _, call = ask(role, OVER)
 
     unbelieved = role.handle(Answered(call.key, None, AWAY, 0.1), BEGAN)
-    (again,) = role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
+    (again,) = role.handle(Answered(RegisterKey(), ACCEPTED, None, 0.1), BEGAN)
 
     assert unbelieved == []
     assert asked_in_vain(role, again) == (End(OVER), 40.0)
@@ -314,7 +315,7 @@ def test_a_stranger_cannot_send_it_home():
 def test_a_manager_of_another_make_has_to_deny_the_end_in_our_words(is_ours):
     role = a_player(registered=False)
     accepted = msgspec.structs.replace(ACCEPTED, match_tokens=is_ours or UNSET)
-    role.handle(Answered("register", accepted, None, 0.1), BEGAN)
+    role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
     _, call = ask(role, OVER)
     told = LeagueQueryResponse(status="ok")
 
@@ -350,7 +351,7 @@ def denied(role, message):
 def test_in_a_league_of_ours_it_answers_nobody_but_the_referee_of_the_match(message):
     accepted = msgspec.structs.replace(ACCEPTED, match_tokens=True)
     role = a_player(registered=False)
-    role.handle(Answered("register", accepted, None, 0.1), BEGAN)
+    role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
 
     (refused,) = denied(role, message)
     (other_match,) = denied(role, msgspec.structs.replace(referees(message), match_id="R2M1"))
@@ -366,7 +367,7 @@ def test_in_a_league_of_ours_it_answers_nobody_but_the_referee_of_the_match(mess
 def test_wrong_tokens_are_said_aloud_once_a_match_and_not_for_ever():
     accepted = msgspec.structs.replace(ACCEPTED, match_tokens=True)
     role = a_player(registered=False)
-    role.handle(Answered("register", accepted, None, 0.1), BEGAN)
+    role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
 
     for number in range(30):
         message = GameInvitation(**{**GAME, "match_id": f"R{number}M1"})
@@ -424,7 +425,7 @@ def test_in_a_league_of_ours_every_draw_agrees():
 
 def test_whoever_wants_to_know_hears_of_rounds_results_tables_and_the_end():
     role = a_player()
-    role.heard = deque()
+    role.hook_calls = deque()
     result = GameResult("WIN", "P01", choices={"P01": "even", "P02": "odd"})
     table = LeagueStandingsUpdate(round_id=1, standings=[StandingRow(1, "P01", "Ann", points=3)])
     end = LeagueCompleted(league_id="league_test", champion=Champion("P01", "Ann", 3))
@@ -436,8 +437,8 @@ def test_whoever_wants_to_know_hears_of_rounds_results_tables_and_the_end():
         Answered(call.key, LeagueQueryResponse(status="LEAGUE_COMPLETED"), None, 0.1), BEGAN
     )
 
-    heard = dict(role.heard)
-    assert [name for name, _ in role.heard] == ["round", "result", "standings", "league_end"]
+    heard = dict(role.hook_calls)
+    assert [name for name, _ in role.hook_calls] == ["round", "result", "standings", "league_end"]
     assert heard["round"]["opponent_id"] == "P02"
     assert heard["round"]["matches"][1] == {"match_id": "R1M2", "player_ids": ["P03", "P04"]}
     assert heard["result"]["won"]
@@ -457,7 +458,7 @@ def test_what_earlier_runs_kept_is_there_when_it_has_registered():
         {"league_id": league_id, "player_id": "P01", "match_id": "R1M1", "opponent_name": "Bob"}
         for league_id in ("league_old", "league_test")
     ]
-    role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
+    role.handle(Answered(RegisterKey(), ACCEPTED, None, 0.1), BEGAN)
 
     turn = ask(role, CALL)[0].turn
 

@@ -44,7 +44,7 @@ def test_every_built_in_strategy_moves_legally_wherever_a_game_can_get_to(name, 
 
     table.series(8)  # Each move is checked by the game.
 
-    assert len(table.notebooks["P01"].history) == 8
+    assert len(table.memories["P01"].history) == 8
 
 
 @pytest.mark.parametrize(("call", "move"), [(PARITY, "even"), (NIM, 1)])

@@ -18,6 +18,7 @@ from agentleague.errors import (
     UnsupportedGame,
 )
 from agentleague.games import even_odd
+from agentleague.match.machine import Clock
 from agentleague.protocol.messages import (
     ChooseParityCall,
     ChooseParityResponse,
@@ -39,9 +40,10 @@ from agentleague.protocol.messages import (
     StartMatch,
     StartMatchResponse,
 )
-from agentleague.referee import foreign_manager
-from agentleague.referee.foreign_manager import QUERIES, AnswerBy
+from agentleague.referee.foreign_manager import QUERIES, StartReplyTimer
+from agentleague.referee.limits import LIMITS, RefereeLimits
 from agentleague.referee.role import OWN_DRAWS, Referee
+from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import Call, Reply, WakeAt
 from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
@@ -59,16 +61,23 @@ HERE = Caller("127.0.0.1", method="start_match")
 class Visit:
     """A referee, and all that it does; `answers` are what its players and manager say."""
 
-    def __init__(self, secret=b"s" * 32, load=lambda name: even_odd, registers=True, **settings):
+    def __init__(
+        self,
+        secret=b"s" * 32,
+        load=lambda name: even_odd,
+        registers=True,
+        limits=LIMITS,
+        **settings,
+    ):
         terms = RefereeSettings(display_name="Owl", endpoint="http://127.0.0.1:7/mcp", **settings)
-        self.role, self.numbers = Referee(terms, load, secret), count(1)
+        self.role, self.numbers = Referee(terms, load, secret, limits), count(1)
         self.calls, self.replies, self.woken, self.order = [], {}, {}, []
         self.do(Started(0.0)).calls.clear()
         if registers:
             self.register()
 
     def register(self):
-        self.do(Answered("register", ACCEPTED, None, 0.1))
+        self.do(Answered(RegisterKey(), ACCEPTED, None, 0.1))
 
     def do(self, stimulus, now=NOW):
         for effect in self.role.handle(stimulus, now):
@@ -191,9 +200,9 @@ def test_a_game_that_draws_again_and_again_is_played_to_its_end():
 def test_whoever_starts_a_match_that_takes_long_is_told_that_it_runs():
     visit = Visit()
     asked = visit.ask(START)
-    assert visit.woken[AnswerBy("M1")] == NOW + foreign_manager.HOLD_SECONDS
+    assert visit.woken[StartReplyTimer("M1")] == NOW + RefereeLimits.start_reply_seconds
 
-    visit.do(Woken(AnswerBy("M1")))
+    visit.do(Woken(StartReplyTimer("M1")))
 
     assert visit.replies[asked].status == "ACCEPTED"
     visit.play()
@@ -206,7 +215,7 @@ def test_whoever_runs_a_match_waits_for_its_end():
 
     visit.ask(START, Caller("127.0.0.1", method="run_match"))
 
-    assert AnswerBy("M1") not in visit.woken
+    assert StartReplyTimer("M1") not in visit.woken
 
 
 @rule("R-GUEST-01")
@@ -337,13 +346,10 @@ def test_nobody_but_the_manager_ends_the_league():
 
 
 def test_what_cannot_be_run_is_refused_and_changes_nothing():
-    visit = Visit()
+    visit = Visit(limits=RefereeLimits(waiting_matches=3))
     visit.ask(START)
     others = RoundMatch("M1", "", "P03", "P04", player_A_endpoint=ANN, player_B_endpoint=BOB)
-    many = [
-        RoundMatch(f"X{number}", "", "P05", "P06")
-        for number in range(foreign_manager.WAITING_MAX + 1)
-    ]
+    many = [RoundMatch(f"X{number}", "", "P05", "P06") for number in range(4)]
 
     assert visit.refused(StartMatch([others])) is MatchMismatch
     assert visit.refused(StartMatch([RoundMatch("M2", "", "P03")])) is MissingField
@@ -371,9 +377,8 @@ def test_matches_that_are_too_many_at_once_wait_for_a_place():
     assert {call.message.match_id for call in visit.calls} == {"M2"}
 
 
-def test_results_are_not_remembered_for_ever(monkeypatch):
-    monkeypatch.setattr(foreign_manager, "OVER_MAX", 1)
-    visit = Visit()
+def test_results_are_not_remembered_for_ever():
+    visit = Visit(limits=RefereeLimits(ended_matches=1))
     for round_id in (1, 2, 1):
         visit.ask(StartMatch([MATCH], round_id=round_id))
         visit.play()
@@ -381,9 +386,8 @@ def test_results_are_not_remembered_for_ever(monkeypatch):
     assert visit.order.count(MatchResultReport) == 3
 
 
-def test_a_report_may_be_answered_after_its_result_was_forgotten(monkeypatch):
-    monkeypatch.setattr(foreign_manager, "OVER_MAX", 0)
-    visit = Visit()
+def test_a_report_may_be_answered_after_its_result_was_forgotten():
+    visit = Visit(limits=RefereeLimits(ended_matches=0))
     visit.ask(START)
 
     visit.play()
@@ -421,7 +425,7 @@ def test_a_referee_without_a_chance_of_its_own_draws_for_nobody():
 def test_a_report_that_is_understood_in_no_form_is_said_aloud_unless_the_answer_said_it(error):
     visit = Visit()
     visit.ask(START)
-    visit.do(Woken(AnswerBy("M1")))
+    visit.do(Woken(StartReplyTimer("M1")))
     visit.play(report=False).answer(MatchResultReport, None, error)
 
     assert any("M1: its report was not taken" in sentence for sentence in visit.news())
@@ -460,7 +464,7 @@ def test_a_manager_that_is_away_is_asked_again():
     visit.play(report=False).answer(MatchResultReport, None, NoConnection("nobody there"))
 
     assert list(visit.role.matches) == ["M1"]
-    visit.do(Woken(("M1", "clock")), visit.woken[("M1", "clock")])
+    visit.do(Woken(Clock("M1")), visit.woken[Clock("M1")])
     assert len(visit.take(MatchResultReport)) == 1
 
 

@@ -17,6 +17,7 @@ from agentleague.errors import (
     UnsupportedGame,
 )
 from agentleague.games import even_odd
+from agentleague.match.machine import Clock, InvitationCall, LockCall, MoveCall
 from agentleague.protocol.messages import (
     WIRE_NAME,
     ChooseParityCall,
@@ -37,8 +38,8 @@ from agentleague.protocol.messages import (
     Rules,
     Seated,
 )
-from agentleague.referee.role import Referee
-from agentleague.roles.agent import Refused
+from agentleague.referee.role import Referee, StatusKey
+from agentleague.roles.agent import Refused, RegisterKey
 from agentleague.roles.effects import Call, Drop, End, Reply, WakeAt
 from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
@@ -58,7 +59,7 @@ def a_referee(registered=True, load=lambda name: even_odd):
     role = Referee(settings, load)
     role.handle(Started(0.0), BEGAN)
     if registered:
-        role.handle(Answered("register", ACCEPTED, None, 0.1), BEGAN)
+        role.handle(Answered(RegisterKey(), ACCEPTED, None, 0.1), BEGAN)
     return role
 
 
@@ -77,7 +78,7 @@ def invited(effects):
 def unreached(role):
     """Neither player of the match is there."""
     for seat in (0, 1):
-        key = ("R1M1", "join", seat, 0, 1)
+        key = InvitationCall("R1M1", seat, 0, 1)
         role.handle(Answered(key, None, NoAnswer("late"), 5.0), BEGAN)
 
 
@@ -90,10 +91,10 @@ def announced(**changes):
 def test_it_registers_again_until_the_manager_is_there(error):
     role = a_referee(registered=False)
 
-    waiting = role.handle(Answered("register", None, error, 0.1), BEGAN)
-    again = role.handle(Woken("register"), BEGAN + 1.0)
+    waiting = role.handle(Answered(RegisterKey(), None, error, 0.1), BEGAN)
+    again = role.handle(Woken(RegisterKey()), BEGAN + 1.0)
 
-    assert waiting == [WakeAt("register", BEGAN + 1.0)]
+    assert waiting == [WakeAt(RegisterKey(), BEGAN + 1.0)]
     assert [type(effect.message).__name__ for effect in again] == ["RefereeRegisterRequest"]
 
 
@@ -113,7 +114,7 @@ def test_a_refused_referee_gives_up_with_the_managers_words():
     role = a_referee(registered=False)
     rejected = RefereeRegisterResponse("REJECTED", reason="League full", hint="try next year")
 
-    (end,) = role.handle(Answered("register", rejected, None, 0.1), BEGAN)
+    (end,) = role.handle(Answered(RegisterKey(), rejected, None, 0.1), BEGAN)
 
     assert end == End(Refused("League full: try next year"))
 
@@ -123,10 +124,10 @@ def test_an_error_that_will_not_go_away_ends_it_and_one_that_may_is_waited_out()
     passing = PeerRefused("later", number=-32603, code="E053", data={"retryable": True})
 
     assert isinstance(
-        a_referee(False).handle(Answered("register", None, final, 0.1), BEGAN)[0], End
+        a_referee(False).handle(Answered(RegisterKey(), None, final, 0.1), BEGAN)[0], End
     )
     assert isinstance(
-        a_referee(False).handle(Answered("register", None, passing, 0.1), BEGAN)[0], WakeAt
+        a_referee(False).handle(Answered(RegisterKey(), None, passing, 0.1), BEGAN)[0], WakeAt
     )
 
 
@@ -164,17 +165,17 @@ def test_a_match_without_seats_is_not_an_assignment():
 def test_answers_and_timers_of_a_match_it_is_not_at_change_nothing():
     role = a_referee()
 
-    assert role.handle(Answered(("R9M9", "join", 0, 0, 1), None, None, 0.1), BEGAN) == []
-    assert role.handle(Woken(("R9M9", "clock")), BEGAN) == []
+    assert role.handle(Answered(InvitationCall("R9M9", 0, 0, 1), None, None, 0.1), BEGAN) == []
+    assert role.handle(Woken(Clock("R9M9")), BEGAN) == []
 
 
 def test_a_timer_of_a_match_tries_the_manager_again():
     role = a_referee()
     ask(role, announced())
     unreached(role)
-    role.handle(Answered(("R1M1", "lock", -1, 0, 1), None, NoConnection("away"), 0.1), BEGAN)
+    role.handle(Answered(LockCall("R1M1", 0, 1), None, NoConnection("away"), 0.1), BEGAN)
 
-    (call,) = role.handle(Woken(("R1M1", "clock")), BEGAN + 1.0)
+    (call,) = role.handle(Woken(Clock("R1M1")), BEGAN + 1.0)
 
     assert isinstance(call, Call)
     assert call.message.match_id == "R1M1"
@@ -198,9 +199,9 @@ def test_a_league_that_ends_before_its_last_match_is_closed_is_waited_for():
     unreached(role)
     refused = PeerRefused("not yours", number=5002, code="E015", data={})
 
-    effects = role.handle(Answered(("R1M1", "lock", -1, 0, 1), None, refused, 0.1), BEGAN)
+    effects = role.handle(Answered(LockCall("R1M1", 0, 1), None, refused, 0.1), BEGAN)
 
-    assert effects == [Drop(("R1M1", "clock")), End()]
+    assert effects == [Drop(Clock("R1M1")), End()]
     assert role.matches == {}
 
 
@@ -219,7 +220,7 @@ def test_a_match_that_it_closed_is_not_played_again_in_this_round():
     ask(role, announced())
     unreached(role)
     refused = PeerRefused("not yours", number=5002, code="E015", data={})
-    role.handle(Answered(("R1M1", "lock", -1, 0, 1), None, refused, 0.1), BEGAN)
+    role.handle(Answered(LockCall("R1M1", 0, 1), None, refused, 0.1), BEGAN)
 
     assert len(ask(role, announced())) == 1
     assert invited(ask(role, announced(round_id=2))) == ["P01", "P02"]
@@ -252,9 +253,9 @@ def test_a_higher_epoch_begins_the_match_anew():
     effects = ask(role, again(2))
 
     assert [effect for effect in effects if isinstance(effect, Drop)] == [
-        Drop(("R1M1", "join", 0, 0, 1)),
-        Drop(("R1M1", "join", 1, 0, 1)),
-        Drop(("R1M1", "clock")),
+        Drop(InvitationCall("R1M1", 0, 0, 1)),
+        Drop(InvitationCall("R1M1", 1, 0, 1)),
+        Drop(Clock("R1M1")),
     ]
     assert invited(effects) == ["P01", "P02"]
     assert role.matches["R1M1"].epoch == 2
@@ -270,9 +271,9 @@ def test_a_lower_epoch_changes_nothing_and_the_same_only_where_the_players_are(e
     (reply,) = ask(role, again(epoch, seats=moved))
 
     assert isinstance(reply, Reply)
-    role.handle(Answered(("R1M1", "join", 0, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN)
+    role.handle(Answered(InvitationCall("R1M1", 0, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN)
     effects = role.handle(
-        Answered(("R1M1", "join", 1, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN
+        Answered(InvitationCall("R1M1", 1, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN
     )
     where = "http://elsewhere/mcp" if epoch == 2 else "http://ann/mcp"
     assert effects[0].to.url == where
@@ -284,7 +285,7 @@ def test_a_match_that_was_given_back_may_come_again_in_a_later_epoch():
     ask(role, announced())
     unreached(role)
     refused = PeerRefused("unreachable", number=5002, code="E015", data={"epoch": 2})
-    role.handle(Answered(("R1M1", "lock", -1, 0, 1), None, refused, 0.1), BEGAN)
+    role.handle(Answered(LockCall("R1M1", 0, 1), None, refused, 0.1), BEGAN)
 
     assert invited(ask(role, again(1))) == []
     assert invited(ask(role, again(2))) == ["P01", "P02"]
@@ -294,7 +295,7 @@ def test_a_match_that_was_given_back_may_come_again_in_a_later_epoch():
 def test_it_says_how_far_a_match_is():
     role = a_referee()
     ask(role, again(3))
-    role.handle(Answered(("R1M1", "join", 0, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN)
+    role.handle(Answered(InvitationCall("R1M1", 0, 0, 1), GameJoinAck("R1M1"), None, 0.1), BEGAN)
 
     (reply,) = ask(role, MatchStateRequest("R1M1"))
     (unknown,) = ask(role, MatchStateRequest("R9M9"))
@@ -349,8 +350,8 @@ LEASED = replace(ACCEPTED, lease_seconds=9.0)
 
 def leased():
     role = a_referee(registered=False)
-    (timer,) = role.handle(Answered("register", LEASED, None, 0.1), BEGAN)
-    assert timer == WakeAt("status", BEGAN + 3.0)
+    (timer,) = role.handle(Answered(RegisterKey(), LEASED, None, 0.1), BEGAN)
+    assert timer == WakeAt(StatusKey(), BEGAN + 3.0)
     return role
 
 
@@ -359,19 +360,19 @@ def test_it_says_every_third_of_its_lease_which_matches_it_is_at():
     role = leased()
     ask(role, announced())
 
-    call, timer = role.handle(Woken("status"), BEGAN + 3.0)
+    call, timer = role.handle(Woken(StatusKey()), BEGAN + 3.0)
 
     status = call.message
     assert isinstance(status, RefereeStatus)
     assert (status.session, status.matches, status.auth_token) == ("ses_1", ["R1M1"], "tok_REF01_x")
-    assert (call.until, timer) == (BEGAN + 6.0, WakeAt("status", BEGAN + 6.0))
+    assert (call.until, timer) == (BEGAN + 6.0, WakeAt(StatusKey(), BEGAN + 6.0))
 
 
 @rule("R-REF-01")
 def test_it_stops_saying_so_when_the_league_is_over():
     _, *effects = ask(leased(), LeagueCompleted(session="ses_1"))
 
-    assert effects == [Drop("status"), End()]
+    assert effects == [Drop(StatusKey()), End()]
 
 
 @rule("R-REF-02")
@@ -380,14 +381,14 @@ def test_a_manager_that_does_not_know_it_is_asked_to_take_it_in_again(code):
     role = leased()
     unknown = PeerRefused("who?", number=5001, code=code, data={})
 
-    drop, call = role.handle(Answered("status", None, unknown, 0.1), BEGAN)
+    drop, call = role.handle(Answered(StatusKey(), None, unknown, 0.1), BEGAN)
 
-    assert drop == Drop("status")
+    assert drop == Drop(StatusKey())
     assert isinstance(call.message, RefereeRegisterRequest)
     assert call.message.auth_token == "tok_REF01_x"
     renewed = replace(LEASED, session="ses_2", auth_token="tok_REF01_y")
-    (timer,) = role.handle(Answered("register", renewed, None, 0.1), BEGAN + 1.0)
-    assert timer == WakeAt("status", BEGAN + 4.0)
+    (timer,) = role.handle(Answered(RegisterKey(), renewed, None, 0.1), BEGAN + 1.0)
+    assert timer == WakeAt(StatusKey(), BEGAN + 4.0)
     assert invited(ask(role, announced(session="ses_2"))) == ["P01", "P02"]
 
 
@@ -402,17 +403,17 @@ def test_a_manager_that_does_not_know_it_is_asked_to_take_it_in_again(code):
     ],
 )
 def test_any_other_answer_to_its_status_changes_nothing(message, error):
-    assert leased().handle(Answered("status", message, error, 0.1), BEGAN) == []
+    assert leased().handle(Answered(StatusKey(), message, error, 0.1), BEGAN) == []
 
 
 def test_while_it_registers_again_without_success_it_says_nothing_else():
     role = leased()
     unknown = PeerRefused("who?", number=5001, code="E012", data={})
-    role.handle(Answered("status", None, unknown, 0.1), BEGAN)
+    role.handle(Answered(StatusKey(), None, unknown, 0.1), BEGAN)
 
-    effects = role.handle(Answered("register", None, NoConnection("away"), 0.1), BEGAN)
+    effects = role.handle(Answered(RegisterKey(), None, NoConnection("away"), 0.1), BEGAN)
 
-    assert effects == [WakeAt("register", BEGAN + 1.0)]
+    assert effects == [WakeAt(RegisterKey(), BEGAN + 1.0)]
 
 
 def broken(name):
@@ -429,11 +430,11 @@ def test_a_game_that_fails_costs_its_match_and_nothing_else(function):
     ask(role, announced(matches=[MATCH, replace(MATCH, match_id="R1M2")]))
 
     for seat in (0, 1):
-        key = ("R1M1", "join", seat, 0, 1)
+        key = InvitationCall("R1M1", seat, 0, 1)
         role.handle(Answered(key, GameJoinAck(), None, 0.1), BEGAN)
     said = ChooseParityResponse("no" if function == "legal_moves" else "even")
     for seat in (0, 1):
-        role.handle(Answered(("R1M1", "move", seat, 0, 1), said, None, 0.1), BEGAN)
+        role.handle(Answered(MoveCall("R1M1", seat, 0, 1), said, None, 0.1), BEGAN)
 
     assert set(role.matches) == (set() if function == "start" else {"R1M2"})
     dropped = [news for news in role.news if news.startswith("R1M1 was dropped: IllegalMove: ")]
@@ -445,8 +446,10 @@ def test_a_match_that_is_dropped_may_be_the_last_one():
     role = a_referee(load=lambda name: broken("to_move"))
     ask(role, announced())
     ask(role, LeagueCompleted(session="ses_1"))
-    role.handle(Answered(("R1M1", "join", 0, 0, 1), GameJoinAck(), None, 0.1), BEGAN)
+    role.handle(Answered(InvitationCall("R1M1", 0, 0, 1), GameJoinAck(), None, 0.1), BEGAN)
 
-    effects = role.handle(Answered(("R1M1", "join", 1, 0, 1), GameJoinAck(), None, 0.1), BEGAN)
+    effects = role.handle(
+        Answered(InvitationCall("R1M1", 1, 0, 1), GameJoinAck(), None, 0.1), BEGAN
+    )
 
-    assert effects == [Drop(("R1M1", "clock")), End()]
+    assert effects == [Drop(Clock("R1M1")), End()]

@@ -12,7 +12,7 @@ import pytest
 from msgspec import Raw
 
 from agentleague.league import match_records
-from agentleague.player import draw_check, memory
+from agentleague.player.limits import PlayerLimits
 from agentleague.runtime import host
 from agentleague.runtime.host import Host
 from agentleague.simulation.clock import VirtualClock
@@ -44,10 +44,8 @@ def weight(host):
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr(memory, "HISTORY_MAX", 20)
-    monkeypatch.setattr(memory, "BLOCK", 5)
-    monkeypatch.setattr(memory, "OVER_MAX", 10)
-    monkeypatch.setattr(draw_check, "MATCHES_MAX", 10)
+    limits = PlayerLimits(history_matches=20, history_block=5, ended_matches=10, checked_matches=10)
+    monkeypatch.setattr(MemoryLeague, "player_limits", limits)
     monkeypatch.setattr(host, "ROWS_MAX", 100)
     monkeypatch.setattr(match_records, "RECALLED_MAX", 4)
     monkeypatch.setattr(MemoryLeague, "at_hand", 10)

@@ -24,7 +24,7 @@ from agentleague.manager.leases import Leases
 from agentleague.manager.outbox import Outbox
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.tokens import TokenMisuse
-from agentleague.match.machine import Match, Phase
+from agentleague.match.machine import GameOverCall, Match, Phase
 from agentleague.match.question import Failure, Question
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult, LockedResult, LockResponse
@@ -90,10 +90,10 @@ def game_over_before_the_lock(monkeypatch):
     def hasty(match, made, now):
         players = match._progress._players
         guess = LockedResult(players[0], {}, GameResult("WIN", players[0]))
-        match._locked = LockResponse(match.match_id, 0, result=guess)
+        match._result = LockResponse(match.match_id, 0, result=guess)
         effects = match._tell(now)
-        match.phase, match._locked = Phase.PLAYING, None
-        match._open = {key: None for key in match._open if key[1] != "over"}
+        match.phase, match._result = Phase.PLAYING, None
+        match._open = {key: None for key in match._open if type(key) is not GameOverCall}
         return effects + moved(match, made, now)
 
     monkeypatch.setattr(Match, "_moved", hasty)
@@ -181,12 +181,12 @@ def match_tokens_will_do(monkeypatch):
 
 def reports_are_sent_once(monkeypatch):
     """A report whose answer was lost is not sent again."""
-    again = Match._again
+    retry = Match._retry
 
     def never(match, error, now):
-        return [] if match.phase is Phase.REPORTING else again(match, error, now)
+        return [] if match.phase is Phase.REPORTING else retry(match, error, now)
 
-    monkeypatch.setattr(Match, "_again", never)
+    monkeypatch.setattr(Match, "_retry", never)
 
 
 def nothing_is_handed_out_after_a_restart(monkeypatch):
@@ -204,12 +204,12 @@ def referees_make_numbers_up(monkeypatch):
     tell = Match._tell
 
     def made_up(match, now):
-        locked = match._locked
+        locked = match._result
         wrong = msgspec.structs.replace(locked.result.game_result, drawn_number=11)
         result = msgspec.structs.replace(locked.result, game_result=wrong)
-        match._locked = msgspec.structs.replace(locked, result=result)
+        match._result = msgspec.structs.replace(locked, result=result)
         effects = tell(match, now)
-        match._locked = locked
+        match._result = locked
         return effects
 
     monkeypatch.setattr(Match, "_tell", made_up)

@@ -7,23 +7,27 @@ import msgspec
 
 from agentleague.errors import IllegalMove, LeagueError
 from agentleague.games.game import Game, State
-
-MOVE_BYTES_MAX = 1024
-MOVE_DEPTH_MAX = 8  # the manager reads 16 levels, with those around it
+from agentleague.match.limits import LIMITS, MatchLimits
 
 Moves = Sequence[tuple[int, str, Any]]  # turn, player, move
 
 
 class GameProgress:
-    """The course of one match; the game is a plug-in, and whatever it raises is its own bug."""
+    """How far one match is; the game is a plug-in, and whatever it raises is its own bug."""
 
-    def __init__(self, game: Game, options: Mapping[str, Any], players: Sequence[str]) -> None:
+    def __init__(
+        self,
+        game: Game,
+        options: Mapping[str, Any],
+        players: Sequence[str],
+        limits: MatchLimits = LIMITS,
+    ) -> None:
         self.game = game
         self.state: State = game.start(options)
         self.turn = 0
         self.moves: list[tuple[int, str, Any]] = []
         self.numbers: list[int] = []
-        self._options, self._players = options, players
+        self._options, self._players, self._limits = options, players, limits
 
     @property
     def is_over(self) -> bool:
@@ -41,15 +45,16 @@ class GameProgress:
 
     def check(self, seat: int, move: Any) -> None:
         """Raise IllegalMove unless the player may do that now."""
-        if len(msgspec.json.encode(move)) > MOVE_BYTES_MAX:
-            raise IllegalMove(f"a move is at most {MOVE_BYTES_MAX} bytes long")
-        if _depth(move) > MOVE_DEPTH_MAX:
-            raise IllegalMove(f"a move is nested at most {MOVE_DEPTH_MAX} levels deep")
+        limits = self._limits
+        if len(msgspec.json.encode(move)) > limits.move_bytes:
+            raise IllegalMove(f"a move is at most {limits.move_bytes} bytes long")
+        if _depth(move) > limits.move_depth:
+            raise IllegalMove(f"a move is nested at most {limits.move_depth} levels deep")
         try:
             self.game.check(self.state, self.game.seats[seat], move)
         except LeagueError:
             raise
-        except Exception as error:  # The game is a plug-in, and the move is a stranger's.
+        except Exception as error:  # The game is a plug-in, and the move comes from outside.
             name = type(error).__name__
             raise IllegalMove(f"the game stumbled over the move ({name})") from None
 

@@ -1,8 +1,7 @@
-"""Where a match can stand, and what the documents call it.
+"""One match as a pure state machine: answers and time in, effects out.
 
-One match as a pure state machine: answers and time in, effects out.
-
-    RECOVERING  a match that another referee began: what the league holds of it is fetched
+    NEW         nothing was done yet
+    RECOVERING  another referee began the match: the manager is asked what the league holds of it
     JOINING     both players are invited at once; each answers or fails
     PLAYING     all who are to move are asked at once; each answers or fails
     LOCKING     the moves go to the manager, which answers with a number or with the result
@@ -10,23 +9,28 @@ One match as a pure state machine: answers and time in, effects out.
     REPORTING   the report goes to the manager until it is acknowledged
     CLOSED      nothing more to do
 
-A phase ends when each player has answered or failed (asking.py says how); who failed loses. An
-answer to something nobody waits for any more changes nothing. One timer, the clock, rings when
-something is due; it may ring too early, and is not stopped before the match is closed.
+`Match.TRANSITIONS` lists what can happen in each phase, which method handles it, and the phases it
+may lead to; docs/explanation/match.svg is drawn from it.
+
+JOINING and PLAYING end when each player has answered or failed (question.py says how); a player
+that failed loses. An answer to a call that is not open any more changes nothing. One timer, the
+clock, rings when something is due; it may ring too early, and runs until the match is closed.
 """
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
 from agentleague.games.game import Game
 from agentleague.match.game_progress import GameProgress
 from agentleague.match.judging import forfeits, is_refused, judged, standing
+from agentleague.match.limits import LIMITS, MatchLimits
 from agentleague.match.messages import (
     PARITY_GAME,
     Assignment,
@@ -38,19 +42,22 @@ from agentleague.match.push_identity import Pusher, who_pushed
 from agentleague.match.question import Act, Ask, Complain, Failure, Question, Success, Terms
 from agentleague.match.transcript import Transcript
 from agentleague.protocol.messages import (
+    ChooseParityResponse,
     GameJoinAck,
+    GameMoveResponse,
     LockResponse,
     MatchResultAck,
     Message,
     Seated,
 )
 from agentleague.roles.effects import Address, Call, Drop, Effect, WakeAt
-from agentleague.roles.stimuli import Caller
+from agentleague.roles.stimuli import Answered, Caller
 
 
 class Phase(StrEnum):
     """Where a match stands."""
 
+    NEW = "new"
     RECOVERING = "recovering"
     JOINING = "joining"
     PLAYING = "playing"
@@ -60,52 +67,116 @@ class Phase(StrEnum):
     CLOSED = "closed"
 
 
+NEW, RECOVERING, JOINING, PLAYING, LOCKING, TELLING, REPORTING, CLOSED = Phase
+
 # The states of document 001 section 9.2.
 STATE = {
-    Phase.RECOVERING: "WAITING_FOR_PLAYERS",
-    Phase.JOINING: "WAITING_FOR_PLAYERS",
-    Phase.PLAYING: "COLLECTING_CHOICES",
-    Phase.LOCKING: "DRAWING_NUMBER",
-    Phase.TELLING: "FINISHED",
-    Phase.REPORTING: "FINISHED",
-    Phase.CLOSED: "FINISHED",
+    NEW: "WAITING_FOR_PLAYERS",
+    RECOVERING: "WAITING_FOR_PLAYERS",
+    JOINING: "WAITING_FOR_PLAYERS",
+    PLAYING: "COLLECTING_CHOICES",
+    LOCKING: "DRAWING_NUMBER",
+    TELLING: "FINISHED",
+    REPORTING: "FINISHED",
+    CLOSED: "FINISHED",
 }
 
-# What the players are asked for.
-STEP = {Phase.JOINING: "join", Phase.PLAYING: "move"}
+
+class PlayerCall(Struct, frozen=True, gc=False):
+    """The key of a call to a player."""
+
+    match_id: str
+    seat: int
+    turn: int
+    attempt: int
 
 
-AGAIN_SECONDS = (1.0, 2.0, 4.0, 5.0)  # between two tries to reach the manager; then the last again
-LATE_SECONDS = 0.25  # a timer that rings so much too late says that this machine slept
-MANAGER = -1  # in the place of a seat: it is the manager's answer that is awaited
+class InvitationCall(PlayerCall, frozen=True, gc=False):
+    """The key of a GAME_INVITATION."""
 
-Key = tuple[str, str, int, int, int]  # match, step, seat, turn or index of the lock, attempt
+
+class MoveCall(PlayerCall, frozen=True, gc=False):
+    """The key of a CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
+
+
+class ErrorCall(PlayerCall, frozen=True, gc=False):
+    """The key of a GAME_ERROR; its attempt is the number of the complaint."""
+
+
+class GameOverCall(PlayerCall, frozen=True, gc=False):
+    """The key of a GAME_OVER."""
+
+
+class ManagerCall(Struct, frozen=True, gc=False):
+    """The key of a call to the manager; `index` is how many numbers were drawn before."""
+
+    match_id: str
+    index: int
+    attempt: int
+
+
+class LockCall(ManagerCall, frozen=True, gc=False):
+    """The key of a LOCK_REQUEST."""
+
+
+class ReportCall(ManagerCall, frozen=True, gc=False):
+    """The key of a MATCH_RESULT_REPORT."""
+
+
+class Clock(Struct, frozen=True, gc=False):
+    """The key of the one timer of a match."""
+
+    match_id: str
+
+
+class Start:
+    """In the table: the referee starts the match."""
+
+
+class Abandon:
+    """In the table: the referee gives the match up."""
+
+
+# What the players are asked for in a phase.
+ASKED = {JOINING: InvitationCall, PLAYING: MoveCall}
+
+
+class Transition:
+    """What is done about something that happened; it changes nothing or leads to these phases."""
+
+    def __init__(self, handle: Callable[..., list[Effect]], *to: Phase) -> None:
+        self.handle, self.to = handle, to
 
 
 class Match:
-    """A match; its calls carry keys (match id, step, seat, turn, attempt)."""
+    """A match; its calls and its timer carry the keys above."""
 
     def __init__(
-        self, assignment: Assignment, game: Game, identity: RefereeIdentity, manager: Address
+        self,
+        assignment: Assignment,
+        game: Game,
+        identity: RefereeIdentity,
+        manager: Address,
+        limits: MatchLimits = LIMITS,
     ) -> None:
         self.match_id = assignment.match.match_id
         self.epoch = assignment.epoch
-        self.phase = Phase.JOINING
-        self.closing: MatchResultAck | None = None  # what the manager said to the report
-        self._assignment, self._manager = assignment, manager
+        self.phase = NEW
+        self.closing: MatchResultAck | None = None  # the manager's answer to the report
+        self._assignment, self._manager, self._limits = assignment, manager, limits
         self._rules = assignment.rules
         self._messages = MatchMessages(assignment, identity)
         self.players = addresses(assignment.seats)  # Where and how they are called.
         players = [seat.player_id for seat in assignment.seats]
-        self._progress = GameProgress(game, assignment.rules.game_options, players)
-        self._notes = Transcript(players)
+        self._progress = GameProgress(game, assignment.rules.game_options, players, limits)
+        self._notes = Transcript(players, limits)
         self._began = self._phase_ends = 0.0
-        self._open: dict[Key, None] = {}  # calls whose answers matter, in order
+        self._open: dict[PlayerCall | ManagerCall, None] = {}  # calls whose answers matter, ordered
         self._questions: dict[int, Question] = {}
         self._failures: dict[int, LeagueError | None] = {}
-        self._locked: LockResponse | None = None
+        self._result: LockResponse | None = None
         self._tries = 0  # to get one answer out of the manager
-        self._again_at: float | None = None  # when the manager is tried again
+        self._retry_at: float | None = None  # when the manager is tried again
         self._rings_at: float | None = None
         self._is_ours = True  # until the manager gives it to another referee
 
@@ -116,66 +187,46 @@ class Match:
 
     def waiting_for(self) -> list[str]:
         """The agents that are to answer."""
-        if self.phase in STEP:
+        if self.phase in ASKED:
             seats = [seat for seat, question in self._questions.items() if not question.result]
             return [self.players[seat].agent_id for seat in seats]
-        if self.phase is Phase.TELLING:
+        if self.phase is TELLING:
             return [self.players[seat].agent_id for seat in self._untold()]
-        return [] if self.phase is Phase.CLOSED else [self._manager.agent_id]
+        return [] if self.phase is CLOSED else [self._manager.agent_id]
 
     def start(self, now: float) -> list[Effect]:
         """Invite both players at once; or first learn how far the match is."""
-        self._began, match = now, self._assignment.match
-        if match.decided is True or (match.locks is not UNSET and match.locks > 0):
-            self.phase = Phase.RECOVERING
-            return self._set_clock(self._ask_manager("lock", now))
-        return self._set_clock(self._invite(now))
+        return self._step(Start, None, now)
 
     def reseat(self, seats: Sequence[Seated]) -> None:
-        """A player is somewhere else: the next attempt goes there."""
+        """A player has another address: the next attempt goes there."""
         self._assignment = msgspec.structs.replace(self._assignment, seats=seats)
         self._messages.reseat(seats)
         self.players = addresses(seats)
 
-    def answered(
-        self,
-        key: Key,
-        message: Message | None,
-        error: LeagueError | None,
-        now: float,
-        *,
-        is_last: bool = True,
-    ) -> list[Effect]:
-        """A call came back; one that nobody waits for (late, repeated) changes nothing."""
+    def answered(self, answer: Answered, now: float) -> list[Effect]:
+        """A call came back; a late or repeated answer changes nothing."""
+        key: Any = answer.key
         if key not in self._open:
             return []
         self._notice_sleep(now)
-        if is_last:
+        if answer.is_last:
             del self._open[key]
-        return self._set_clock(self._HANDLERS[key[1]](self, key, message, error, now))
+        return self._step(type(key), answer, now)
 
     def woken(self, now: float) -> list[Effect]:
         """The clock rang: do what is due."""
-        if self.phase is Phase.CLOSED:
-            return []
         if self._notice_sleep(now):
             return self._set_clock([])  # What has arrived comes before what is due.
         self._rings_at = None
-        effects: list[Effect] = []
-        if self._again_at is not None and now >= self._again_at:
-            effects += self._ask_manager("report" if self.phase is Phase.REPORTING else "lock", now)
-        if self.phase in STEP:
-            for seat, question in self._questions.items():
-                effects += self._carry_out(seat, question.woken(now), now)
-            effects += self._when_all_answered(now)
-        return self._set_clock(effects)
+        return self._step(Clock, None, now)
 
     def admit(self, message: Message, caller: Caller) -> Pusher:
         """Whose answer was pushed.
 
         Raises:
             NotAuthorised: nobody can tell, or the token is wrong.
-            UnexpectedMessage: nobody waits for it any more.
+            UnexpectedMessage: the match does not wait for it, or not any more.
         """
         pusher = who_pushed(
             self._assignment.seats,
@@ -183,35 +234,45 @@ class Match:
             caller,
             is_unsigned_allowed=self._rules.unsigned_pushes,
         )
-        question = self._questions.get(pusher.seat) if self.phase in STEP else None
-        is_join = isinstance(message, GameJoinAck)
-        if question is None or is_join != (self.phase is Phase.JOINING):
+        if (
+            self.phase,
+            type(message),
+        ) not in self.TRANSITIONS or pusher.seat not in self._questions:
             raise UnexpectedMessage(f"{self.match_id} does not wait for this ({STATE[self.phase]})")
-        if question.is_closed_to(message):
+        if self._questions[pusher.seat].is_closed_to(message):
             raise UnexpectedMessage(f"{self.match_id} holds another answer of yours already")
         return pusher
 
     def pushed(self, pusher: Pusher, message: Message, now: float) -> list[Effect]:
-        """An answer came by itself; `admit` said whose it is."""
+        """A player sent its answer by itself; `admit` said whose it is."""
         self._notice_sleep(now)
-        question = self._questions[pusher.seat]
-        acts = question.pushed(message, is_signed=pusher.is_signed, now=now)
-        effects = self._carry_out(pusher.seat, acts, now)
-        return self._set_clock(effects + self._when_all_answered(now))
+        return self._step(type(message), (pusher, message), now)
 
     def abandon(self) -> list[Effect]:
-        """Wait for nothing any more; what players are being told of the end still goes out."""
-        self.phase = Phase.CLOSED
-        return self._set_clock(self._drop_calls())
+        """Wait for nothing any more; GAME_OVERs that are under way still go out."""
+        return self._step(Abandon, None, 0.0)
+
+    def _step(self, happened: type, what: Any, now: float) -> list[Effect]:
+        before = self.phase
+        transition = self.TRANSITIONS[before, happened]
+        effects = transition.handle(self, what, now)
+        assert self.phase is before or self.phase in transition.to, (before, happened, self.phase)
+        return self._set_clock(effects)
+
+    def _start(self, _: None, now: float) -> list[Effect]:
+        self._began, match = now, self._assignment.match
+        if match.decided is True or (match.locks is not UNSET and match.locks > 0):
+            return self._recover(now)
+        return self._invite(now)
 
     def _invite(self, now: float) -> list[Effect]:
-        self.phase = Phase.JOINING
+        self.phase = JOINING
         rules = self._rules
         terms = self._terms("GAME_INVITATION", rules.join_seconds, rules.join_retries)
         return self._ask_players([0, 1], terms, now)
 
     def _ask_for_moves(self, now: float) -> list[Effect]:
-        self.phase = Phase.PLAYING
+        self.phase = PLAYING
         is_parity = self._progress.game.name == PARITY_GAME
         message = "CHOOSE_PARITY_CALL" if is_parity else "GAME_MOVE_CALL"
         terms = self._terms(message, self._rules.move_seconds, self._rules.retries)
@@ -220,7 +281,7 @@ class Match:
     def _terms(self, message: str, seconds: float, retries: int) -> Terms:
         rules = self._rules
         again = min(1.0, rules.move_seconds / 5)
-        joins = self.epoch > 1 and self.phase is Phase.JOINING
+        joins = self.epoch > 1 and self.phase is JOINING
         return Terms(
             message, seconds, retries, rules.retry_delay_seconds, rules.retry_backoff, again, joins
         )
@@ -232,7 +293,7 @@ class Match:
         for seat in seats:
             is_patient = not self._assignment.seats[seat].suspended or self._notes.is_heard(seat)
             own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
-            check = partial(self._progress.check, seat) if self.phase is Phase.PLAYING else None
+            check = partial(self._progress.check, seat) if self.phase is PLAYING else None
             question = Question(own, seat, partial(judged, self.match_id, check), self._notes)
             self._questions[seat] = question
             effects += self._carry_out(seat, question.ask(now), now)
@@ -248,193 +309,249 @@ class Match:
 
     def _call_player(self, seat: int, attempt: int, now: float) -> Call:
         deadline = self._questions[seat].deadline
-        if self.phase is Phase.JOINING:
+        if self.phase is JOINING:
             message = self._messages.invitation(seat, now)
         else:
             turn = (self._progress.game, self._progress.state, self._progress.turn)
             message = self._messages.move_call(seat, turn, now=now, until=deadline)
-        until = max(deadline, self._phase_ends)
-        return self._call(STEP[self.phase], seat, attempt, message, until)
+        key = ASKED[self.phase](self.match_id, seat, self._progress.turn, attempt)
+        return self._call(key, message, max(deadline, self._phase_ends))
 
     def _complain(self, seat: int, act: Complain, now: float) -> Call:
         turn = (self._progress.game, self._progress.state, STATE[self.phase])
-        letter = self._messages.error(seat, STEP[self.phase], act, turn=turn, now=now)
-        key = (self.match_id, "error", seat, self._progress.turn, act.number)
-        if act.is_retryable:  # Otherwise nothing that is said to it matters any more.
-            self._open[key] = None
-        return Call(key, self.players[seat], letter, now + self._rules.game_over_seconds)
+        is_join = self.phase is JOINING
+        message = self._messages.error(seat, act, is_join=is_join, turn=turn, now=now)
+        key = ErrorCall(self.match_id, seat, self._progress.turn, act.number)
+        until = now + self._rules.game_over_seconds
+        if act.is_retryable:
+            return self._call(key, message, until)
+        return Call(key, self.players[seat], message, until)  # Its answer does not matter any more.
 
-    def _on_answer(
-        self, key: Key, message: Message | None, error: LeagueError | None, now: float
-    ) -> list[Effect]:
-        _, step, seat, _, attempt = key
-        question = self._questions[seat]
-        if step == "error":
-            acts = question.complaint_answered(message, error, now)
-        else:
-            acts = question.answered(attempt, message, error, now)
-        return self._carry_out(seat, acts, now) + self._when_all_answered(now)
+    def _call_answered(self, answer: Answered, now: float) -> list[Effect]:
+        key: Any = answer.key
+        question = self._questions[key.seat]
+        acts = question.answered(key.attempt, answer.message, answer.error, now)
+        return self._carry_out(key.seat, acts, now) + self._when_all_answered(now)
+
+    def _complaint_answered(self, answer: Answered, now: float) -> list[Effect]:
+        key: Any = answer.key
+        acts = self._questions[key.seat].complaint_answered(answer.message, answer.error, now)
+        return self._carry_out(key.seat, acts, now) + self._when_all_answered(now)
+
+    def _answer_pushed(self, push: tuple[Pusher, Message], now: float) -> list[Effect]:
+        pusher, message = push
+        question = self._questions[pusher.seat]
+        acts = question.pushed(message, is_signed=pusher.is_signed, now=now)
+        return self._carry_out(pusher.seat, acts, now) + self._when_all_answered(now)
+
+    def _questions_due(self, _: None, now: float) -> list[Effect]:
+        effects: list[Effect] = []
+        for seat, question in self._questions.items():
+            effects += self._carry_out(seat, question.woken(now), now)
+        return effects + self._when_all_answered(now)
 
     def _when_all_answered(self, now: float) -> list[Effect]:
-        made: dict[int, Any] = {}
+        moves: dict[int, Any] = {}
         for seat, question in self._questions.items():
             if question.result is None:
                 return []
             if isinstance(question.result, Success):
-                made[seat] = question.result.value
+                moves[seat] = question.result.value
         for seat, question in self._questions.items():
             if isinstance(question.result, Failure):
                 self._failures[seat] = question.result.error
         drops = self._drop_calls()
-        return drops + (
-            self._joined(now) if self.phase is Phase.JOINING else self._moved(made, now)
-        )
+        if self.phase is PLAYING:
+            return drops + self._moved(moves, now)
+        return drops + (self._lock(now) if self._failures else self._ask_for_moves(now))
 
-    def _joined(self, now: float) -> list[Effect]:
-        return self._ask_manager("lock", now) if self._failures else self._ask_for_moves(now)
-
-    def _moved(self, made: dict[int, Any], now: float) -> list[Effect]:
+    def _moved(self, moves: dict[int, Any], now: float) -> list[Effect]:
         if self._failures or self._progress.wants_number:
-            self._progress.note(made)
-            return self._ask_manager("lock", now)
-        self._progress.play(made)
-        return (
-            self._ask_manager("lock", now) if self._progress.is_over else self._ask_for_moves(now)
-        )
+            self._progress.note(moves)
+            return self._lock(now)
+        self._progress.play(moves)
+        return self._lock(now) if self._progress.is_over else self._ask_for_moves(now)
 
-    def _ask_manager(self, step: str, now: float) -> list[Effect]:
-        self._tries, self._again_at = self._tries + 1, None
+    def _lock(self, now: float) -> list[Effect]:
+        self.phase = LOCKING
         index = len(self._progress.numbers)
-        if step == "report":
-            assert self._locked
-            self.phase = Phase.REPORTING
-            message = self._messages.report(self._locked, self._notes, began=self._began, now=now)
-        else:
-            if self.phase is not Phase.RECOVERING:
-                self.phase = Phase.LOCKING
-            message = self._messages.lock(*self._what_to_lock(), now)
-        key = (self.match_id, step, MANAGER, index, self._tries)
+        lost = forfeits(self._assignment.seats, self._failures, self._notes)
+        message = self._messages.lock(index, self._progress.moves, lost, now)
+        return [self._call_manager(LockCall, message, now)]
+
+    def _recover(self, now: float) -> list[Effect]:
+        """Ask for a lock that the league holds already: the first of an index stands."""
+        self.phase = RECOVERING
+        match = self._assignment.match
+        index = (match.locks or 0) if match.decided is True else len(self._progress.numbers)
+        return [self._call_manager(LockCall, self._messages.lock(index, [], [], now), now)]
+
+    def _report(self, now: float) -> list[Effect]:
+        assert self._result
+        self.phase = REPORTING
+        message = self._messages.report(self._result, self._notes, began=self._began, now=now)
+        return [self._call_manager(ReportCall, message, now)]
+
+    def _call_manager(self, kind: type[ManagerCall], message: Message, now: float) -> Call:
+        self._tries, self._retry_at = self._tries + 1, None
+        key = kind(self.match_id, len(self._progress.numbers), self._tries)
         self._open[key] = None
-        return [Call(key, self._manager, message, now + self._rules.reply_seconds)]
+        return Call(key, self._manager, message, now + self._rules.reply_seconds)
 
-    def _what_to_lock(self) -> tuple[int, list[tuple[int, str, Any]], list[tuple[str, str]]]:
-        index = len(self._progress.numbers)
-        if self.phase is not Phase.RECOVERING:
-            lost = forfeits(self._assignment.seats, self._failures, self._notes)
-            return index, self._progress.moves, lost
-        match = self._assignment.match  # The first lock of an index stands, whatever we send.
-        return (match.locks or 0) if match.decided is True else index, [], []
+    def _lock_due(self, _: None, now: float) -> list[Effect]:
+        return self._lock(now) if self._is_retry_due(now) else []
 
-    def _on_lock(
-        self, key: Key, message: Message | None, error: LeagueError | None, now: float
+    def _recovery_due(self, _: None, now: float) -> list[Effect]:
+        return self._recover(now) if self._is_retry_due(now) else []
+
+    def _report_due(self, _: None, now: float) -> list[Effect]:
+        return self._report(now) if self._is_retry_due(now) else []
+
+    def _is_retry_due(self, now: float) -> bool:
+        return self._retry_at is not None and now >= self._retry_at
+
+    def _nothing_due(self, _: None, now: float) -> list[Effect]:
+        return []
+
+    def _lock_answered(self, answer: Answered, now: float) -> list[Effect]:
+        return self._take_lock(answer, self._ask_for_moves, now)
+
+    def _recovery_answered(self, answer: Answered, now: float) -> list[Effect]:
+        return self._take_lock(answer, self._recover_or_invite, now)
+
+    def _take_lock(
+        self, answer: Answered, then: Callable[[float], list[Effect]], now: float
     ) -> list[Effect]:
+        """The result ends the game; after a number it goes on with `then`."""
+        message = answer.message
         if not isinstance(message, LockResponse):
-            return self._again(error, now)
+            return self._retry(answer.error, now)
         if message.result is not UNSET:
-            self._locked = message
+            self._result = message
             return self._tell(now)
         if message.value is None or not self._progress.adopt(message.moves, message.value):
-            return self._again(error, now)  # Neither the result nor a number that was wanted.
-        self._tries, self._failures = 0, {}
-        if self.phase is not Phase.RECOVERING:
-            return self._ask_for_moves(now)
+            return self._retry(answer.error, now)  # Neither the result nor a number it wanted.
+        self._tries, self._retry_at, self._open, self._failures = 0, None, {}, {}
+        return then(now)
+
+    def _recover_or_invite(self, now: float) -> list[Effect]:
         match = self._assignment.match
-        if match.decided is True or len(self._progress.numbers) != match.locks:
-            return self._ask_manager("lock", now)
-        return self._invite(now)
+        is_complete = match.decided is not True and len(self._progress.numbers) == match.locks
+        return self._invite(now) if is_complete else self._recover(now)
 
     def _tell(self, now: float) -> list[Effect]:
-        assert self._locked
-        self.phase, self._tries = Phase.TELLING, 0
-        until = now + self._rules.game_over_seconds
+        assert self._result
+        self.phase, self._tries, self._retry_at, self._open = TELLING, 0, None, {}
         calls: list[Effect] = [
-            self._call("over", seat, 1, self._messages.game_over(seat, self._locked, now), until)
+            self._call_over(seat, 1, self._messages.game_over(seat, self._result, now), now)
             for seat in (0, 1)
         ]
         return calls + self._when_all_told(now)
 
-    def _on_told(
-        self, key: Key, message: Message | None, error: LeagueError | None, now: float
-    ) -> list[Effect]:
-        assert self._locked
-        _, _, seat, _, attempt = key
-        effects: list[Effect] = []
-        if isinstance(error, PeerRefused) and attempt == 1:
-            letter = self._messages.game_over_plain(seat, self._locked, now)
-            effects.append(self._call("over", seat, 2, letter, now + self._rules.game_over_seconds))
-        return effects + (self._when_all_told(now) if self.phase is Phase.TELLING else [])
+    def _over_answered(self, answer: Answered, now: float) -> list[Effect]:
+        return self._send_plainer_over(answer, now) + self._when_all_told(now)
+
+    def _send_plainer_over(self, answer: Answered, now: float) -> list[Effect]:
+        """A player that refuses our GAME_OVER gets one with the documents' fields alone."""
+        key: Any = answer.key
+        if key.attempt > 1 or not isinstance(answer.error, PeerRefused):
+            return []
+        assert self._result
+        plain = self._messages.game_over_plain(key.seat, self._result, now)
+        return [self._call_over(key.seat, 2, plain, now)]
+
+    def _call_over(self, seat: int, attempt: int, message: Message, now: float) -> Call:
+        key = GameOverCall(self.match_id, seat, self._progress.turn, attempt)
+        return self._call(key, message, now + self._rules.game_over_seconds)
 
     def _when_all_told(self, now: float) -> list[Effect]:
         if self._untold():
             return []
-        return self._ask_manager("report", now) if self._is_ours else self.abandon()
+        return self._report(now) if self._is_ours else self._close()
 
     def _untold(self) -> list[int]:
-        """Who has not answered GAME_OVER; nobody waits for one that lost by silence."""
-        seats = [seat for _, step, seat, _, _ in self._open if step == "over"]
+        """Who has not answered GAME_OVER; one that lost by silence is not waited for."""
+        seats = [key.seat for key in self._open if isinstance(key, GameOverCall)]
         return [s for s in seats if s not in self._failures or not self._notes.unheard(s)]
 
-    def _on_report(
-        self, key: Key, message: Message | None, error: LeagueError | None, now: float
-    ) -> list[Effect]:
-        if not isinstance(message, MatchResultAck):
-            return self._again(error, now)
-        self.closing = message
-        return self.abandon()
+    def _report_answered(self, answer: Answered, now: float) -> list[Effect]:
+        if not isinstance(answer.message, MatchResultAck):
+            return self._retry(answer.error, now)
+        self.closing = answer.message
+        return self._close()
 
-    def _again(self, error: LeagueError | None, now: float) -> list[Effect]:
+    def _retry(self, error: LeagueError | None, now: float) -> list[Effect]:
         """The manager did not answer: wait for it. It refused: the match is not ours any more."""
         if not is_refused(error):
-            self._again_at = now + AGAIN_SECONDS[min(self._tries, len(AGAIN_SECONDS)) - 1]
+            waits = self._limits.retry_seconds
+            self._retry_at = now + waits[min(self._tries, len(waits)) - 1]
             return []
-        is_told, self._is_ours = self._locked is not None, False
-        self._locked = self._locked or standing(self.match_id, error)
-        if self._locked and self._questions and not is_told:  # Who was invited waits for the end.
+        is_told, self._is_ours = self._result is not None, False
+        self._result = self._result or standing(self.match_id, error)
+        if self._result and self._questions and not is_told:  # Invited players wait for the end.
             return self._tell(now)
-        return self.abandon()
+        return self._close()
+
+    def _close(self, *_: Any) -> list[Effect]:
+        self.phase = CLOSED
+        return self._drop_calls()
 
     def _notice_sleep(self, now: float) -> bool:
         """A timer that rings late says that the machine slept: no player's time ran meanwhile."""
-        if self._rings_at is None or now - self._rings_at <= LATE_SECONDS:
+        if self._rings_at is None or now - self._rings_at <= self._limits.late_seconds:
             return False
         slept, self._rings_at = now - self._rings_at, None
         for question in self._questions.values():
             question.extend(slept)
-        if self._again_at is not None:
-            self._again_at += slept
+        if self._retry_at is not None:
+            self._retry_at += slept
         return True
 
     def _set_clock(self, effects: list[Effect]) -> list[Effect]:
         """Ring when the next thing is due, if the clock does not ring before; stop at the end."""
-        key = (self.match_id, "clock")
-        if self.phase is Phase.CLOSED:
+        if self.phase is CLOSED:
             if self._rings_at is not None:
                 self._rings_at = None
-                effects.append(Drop(key))
+                effects.append(Drop(Clock(self.match_id)))
             return effects
-        times = [] if self._again_at is None else [self._again_at]
-        if self.phase in STEP:
+        times = [] if self._retry_at is None else [self._retry_at]
+        if self.phase in ASKED:
             times += [q.due for q in self._questions.values() if not q.result]
         if times and (self._rings_at is None or min(times) < self._rings_at):
             self._rings_at = min(times)
-            effects.append(WakeAt(key, self._rings_at))
+            effects.append(WakeAt(Clock(self.match_id), self._rings_at))
         return effects
 
     def _drop_calls(self) -> list[Effect]:
-        drops: list[Effect] = [Drop(key) for key in self._open if key[1] != "over"]
+        drops: list[Effect] = [Drop(key) for key in self._open if type(key) is not GameOverCall]
         self._open = {}
         return drops
 
-    def _call(self, step: str, seat: int, attempt: int, message: Message, until: float) -> Call:
-        key = (self.match_id, step, seat, self._progress.turn, attempt)
+    def _call(self, key: PlayerCall, message: Message, until: float) -> Call:
         self._open[key] = None
-        return Call(key, self.players[seat], message, until)
+        return Call(key, self.players[key.seat], message, until)
 
-    _HANDLERS: ClassVar[dict[str, Callable[..., list[Effect]]]] = {
-        "join": _on_answer,
-        "move": _on_answer,
-        "error": _on_answer,
-        "lock": _on_lock,
-        "over": _on_told,
-        "report": _on_report,
+    # What can happen in a phase, who handles it, and where it may lead.
+    TRANSITIONS: ClassVar[dict[tuple[Phase, type], Transition]] = {
+        (NEW, Start): Transition(_start, JOINING, RECOVERING),
+        (RECOVERING, LockCall): Transition(_recovery_answered, JOINING, TELLING, CLOSED),
+        (RECOVERING, Clock): Transition(_recovery_due),
+        (JOINING, InvitationCall): Transition(_call_answered, PLAYING, LOCKING),
+        (JOINING, ErrorCall): Transition(_complaint_answered, PLAYING, LOCKING),
+        (JOINING, GameJoinAck): Transition(_answer_pushed, PLAYING, LOCKING),
+        (JOINING, Clock): Transition(_questions_due, PLAYING, LOCKING),
+        (PLAYING, MoveCall): Transition(_call_answered, LOCKING),
+        (PLAYING, ErrorCall): Transition(_complaint_answered, LOCKING),
+        (PLAYING, ChooseParityResponse): Transition(_answer_pushed, LOCKING),
+        (PLAYING, GameMoveResponse): Transition(_answer_pushed, LOCKING),
+        (PLAYING, Clock): Transition(_questions_due, LOCKING),
+        (LOCKING, LockCall): Transition(_lock_answered, PLAYING, TELLING, REPORTING, CLOSED),
+        (LOCKING, Clock): Transition(_lock_due),
+        (TELLING, GameOverCall): Transition(_over_answered, REPORTING, CLOSED),
+        (TELLING, Clock): Transition(_nothing_due),
+        (REPORTING, ReportCall): Transition(_report_answered, CLOSED),
+        (REPORTING, GameOverCall): Transition(_send_plainer_over),
+        (REPORTING, Clock): Transition(_report_due),
+        (CLOSED, Clock): Transition(_nothing_due),
+        **dict.fromkeys(product(Phase, [Abandon]), Transition(_close, CLOSED)),
     }

@@ -33,7 +33,6 @@ from agentleague.roles.effects import Address
 
 PARITY_GAME = "even_odd"  # the one game whose moves have messages of their own
 ROLES = ("PLAYER_A", "PLAYER_B")
-ACTIONS = {"join": "GAME_JOIN_ACK", "move": "GAME_MOVE_RESPONSE"}
 # What is not in document 001's GAME_OVER.
 EXTRAS = (
     *("league_id", "round_id", "player_id", "epoch", "referee_endpoint"),
@@ -143,15 +142,14 @@ class MatchMessages:
         return replace(letter, game_result=plain, **dict.fromkeys(EXTRAS, UNSET))
 
     def error(
-        self, seat: int, step: str, told: Complain, *, turn: tuple[Game, Any, str], now: float
+        self, seat: int, told: Complain, *, is_join: bool, turn: tuple[Game, Any, str], now: float
     ) -> Message:
         """What went wrong, and what can be done about it; `turn`: game, state, state's name."""
         game, state, state_name = turn
-        is_parity = game.name == PARITY_GAME
-        action = ACTIONS[step]
-        context = _plain(told.error.context)
-        if step == "move":
-            action = "CHOOSE_PARITY_RESPONSE" if is_parity else action
+        action, context = "GAME_JOIN_ACK", _plain(told.error.context)
+        if not is_join:
+            is_parity = game.name == PARITY_GAME
+            action = "CHOOSE_PARITY_RESPONSE" if is_parity else "GAME_MOVE_RESPONSE"
             context |= _legal(told, game, state, seat)
         at = (
             None

@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agentleague.match.limits import LIMITS, MatchLimits
 from agentleague.protocol.messages import Exchange
 
-BYTES_MAX = 4096  # of all rows together, as they are sent
-MOVE_BYTES_MAX = 100
 ID_MAX = 20
 INT_MAX = 2**31 - 1
 
@@ -45,10 +44,10 @@ class Line(Struct):
 
 
 class Transcript:
-    """The lines of one match, in the order of the attempts."""
+    """The lines of one match, in the order of the attempts; the first of them are reported."""
 
-    def __init__(self, players: Sequence[str]) -> None:
-        self._players = players
+    def __init__(self, players: Sequence[str], limits: MatchLimits = LIMITS) -> None:
+        self._players, self._limits = players, limits
         self._lines: list[Line] = []
 
     def begin(self, seat: int, message: str, attempt: int, now: float) -> Line:
@@ -77,7 +76,7 @@ class Transcript:
         for line in self._lines:
             row = self._row(line, began)
             size += len(msgspec.json.encode(row)) + 1
-            if size > BYTES_MAX:
+            if size > self._limits.transcript_bytes:
                 break
             rows.append(row)
         return rows, len(self._lines) - len(rows)
@@ -106,18 +105,18 @@ class Transcript:
             line.message,
             line.attempt,
             line.verdict or "dropped",
-            shortened(line.move),
+            shortened(line.move, self._limits),
             None if after is None else _milliseconds(after),
             line.note,
         )
 
 
-def shortened(move: Any) -> Any:
+def shortened(move: Any, limits: MatchLimits = LIMITS) -> Any:
     """A move, or the beginning of its JSON where it is long."""
     text = msgspec.json.encode(move)
-    if len(text) <= MOVE_BYTES_MAX:
+    if len(text) <= limits.transcript_move_bytes:
         return move
-    return text[: MOVE_BYTES_MAX - 3].decode(errors="ignore") + "…"
+    return text[: limits.transcript_move_bytes - 3].decode(errors="ignore") + "…"
 
 
 def _milliseconds(seconds: float) -> int:

@@ -1,8 +1,8 @@
 """Whether a match was drawn as the league promised: what a player can check by itself.
 
-The manager commits to a seed before the round; GAME_OVER opens it. The player knows what was
-announced to it and what it moved, so a seed that was changed, a number that was picked and a move
-that was put into its mouth all show.
+The manager commits to a seed before the round; GAME_OVER opens it. The player knows which
+commitment was announced and what it moved, so it finds a changed seed, a number that was not drawn
+and a move that it did not make.
 """
 
 from collections.abc import Iterator
@@ -12,19 +12,20 @@ import msgspec
 from msgspec import UNSET
 
 from agentleague.games import even_odd
+from agentleague.player.limits import LIMITS, PlayerLimits
 from agentleague.protocol import draws
 from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
 
-MATCHES_MAX = 64  # of which it is remembered what was announced and moved
 BOUNDS = (1, 10)  # of the number in even_odd, R-GAME-02
 
 T = TypeVar("T")
 
 
 class DrawCheck:
-    """What one player was promised and what it did, match by match."""
+    """What was announced to one player and what it moved, match by match."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: PlayerLimits = LIMITS) -> None:
+        self._matches_max = limits.checked_matches
         self._announced: dict[str, str] = {}
         self._moved: dict[str, dict[int, list[Any]]] = {}
 
@@ -33,17 +34,17 @@ class DrawCheck:
         for match in message.matches:
             if player_id in (match.player_A_id, match.player_B_id):
                 if match.draw_commitment is not UNSET:
-                    _keep(self._announced, match.match_id, match.draw_commitment)
+                    self._keep(self._announced, match.match_id, match.draw_commitment)
                 return
 
     def moved(self, match_id: str, turn: int, move: Any) -> None:
         """The player answered with this move; asked again, it may answer otherwise."""
-        turns = _keep(self._moved, match_id, {})
+        turns = self._keep(self._moved, match_id, {})
         sent = msgspec.json.decode(msgspec.json.encode(move))  # A tuple comes back as a list.
         turns.setdefault(turn, []).append(sent)
 
     def doubts(self, over: GameOver, player_id: str) -> list[str]:
-        """What does not agree, a sentence each; nothing where all does."""
+        """What is wrong with the draw, a sentence each; empty if nothing is."""
         announced = self._announced.get(over.match_id)
         if over.draw is UNSET:
             is_missing = announced is not None and over.game_result.drawn_number is not None
@@ -60,6 +61,12 @@ class DrawCheck:
         for turn, who, move in draw.moves:
             if who == player_id and turn in turns and move not in turns[turn]:
                 yield f"it says that you moved {move!r}, and you moved {turns[turn][-1]!r}"
+
+    def _keep(self, kept: dict[str, T], match_id: str, value: T) -> T:
+        """Remember the first value of a match, and forget the oldest match of too many."""
+        if match_id not in kept and len(kept) >= self._matches_max:
+            del kept[next(iter(kept))]
+        return kept.setdefault(match_id, value)
 
 
 def _seed_doubts(over: GameOver, draw: Draw, announced: str | None) -> Iterator[str]:
@@ -96,10 +103,3 @@ def _number_doubts(over: GameOver, draw: Draw) -> Iterator[str]:
     if result.winner_player_id != winner:
         said = result.winner_player_id or "nobody"
         yield f"it says that {said} won, and by these choices {winner or 'nobody'} did"
-
-
-def _keep(kept: dict[str, T], match_id: str, value: T) -> T:
-    """Remember it unless there is one, and forget the oldest when there are too many."""
-    if match_id not in kept and len(kept) >= MATCHES_MAX:
-        del kept[next(iter(kept))]
-    return kept.setdefault(match_id, value)

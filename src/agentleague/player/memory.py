@@ -1,9 +1,7 @@
-"""What a player remembers: its matches so far, the table it was last shown, and earlier leagues.
+"""What a player remembers: its matches, the last table, and matches of earlier leagues.
 
-The matches that a player remembers: plain mappings to whoever looks, packed while nobody does.
-
-A thousand of them as mappings take more than 1 MB. They are nearly alike, so packed they take some
-30 KB: then a process can host a hundred players that play for ever.
+Matches are packed until somebody looks at them: a thousand of them take more than 1 MB as mappings,
+and some 30 KB packed, since they are nearly alike. So one process can host a hundred players.
 """
 
 import zlib
@@ -16,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from agentleague.games.even_odd import PARITIES
+from agentleague.player.limits import LIMITS, PlayerLimits
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,
@@ -26,11 +25,63 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.partial_messages import read_rows
 from agentleague.roles.effects import Turn
 
-OVER_MAX = 64  # matches that are known to be over: who tells it again does so soon
+Match = Mapping[str, Any]
 
 
-class Shown(Sequence[Mapping[str, Any]]):
-    """Rows of the table as plain mappings, read and written out only when somebody looks."""
+class History(Sequence[Match]):
+    """The last matches, oldest first; a block of them is packed."""
+
+    def __init__(self, limits: PlayerLimits = LIMITS) -> None:
+        self._limits = limits
+        self._packed: list[bytes] = []  # a block each
+        self._newest: list[Match] = []
+
+    def append(self, match: Match) -> None:
+        """Remember one more, and forget the oldest block of too many."""
+        self._newest.append(match)
+        size = self._limits.history_block
+        if len(self._newest) > size:
+            self._packed.append(zlib.compress(msgspec.json.encode(self._newest[:size])))
+            del self._newest[:size]
+        if self._too_old >= size:
+            del self._packed[0]
+
+    def copy(self) -> "History":
+        """As it is now, without what is appended later."""
+        copy = History(self._limits)
+        copy._packed, copy._newest = self._packed.copy(), self._newest.copy()
+        return copy
+
+    def __len__(self) -> int:
+        return min(self._kept, self._limits.history_matches)
+
+    def __iter__(self) -> Iterator[Match]:
+        blocks = map(_unpacked, self._packed)
+        return islice(chain.from_iterable(chain(blocks, [self._newest])), self._too_old, None)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[each] for each in range(len(self))[number]]
+        place = range(len(self))[number] + self._too_old
+        block, index = divmod(place, self._limits.history_block)
+        is_packed = block < len(self._packed)
+        return (_unpacked(self._packed[block]) if is_packed else self._newest)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    @property
+    def _kept(self) -> int:
+        return len(self._packed) * self._limits.history_block + len(self._newest)
+
+    @property
+    def _too_old(self) -> int:
+        """How many matches of the first block are too old to be shown."""
+        return max(0, self._kept - self._limits.history_matches)
+
+
+class TableRows(Sequence[Mapping[str, Any]]):
+    """The rows of a table as plain mappings, read only when somebody looks."""
 
     def __init__(self, rows: list[StandingRow] | Raw) -> None:
         self._rows = rows
@@ -51,17 +102,18 @@ class Shown(Sequence[Mapping[str, Any]]):
 
 
 class Memory:
-    """One player's memory; `seed` is where all its chance comes from, match by match."""
+    """One player's memory; the random numbers of each match follow from `seed`."""
 
-    def __init__(self, seed: str) -> None:
-        self.history = History()
+    def __init__(self, seed: str, limits: PlayerLimits = LIMITS) -> None:
+        self.history = History(limits)
         self.past: Sequence[Mapping[str, Any]] = ()
-        self.standings = Shown([])
-        self._names: dict[str, str] = {}  # as tables told them
+        self.standings = TableRows([])
+        self._names: dict[str, str] = {}  # player -> display name, from tables
         self._has_new_names = False
         self._seed = seed
-        self._own = ("", "")  # the league that it is in, and under which id
-        self._over: dict[tuple[str, str], None] = {}  # leagues and matches, the newest last
+        self._own = ("", "")  # its league, and its id there
+        self._ended: dict[tuple[str, str], None] = {}  # leagues and matches, the newest last
+        self._ended_max = limits.ended_matches
 
     def turn(self, call: ChooseParityCall | GameMoveCall, player_id: str, seconds: float) -> Turn:
         """What the strategy is shown."""
@@ -88,7 +140,7 @@ class Memory:
         )
 
     def recall(self, matches: Sequence[Mapping[str, Any]], league_id: str, player_id: str) -> None:
-        """What earlier runs kept: this league goes on where it was, other leagues are the past."""
+        """Take what earlier runs kept: this league goes on, other leagues are the past."""
         own = (league_id, player_id)
         if own == self._own:  # It registered again.
             return
@@ -99,7 +151,7 @@ class Memory:
                 self._remember(match)
 
     def over(self, message: GameOver, player_id: str) -> bool:
-        """A match is over; told twice, it is remembered once. Whether it was new."""
+        """Remember a match that is over; False if it was remembered already."""
         result = message.game_result
         opponent_id = next((p for p in result.choices if p != player_id), None)
         return self._remember(
@@ -127,83 +179,29 @@ class Memory:
 
     def table(self, message: LeagueStandingsUpdate) -> None:
         """The table was shown."""
-        self.standings = Shown(message.standings)
+        self.standings = TableRows(message.standings)
         self._has_new_names = True
 
     def name(self, player_id: str | None) -> str:
-        """What a player is called; nothing until a table has told it."""
+        """The display name of a player; empty until a table has told it."""
         if player_id not in self._names and self._has_new_names:
             self._has_new_names = False
             self._names |= {row.player_id: row.display_name for row in self.standings.rows}
         return self._names.get(player_id or "", "")
 
     def _remember(self, match: Mapping[str, Any]) -> bool:
-        place = (match["league_id"], match["match_id"])
-        if place in self._over:
+        name = (match["league_id"], match["match_id"])
+        if name in self._ended:
             return False
-        self._over[place] = None
-        if len(self._over) > OVER_MAX:
-            del self._over[next(iter(self._over))]
+        self._ended[name] = None
+        if len(self._ended) > self._ended_max:
+            del self._ended[next(iter(self._ended))]
         self.history.append(match)
         return True
 
     def _rng(self, call: ChooseParityCall | GameMoveCall, player_id: str) -> Random:
         turn = 0 if isinstance(call, ChooseParityCall) else call.turn
         return Random(f"{self._seed}|{call.league_id}|{call.match_id}|{player_id}|{turn}")
-
-
-HISTORY_MAX = 1000
-BLOCK = 50  # matches that are packed together
-
-Match = Mapping[str, Any]
-
-
-class History(Sequence[Match]):
-    """The last matches, at most a thousand, oldest first."""
-
-    def __init__(self, packed: Sequence[bytes] = (), newest: Sequence[Match] = ()) -> None:
-        self._packed = list(packed)  # a block each
-        self._newest = list(newest)
-
-    def append(self, match: Match) -> None:
-        """Remember one more; a block that is not needed any more is forgotten."""
-        self._newest.append(match)
-        if len(self._newest) > BLOCK:
-            self._packed.append(zlib.compress(msgspec.json.encode(self._newest[:BLOCK])))
-            del self._newest[:BLOCK]
-        if self._too_old >= BLOCK:
-            del self._packed[0]
-
-    def copy(self) -> "History":
-        """As it is now: what is appended later is not in it."""
-        return History(self._packed, self._newest)
-
-    def __len__(self) -> int:
-        return min(self._kept, HISTORY_MAX)
-
-    def __iter__(self) -> Iterator[Match]:
-        blocks = map(_unpacked, self._packed)
-        return islice(chain.from_iterable(chain(blocks, [self._newest])), self._too_old, None)
-
-    def __getitem__(self, number: Any) -> Any:
-        if isinstance(number, slice):
-            return [self[each] for each in range(len(self))[number]]
-        place = range(len(self))[number] + self._too_old
-        block = place // BLOCK
-        is_packed = block < len(self._packed)
-        return (_unpacked(self._packed[block]) if is_packed else self._newest)[place % BLOCK]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    @property
-    def _kept(self) -> int:
-        return len(self._packed) * BLOCK + len(self._newest)
-
-    @property
-    def _too_old(self) -> int:
-        """How many at the beginning of the first block are shown to nobody."""
-        return max(0, self._kept - HISTORY_MAX)
 
 
 def _unpacked(block: bytes) -> list[Match]:

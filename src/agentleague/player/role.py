@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from agentleague.errors import IllegalMove, InvalidTimestamp, PeerRefused, RateLimited, TokenInvalid
 from agentleague.player.draw_check import DrawCheck
-from agentleague.player.foreign_referees import ForeignReferees
+from agentleague.player.foreign_referees import ForeignReferees, MatchQuery
+from agentleague.player.limits import LIMITS, PlayerLimits
 from agentleague.player.memory import Memory
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -38,54 +39,53 @@ from agentleague.protocol.messages import (
 )
 from agentleague.protocol.partial_messages import PartialAnnouncement, PartialTable
 from agentleague.protocol.tokens import channel_key, match_token
-from agentleague.roles import agent
-from agentleague.roles.agent import Agent, Handler
+from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
-from agentleague.roles.stimuli import Answered, Asked, Started, StrategyReturned, Woken
+from agentleague.roles.stimuli import Answered, Asked, StrategyReturned, Woken
 
-UNSAID_SECONDS = 30.0  # what a strategy is told it has where the call does not say
-THOUGHTS_MAX = 64  # moves that are thought about at once
-STRANGERS_SAID = 20  # wrong tokens that are worth a sentence
-IS_OVER = "is it over?"
-ASK_AGAIN_SECONDS = 2.0  # a manager that is too busy to say, or away
-DOUBT_SECONDS = 40.0  # how long one that does not say is asked; it may just be starting again
 GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
 
 
-class Heard(NamedTuple):
-    """Something that an author's hook may want to know: its name, and plain data."""
+class LeagueOverKey(Struct, frozen=True, gc=False):
+    """The key of the question whether the league is over, and of the timer until the next."""
+
+
+class HookCall(NamedTuple):
+    """A hook of the author to call, by its name, and the plain data it gets."""
 
     name: str  # round, result, standings, league_end
-    what: Any
+    data: Any
 
 
 class Player(Agent):
-    """One player; its strategy runs behind the Think effect.
+    """One player; its strategy is run by a RunStrategy effect.
 
-    Whoever runs it may hand it the matches that earlier runs kept (`kept`), and a queue to be told
-    what it hears (`heard`).
+    It may be given the matches that earlier runs kept (`kept`), and a queue for what the author's
+    hooks are to be told (`hook_calls`).
     """
 
     KIND = "player"
 
-    def __init__(self, settings: PlayerSettings) -> None:
-        super().__init__(settings)
-        self.memory = Memory(settings.seed)
+    def __init__(self, settings: PlayerSettings, limits: PlayerLimits = LIMITS) -> None:
+        super().__init__(settings, limits)
+        self.memory = Memory(settings.seed, limits)
         self.kept: Sequence[Mapping[str, Any]] = ()
-        self.heard: deque[Heard] | None = None
-        self._check = DrawCheck()
+        self.hook_calls: deque[HookCall] | None = None
+        self._settings, self._limits = settings, limits
+        self._draw_check = DrawCheck(limits)
         self._round_id = 0
-        self._strangers: set[str] = set()  # matches in whose name a wrong token was shown
-        self._settings = settings
-        self._thinking: dict[int, Asked] = {}
+        self._refused: set[str] = set()  # matches of which a message without token was refused
+        self._running: dict[int, Asked] = {}  # calls whose strategies run
         self._channel = b""
-        self._pair, self._tokens_of = ("", ""), ("", "", "", 0)
-        self._last_words: LeagueCompleted | None = None
-        self._doubts_until: float | None = None  # when they are believed without the manager
-        self._foreign_referees = ForeignReferees(self._enrolment.manager, settings.reply_seconds)
+        self._token_pair, self._tokens_of = ("", ""), ("", "", "", 0)
+        self._completed: LeagueCompleted | None = None  # to be confirmed by the manager
+        self._doubts_until: float | None = None  # then it is believed without the manager
+        self._foreign_referees = ForeignReferees(
+            self._registration.manager, settings.reply_seconds, limits
+        )
 
-    def registration(self, now: float) -> Message:
+    def registration_request(self, now: float) -> Message:
         """Under its name, for the games it knows."""
         settings = self._settings
         return LeagueRegisterRequest(
@@ -101,27 +101,14 @@ class Player(Agent):
             conversation_id="conv-player-register",
         )
 
-    def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        if stimulus.key == IS_OVER:
-            return self._confirmed(stimulus, now)
-        if isinstance(stimulus.key, tuple):
-            return self._explained(stimulus, now)
-        if stimulus.key == agent.CONTACT_KEY:
-            return self.told_whether_reachable(stimulus, now)
+    def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
-        self._channel, self._tokens_of = channel_key(self._enrolment.token), ("", "", "", 0)
+        self._channel, self._tokens_of = channel_key(self._registration.token), ("", "", "", 0)
         if self.agent_id:
-            self.memory.recall(self.kept, self._enrolment.league_id, self.agent_id)
-        if self.agent_id and self._last_words:  # They came before the manager's answer did.
-            effects = [*effects, self._ask_whether_over(self._last_words, now)]
+            self.memory.recall(self.kept, self._registration.league_id, self.agent_id)
+        if self.agent_id and self._completed:  # It came before the manager's answer did.
+            effects = [*effects, self._ask_whether_over(self._completed, now)]
         return effects
-
-    def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
-        if stimulus.key == agent.CONTACT_KEY:
-            return self.ask_whether_reachable(now)
-        if stimulus.key == IS_OVER and self._last_words:
-            return [self._ask_whether_over(self._last_words, now)]
-        return self.register(now)
 
     def _invited(self, asked: Asked, message: GameInvitation, now: float) -> list[Effect]:
         self._check_referee(asked)
@@ -133,20 +120,20 @@ class Player(Agent):
         self, asked: Asked, message: ChooseParityCall | GameMoveCall, now: float
     ) -> list[Effect]:
         self._check_referee(asked)
-        if len(self._thinking) >= THOUGHTS_MAX:
+        if len(self._running) >= self._limits.strategies_running:
             raise RateLimited("this player thinks about enough moves already")
-        self._thinking[asked.reply] = asked
+        self._running[asked.reply] = asked
         turn = self.memory.turn(message, self._me(message), self._seconds_left(message, now))
         return [RunStrategy(asked.reply, turn)]
 
     def _strategy_returned(self, stimulus: StrategyReturned, now: float) -> list[Effect]:
         """The move, or none: then the referee asks again at once, as R-MATCH-20 says."""
         key: Any = stimulus.key
-        asked = self._thinking.pop(key)
+        asked = self._running.pop(key)
         message: Any = asked.message
         names = {"match_id": message.match_id, "player_id": self._me(message)}
         if stimulus.error is None:
-            self._check.moved(message.match_id, getattr(message, "turn", 0), stimulus.move)
+            self._draw_check.moved(message.match_id, getattr(message, "turn", 0), stimulus.move)
         answer: Message = (
             ChooseParityResponse(stimulus.move, **names)
             if isinstance(message, ChooseParityCall)
@@ -158,31 +145,31 @@ class Player(Agent):
         self._check_referee(asked)
         me = self._me(message)
         if self.memory.over(message, me):
-            self.news.append(_told(message, me))
-            self._hear("result", lambda: self.memory.history[-1])
-        is_sealed = not self._foreign_referees.let_in(asked)
-        for doubt in self._check.doubts(message, me) if is_sealed else ():
+            self.news.append(_result_in_words(message, me))
+            self._notify("result", lambda: self.memory.history[-1])
+        is_sealed = not self._foreign_referees.admits(asked)
+        for doubt in self._draw_check.doubts(message, me) if is_sealed else ():
             self.news.append(f"{message.match_id}: THE DRAW IS WRONG: {doubt}.")
         answer = GameOverAck(player_id=me, match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
     def _game_error(self, asked: Asked, message: GameError, now: float) -> list[Effect]:
         self._check_referee(asked)
-        self.news.append(f"{message.match_id}: {_fault(message)}{message.error_message}")
+        self.news.append(f"{message.match_id}: {_error_name(message)}{message.error_message}")
         answer = GameErrorAck(player_id=self._me(message), match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
     def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
-        self._check.announced(message, self.agent_id)
+        self._draw_check.announced(message, self.agent_id)
         if message.round_id != self._round_id:  # A match that changes hands is announced again.
             self._round_id = message.round_id
-            self._hear("round", lambda: seen_by(self.agent_id, message))
+            self._notify("round", lambda: seen_by(self.agent_id, message))
         answer = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, answer, now)]
 
     def _standings(self, asked: Asked, message: LeagueStandingsUpdate, now: float) -> list[Effect]:
         self.memory.table(message)
-        self._hear("standings", lambda: self.memory.standings)
+        self._notify("standings", lambda: self.memory.standings)
         answer = StandingsUpdateAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, answer, now)]
 
@@ -191,12 +178,12 @@ class Player(Agent):
         return [self.reply(asked, answer, now)]
 
     def _league_over(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
-        """Anybody can say so: the manager is asked before it is believed."""
+        """Anybody could send this: the manager is asked before it is believed."""
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
-        own = self._enrolment.league_id
+        own = self._registration.league_id
         if own and message.league_id not in ("", own):
             return [reply]
-        self._last_words = message
+        self._completed = message
         return [reply, self._ask_whether_over(message, now)]
 
     def _ask_whether_over(self, message: LeagueCompleted, now: float) -> Call:
@@ -206,103 +193,110 @@ class Player(Agent):
             sender=f"player:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id=message.conversation_id,
-            auth_token=self._enrolment.token or UNSET,  # It is counted as ours, not as anybody's.
+            auth_token=self._registration.token
+            or UNSET,  # Without it the limit for strangers counts.
         )
-        return Call(IS_OVER, self._enrolment.manager, query, now + self._settings.reply_seconds)
+        until = now + self._settings.reply_seconds
+        return Call(LeagueOverKey(), self._registration.manager, query, until)
 
-    def _confirmed(self, stimulus: Answered, now: float) -> list[Effect]:
-        """The manager says that it is over, or for long has not been there to say otherwise.
+    def _ask_again_whether_over(self, stimulus: Woken, now: float) -> list[Effect]:
+        assert self._completed
+        return [self._ask_whether_over(self._completed, now)]
 
-        One that is too busy to say is asked again. Whom no manager ever took in believes nobody but
-        a manager.
+    def _over_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """End if the manager confirms it, or has long been away.
+
+        A manager that is too busy is asked again. A player that never registered believes nobody
+        but a manager.
         """
         answer = stimulus.message
         if isinstance(stimulus.error, RateLimited):
-            return [WakeAt(IS_OVER, now + ASK_AGAIN_SECONDS)]
+            return [WakeAt(LeagueOverKey(), now + self._limits.ask_again_seconds)]
         if isinstance(answer, LeagueQueryResponse):
             self._doubts_until = None
-            return [] if self._goes_on(getattr(answer, "status", None)) else self._go_home()
+            return [] if self._goes_on(getattr(answer, "status", None)) else self._end()
         if not self.agent_id:
             return []
-        if self.is_guest and isinstance(stimulus.error, PeerRefused):  # It knows no such question.
-            return self._go_home()
+        if self.has_foreign_manager and isinstance(stimulus.error, PeerRefused):
+            return self._end()
         if self._doubts_until is None:
-            self._doubts_until = now + DOUBT_SECONDS
+            self._doubts_until = now + self._limits.doubt_seconds
             self.news.append("Told that the league is over; asking the manager, which is away.")
         if now < self._doubts_until:
-            return [WakeAt(IS_OVER, now + ASK_AGAIN_SECONDS)]
-        return self._go_home()
+            return [WakeAt(LeagueOverKey(), now + self._limits.ask_again_seconds)]
+        return self._end()
 
-    def _go_home(self) -> list[Effect]:
-        assert self._last_words
-        rows = {row.player_id: row for row in self._last_words.final_standings}
+    def _end(self) -> list[Effect]:
+        assert self._completed
+        rows = {row.player_id: row for row in self._completed.final_standings}
         own = rows.get(self.agent_id)
         rank = f" {self.agent_id} is number {own.rank}, with {_points(own.points)}." if own else ""
         self.news.append(f"The league is over.{rank}")
-        self._hear("league_end", lambda: msgspec.to_builtins(self._last_words))
-        return [End(self._last_words)]
+        self._notify("league_end", lambda: msgspec.to_builtins(self._completed))
+        return [End(self._completed)]
 
     def _goes_on(self, status: Any) -> bool:
-        """Whether the manager denies the end; one of another make has to say so in our words."""
-        if self.is_guest:
+        """Whether the manager denies the end; a foreign one has to say so in our words."""
+        if self.has_foreign_manager:
             return status in GOING_ON
         return bool(status != "LEAGUE_COMPLETED")
 
-    def _hear(self, name: str, what: Callable[[], Any]) -> None:
-        if self.heard is not None:
-            self.heard.append(Heard(name, what()))
+    def _notify(self, name: str, data: Callable[[], Any]) -> None:
+        if self.hook_calls is not None:
+            self.hook_calls.append(HookCall(name, data()))
 
     def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
-        """What comes without the token of its match is refused, unless the manager explains it."""
+        """A message without the token of its match is refused, unless the manager explains it."""
         effects = self.asked(stimulus, now)
-        if _is_unsigned(effects):
-            league_id = self._enrolment.league_id
-            asking = self._foreign_referees.ask(stimulus, league_id, self._calendar.write(now), now)
-            return self._refused(stimulus, effects) if asking is None else [*asking]
-        return effects
+        if not _is_without_token(effects):
+            return effects
+        league_id, timestamp = self._registration.league_id, self._calendar.write(now)
+        asking = self._foreign_referees.ask(stimulus, league_id, timestamp, now)
+        return self._refuse(stimulus, effects) if asking is None else [*asking]
 
-    def _explained(self, stimulus: Answered, now: float) -> list[Effect]:
-        """The manager has said whose match it is: what waited for that is judged again."""
-        assert isinstance(stimulus.key, tuple)
-        match_id, out = stimulus.key[1], list[Effect]()
-        for asked in self._foreign_referees.answered(
-            match_id, stimulus.message, self.agent_id, now
-        ):
+    def _match_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """The manager has said whose match it is: the messages that waited are handled again."""
+        key: Any = stimulus.key
+        waiting = self._foreign_referees.answered(
+            key.match_id, stimulus.message, self.agent_id, now
+        )
+        out: list[Effect] = []
+        for asked in waiting:
             effects = self.asked(asked, now)
-            out += self._refused(asked, effects) if _is_unsigned(effects) else effects
+            out += self._refuse(asked, effects) if _is_without_token(effects) else effects
         return out
 
-    def _refused(self, asked: Asked, effects: list[Effect]) -> list[Effect]:
+    def _refuse(self, asked: Asked, effects: list[Effect]) -> list[Effect]:
         match_id = getattr(asked.message, "match_id", "")
-        if match_id not in self._strangers and len(self._strangers) < STRANGERS_SAID:
-            self._strangers.add(match_id)
+        if match_id not in self._refused and len(self._refused) < self._limits.refusals_said:
+            self._refused.add(match_id)
             self.news.append(f"{match_id}: refused a message without the token of its referee.")
         return effects
 
     def _check_referee(self, asked: Asked) -> None:
-        """In a league of ours nobody but the referee of a match knows its token."""
+        """Where there are match tokens, only the referee of a match knows its token."""
         message: Any = asked.message
-        if not self._enrolment.match_tokens:
+        if not self._registration.match_tokens:
             return
         if message.auth_token == self._tokens(message)[0]:
             self._foreign_referees.signed(message.match_id)
-        elif not self._foreign_referees.let_in(asked):
+        elif not self._foreign_referees.admits(asked):
             raise TokenInvalid("auth_token is not the match token of this match")
 
     def _seconds_left(self, message: ChooseParityCall | GameMoveCall, now: float) -> float:
         try:
             return self._calendar.seconds_until(message.deadline, now)
         except InvalidTimestamp:
-            return UNSAID_SECONDS
+            return self._limits.move_seconds
 
     def _me(self, message: Any) -> str:
-        """Under which id the referee knows us; a player may be asked before it knows its own."""
+        """The id by which the referee knows us; a player may be asked before it knows its own."""
         return self.agent_id or str(message.player_id)
 
     def _proof(self, message: Any) -> dict[str, str]:
-        """What shows a referee who we are: for nobody else, or a stranger could show it too."""
+        """Our token for the referee; nobody else gets it, or it could show it in our name."""
         shown, own = self._tokens(message)
-        is_for_it = not self._enrolment.match_tokens or message.auth_token == shown
+        is_for_it = not self._registration.match_tokens or message.auth_token == shown
         return {"auth_token": own} if is_for_it else {}
 
     def _tokens(self, message: Any) -> tuple[str, str]:
@@ -310,18 +304,27 @@ class Player(Agent):
         names = (message.league_id, message.match_id, self._me(message), message.epoch)
         if names != self._tokens_of:  # The same for every message of a match.
             self._tokens_of = names
-            self._pair = (
+            self._token_pair = (
                 match_token(self._channel, "ref>player", *names),
                 match_token(self._channel, "player>ref", *names),
             )
-        return self._pair
+        return self._token_pair
 
     STIMULI: ClassVar[dict[type, Handler]] = {
-        Started: Agent.started,
+        **Agent.STIMULI,
         Asked: _asked,
-        Answered: _answered,
-        Woken: _woken,
         StrategyReturned: _strategy_returned,
+    }
+    ANSWERS: ClassVar[dict[type, Handler]] = {
+        RegisterKey: _registered,
+        ReachabilityKey: Agent.reachability_answered,
+        LeagueOverKey: _over_answered,
+        MatchQuery: _match_answered,
+    }
+    TIMERS: ClassVar[dict[type, Handler]] = {
+        RegisterKey: Agent.register_again,
+        ReachabilityKey: Agent.check_reachability,
+        LeagueOverKey: _ask_again_whether_over,
     }
     MESSAGES: ClassVar[dict[type[Message], Handler]] = {
         GameInvitation: _invited,
@@ -338,7 +341,7 @@ class Player(Agent):
     }
 
 
-def _is_unsigned(effects: list[Effect]) -> bool:
+def _is_without_token(effects: list[Effect]) -> bool:
     first = effects[0] if effects else None
     return isinstance(first, Reply) and isinstance(first.answer, TokenInvalid)
 
@@ -347,14 +350,14 @@ def _points(number: int) -> str:
     return "1 point" if number == 1 else f"{number} points"
 
 
-def _fault(message: GameError) -> str:
+def _error_name(message: GameError) -> str:
     """What the error is called; the name of an illegal move speaks of one game alone."""
     if message.error_code == IllegalMove.code:
         return "an illegal move: "
     return f"{message.error_name}: " if message.error_name else ""
 
 
-def _told(message: GameOver, player_id: str) -> str:
+def _result_in_words(message: GameOver, player_id: str) -> str:
     """How a match ended, for this player."""
     result = message.game_result
     ended = "drawn" if result.status == "DRAW" else "lost"

@@ -1,10 +1,9 @@
 """The referee as a role: registers, takes assignments, runs each match, reports."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from agentleague.errors import (
@@ -15,7 +14,19 @@ from agentleague.errors import (
     UnexpectedMessage,
 )
 from agentleague.games.game import Game
-from agentleague.match.machine import MANAGER, STATE, Match, Phase
+from agentleague.match.machine import (
+    STATE,
+    Clock,
+    ErrorCall,
+    GameOverCall,
+    InvitationCall,
+    LockCall,
+    Match,
+    MoveCall,
+    Phase,
+    PlayerCall,
+    ReportCall,
+)
 from agentleague.match.messages import Assignment, RefereeIdentity
 from agentleague.protocol.messages import (
     ChooseParityResponse,
@@ -42,51 +53,55 @@ from agentleague.protocol.messages import (
 )
 from agentleague.referee.foreign_manager import (
     GAME_TYPE,
-    AnswerBy,
-    Done,
+    EndpointQuery,
     ForeignManager,
-    Terms,
-    WhereIs,
+    Setup,
+    StartReplyTimer,
 )
-from agentleague.roles import agent
-from agentleague.roles.agent import REGISTRATION_KEY, Agent, Handler
+from agentleague.referee.limits import LIMITS, RefereeLimits
+from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
 from agentleague.roles.settings import RefereeSettings
-from agentleague.roles.stimuli import Answered, Asked, Started, Woken
+from agentleague.roles.stimuli import Answered, Asked, Woken
 
-STATUS = "status"
-UNKNOWN = ("E005", "E011", "E012")  # what a manager says to a referee it does not know
-BEATS_PER_LEASE = 3
-EARLY_MAX = 100  # matches that are started before the registration is answered
+UNKNOWN_REFEREE = ("E005", "E011", "E012")  # errors by which a manager shows that it forgot us
 OWN_DRAWS = (
     "This manager locks no moves: the referee draws the numbers and counts 3, 1 and 0 points."
 )
-WITH_MANAGER = (Phase.RECOVERING, Phase.LOCKING, Phase.REPORTING)  # what waits for its answer
+AT_MANAGER = (Phase.RECOVERING, Phase.LOCKING, Phase.REPORTING)  # phases that wait for its answer
+
+
+class StatusKey(Struct, frozen=True, gc=False):
+    """The key of a sign of life, and of the timer until the next."""
 
 
 class Referee(Agent):
-    """Runs many matches at once; what it holds is lost with it, and nothing of that matters."""
+    """Runs many matches at once; it may lose all that it holds, and another referee goes on."""
 
     KIND = "referee"
 
     def __init__(
-        self, settings: RefereeSettings, load_game: Callable[[str], Game], secret: bytes = b""
+        self,
+        settings: RefereeSettings,
+        load_game: Callable[[str], Game],
+        secret: bytes = b"",
+        limits: RefereeLimits = LIMITS,
     ) -> None:
+        super().__init__(settings, limits)
         self.matches: dict[str, Match] = {}
-        self._closed: dict[str, int] = {}  # epochs of this round's matches that came again
-        self._spoken: dict[str, str] = {}  # player -> how it was understood, where not at once
-        super().__init__(settings)
-        self._settings, self._load_game = settings, load_game
+        self._settings, self._load_game, self._limits = settings, load_game, limits
+        self._closed: dict[str, int] = {}  # match of this round -> epoch in which it was closed
+        self._dialects: dict[str, str] = {}  # player -> dialect that was found by trying
         self._identity: RefereeIdentity | None = None
         self._secret = secret  # what it draws from where the manager does not draw; without: never
         self._early: list[Asked] = []
-        self._foreign_manager: ForeignManager | None = None  # at a manager of another make
-        self._beat_seconds = 0.0  # between two signs of life; none are wanted: 0
+        self._foreign_manager: ForeignManager | None = None
+        self._status_seconds = 0.0  # between two signs of life; 0: none are wanted
         self._rules = Rules()
         self._round_id = 0
-        self._over = False
+        self._is_league_over = False
 
-    def registration(self, now: float) -> Message:
+    def registration_request(self, now: float) -> Message:
         """It locks, and says how many matches it takes."""
         settings = self._settings
         return RefereeRegisterRequest(
@@ -104,124 +119,110 @@ class Referee(Agent):
             conversation_id="conv-referee-register",
         )
 
-    def _answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        if stimulus.key == REGISTRATION_KEY:
-            return self._registered(stimulus, now)
-        if stimulus.key == STATUS:
-            return self._status_answered(stimulus, now)
-        if stimulus.key == agent.CONTACT_KEY:
-            return self.told_whether_reachable(stimulus, now)
+    def _call_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """A call of a match came back."""
         key: Any = stimulus.key
-        if isinstance(key, WhereIs):
-            return self._visit(
-                lambda foreign_manager: foreign_manager.answered(key, stimulus, now), now
-            )
-        match = self.matches.get(key[0])
+        match = self.matches.get(key.match_id)
         if match is None:
             return []
-        if (
-            self._foreign_manager
-            and key[1] == "report"
-            and self._foreign_manager.report_failed(match, stimulus)
-        ):
+        if stimulus.dialect and isinstance(key, PlayerCall):
+            self._dialects[match.players[key.seat].agent_id] = stimulus.dialect
+        return self._run(match, lambda: match.answered(stimulus, now), now)
+
+    def _report_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        key: Any = stimulus.key
+        match, foreign = self.matches.get(key.match_id), self._foreign_manager
+        if match and foreign and foreign.report_answered(match, stimulus):
             return match.abandon() + self._close(match, now)
-        if stimulus.dialect and key[2] != MANAGER:
-            self._spoken[match.players[key[2]].agent_id] = stimulus.dialect
-        step = partial(
-            match.answered,
-            key,
-            stimulus.message,
-            stimulus.error,
-            now,
-            is_last=stimulus.is_last,
-        )
-        return self._run(match, step, now)
+        return self._call_answered(stimulus, now)
+
+    def _clock_rang(self, stimulus: Woken, now: float) -> list[Effect]:
+        key: Any = stimulus.key
+        match = self.matches.get(key.match_id)
+        if match is None:
+            return []
+        if self._is_league_over and match.phase in AT_MANAGER:
+            return match.abandon() + self._close(match, now)  # Its manager may be gone for good.
+        return self._run(match, lambda: match.woken(now), now)
+
+    def _endpoint_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        assert self._foreign_manager
+        return self._with_begun(self._foreign_manager.endpoint_answered(stimulus, now), now)
+
+    def _start_reply_due(self, stimulus: Woken, now: float) -> list[Effect]:
+        assert self._foreign_manager
+        return self._foreign_manager.start_reply_due(stimulus, now)
 
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
         message = stimulus.message
         if not isinstance(message, RefereeRegisterResponse) or message.status != "ACCEPTED":
             return effects
-        me = self._enrolment
-        self._identity = RefereeIdentity(
-            me.agent_id, self._settings.endpoint, me.token, self._calendar
-        )
-        self._beat_seconds = me.lease_seconds / BEATS_PER_LEASE
-        if self._secret and not me.session:
-            at_once, patience = self._settings.max_concurrent_matches, self._settings.reply_seconds
-            terms = Terms(me.league_id, at_once, patience, self._secret)
-            self._foreign_manager = ForeignManager(me.manager, self._identity, terms, self.reply)
+        own, settings = self._registration, self._settings
+        self._identity = RefereeIdentity(own.agent_id, settings.endpoint, own.token, self._calendar)
+        self._status_seconds = own.lease_seconds / self._limits.status_per_lease
+        if self._secret and not own.session:
+            matches_max, reply_seconds = settings.max_concurrent_matches, settings.reply_seconds
+            setup = Setup(own.league_id, matches_max, reply_seconds, self._secret, self._limits)
+            self._foreign_manager = ForeignManager(own.manager, self._identity, setup, self.reply)
             self.news.append(OWN_DRAWS)
         early, self._early = self._early, []
-        effects = [*effects, *self._beat_again(now)]
+        effects = [*effects, *self._next_status(now)]
         return effects + [effect for asked in early for effect in self.asked(asked, now)]
 
-    def _woken(self, stimulus: Woken, now: float) -> list[Effect]:
-        if stimulus.key == REGISTRATION_KEY:
-            return self.register(now)
-        if stimulus.key == STATUS:
-            return self._beat(now)
-        if stimulus.key == agent.CONTACT_KEY:
-            return self.ask_whether_reachable(now)
-        key: Any = stimulus.key
-        if isinstance(key, AnswerBy):
-            return self._visit(lambda foreign_manager: Done(foreign_manager.woken(key, now)), now)
-        match = self.matches.get(key[0])
-        if match and self._over and match.phase in WITH_MANAGER:
-            return match.abandon() + self._close(match, now)  # Its manager may be gone for good.
-        return self._run(match, lambda: match.woken(now), now) if match else []
-
-    def _beat(self, now: float) -> list[Effect]:
-        """Tell the manager that we are here, and which matches we are at."""
+    def _send_status(self, stimulus: Woken, now: float) -> list[Effect]:
+        """Tell the manager that this referee is alive, and which matches it runs."""
         status = RefereeStatus(
-            self._enrolment.session,
+            self._registration.session,
             list(self.matches),
             sender=f"referee:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id="conv-referee-status",
-            auth_token=self._enrolment.token,
+            auth_token=self._registration.token,
         )
-        call = Call(STATUS, self._enrolment.manager, status, now + self._beat_seconds)
-        return [call, *self._beat_again(now)]
+        until = now + self._status_seconds
+        call = Call(StatusKey(), self._registration.manager, status, until)
+        return [call, *self._next_status(now)]
 
-    def _beat_again(self, now: float) -> list[Effect]:
-        return [WakeAt(STATUS, now + self._beat_seconds)] if self._beat_seconds > 0 else []
+    def _next_status(self, now: float) -> list[Effect]:
+        seconds = self._status_seconds
+        return [WakeAt(StatusKey(), now + seconds)] if seconds > 0 else []
 
     def _status_answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        """A manager that does not know us has begun anew: so do we, with the token we have."""
+        """A manager that does not know us has lost its journal: register again."""
         error = stimulus.error
-        if not isinstance(error, PeerRefused) or error.context.get("code") not in UNKNOWN:
+        if not isinstance(error, PeerRefused) or error.context.get("code") not in UNKNOWN_REFEREE:
             return []
         self.news.append("The manager does not know this referee any more; registering again.")
-        return [Drop(STATUS), *self.register(now)]
+        return [Drop(StatusKey()), *self.register(now)]
 
-    def _started(self, asked: Asked, message: StartMatch, now: float) -> list[Effect]:
-        """A manager of another make starts a match; ours announces them."""
+    def _match_started(self, asked: Asked, message: StartMatch, now: float) -> list[Effect]:
+        """Foreign managers start matches; ours announces them."""
         if self._is_early(asked):
             return []
         if self._foreign_manager is None:
             raise UnexpectedMessage("matches come to this referee in ROUND_ANNOUNCEMENT")
         for match in message.matches:
             self._load_game(match.game_type or GAME_TYPE)
-        return self._visit(lambda foreign_manager: foreign_manager.start(asked, message, now), now)
+        return self._with_begun(self._foreign_manager.start(asked, message, now), now)
 
     def _is_early(self, asked: Asked) -> bool:
-        """Whether it came before the answer to the registration; then it waits for that."""
-        if self.agent_id or not self._secret or len(self._early) >= EARLY_MAX:
+        """Whether a message came before the answer to the registration; then it waits for that."""
+        if self.agent_id or not self._secret or len(self._early) >= self._limits.early_messages:
             return False
         self._early.append(asked)
         return True
 
-    def _visit(self, step: Callable[[ForeignManager], Done], now: float) -> list[Effect]:
-        """One step at a manager of another make, and the matches that begin with it."""
-        assert self._foreign_manager
-        done = step(self._foreign_manager)
-        self.news.extend(self._foreign_manager.news)
-        self._foreign_manager.news.clear()
-        effects = done.effects
-        for given in done.begun:
-            where = (given.league_id, given.round_id)
-            effects += self._take(self._foreign_manager.seated(given), now, where)
+    def _with_begun(self, effects: list[Effect], now: float) -> list[Effect]:
+        """The effects of a step at a foreign manager, and of the matches that begin with it."""
+        foreign = self._foreign_manager
+        assert foreign
+        self.news.extend(foreign.news)
+        foreign.news.clear()
+        while foreign.begun:
+            assigned = foreign.begun.popleft()
+            where = (assigned.league_id, assigned.round_id)
+            effects += self._take(foreign.seated(assigned), now, where)
         return effects
 
     def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
@@ -229,11 +230,9 @@ class Referee(Agent):
             return []
         ack = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
         if self._foreign_manager:
-            begun = self._visit(
-                lambda foreign_manager: foreign_manager.announced(asked, message, now), now
-            )
+            begun = self._with_begun(self._foreign_manager.announced(asked, message, now), now)
             return [self.reply(asked, ack, now), *begun]
-        if not self._enrolment.session or message.session != self._enrolment.session:
+        if not self._registration.session or message.session != self._registration.session:
             raise TokenInvalid("session is not the one this referee was given when it registered")
         for match in message.matches:
             self._load_game(match.game_type)  # One is missing: all are refused.
@@ -253,7 +252,7 @@ class Referee(Agent):
     def _take(
         self, described: RoundMatch, now: float, where: tuple[str, int] | None = None
     ) -> list[Effect]:
-        """A new match, or one that we have: with other players' addresses, or a later epoch."""
+        """A new match; or one that runs here, with new addresses or in a later epoch."""
         assert described.seats is not UNSET
         assert described.epoch is not UNSET
         open_match = self.matches.get(described.match_id)
@@ -265,7 +264,7 @@ class Referee(Agent):
             return []
         dropped = open_match.abandon() if open_match else []
         try:
-            match = self._match(described, where or (self._enrolment.league_id, self._round_id))
+            match = self._match(described, where or (self._registration.league_id, self._round_id))
         except Exception as bug:  # The game is a plug-in.
             return dropped + self._drop(described.match_id, described.epoch, bug, now)
         self.matches[described.match_id] = match
@@ -279,47 +278,46 @@ class Referee(Agent):
         game = self._load_game(described.game_type)
         if self._foreign_manager:
             self._foreign_manager.adjudicator.open(assignment, game)
-        return Match(assignment, game, self._identity, self._enrolment.manager)
+        return Match(assignment, game, self._identity, self._registration.manager)
 
     def _drop(self, match_id: str, epoch: int, bug: Exception, now: float) -> list[Effect]:
-        """A bug in a game is our fault, and another referee may have the match."""
-        why = f"{match_id} was dropped: {type(bug).__name__}: {bug}"[:500]
-        self.news.append(why)
+        """A bug in a game is not the players' fault: another referee may get the match."""
+        reason = f"{match_id} was dropped: {type(bug).__name__}: {bug}"[:500]
+        self.news.append(reason)
         self.matches.pop(match_id, None)
         if self._foreign_manager:
-            return self._visit(
-                lambda foreign_manager: foreign_manager.closed(match_id, InternalError(why)), now
-            )
+            error = InternalError(reason)
+            return self._with_begun(self._foreign_manager.closed(match_id, error), now)
         self._closed[match_id] = epoch
         return []
 
     def _run(self, match: Match, step: Callable[[], list[Effect]], now: float) -> list[Effect]:
-        """One step of a match, and of nothing else."""
+        """One step of a match; a bug in its game ends this match alone."""
         try:
             effects = step()
             if self._foreign_manager:
-                effects = self._foreign_manager.settled(match, effects, now)
+                effects = self._foreign_manager.decide(match, effects, now)
         except Exception as bug:  # The game is a plug-in.
             dropped = self._drop(match.match_id, match.epoch, bug, now)
             return match.abandon() + dropped + self._end_if_over()
-        if self._spoken and not self._foreign_manager and match.phase is Phase.REPORTING:
+        if self._dialects and not self._foreign_manager and match.phase is Phase.REPORTING:
             effects = [self._with_dialects(match, effect) for effect in effects]
         return effects + self._close(match, now) if match.phase is Phase.CLOSED else effects
 
     def _with_dialects(self, match: Match, effect: Effect) -> Effect:
-        """A report also says how the players were understood, if the manager told us otherwise."""
+        """A report also says the dialects of players that the manager does not know yet."""
         if not (isinstance(effect, Call) and isinstance(effect.message, MatchResultReport)):
             return effect
-        spoken = {each.agent_id: self._spoken.get(each.agent_id, "") for each in match.players}
-        told = {each.agent_id: each.dialect for each in match.players}
-        news = {who: dialect for who, dialect in spoken.items() if dialect not in ("", told[who])}
-        report = replace(effect.message, dialects=news or UNSET)
+        found = {each.agent_id: self._dialects.get(each.agent_id, "") for each in match.players}
+        known = {each.agent_id: each.dialect for each in match.players}
+        new = {who: dialect for who, dialect in found.items() if dialect not in ("", known[who])}
+        report = replace(effect.message, dialects=new or UNSET)
         return replace(effect, message=report)
 
     def _close(self, match: Match, now: float) -> list[Effect]:
         del self.matches[match.match_id]
         if self._foreign_manager:
-            begun = self._visit(lambda foreign_manager: foreign_manager.closed(match.match_id), now)
+            begun = self._with_begun(self._foreign_manager.closed(match.match_id), now)
             return begun + self._end_if_over()
         self._closed[match.match_id] = match.epoch
         more = match.closing.matches if match.closing else UNSET
@@ -327,9 +325,9 @@ class Referee(Agent):
         return effects + self._end_if_over()
 
     def _end_if_over(self) -> list[Effect]:
-        if not self._over or self.matches:
+        if not self._is_league_over or self.matches:
             return []
-        stop: list[Effect] = [Drop(STATUS)] if self._beat_seconds > 0 else []
+        stop: list[Effect] = [Drop(StatusKey())] if self._status_seconds > 0 else []
         return [*stop, End()]
 
     def _round_completed(self, asked: Asked, message: RoundCompleted, now: float) -> list[Effect]:
@@ -337,12 +335,12 @@ class Referee(Agent):
         return [self.reply(asked, ack, now)]
 
     def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
-        own = self._enrolment.session
+        own = self._registration.session
         if self._foreign_manager and not self._foreign_manager.is_manager(asked.caller):
             raise TokenInvalid("only the manager ends the league")
         if not self.agent_id or (own and message.session != own):
             raise TokenInvalid("session is not the one this referee was given when it registered")
-        self._over = True
+        self._is_league_over = True
         if message.aborted is True:  # The manager tells the players what is decided.
             self.matches.clear()
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
@@ -358,7 +356,7 @@ class Referee(Agent):
     def _pushed(self, asked: Asked, message: Any, now: float) -> list[Effect]:
         """A join or move that did not come as the answer to our call."""
         match, caller = self._at(message.match_id), asked.caller
-        if self._foreign_manager:  # Nobody told us any tokens: what an address says has to do.
+        if self._foreign_manager:  # It gives no tokens: the address alone says who pushed.
             message, caller = replace(message, auth_token=UNSET), replace(caller, token=None)
         pusher = match.admit(message, caller)
         effects = self._run(match, lambda: match.pushed(pusher, message, now), now)
@@ -370,15 +368,25 @@ class Referee(Agent):
             raise MatchMismatch(f"this referee is not at match {match_id!r}")
         return match
 
-    STIMULI: ClassVar[dict[type, Handler]] = {
-        Started: Agent.started,
-        Asked: Agent.asked,
-        Answered: _answered,
-        Woken: _woken,
+    ANSWERS: ClassVar[dict[type, Handler]] = {
+        RegisterKey: _registered,
+        ReachabilityKey: Agent.reachability_answered,
+        StatusKey: _status_answered,
+        EndpointQuery: _endpoint_answered,
+        **dict.fromkeys((InvitationCall, MoveCall, ErrorCall, GameOverCall), _call_answered),
+        LockCall: _call_answered,
+        ReportCall: _report_answered,
+    }
+    TIMERS: ClassVar[dict[type, Handler]] = {
+        RegisterKey: Agent.register_again,
+        ReachabilityKey: Agent.check_reachability,
+        StatusKey: _send_status,
+        StartReplyTimer: _start_reply_due,
+        Clock: _clock_rang,
     }
     MESSAGES: ClassVar[dict[type[Message], Handler]] = {
         RoundAnnouncement: _announced,
-        StartMatch: _started,
+        StartMatch: _match_started,
         RoundCompleted: _round_completed,
         LeagueCompleted: _league_completed,
         MatchStateRequest: _match_state,

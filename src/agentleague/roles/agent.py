@@ -1,19 +1,16 @@
-"""How a referee or player registers: it asks until the manager is there, and keeps its token.
+"""What a referee and a player share: they register, find out whether they are reachable, answer.
 
-Whoever runs it may hand it the token of an earlier run: the manager that gave it knows the agent by
-it. Another manager takes it for none, or refuses it; then the agent registers anew.
+An agent asks the manager to register it until it gets an answer. It may show the token of an
+earlier run, by which the same manager knows it again; if the token is refused, it registers anew.
 
-Whether the manager can call an agent: asked for after it registered, and said aloud.
-
-The manager opens a connection to each new end point and shows the agent as reachable or not. Who
-sits at an agent behind a firewall does not see that, so the agent asks.
-
-What a referee and a player have in common: they register, are asked, and answer.
+The manager opens a connection to each new end point and knows whether that worked. A person who
+runs an agent behind a firewall does not see that, so the agent asks for it and says so.
 """
 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -38,23 +35,40 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address, Call, Effect, End, Event, Reply, WakeAt
 from agentleague.roles.settings import AgentSettings
-from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus
+from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
 
-REGISTRATION_KEY = "register"
-CAME_BACK = (
+TOO_LATE = (
     "; one that was in it before comes back with the same --manager, --name, --port and --state"
 )
 GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
 BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
 
 
+@dataclass(frozen=True)
+class AgentLimits:
+    """Handed to an agent; tests hand in smaller ones."""
+
+    first_check_seconds: float = 1.0  # until it asks whether it is reachable
+    next_check_seconds: float = 3.0  # while the manager still tries, or cannot reach it
+    unclear_checks: int = 5  # answers that say neither yes nor no
+    news: int = 100  # sentences that are kept for the person who runs it
+
+
+class RegisterKey(Struct, frozen=True, gc=False):
+    """The key of a registration, and of the timer until the next try."""
+
+
+class ReachabilityKey(Struct, frozen=True, gc=False):
+    """The key of the question whether the agent is reachable, and of the timer until the next."""
+
+
 class Refused(Struct, frozen=True):
-    """The manager will not have the agent; trying again would not help."""
+    """The manager does not take the agent; trying again would not help."""
 
     reason: str
 
 
-class Enrolment:
+class Registration:
     """The registration of one agent: its id, token, league and session, once it has them."""
 
     def __init__(self, settings: AgentSettings) -> None:
@@ -63,38 +77,35 @@ class Enrolment:
         self.agent_id = self.token = self.league_id = self.session = ""
         self.remembered = ""  # the token to show when it registers again
         self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
-        self.tries = 0  # that came to nothing
+        self.failed_tries = 0
         self.match_tokens = False  # whether referees of this league show match tokens
-        self.is_ours = False  # whether the manager is: no other gives a session, or speaks of them
+        self.is_ours = False  # whether the manager gives a session, or speaks of match tokens
 
     def ask(self, request: Message, now: float) -> list[Effect]:
-        """Ask to be taken in, with the token of an earlier run and the join code, if any."""
+        """Send the request, with the token of an earlier run and the join code, if any."""
         until = now + self._settings.reply_seconds
-        return [Call(REGISTRATION_KEY, self.manager, self._with_proof(request), until)]
+        return [Call(RegisterKey(), self.manager, self._with_proof(request), until)]
 
     def answered(
         self, message: Message | None, error: LeagueError | None, now: float
     ) -> list[Effect]:
-        """Taken in, refused for good, or nobody there yet."""
+        """Registered, refused for good, or no answer yet."""
         if isinstance(message, LeagueRegisterResponse | RefereeRegisterResponse):
-            return self._judged(message)
+            return self._decided(message)
         if error and "what_to_do" in error.context:
-            return [End(Refused(self._not_understood(error)))]
+            advice = error.context["what_to_do"]
+            reason = f"{self.manager.url} understands no registration of ours: {advice}"
+            return [End(Refused(reason))]
         if isinstance(error, PeerRefused) and not error.context["data"].get("retryable"):
             if self.remembered and error.context["code"] in BAD_TOKEN:
                 self.remembered = ""
-                return [WakeAt(REGISTRATION_KEY, now)]
+                return [WakeAt(RegisterKey(), now)]
             return [End(Refused(self._in_words(error)))]
-        self.tries += 1
-        return [WakeAt(REGISTRATION_KEY, now + self._settings.register_seconds)]
-
-    def _not_understood(self, error: LeagueError) -> str:
-        """What was tried, what came back, and what would help: no form of ours was understood."""
-        told = error.context["what_to_do"]
-        return f"{self.manager.url} understands no registration of ours: {told}"
+        self.failed_tries += 1
+        return [WakeAt(RegisterKey(), now + self._settings.register_seconds)]
 
     def _in_words(self, error: PeerRefused) -> str:
-        """The refusal for whoever typed the command; what it says of fields is for programs."""
+        """The refusal for a person; a wrong join code is told in the words of the command."""
         if "join_code" not in str(error) or error.context["code"] not in BAD_TOKEN:
             return str(error)
         if self._settings.join_code:
@@ -112,10 +123,10 @@ class Enrolment:
             more[name] = msgspec.structs.replace(meta, join_code=self._settings.join_code)
         return msgspec.structs.replace(request, **more)
 
-    def _judged(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:
+    def _decided(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:
         if message.status != "ACCEPTED":
             hint = "" if message.hint is UNSET else f": {message.hint}"
-            back = CAME_BACK if message.error_code == LateRegistration.code else ""
+            back = TOO_LATE if message.error_code == LateRegistration.code else ""
             return [End(Refused(f"{message.reason or 'the manager gave no reason'}{hint}{back}"))]
         self.token = self.remembered = message.auth_token or ""
         self.league_id = message.league_id
@@ -131,27 +142,22 @@ class Enrolment:
         return []
 
 
-CONTACT_KEY = "reachable?"
-FIRST_SECONDS = 1.0  # after it registered
-AGAIN_SECONDS = 3.0  # while the manager still tries, or cannot reach it
-UNKNOWN_MAX = 5  # answers that say neither yes nor no
+class ReachabilityCheck:
+    """Asks the manager whether it can reach the agent, until the answer is yes."""
 
-
-class Contact:
-    """One agent's question, asked until the answer is yes."""
-
-    def __init__(self, manager: Address, endpoint: str, reply_seconds: float) -> None:
-        self._manager, self._endpoint, self._reply_seconds = manager, endpoint, reply_seconds
-        self._is_cut_off = False  # as it was said last
-        self._unknown = 0  # answers that said neither
+    def __init__(self, manager: Address, settings: AgentSettings, limits: AgentLimits) -> None:
+        self._manager, self._endpoint, self._limits = manager, settings.endpoint, limits
+        self._reply_seconds = settings.reply_seconds
+        self._is_unreachable = False  # as it was said last
+        self._unclear = 0  # answers that said neither yes nor no
 
     def begin(self, now: float) -> list[Effect]:
-        """It has registered: ask soon."""
-        self._unknown = 0
-        return [WakeAt(CONTACT_KEY, now + FIRST_SECONDS)]
+        """The agent has registered: ask soon."""
+        self._unclear = 0
+        return [WakeAt(ReachabilityKey(), now + self._limits.first_check_seconds)]
 
     def ask(self, agent_id: str, timestamp: str, now: float) -> list[Effect]:
-        """Anybody may know: no token is needed."""
+        """Ask; this needs no token."""
         query = LeagueQuery(
             "GET_AGENT",
             query_params={"agent_id": agent_id},
@@ -159,29 +165,29 @@ class Contact:
             timestamp=timestamp,
             conversation_id="conv-reachable",
         )
-        return [Call(CONTACT_KEY, self._manager, query, now + self._reply_seconds)]
+        return [Call(ReachabilityKey(), self._manager, query, now + self._reply_seconds)]
 
     def answered(
         self, message: Message | None, error: LeagueError | None, now: float
     ) -> tuple[str, list[Effect]]:
         """What there is to say, if anything, and when to ask again."""
         if isinstance(error, PeerRefused) or _is_unknown(message):
-            return "", []  # It is no manager of ours.
+            return "", []  # It is a foreign manager.
         is_reachable = _reachable(message)
-        again: list[Effect] = [WakeAt(CONTACT_KEY, now + AGAIN_SECONDS)]
+        again: list[Effect] = [WakeAt(ReachabilityKey(), now + self._limits.next_check_seconds)]
         if is_reachable is None:
-            self._unknown += 1
-            return "", again if self._unknown < UNKNOWN_MAX else []
-        if self._is_cut_off and not is_reachable:
+            self._unclear += 1
+            return "", again if self._unclear < self._limits.unclear_checks else []
+        if self._is_unreachable and not is_reachable:
             return "", again
-        self._is_cut_off = not is_reachable
+        self._is_unreachable = not is_reachable
         if is_reachable:
             return f"The manager can reach it at {self._endpoint}.", []
         return self._advice(), again
 
     def _advice(self) -> str:
-        end = urlsplit(self._endpoint)
-        port = end.port or (443 if end.scheme == "https" else 80)
+        url = urlsplit(self._endpoint)
+        port = url.port or (443 if url.scheme == "https" else 80)
         return (
             f"The manager cannot reach it at {self._endpoint}; until it can, its matches are lost. "
             f"Does the firewall of this machine let others in at port {port}? Is it in the same "
@@ -205,38 +211,41 @@ Handler = Callable[..., list[Effect]]
 
 
 class Agent(ABC):
-    """A role that belongs to a league; its tables say what it does about what happens."""
+    """A role that belongs to a league; its tables say which method handles what.
 
-    STIMULI: ClassVar[dict[type, Handler]]
+    ANSWERS and TIMERS go by the type of the key, MESSAGES by the type of the message.
+    """
+
+    ANSWERS: ClassVar[dict[type, Handler]]
+    TIMERS: ClassVar[dict[type, Handler]]
     MESSAGES: ClassVar[dict[type[Message], Handler]]
     KIND: ClassVar[str]
 
-    def __init__(self, settings: AgentSettings) -> None:
-        self._enrolment = Enrolment(settings)
-        manager, patience = self._enrolment.manager, settings.reply_seconds
-        self._contact = Contact(manager, settings.endpoint, patience)
+    def __init__(self, settings: AgentSettings, limits: AgentLimits) -> None:
+        self._registration = Registration(settings)
+        self._reachability = ReachabilityCheck(self._registration.manager, settings, limits)
         self.is_far = False  # whether something may stand between it and its manager
         self._calendar = Calendar(0.0)
-        self.news: deque[str] = deque(maxlen=100)  # sentences for whoever runs it
+        self.news: deque[str] = deque(maxlen=limits.news)  # sentences for the person who runs it
 
     @property
     def agent_id(self) -> str:
         """The id that the manager gave it, or nothing yet."""
-        return self._enrolment.agent_id
+        return self._registration.agent_id
 
     @property
-    def is_guest(self) -> bool:
-        """Whether the manager that took it in is of another make."""
-        return bool(self.agent_id) and not self._enrolment.is_ours
+    def has_foreign_manager(self) -> bool:
+        """Whether the manager that registered it is not agentleague's."""
+        return bool(self.agent_id) and not self._registration.is_ours
 
     @property
     def credential(self) -> tuple[str, str, str]:
         """What it needs to come back as itself: its id, its league and its token."""
-        return self.agent_id, self._enrolment.league_id, self._enrolment.token
+        return self.agent_id, self._registration.league_id, self._registration.token
 
     def remember(self, token: str) -> None:
-        """The token of an earlier run, to be shown when it registers; nothing if there is none."""
-        self._enrolment.remembered = token
+        """The token of an earlier run, to be shown when it registers; empty if there is none."""
+        self._registration.remembered = token
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide what to do."""
@@ -247,49 +256,61 @@ class Agent(ABC):
         raise TypeError(f"a {self.KIND} records nothing, and yet there is {event}")
 
     @abstractmethod
-    def registration(self, now: float) -> Message:
-        """How it asks to be taken in."""
+    def registration_request(self, now: float) -> Message:
+        """What it says of itself when it registers."""
 
     def register(self, now: float) -> list[Effect]:
-        """Ask the manager to take it in."""
-        return self._enrolment.ask(self.registration(now), now)
+        """Ask the manager to register it."""
+        return self._registration.ask(self.registration_request(now), now)
 
     def started(self, stimulus: Started, now: float) -> list[Effect]:
         """It begins by registering."""
         self._calendar = Calendar(stimulus.wall_offset)
         return self.register(now)
 
-    def registered(self, stimulus: Answered, now: float) -> list[Effect]:
-        """The manager has answered, or is not there yet: say so once."""
-        is_first = not self._enrolment.tries
-        effects = self._enrolment.answered(stimulus.message, stimulus.error, now)
-        if not effects:
-            league_id = self._enrolment.league_id or "a league without an id"
-            self.news.append(f"Registered as {self.agent_id} in {league_id}.")
-            if self.is_far:
-                effects = [*effects, *self._contact.begin(now)]
-        elif is_first and self._enrolment.tries:
-            where = self._enrolment.manager.url
-            self.news.append(f"No manager answers at {where} yet; trying again until it does.")
-        return effects
-
-    def ask_whether_reachable(self, now: float) -> list[Effect]:
-        """Ask the manager whether it can call this agent."""
-        return self._contact.ask(self.agent_id, self._calendar.write(now), now)
-
-    def told_whether_reachable(self, stimulus: Answered, now: float) -> list[Effect]:
-        """The manager has answered that: say so where it matters."""
-        sentence, effects = self._contact.answered(stimulus.message, stimulus.error, now)
-        if sentence:
-            self.news.append(sentence)
-        return effects
-
     def asked(self, stimulus: Asked, now: float) -> list[Effect]:
-        """Every message has a row in its table; what is refused changes nothing."""
+        """A message came; one that is refused changes nothing."""
         try:
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
         except LeagueError as error:
             return [Reply(stimulus.reply, error)]
+
+    def answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """A call came back."""
+        return self.ANSWERS[type(stimulus.key)](self, stimulus, now)
+
+    def woken(self, stimulus: Woken, now: float) -> list[Effect]:
+        """A timer rang."""
+        return self.TIMERS[type(stimulus.key)](self, stimulus, now)
+
+    def registered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """The manager has answered, or is not there yet: say so once."""
+        is_first = not self._registration.failed_tries
+        effects = self._registration.answered(stimulus.message, stimulus.error, now)
+        if not effects:
+            league_id = self._registration.league_id or "a league without an id"
+            self.news.append(f"Registered as {self.agent_id} in {league_id}.")
+            if self.is_far:
+                effects = self._reachability.begin(now)
+        elif is_first and self._registration.failed_tries:
+            url = self._registration.manager.url
+            self.news.append(f"No manager answers at {url} yet; trying again until it does.")
+        return effects
+
+    def register_again(self, stimulus: Woken, now: float) -> list[Effect]:
+        """It is time for the next try."""
+        return self.register(now)
+
+    def check_reachability(self, stimulus: Woken, now: float) -> list[Effect]:
+        """Ask the manager whether it can call this agent."""
+        return self._reachability.ask(self.agent_id, self._calendar.write(now), now)
+
+    def reachability_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """The manager has answered that: say so where it matters."""
+        sentence, effects = self._reachability.answered(stimulus.message, stimulus.error, now)
+        if sentence:
+            self.news.append(sentence)
+        return effects
 
     def reply(self, asked: Asked, answer: Message, now: float, **more: Any) -> Reply:
         """An answer in its envelope."""
@@ -301,3 +322,10 @@ class Agent(ABC):
             **more,
         )
         return Reply(asked.reply, enveloped)
+
+    STIMULI: ClassVar[dict[type, Handler]] = {
+        Started: started,
+        Asked: asked,
+        Answered: answered,
+        Woken: woken,
+    }

@@ -154,7 +154,7 @@ class Running:
         role: Any = self.host.role
         if not self.registered.done() and getattr(role, "agent_id", None):
             self._keep(role)
-            if role.is_guest:
+            if role.has_foreign_manager:
                 self.transport.be_a_guest()
             self.registered.set_result(role.agent_id)
             if not self._say:

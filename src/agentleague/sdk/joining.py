@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentleague.errors import LeagueError
-from agentleague.player.role import Heard
+from agentleague.player.role import HookCall
 from agentleague.player.role import Player as Role
 from agentleague.protocol.printable import printable
 from agentleague.roles.effects import Effect, Turn
@@ -104,7 +104,7 @@ class _Hooks:
     def __init__(
         self,
         agent: Running,
-        tell: Callable[[Heard], None],
+        tell: Callable[[HookCall], None],
         history: HistoryFile | None,
         background: Background,
         watcher: Watcher | None = None,  # who is shown each step already
@@ -114,8 +114,8 @@ class _Hooks:
         self._agent, self._role, self._tell, self._history = agent, role, tell, history
         self._background = background
         self._is_saving = False
-        self._heard: deque[Heard] = deque()
-        role.heard = self._heard
+        self._heard: deque[HookCall] = deque()
+        role.hook_calls = self._heard
         role.kept = history.read() if history else ()
         self._watcher = watcher
         agent.host.on_seen = self._listen

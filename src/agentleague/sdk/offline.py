@@ -25,7 +25,7 @@ from agentleague.match.game_progress import GameProgress
 from agentleague.match.judging import cause
 from agentleague.match.question import ANSWERS_MAX
 from agentleague.player.memory import Memory
-from agentleague.player.role import Heard, seen_by
+from agentleague.player.role import HookCall, seen_by
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
     Champion,
@@ -57,7 +57,7 @@ class Contestant(NamedTuple):
 
     name: str
     move: Callable[[Turn], Any]
-    tell: Callable[[Heard], None] | None = None
+    tell: Callable[[HookCall], None] | None = None
 
 
 class Seated(NamedTuple):
@@ -70,7 +70,7 @@ class Seated(NamedTuple):
     def hear(self, name: str, what: Any) -> None:
         """Tell whoever wants to know."""
         if self.contestant.tell:
-            self.contestant.tell(Heard(name, what))
+            self.contestant.tell(HookCall(name, what))
 
 
 class PlayedMatch(Struct, frozen=True):

@@ -14,7 +14,7 @@ from agentleague.runtime.author_functions import AuthorTold, LoopThread
 from agentleague.sdk.author_errors import AuthorErrors
 
 if TYPE_CHECKING:
-    from agentleague.player.role import Heard
+    from agentleague.player.role import HookCall
     from agentleague.roles.effects import Turn
     from agentleague.runtime.processes import Running
 
@@ -115,11 +115,11 @@ class Player:
         """Whether it wants to know what happens."""
         return bool(self._hooks)
 
-    def tell(self, heard: "Heard") -> None:
+    def tell(self, heard: "HookCall") -> None:
         """Let the author's hook know, if there is one."""
         hook = self._hooks.get(heard.name)
         if hook:
-            self._loop.finish(hook(heard.what))
+            self._loop.finish(hook(heard.data))
 
     def join(self, agent: "Running") -> None:
         """From now on the hooks hear what this agent hears, and its matches lie by its token."""

@@ -7,7 +7,7 @@ from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueQueryResponse, LeagueRegisterResponse
 from agentleague.referee.role import Referee
-from agentleague.roles.agent import AGAIN_SECONDS, CONTACT_KEY, FIRST_SECONDS, UNKNOWN_MAX
+from agentleague.roles.agent import AgentLimits, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, WakeAt
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Answered, Started, Woken
@@ -16,14 +16,14 @@ from rules import rule
 NOW = 100.0
 END = "http://192.168.1.22:8101/mcp"
 ACCEPTED = LeagueRegisterResponse("ACCEPTED", "P01", "league_x", auth_token="tok_1")
-AGAIN = [WakeAt(CONTACT_KEY, NOW + AGAIN_SECONDS)]
+AGAIN = [WakeAt(ReachabilityKey(), NOW + AgentLimits.next_check_seconds)]
 
 
 def registered(is_far=True):
     role = Player(PlayerSettings(display_name="Ann", endpoint=END))
     role.is_far = is_far
     role.handle(Started(0.0), NOW)
-    effects = role.handle(Answered("register", ACCEPTED, None, 0.1), NOW)
+    effects = role.handle(Answered(RegisterKey(), ACCEPTED, None, 0.1), NOW)
     role.news.clear()
     return role, effects
 
@@ -32,7 +32,7 @@ def told(role, reachable=UNSET, error=None, **more):
     """It is answered this, and says what; what it does next."""
     agent = {"agent_id": "P01"} | ({} if reachable is UNSET else {"reachable": reachable})
     answer = LeagueQueryResponse("GET_AGENT", data={"agent": agent}, **more)
-    effects = role.handle(Answered(CONTACT_KEY, None if error else answer, error, 0.1), NOW)
+    effects = role.handle(Answered(ReachabilityKey(), None if error else answer, error, 0.1), NOW)
     said = list(role.news)
     role.news.clear()
     return said, effects
@@ -41,9 +41,9 @@ def told(role, reachable=UNSET, error=None, **more):
 @rule("R-REG-14")
 def test_it_asks_soon_after_it_registered_without_its_token():
     role, effects = registered()
-    assert effects == [WakeAt(CONTACT_KEY, NOW + FIRST_SECONDS)]
+    assert effects == [WakeAt(ReachabilityKey(), NOW + AgentLimits.first_check_seconds)]
 
-    (call,) = role.handle(Woken(CONTACT_KEY), NOW)
+    (call,) = role.handle(Woken(ReachabilityKey()), NOW)
 
     assert isinstance(call, Call)
     assert (call.message.query_type, call.message.query_params) == (
@@ -58,7 +58,7 @@ def test_it_asks_soon_after_it_registered_without_its_token():
 def test_a_referee_asks_too():
     role = Referee(RefereeSettings(display_name="Owl", endpoint=END), lambda name: None)
 
-    (call,) = role.handle(Woken(CONTACT_KEY), NOW)
+    (call,) = role.handle(Woken(ReachabilityKey()), NOW)
 
     assert call.message.query_type == "GET_AGENT"
     assert told(role, True) == ([f"The manager can reach it at {END}."], [])
@@ -94,7 +94,9 @@ def test_while_the_manager_still_tries_or_is_away_it_asks_some_more_times():
     unknown = [{}, {"error": NoAnswer("no")}, {"error": NoConnection("no")}]
     unknown.append({"error": RateLimited("later")})
 
-    assert [told(role, **each) for each in unknown] == [([], AGAIN)] * (UNKNOWN_MAX - 1)
+    assert [told(role, **each) for each in unknown] == [([], AGAIN)] * (
+        AgentLimits.unclear_checks - 1
+    )
     assert told(role) == ([], [])
 
 
@@ -117,7 +119,7 @@ def test_what_makes_no_sense_says_neither_yes_nor_no(data):
 
     answer = LeagueQueryResponse("GET_AGENT", data=data)
 
-    assert role.handle(Answered(CONTACT_KEY, answer, None, 0.1), NOW) == AGAIN
+    assert role.handle(Answered(ReachabilityKey(), answer, None, 0.1), NOW) == AGAIN
     assert not role.news
 
 

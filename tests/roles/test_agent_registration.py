@@ -9,7 +9,7 @@ from agentleague.games import even_odd
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueRegisterResponse, RefereeRegisterResponse
 from agentleague.referee.role import Referee
-from agentleague.roles.agent import Enrolment, Refused
+from agentleague.roles.agent import Refused, RegisterKey, Registration
 from agentleague.roles.effects import End, WakeAt
 from agentleague.roles.settings import AgentSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Answered, Started, Woken
@@ -37,7 +37,7 @@ def asked(role, remembered=""):
 
 
 def answered(role, message=None, error=None):
-    return role.handle(Answered("register", message, error, 0.1), NOW)
+    return role.handle(Answered(RegisterKey(), message, error, 0.1), NOW)
 
 
 def refusal(code):
@@ -102,8 +102,8 @@ def test_a_manager_that_refuses_the_old_token_is_asked_without_it(code):
     role = a_player()
     asked(role, OLD)
 
-    assert answered(role, error=refusal(code)) == [WakeAt("register", NOW)]
-    (again,) = role.handle(Woken("register"), NOW)
+    assert answered(role, error=refusal(code)) == [WakeAt(RegisterKey(), NOW)]
+    (again,) = role.handle(Woken(RegisterKey()), NOW)
 
     assert again.message.auth_token is UNSET
     (end,) = answered(role, error=refusal(code))
@@ -116,8 +116,8 @@ def test_a_token_is_kept_while_the_manager_is_away_or_busy():
     asked(role, OLD)
 
     for error in (NoConnection("nobody"), RateLimited("slow down")):
-        assert answered(role, error=error) == [WakeAt("register", NOW + 1.0)]
-        (again,) = role.handle(Woken("register"), NOW)
+        assert answered(role, error=error) == [WakeAt(RegisterKey(), NOW + 1.0)]
+        (again,) = role.handle(Woken(RegisterKey()), NOW)
         assert again.message.auth_token == OLD
 
 
@@ -135,26 +135,28 @@ def test_any_other_refusal_is_final(error):
     ("said", "held"),
     [
         ({"session": "ses_1", "lease_seconds": 4.0, "auth_token": "tok"}, ("ses_1", 4.0, "tok")),
-        ({}, ("", 0.0, "")),  # a manager of another make
+        ({}, ("", 0.0, "")),  # a foreign manager
     ],
 )
 def test_a_referee_keeps_its_session_its_lease_and_its_token(said, held):
-    enrolment = Enrolment(AgentSettings(display_name="Owl", endpoint="http://owl/mcp"))
+    registration = Registration(AgentSettings(display_name="Owl", endpoint="http://owl/mcp"))
 
-    enrolment.answered(RefereeRegisterResponse("ACCEPTED", "REF01", "league_x", **said), None, NOW)
+    registration.answered(
+        RefereeRegisterResponse("ACCEPTED", "REF01", "league_x", **said), None, NOW
+    )
 
-    assert (enrolment.session, enrolment.lease_seconds, enrolment.token) == held
+    assert (registration.session, registration.lease_seconds, registration.token) == held
 
 
 @rule("R-LEAGUE-32")
-@pytest.mark.parametrize(("said", "is_guest"), [(True, False), (False, False), (UNSET, True)])
-def test_a_player_knows_a_manager_of_another_make_by_what_it_does_not_say(said, is_guest):
+@pytest.mark.parametrize(("said", "is_foreign"), [(True, False), (False, False), (UNSET, True)])
+def test_a_player_knows_a_foreign_manager_by_what_it_does_not_say(said, is_foreign):
     role = a_player()
     asked(role)
 
     answered(role, msgspec.structs.replace(ACCEPTED, match_tokens=said))
 
-    assert role.is_guest is is_guest
+    assert role.has_foreign_manager is is_foreign
 
 
 @rule("R-TOK-05")
