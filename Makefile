@@ -48,8 +48,9 @@ figures: .venv/run  ## Write docs/performance.md and its charts anew from the fi
 picture: .venv/run  ## Draw docs/demo.svg from a real run.
 	$(BIN)/python tools/picture.py docs/demo.svg
 
-reference: .venv/run  ## Write docs/reference anew from the tables.
+reference: .venv/run  ## Write docs/reference and the picture of a match anew from the tables.
 	$(BIN)/python tools/reference.py docs/reference
+	$(BIN)/python tools/match_picture.py docs/explanation/match.svg
 
 docs: .venv/docs  ## Build the pages of docs as a site; a warning is an error.
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --write-all docs build/site

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import match_picture
 import performance_page
 import reference
 from commands import ROOT
@@ -85,6 +86,12 @@ def test_every_generated_page_is_current(name):
     on_disk = (DOCS / "reference" / name).read_text(encoding="utf-8")
 
     assert on_disk == GENERATED[name], f"docs/reference/{name} is stale: run `make reference`"
+
+
+def test_the_picture_of_a_match_is_current():
+    on_disk = (DOCS / "explanation" / "match.svg").read_text(encoding="utf-8")
+
+    assert on_disk == match_picture.picture(), "match.svg is stale: run `make reference`"
 
 
 FIGURES = performance_page.pages(json.loads((DOCS / "performance.json").read_text("utf-8")))
