@@ -21,7 +21,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agentleague.errors import IllegalMove
-from agentleague.games.game import Game, Outcome, Seat, State
+from agentleague.games.game import DETAILS_BYTES_MAX, Game, Outcome, Seat, State, plain_details
 
 NAME_MAX = 40
 TURNS_MAX = 1_000
@@ -145,6 +145,12 @@ class _Trial:
             f"the outcome's reason is {reason!r:.80}, not a text of 1 to {REASON_MAX} characters",
         )
         _demand(_is_json(details), f"the outcome's details are {details!r:.80}, not plain JSON")
+        left_out = plain_details(outcome).get("left_out")
+        _demand(
+            left_out is None,
+            f"the outcome's details are left out of the result: {left_out}; "
+            f"give at most {DETAILS_BYTES_MAX} bytes of JSON",
+        )
 
     def _turn(self, state: State) -> Turn:
         moves = {seat: self._move(state, seat) for seat in self._call("to_move", state)}

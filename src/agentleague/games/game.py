@@ -13,18 +13,51 @@ manager gives a referee so much time for a match).
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 TURNS_MAX = 100  # of a game that does not say
+DETAILS_BYTES_MAX = 1024  # of an outcome's details as JSON
+DETAILS_DEPTH_MAX = 8  # levels of lists and objects
+RESULT_BYTES_MAX = 8192  # of the moves, sent twice, and the details: a message has 10,240
+OWN_FIELDS = ("drawn_number", "number_parity")  # details with a place of their own in a result
 
 Seat = str
 State = Any  # the game's own; nobody else looks into it
 
 
 class Outcome(NamedTuple):
-    """How a game ended; `{A}` in the reason stands for the player in seat A."""
+    """How a game ended; `{A}` in the reason stands for the player in seat A.
+
+    `details` is what else there is to say, as plain JSON; it becomes part of the result.
+    """
 
     winner: Seat | None  # None is a draw
     reason: str
     details: Mapping[str, Any] = {}
+
+
+def plain_details(outcome: Outcome, moves: Sequence[Any] = ()) -> dict[str, Any]:
+    """The details as they go into a result; what is too long or no JSON is left out, and said."""
+    details = {name: it for name, it in outcome.details.items() if name not in OWN_FIELDS}
+    if not details:
+        return {}
+    try:
+        text = msgspec.json.encode(details)
+        size = 2 * len(msgspec.json.encode(moves)) + len(text)
+        plain: dict[str, Any] = msgspec.json.decode(text)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+        return {"left_out": "they are not plain JSON"}
+    if len(text) > DETAILS_BYTES_MAX or size > RESULT_BYTES_MAX:
+        return {"left_out": f"they have {len(text)} bytes, too many beside the moves"}
+    if _depth(plain) > DETAILS_DEPTH_MAX:
+        return {"left_out": f"they are nested more than {DETAILS_DEPTH_MAX} levels deep"}
+    return plain
+
+
+def _depth(value: Any) -> int:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
 
 
 def turns_max(game: "Game", options: Mapping[str, Any]) -> int:

@@ -12,6 +12,7 @@ defaults = {"best_of": 3}
 symmetric = True
 THROWS = ("rock", "paper", "scissors")  # each is beaten by the next
 BEST_OF_MAX = 99
+THROWS_SHOWN = 20  # the last ones, in the details of the outcome
 
 
 class State(NamedTuple):
@@ -79,15 +80,20 @@ def play(state: State, moves: Mapping[Seat, Any], number: int | None) -> State:
 
 
 def outcome(state: State) -> Outcome | None:
-    """More than half of best_of wins; after twice best_of throws the lead decides, else a draw."""
+    """More than half of best_of wins; after twice best_of throws the lead decides, else a draw.
+
+    The details have the wins and the last throws, seat A first.
+    """
     if not _is_over(state):
         return None
     won, lost, thrown = max(state.wins), min(state.wins), len(state.throws)
     length = f"{won} to {lost} after {thrown} {'throw' if thrown == 1 else 'throws'}"
+    throws = [list(throw) for throw in state.throws[-THROWS_SHOWN:]]
+    details = {"wins": list(state.wins), "throws": throws}
     if won == lost:
-        return Outcome(None, f"{length} - nobody leads")
+        return Outcome(None, f"{length} - nobody leads", details)
     winner = seats[state.wins.index(won)]
-    return Outcome(winner, f"{{{winner}}} won {length}")
+    return Outcome(winner, f"{{{winner}}} won {length}", details)
 
 
 def _is_over(state: State) -> bool:

@@ -66,10 +66,16 @@ def play(state: State, moves: Mapping[Seat, Any], number: int | None) -> State:
 
 
 def outcome(state: State) -> Outcome | None:
-    """Three in a row, or no cell left."""
+    """Three in a row, or no cell left; the details have the board and the winning line."""
     for row in ROWS:
         for seat, mark in MARKS.items():
             if all(state[cell] == mark for cell in row):
                 cells = ", ".join(map(str, row))
-                return Outcome(seat, f"{{{seat}}} has three {mark} in a row: cells {cells}")
-    return None if None in state else Outcome(None, "The board is full - nobody has three in a row")
+                details = {"board": list(state), "line": list(row)}
+                return Outcome(
+                    seat, f"{{{seat}}} has three {mark} in a row: cells {cells}", details
+                )
+    if None in state:
+        return None
+    details = {"board": list(state), "line": None}
+    return Outcome(None, "The board is full - nobody has three in a row", details)

@@ -310,6 +310,7 @@ def _agrees(report: MatchResultReport, decided: MatchDecided) -> bool:
         and (details.status is None or status == result.status)
         and details.drawn_number in (None, result.drawn_number)
         and details.choices in ({}, result.choices)
+        and details.game_details in (UNSET, result.game_details)
     )
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from agentleague.errors import IllegalMove, WrongType
-from agentleague.games.game import Game, Outcome
+from agentleague.games.game import Game, Outcome, plain_details
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult
 
@@ -118,6 +118,7 @@ def _result(case: Case, outcome: Outcome, moves: Moves) -> GameResult:
         outcome.details.get("number_parity"),
         choices(case.players, moves),
         reason[:500],
+        game_details=plain_details(outcome, moves) or UNSET,
     )
 
 

@@ -1,7 +1,10 @@
 """What counts of a match when the organiser has ruled on it, and what its disputes say in words."""
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from agentleague.league.events import Disputed, MatchDecided, MatchRuled, TokenMisused
-from agentleague.protocol.messages import GameResult
+from agentleague.protocol.messages import GameResult, Status
 
 STAND = "stand"
 VERDICTS = ("win", "draw", "no_contest", STAND)
@@ -11,6 +14,7 @@ _IN_WORDS = {
     NOT_ITS_REFEREE: "spoke for it and is not its referee; that was refused",
     ANOTHER_RESULT: "reported another result than the one that stands; that was refused",
 }
+_STATUS: dict[str, Status] = {"win": "WIN", "draw": "DRAW"}  # and any other verdict: no contest
 
 
 def counted(decided: MatchDecided, ruling: MatchRuled | None) -> GameResult:
@@ -18,12 +22,14 @@ def counted(decided: MatchDecided, ruling: MatchRuled | None) -> GameResult:
     if ruling is None or ruling.verdict == STAND:
         return decided.result
     first, reason = decided.result, f"ruled by the organiser: {ruling.reason}"[:500]
-    facts = (first.drawn_number, first.number_parity, first.choices, reason)
-    if ruling.verdict == "win":
-        return GameResult("WIN", ruling.winner, *facts)
-    if ruling.verdict == "draw":
-        return GameResult("DRAW", None, *facts)
-    return GameResult("TECHNICAL_LOSS", None, *facts, no_contest=True)
+    status: Status = _STATUS.get(ruling.verdict, "TECHNICAL_LOSS")
+    return replace(
+        first,
+        status=status,
+        winner_player_id=ruling.winner if status == "WIN" else None,
+        reason=reason,
+        no_contest=True if status == "TECHNICAL_LOSS" else UNSET,
+    )
 
 
 def dispute_in_words(event: Disputed) -> str:

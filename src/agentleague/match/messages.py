@@ -135,7 +135,7 @@ class MatchMessages:
         assert locked.result
         result = locked.result.game_result
         choices = {who: made for who, made in result.choices.items() if made is not None}
-        fields = {**asdict(result), "choices": choices, "no_contest": None}
+        fields = {**asdict(result), "choices": choices, "no_contest": None, "game_details": None}
         nulls = [name for name, value in fields.items() if value is None]
         plain = replace(result, choices=choices, **dict.fromkeys(nulls, UNSET))
         letter = self.game_over(seat, locked, now)
@@ -202,7 +202,9 @@ class MatchMessages:
         assert locked.result
         result, match = locked.result.game_result, self._assignment.match
         rows, left_out = notes.rows(began)
-        details = ResultDetails(result.drawn_number, result.choices, result.status)
+        details = ResultDetails(
+            result.drawn_number, result.choices, result.status, result.game_details
+        )
         return MatchResultReport(
             match.match_id,
             ReportedResult(locked.result.winner, locked.result.score, details),

@@ -155,6 +155,10 @@ NOTES: dict[str, Note] = {
     "drawn_number": Note("The number drawn; null where the game draws none.", 8),
     "number_parity": Note("Its parity; null where there is no number.", "even"),
     "choices": Note("What each player chose; null: nothing.", {"P01": "even", "P02": "odd"}),
+    "game_details": Note(
+        "What else the game says of its end, seat A first; not sent where it says nothing.",
+        {"wins": [2, 0], "throws": [["rock", "scissors"], ["paper", "rock"]]},
+    ),
     "no_contest": Note("True where the match counts for neither player.", True),
     "draw": Note("What anybody needs to recompute the draws of the match."),
     "commitment": Note("The draw_commitment of the announcement.", _HASH),

@@ -391,6 +391,7 @@ class GameResult(Part):
     choices: dict[Id, Any] = {}
     reason: Text = ""
     no_contest: bool | UnsetType = UNSET
+    game_details: dict[str, Any] | UnsetType = UNSET
 
 
 class GameOver(GameMessage, tag="GAME_OVER"):
@@ -486,6 +487,7 @@ class ResultDetails(Part):
     drawn_number: Int | None = None
     choices: dict[Id, Any] = {}
     status: Status | None = None
+    game_details: dict[str, Any] | UnsetType = UNSET
 
 
 class ReportedResult(Part):

@@ -4,7 +4,7 @@ Why a match ended as it did, by which rules of docs/protocol.md, and what would 
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -78,6 +78,7 @@ class Result(Struct):
     number_parity: str | None = None
     reason: str = ""
     no_contest: bool = False
+    game_details: dict[str, Any] = {}
 
 
 class Ending(Struct, frozen=True):

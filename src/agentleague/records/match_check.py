@@ -5,6 +5,8 @@ A check returns the problem as a sentence, or None.
 
 from typing import Any
 
+from msgspec import UNSET
+
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, MatchDecided, MatchLocked, MatchRuled
@@ -88,7 +90,15 @@ def _verdict_problem(event: MatchDecided, verdict: Verdict) -> str | None:
         or _compare("winner", written.winner_player_id, follows.winner_player_id)
         or _compare("parity", written.number_parity, follows.number_parity)
         or _compare("choices", written.choices, follows.choices)
+        or _details_problem(written, follows)
     )
+
+
+def _details_problem(written: GameResult, follows: GameResult) -> str | None:
+    """Journals of earlier versions have no details of the game."""
+    if written.game_details is UNSET:
+        return None
+    return _compare("details of the game", written.game_details, follows.game_details)
 
 
 def _no_contest_problem(result: GameResult) -> str | None:

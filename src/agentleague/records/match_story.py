@@ -4,6 +4,7 @@ The facts are those that GET_MATCH answers, from a directory or from a manager a
 adds why the match was given out again, which only the journal knows.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -23,6 +24,7 @@ from agentleague.roles.effects import Event
 
 TRIED = "tried "  # how a note begins that says in which forms a player was asked
 NOTE_MAX = 240  # characters of what is noted of an answer
+DETAIL_MAX = 400  # characters of each detail that a game adds to its result
 
 
 class Contact(Struct):
@@ -209,6 +211,7 @@ def _lines(facts: Facts) -> Iterator[str]:
     if facts.transcript_left_out:
         yield f"  ... and {facts.transcript_left_out} exchanges more, which were not kept."
     yield from _draw(facts)
+    yield from _game_details(facts)
     if facts.told == "manager":
         yield "No referee was left to tell the players the result; the manager did."
     for dispute in facts.disputes:
@@ -278,6 +281,15 @@ def _draw(facts: Facts) -> Iterator[str]:
         yield f"The number {number} was drawn from the sealed seed and these moves."
     else:
         yield f"The number was {number}, says the referee; it was not drawn by the league."
+
+
+def _game_details(facts: Facts) -> Iterator[str]:
+    """What the game says of its end, a line each."""
+    details = facts.result.game_details if facts.result else {}
+    if details:
+        yield "At the end, by the game:"
+    for name, value in details.items():
+        yield f"  {one_line(name, 64)}: {one_line(json.dumps(value), DETAIL_MAX)}"
 
 
 def _ending(facts: Facts) -> Ending | None:
