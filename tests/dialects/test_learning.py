@@ -1,34 +1,21 @@
 """How an agent wants to be spoken to: guessed, brought home by referees, kept, and used."""
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
-from agentleague.match.machine import GameOverCall, InvitationCall, LockCall
 from agentleague.protocol.messages import (
-    GameInvitation,
-    GameJoinAck,
-    LockedResult,
-    LockResponse,
     MatchResultReport,
     RefereeMeta,
     RefereeRegisterRequest,
     ReportedResult,
     RoundAnnouncement,
 )
-from agentleague.protocol.messages import GameResult as Result
 from agentleague.roles.effects import Call, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller
 from manager.test_role import a_manager, player, referee
 from memory_league import BEGAN
-from referee.test_role import MATCH, SEATS, a_referee, announced
-from referee.test_role import ask as ask_referee
 from rules import rule
-
-LOCKED = LockResponse(
-    "R1M1", 0, result=LockedResult("P01", {"P01": 3, "P02": 0}, Result("WIN", "P01"))
-)
 
 
 def ask(manager, message, token=None, form="jsonrpc", method=""):
@@ -127,44 +114,3 @@ def test_what_was_learnt_survives_a_restart():
     league.apply(DialectLearnt("P01", "type"))
 
     assert league.roster.dialects == {"P01": "type"}
-
-
-def reported(role, dialects):
-    """Play a match whose players were understood so; the referee's report."""
-    for seat, dialect in enumerate(dialects):
-        key = InvitationCall("R1M1", seat, 0, 1)
-        joined = Answered(key, GameJoinAck(accept=False), None, 0.1, dialect)
-        role.handle(joined, BEGAN)
-    role.handle(Answered(LockCall("R1M1", 0, 1), LOCKED, None, 0.1), BEGAN)
-    effects = []
-    for seat in (0, 1):
-        effects += role.handle(Answered(GameOverCall("R1M1", seat, 0, 1), None, None, 0.1), BEGAN)
-    (call,) = [each for each in effects if isinstance(each, Call)]
-    assert isinstance(call.message, MatchResultReport)
-    return call.message
-
-
-@rule("R-DIA-08")
-def test_a_referee_reports_how_players_were_understood_where_that_is_news():
-    role = a_referee()
-    ask_referee(role, announced())
-
-    assert reported(role, ("", "type")).dialects == {"P02": "type"}
-
-
-def test_a_referee_has_nothing_to_report_where_the_manager_was_right():
-    role = a_referee()
-    seats = [SEATS[0], replace(SEATS[1], dialect="type")]
-    effects = ask_referee(role, announced(matches=[replace(MATCH, seats=seats)]))
-
-    assert reported(role, ("", "type")).dialects is UNSET
-    called = [each.to for each in effects if isinstance(each, Call)]
-    assert [to.dialect for to in called] == ["", "type"]
-    assert all(isinstance(e.message, GameInvitation) for e in effects if isinstance(e, Call))
-
-
-def test_a_referee_whose_players_speak_as_we_do_reports_no_dialects():
-    role = a_referee()
-    ask_referee(role, announced())
-
-    assert reported(role, ("", "")).dialects is UNSET

@@ -13,7 +13,7 @@ from agentleague.errors import (
     RateLimited,
     WrongType,
 )
-from agentleague.match.judging import UNREACHABLE
+from agentleague.match.answer_checks import UNREACHABLE
 from agentleague.match.limits import MatchLimits
 from agentleague.match.machine import GameOverCall, Phase
 from agentleague.protocol import codec

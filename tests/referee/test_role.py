@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from agentleague.errors import (
@@ -17,7 +18,7 @@ from agentleague.errors import (
     UnsupportedGame,
 )
 from agentleague.games import even_odd
-from agentleague.match.machine import Clock, InvitationCall, LockCall, MoveCall
+from agentleague.match.machine import Clock, GameOverCall, InvitationCall, LockCall, MoveCall
 from agentleague.protocol.messages import (
     WIRE_NAME,
     ChooseParityCall,
@@ -25,7 +26,11 @@ from agentleague.protocol.messages import (
     GameInvitation,
     GameJoinAck,
     GameMoveResponse,
+    GameResult,
     LeagueCompleted,
+    LockedResult,
+    LockResponse,
+    MatchResultReport,
     MatchStateRequest,
     PushAck,
     RefereeRegisterRequest,
@@ -51,6 +56,10 @@ MATCH = RoundMatch("R1M1", "even_odd", "P01", "P02", "http://ref/mcp", epoch=1, 
 RULES = Rules(retries=0, join_retries=0)
 ACCEPTED = RefereeRegisterResponse(
     "ACCEPTED", "REF01", "league_test", session="ses_1", auth_token="tok_REF01_x"
+)
+
+LOCKED = LockResponse(
+    "R1M1", 0, result=LockedResult("P01", {"P01": 3, "P02": 0}, GameResult("WIN", "P01"))
 )
 
 
@@ -453,3 +462,71 @@ def test_a_match_that_is_dropped_may_be_the_last_one():
     )
 
     assert effects == [Drop(Clock("R1M1")), End()]
+
+
+def test_a_match_that_waits_for_a_manager_that_is_gone_ends_with_the_league():
+    role = a_referee()
+    ask(role, announced())
+    unreached(role)
+    ask(role, LeagueCompleted(session="ses_1"))
+
+    effects = role.handle(Woken(Clock("R1M1")), BEGAN + 1.0)
+
+    assert effects == [Drop(LockCall("R1M1", 0, 1)), Drop(Clock("R1M1")), End()]
+
+
+def test_a_league_that_is_aborted_ends_its_matches_at_once():
+    role = a_referee()
+    ask(role, announced())
+
+    assert ask(role, LeagueCompleted(session="ses_1", aborted=True))[-1] == End()
+    assert role.matches == {}
+
+
+def test_an_assignment_without_rules_goes_by_those_before():
+    role = a_referee()
+    ask(role, announced(matches=[]))
+    effects = ask(role, announced(rules=UNSET))
+
+    assert [call.until for call in effects if isinstance(call, Call)] == [BEGAN + 5.0] * 2
+
+
+def reported(role, dialects):
+    """Play a match whose players were understood so; the referee's report."""
+    for seat, dialect in enumerate(dialects):
+        key = InvitationCall("R1M1", seat, 0, 1)
+        joined = Answered(key, GameJoinAck(accept=False), None, 0.1, dialect)
+        role.handle(joined, BEGAN)
+    role.handle(Answered(LockCall("R1M1", 0, 1), LOCKED, None, 0.1), BEGAN)
+    effects = []
+    for seat in (0, 1):
+        effects += role.handle(Answered(GameOverCall("R1M1", seat, 0, 1), None, None, 0.1), BEGAN)
+    (call,) = [each for each in effects if isinstance(each, Call)]
+    assert isinstance(call.message, MatchResultReport)
+    return call.message
+
+
+@rule("R-DIA-08")
+def test_a_referee_reports_how_players_were_understood_where_that_is_news():
+    role = a_referee()
+    ask(role, announced())
+
+    assert reported(role, ("", "type")).dialects == {"P02": "type"}
+
+
+def test_a_referee_has_nothing_to_report_where_the_manager_was_right():
+    role = a_referee()
+    seats = [SEATS[0], replace(SEATS[1], dialect="type")]
+    effects = ask(role, announced(matches=[replace(MATCH, seats=seats)]))
+
+    assert reported(role, ("", "type")).dialects is UNSET
+    called = [each.to for each in effects if isinstance(each, Call)]
+    assert [to.dialect for to in called] == ["", "type"]
+    assert all(isinstance(e.message, GameInvitation) for e in effects if isinstance(e, Call))
+
+
+def test_a_referee_whose_players_speak_as_we_do_reports_no_dialects():
+    role = a_referee()
+    ask(role, announced())
+
+    assert reported(role, ("", "")).dialects is UNSET

@@ -6,12 +6,19 @@ from msgspec import UNSET
 
 from agentleague.errors import NoConnection, PeerRefused, RateLimited
 from agentleague.games import even_odd
+from agentleague.league.events import LeaguePaused
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueRegisterResponse, RefereeRegisterResponse
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import Refused, RegisterKey, Registration
 from agentleague.roles.effects import End, WakeAt
-from agentleague.roles.settings import AgentSettings, PlayerSettings, RefereeSettings
+from agentleague.roles.settings import (
+    AgentSettings,
+    ManagerSettings,
+    PlayerSettings,
+    RefereeSettings,
+    Secrets,
+)
 from agentleague.roles.stimuli import Answered, Started, Woken
 from rules import rule
 
@@ -209,3 +216,15 @@ def test_another_refusal_is_told_as_the_manager_told_it():
     (end,) = answered(role, error=refusal("E003"))
 
     assert end.summary.reason == "the peer answered with error 12: no"
+
+
+def test_an_agent_has_no_journal():
+    with pytest.raises(TypeError, match="a player records nothing"):
+        a_player().apply(LeaguePaused())
+
+
+def test_secrets_are_not_printed_and_a_league_in_a_network_wants_tokens():
+    assert repr(Secrets(b"draw", b"token", "admin")) == "Secrets(…)"
+    assert ManagerSettings().takes_tokenless
+    assert not ManagerSettings(network="lan").takes_tokenless
+    assert ManagerSettings(network="lan", tokenless_referees=True).takes_tokenless

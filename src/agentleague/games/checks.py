@@ -183,8 +183,8 @@ class _Trial:
             _demand(not _has_float(move), f"{source} gives {move!r:.80}: a move has no floats")
             _demand(self._is_legal(state, seat, move), f"{source} gives {move!r}, check refuses it")
         for move in (*NEVER_LEGAL, *_twins(tried)):
-            told = f"{type(move).__name__} {move!r:.40}"
-            _demand(not self._is_legal(state, seat, move), f"check accepts the {told} as a move")
+            shown = f"{type(move).__name__} {move!r:.40}"
+            _demand(not self._is_legal(state, seat, move), f"check accepts the {shown} as a move")
         return self._rng.choice(tried)
 
     def _is_legal(self, state: State, seat: Seat, move: Any) -> bool:
@@ -246,7 +246,7 @@ def _has_float(move: Any) -> bool:
 
 
 def _twins(moves: Sequence[Any]) -> list[Any]:
-    """What equals a legal number in Python and is none: 1.0 and True for 1."""
+    """Values that equal a legal number in Python and are not legal: 1.0 and True for 1."""
     numbers = [move for move in moves if type(move) is int]
     return [*map(float, numbers[:1]), *(bool(number) for number in numbers if number in (0, 1))]
 

@@ -31,7 +31,7 @@ class GameProgress:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody is to move any more."""
+        """Whether the game has an outcome."""
         return self.game.outcome(self.state) is not None
 
     @property
@@ -44,7 +44,7 @@ class GameProgress:
         return [self.game.seats.index(name) for name in self.game.to_move(self.state)]
 
     def check(self, seat: int, move: Any) -> None:
-        """Raise IllegalMove unless the player may do that now."""
+        """Raise IllegalMove unless the player may make this move now."""
         limits = self._limits
         if len(msgspec.json.encode(move)) > limits.move_bytes:
             raise IllegalMove(f"a move is at most {limits.move_bytes} bytes long")
@@ -59,19 +59,19 @@ class GameProgress:
             raise IllegalMove(f"the game stumbled over the move ({name})") from None
 
     def note(self, made: Mapping[int, Any]) -> None:
-        """These are the moves of this turn, by seat."""
+        """Keep the moves of this turn, by seat."""
         for seat in sorted(made):
             self.moves.append((self.turn, self._players[seat], made[seat]))
 
     def play(self, made: Mapping[int, Any]) -> None:
-        """The moves of this turn are carried out; no number is wanted."""
+        """Play the moves of this turn, which needs no number."""
         self.note(made)
         moves = {self.game.seats[seat]: made[seat] for seat in sorted(made)}
         self.state = self.game.play(self.state, moves, None)
         self.turn += 1
 
     def adopt(self, moves: Moves, number: int) -> bool:
-        """The league holds these moves and has drawn this number; False: that cannot be.
+        """Play on with the moves that the league holds and the number it drew; False if impossible.
 
         Usually they are ours, and one turn is played. Otherwise the game is played again from its
         start, with all numbers drawn so far.

@@ -28,8 +28,13 @@ from msgspec import UNSET, Struct
 
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
 from agentleague.games.game import Game
+from agentleague.match.answer_checks import (
+    check_answer,
+    forfeits,
+    is_refused,
+    result_in_refusal,
+)
 from agentleague.match.game_progress import GameProgress
-from agentleague.match.judging import forfeits, is_refused, judged, standing
 from agentleague.match.limits import LIMITS, MatchLimits
 from agentleague.match.messages import (
     PARITY_GAME,
@@ -225,7 +230,7 @@ class Match:
         """Whose answer was pushed.
 
         Raises:
-            NotAuthorised: nobody can tell, or the token is wrong.
+            TokenInvalid, TokenMissing: it does not show whose it is.
             UnexpectedMessage: the match does not wait for it, or not any more.
         """
         pusher = who_pushed(
@@ -294,7 +299,7 @@ class Match:
             is_patient = not self._assignment.seats[seat].suspended or self._notes.is_heard(seat)
             own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
             check = partial(self._progress.check, seat) if self.phase is PLAYING else None
-            question = Question(own, seat, partial(judged, self.match_id, check), self._notes)
+            question = Question(own, seat, partial(check_answer, self.match_id, check), self._notes)
             self._questions[seat] = question
             effects += self._carry_out(seat, question.ask(now), now)
         return effects
@@ -487,7 +492,7 @@ class Match:
             self._retry_at = now + waits[min(self._tries, len(waits)) - 1]
             return []
         is_told, self._is_ours = self._result is not None, False
-        self._result = self._result or standing(self.match_id, error)
+        self._result = self._result or result_in_refusal(self.match_id, error)
         if self._result and self._questions and not is_told:  # Invited players wait for the end.
             return self._tell(now)
         return self._close()

@@ -1,4 +1,4 @@
-"""What a referee writes during a match: every message, with all its fields."""
+"""The messages that a referee sends during a match."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ from agentleague.roles.effects import Address
 
 PARITY_GAME = "even_odd"  # the one game whose moves have messages of their own
 ROLES = ("PLAYER_A", "PLAYER_B")
-# What is not in document 001's GAME_OVER.
+# Fields of GAME_OVER that document 001 does not have.
 EXTRAS = (
     *("league_id", "round_id", "player_id", "epoch", "referee_endpoint"),
     *("reason", "draw", "receipt"),
@@ -79,11 +79,11 @@ class MatchMessages:
         }
 
     def reseat(self, seats: Sequence[Seated]) -> None:
-        """The players are the same; where they are and what they are shown may have changed."""
+        """The same players with other addresses or tokens."""
         self._assignment = replace(self._assignment, seats=seats)
 
     def invitation(self, seat: int, now: float) -> Message:
-        """Sit down, please."""
+        """GAME_INVITATION."""
         return GameInvitation(
             **self._to(seat, now),
             game_type=self._assignment.match.game_type,
@@ -94,7 +94,7 @@ class MatchMessages:
     def move_call(
         self, seat: int, turn: tuple[Game, Any, int], *, now: float, until: float
     ) -> Message:
-        """Your move, please; `turn` is the game, its state and how many turns were played."""
+        """CHOOSE_PARITY_CALL or GAME_MOVE_CALL; `turn` is game, state and turns played."""
         game, state, number = turn
         context = MoveContext(
             opponent_id=self._assignment.seats[1 - seat].player_id,
@@ -119,7 +119,7 @@ class MatchMessages:
         )
 
     def game_over(self, seat: int, locked: LockResponse, now: float) -> Message:
-        """How it ended."""
+        """GAME_OVER."""
         assert locked.result
         return GameOver(
             game_result=locked.result.game_result,
@@ -131,48 +131,54 @@ class MatchMessages:
         )
 
     def game_over_plain(self, seat: int, locked: LockResponse, now: float) -> Message:
-        """The same, in the fields of the documents alone and without a null."""
+        """GAME_OVER with the fields of the documents alone, and without a null."""
         assert locked.result
         result = locked.result.game_result
         choices = {who: made for who, made in result.choices.items() if made is not None}
         fields = {**asdict(result), "choices": choices, "no_contest": None, "game_details": None}
         nulls = [name for name, value in fields.items() if value is None]
         plain = replace(result, choices=choices, **dict.fromkeys(nulls, UNSET))
-        letter = self.game_over(seat, locked, now)
-        return replace(letter, game_result=plain, **dict.fromkeys(EXTRAS, UNSET))
+        message = self.game_over(seat, locked, now)
+        return replace(message, game_result=plain, **dict.fromkeys(EXTRAS, UNSET))
 
     def error(
-        self, seat: int, told: Complain, *, is_join: bool, turn: tuple[Game, Any, str], now: float
+        self,
+        seat: int,
+        complaint: Complain,
+        *,
+        is_join: bool,
+        turn: tuple[Game, Any, str],
+        now: float,
     ) -> Message:
-        """What went wrong, and what can be done about it; `turn`: game, state, state's name."""
+        """GAME_ERROR; `turn` is the game, its state, and the documents' name of the phase."""
         game, state, state_name = turn
-        action, context = "GAME_JOIN_ACK", _plain(told.error.context)
+        action, context = "GAME_JOIN_ACK", _plain(complaint.error.context)
         if not is_join:
             is_parity = game.name == PARITY_GAME
             action = "CHOOSE_PARITY_RESPONSE" if is_parity else "GAME_MOVE_RESPONSE"
-            context |= _legal(told, game, state, seat)
+            context |= _legal(complaint, game, state, seat)
         at = (
             None
-            if told.next_retry_at is None
-            else self._identity.calendar.write(told.next_retry_at)
+            if complaint.next_retry_at is None
+            else self._identity.calendar.write(complaint.next_retry_at)
         )
-        counts = (told.retry_count, told.max_retries)
+        counts = (complaint.retry_count, complaint.max_retries)
         return GameError(
             **self._to(seat, now),
-            error_code=told.error.code,
-            error_name=told.error.name,
-            error_description=told.error.name,
-            error_message=str(told.error)[:500],
+            error_code=complaint.error.code,
+            error_name=complaint.error.name,
+            error_description=complaint.error.name,
+            error_message=str(complaint.error)[:500],
             affected_player=self._assignment.seats[seat].player_id,
             action_required=action,
             game_state=state_name,
-            retryable=told.is_retryable,
-            retry_count=told.retry_count,
-            max_retries=told.max_retries,
-            time_remaining=told.time_remaining,
-            retry_info=RetryInfo(*counts, at, told.time_remaining),
+            retryable=complaint.is_retryable,
+            retry_count=complaint.retry_count,
+            max_retries=complaint.max_retries,
+            time_remaining=complaint.time_remaining,
+            retry_info=RetryInfo(*counts, at, complaint.time_remaining),
             context=context,
-            consequence=_consequence(told),
+            consequence=_consequence(complaint),
         )
 
     def lock(
@@ -182,7 +188,7 @@ class MatchMessages:
         forfeits: Sequence[tuple[str, str]],
         now: float,
     ) -> Message:
-        """These are the moves; what follows from them?"""
+        """LOCK_REQUEST."""
         return LockRequest(
             self._assignment.match.match_id,
             self._assignment.epoch,
@@ -198,7 +204,7 @@ class MatchMessages:
     def report(
         self, locked: LockResponse, notes: Transcript, *, began: float, now: float
     ) -> Message:
-        """The match is over and its players know; and how it went."""
+        """MATCH_RESULT_REPORT, with the transcript."""
         assert locked.result
         result, match = locked.result.game_result, self._assignment.match
         rows, left_out = notes.rows(began)
@@ -240,20 +246,20 @@ def _plain(context: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in context.items() if isinstance(value, str | int | float)}
 
 
-def _legal(told: Complain, game: Game, state: Any, seat: int) -> dict[str, Any]:
-    """What came and what is legal, in document 004's words where it has any."""
-    if not isinstance(told.error, IllegalMove):
+def _legal(complaint: Complain, game: Game, state: Any, seat: int) -> dict[str, Any]:
+    """The illegal move and the legal ones, in document 004's words where it has any."""
+    if not isinstance(complaint.error, IllegalMove):
         return {}
     legal = game.legal_moves(state, game.seats[seat])
     listed = None if legal is None else list(legal)
     if game.name == PARITY_GAME:
-        return {"invalid_choice": shortened(told.received), "valid_choices": listed}
-    return {"invalid_move": shortened(told.received), "legal_moves": listed}
+        return {"invalid_choice": shortened(complaint.received), "valid_choices": listed}
+    return {"invalid_move": shortened(complaint.received), "legal_moves": listed}
 
 
-def _consequence(told: Complain) -> str:
-    if told.next_retry_at is not None:
+def _consequence(complaint: Complain) -> str:
+    if complaint.next_retry_at is not None:
         return "Technical loss if max retries exceeded"
-    if told.time_remaining is not None:
+    if complaint.time_remaining is not None:
         return "Technical loss if valid choice not received before timeout"
     return "Technical loss"

@@ -1,4 +1,4 @@
-"""What a referee notes down during a match: one line per attempt to get something of a player."""
+"""What a referee notes during a match: one line for each attempt to get an answer."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from agentleague.protocol.messages import Exchange
 ID_MAX = 20
 INT_MAX = 2**31 - 1
 
-OPEN = ""  # nothing came of it yet
+OPEN = ""  # no result yet
 OK = "ok"
 LATE = "late"  # valid, after the attempt's own time and before the end of the phase
 PUSHED = "pushed"
@@ -23,7 +23,7 @@ IN_IT_ALREADY = "in it already"
 
 
 class Line(Struct):
-    """One attempt, and what came of it."""
+    """One attempt and its result."""
 
     began: float
     seat: int
@@ -51,18 +51,18 @@ class Transcript:
         self._lines: list[Line] = []
 
     def begin(self, seat: int, message: str, attempt: int, now: float) -> Line:
-        """An attempt begins; what comes of it is noted in the line."""
+        """An attempt begins; its result is noted in the line."""
         line = Line(now, seat, message, attempt)
         self._lines.append(line)
         return line
 
     def identify(self, line: Line, said: str) -> None:
-        """The end point is the identity; who the answer says it is from is only noted."""
+        """Note the sender that an answer names; its identity is the end point."""
         if said != self._players[line.seat]:
             line.note = f"as {said[:ID_MAX]}" if said else "without player_id"
 
     def is_touched(self, seat: int) -> bool:
-        """Whether a byte came from that player."""
+        """Whether that player sent a byte."""
         return any(line.is_touched for line in self._lines if line.seat == seat)
 
     def is_heard(self, seat: int) -> bool:
@@ -70,7 +70,7 @@ class Transcript:
         return any(line.is_heard for line in self._lines if line.seat == seat)
 
     def rows(self, began: float) -> tuple[list[Exchange], int]:
-        """The first lines as they are reported, and how many there was no room for."""
+        """The first lines as they are reported, and how many are left out."""
         rows: list[Exchange] = []
         size = 0
         for line in self._lines:

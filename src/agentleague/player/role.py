@@ -193,8 +193,7 @@ class Player(Agent):
             sender=f"player:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id=message.conversation_id,
-            auth_token=self._registration.token
-            or UNSET,  # Without it the limit for strangers counts.
+            auth_token=self._registration.token or UNSET,  # Unknown callers get fewer answers.
         )
         until = now + self._settings.reply_seconds
         return Call(LeagueOverKey(), self._registration.manager, query, until)

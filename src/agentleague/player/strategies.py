@@ -1,14 +1,13 @@
-"""Strategies: plain functions from a turn to a move; chance comes with the turn.
+"""The built-in strategies: plain functions from a turn to a move; the turn brings a random source.
 
-A strategy may have
+A strategy may have these attributes:
 
-    games   the games it is made for, where it is not for any
-    ready   a function that raises LeagueError where something is missing that it cannot do without
+    games   the games it is made for; without them, any game that lists its moves
+    ready   a function that raises LeagueError if something that the strategy needs is missing
 
-What can be known of an opponent: its last move of each match, in this league and in earlier ones
-(there it is known by its name), and in rock, paper, scissors every throw of the match that is being
-played. In even/odd nothing is gained by knowing it: the number decides, and whatever both say, each
-wins as often as the other. To say the other word only makes draws rarer.
+`frequency` and `pattern` learn from an opponent's last move of each match, in this league and (by
+its name) in earlier ones, and from every throw of the current match of rock, paper, scissors. In
+even/odd that gains nothing: the drawn number decides, and the other choice only makes draws rarer.
 """
 
 from collections import Counter
@@ -27,7 +26,7 @@ Strategy = Callable[[Turn], Any]
 
 
 def plays(*games: str, ready: Callable[[], object] | None = None) -> Callable[[Strategy], Strategy]:
-    """Say what there is to say of the function below; made for some games, it can move in any."""
+    """Set the attributes of the strategy below."""
 
     def mark(strategy: Strategy) -> Strategy:
         about: Any = strategy  # A function's type knows no attributes.
@@ -43,7 +42,7 @@ def games_of(strategy: Strategy) -> tuple[str, ...]:
 
 
 def needs_nothing() -> None:
-    """Most strategies need nothing."""
+    """The `ready` of a strategy that needs nothing."""
 
 
 def random(turn: Turn) -> Any:
@@ -96,7 +95,7 @@ def pattern(turn: Turn) -> Any:
 
 
 def opponents_moves(turn: Turn) -> list[str]:
-    """What this opponent is known to have played, oldest first."""
+    """The known moves of this opponent, oldest first."""
     made = [match["result"]["choices"].get(match["opponent_id"]) for match in _matches(turn)]
     made += [throw for _, throw in _throws(turn)]
     return [move for move in made if move in list(ANSWERS.get(turn.game_type, ()))]
@@ -116,12 +115,12 @@ def _matches(turn: Turn) -> Iterator[Mapping[str, Any]]:
 def _throws(turn: Turn) -> Sequence[tuple[str, str]]:
     try:
         return msgspec.convert(turn.position, Throws).throws
-    except msgspec.ValidationError:  # Another game's position, or a strange referee's.
+    except msgspec.ValidationError:  # The position of another game, or from a foreign referee.
         return ()
 
 
 def _followers(moves: Sequence[str]) -> Sequence[str]:
-    """What came after the same moves as now, as many of them as were ever seen."""
+    """What followed the longest run of latest moves that was seen before."""
     for length in range(LOOKS_BACK, 0, -1):
         places = range(len(moves) - length)
         found = [moves[n + length] for n in places if moves[n : n + length] == moves[-length:]]
@@ -131,7 +130,7 @@ def _followers(moves: Sequence[str]) -> Sequence[str]:
 
 
 def _against(turn: Turn, expected: Sequence[str]) -> Any:
-    """The answer to the most frequent of these; with none to go by, any legal move."""
+    """The answer to the most frequent of these; without any, a random legal move."""
     if not expected:
         return random(turn)
     counts = Counter(expected)
@@ -163,7 +162,7 @@ def perfect(turn: Turn) -> Any:
 
 
 def best_moves(board: Board, mark: Mark) -> list[int]:
-    """The cells after which the worst that can happen is best; there is at least one empty."""
+    """The best cells (minimax); at least one is empty."""
     values = {cell: -_value(_marked(board, cell, mark), OTHER[mark]) for cell in _empty(board)}
     best = max(values.values())
     return [cell for cell, value in values.items() if value == best]
@@ -171,7 +170,7 @@ def best_moves(board: Board, mark: Mark) -> list[int]:
 
 @cache
 def _value(board: Board, mark: Mark) -> int:
-    """What a board is worth to who moves next: above 0 a win, the sooner the more; 0 a draw."""
+    """The value of a board for the player to move: above 0 a win, the sooner the more; 0 a draw."""
     empty, ended = _empty(board), outcome(board)
     if ended:
         return -1 - len(empty) if ended.winner else 0  # Who moved last has won.

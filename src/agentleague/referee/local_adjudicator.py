@@ -1,7 +1,7 @@
-"""Decides matches where the manager does not: at a manager of another make there is no lock.
+"""Decides matches at a foreign manager, which locks no moves.
 
-The rules of the game are those of a manager of ours, and so is the draw; but the seed is the
-referee's own, and nobody was told what it is sealed with. Points are the documents'.
+Game and draw follow the same rules as at our manager; but the seed is the referee's own, and its
+commitment was not announced. Points are the documents'.
 """
 
 from agentleague.games.game import Game
@@ -14,7 +14,7 @@ WIN, DRAW, LOSS = 3, 1, 0
 
 
 class LocalAdjudicator:
-    """Answers the locks of one referee; all chance follows from the secret it is given."""
+    """Answers the locks of one referee; all draws follow from its secret."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret

@@ -8,7 +8,7 @@ from msgspec import Struct
 from agentleague.errors import LeagueError
 from agentleague.protocol.messages import Message
 
-Key = Hashable  # a role's own name for a call, a timer or a thought
+Key = Hashable  # a role's own name for a call, a timer or a strategy's run
 
 
 class Caller(Struct, frozen=True, gc=False):
@@ -36,9 +36,9 @@ class Asked(Struct, frozen=True, gc=False):
 
 
 class Answered(Struct, frozen=True):
-    """A call came back: with a message, with an error, or (a mere acknowledgement) with neither.
+    """A call came back with a message, with an error, or (a mere acknowledgement) with neither.
 
-    One that is not the last held nothing; a better one may follow.
+    After an answer that is not the last, which was empty, a better one may follow.
     """
 
     key: Key

@@ -21,8 +21,8 @@ from agentleague.league.judge import Case, judge
 from agentleague.league.roster import Roster
 from agentleague.league.schedule import Pairing, Round, Schedule
 from agentleague.league.standings import Standing, Table
+from agentleague.match.answer_checks import failure_in_words
 from agentleague.match.game_progress import GameProgress
-from agentleague.match.judging import cause
 from agentleague.match.question import ANSWERS_MAX
 from agentleague.player.memory import Memory
 from agentleague.player.role import HookCall, seen_by
@@ -151,7 +151,7 @@ class OfflineLeague:
                 try:
                     made[seat] = self._ask(case.players[seat], call, course, seat)
                 except IllegalMove as error:
-                    forfeits.append((case.players[seat], cause(error)))
+                    forfeits.append((case.players[seat], failure_in_words(error)))
             if forfeits or course.wants_number:
                 course.note(made)
             else:

@@ -1,4 +1,4 @@
-"""What is made of answers: a player's, and a manager's that is not the usual one."""
+"""What a referee makes of a player's answer or failure, and of a manager's refusal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,20 +19,20 @@ from agentleague.match.question import content
 from agentleague.match.transcript import Transcript
 from agentleague.protocol.messages import GameJoinAck, LockResponse, Message, Seated
 
-UNREACHABLE = "unreachable"  # the manager's word for: not one byte came from this player
+UNREACHABLE = "unreachable"  # tells the manager: not one byte came from this player
 
 
-def judged(match_id: str, check: Callable[[Any], None] | None, message: Message) -> Any:
-    """What a player's answer holds; `check` is for its move, none where it is to join.
+def check_answer(match_id: str, check: Callable[[Any], None] | None, message: Message) -> Any:
+    """The content of a player's answer; `check` checks a move, and is None for a join.
 
     Raises:
         MatchMismatch: it is about another match.
         MissingField: it is no join.
         IllegalMove: it is no legal move.
     """
-    told = getattr(message, "match_id", "")
-    if told and told != match_id:
-        raise MatchMismatch(f"the answer is about match {told!r}, not {match_id!r}")
+    named = getattr(message, "match_id", "")
+    if named and named != match_id:
+        raise MatchMismatch(f"the answer is about match {named!r}, not {match_id!r}")
     is_join = isinstance(message, GameJoinAck)
     if check:
         check(None if is_join else content(message))
@@ -44,14 +44,14 @@ def judged(match_id: str, check: Callable[[Any], None] | None, message: Message)
 def forfeits(
     seats: Sequence[Seated], failures: Mapping[int, LeagueError | None], notes: Transcript
 ) -> list[tuple[str, str]]:
-    """Who failed, and why. If nothing came from anybody, that may be the referee's own fault."""
+    """Who failed, and why; if not a byte came from either, that may be the referee's fault."""
     is_touched = any(at.suspended or notes.is_touched(seat) for seat, at in enumerate(seats))
     if len(failures) == len(seats) and not is_touched:
         return [(at.player_id, UNREACHABLE) for at in seats]
-    return [(seats[seat].player_id, cause(failures[seat])) for seat in sorted(failures)]
+    return [(seats[seat].player_id, failure_in_words(failures[seat])) for seat in sorted(failures)]
 
 
-def cause(error: LeagueError | None) -> str:
+def failure_in_words(error: LeagueError | None) -> str:
     """Why a player failed, as the predicate of a sentence."""
     if error is None:
         return "declined the invitation"
@@ -68,16 +68,16 @@ def cause(error: LeagueError | None) -> str:
 
 
 def is_refused(error: LeagueError | None) -> bool:
-    """Whether the manager will say the same again; otherwise it is not there now."""
+    """Whether the manager refused for good; otherwise it is away."""
     return isinstance(error, PeerRefused) and not error.context["data"].get("retryable")
 
 
-def standing(match_id: str, error: LeagueError | None) -> LockResponse | None:
-    """The result of a match that went on without us, where the manager says it."""
+def result_in_refusal(match_id: str, error: LeagueError | None) -> LockResponse | None:
+    """The result of a match that another referee ended, if the manager tells it."""
     data = error.context["data"] if error else {}
-    told = {name: data[name] for name in ("result", "draw", "receipt") if name in data}
+    fields = {name: data[name] for name in ("result", "draw", "receipt") if name in data}
     try:
-        found = msgspec.convert({"match_id": match_id, "index": 0, **told}, LockResponse)
+        found = msgspec.convert({"match_id": match_id, "index": 0, **fields}, LockResponse)
     except msgspec.ValidationError:
         return None
     return None if found.result is UNSET else found
