@@ -6,7 +6,11 @@ from typing import Any
 
 from agentleague.games import even_odd
 from agentleague.league.events import read_event
+from agentleague.league.formats import ROUND_ROBIN, Format
+from agentleague.league.league import League
+from agentleague.league.limits import LeagueLimits
 from agentleague.league.match_records import MATCHES_AT_HAND
+from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.role import Manager, Secrets
 from agentleague.player import strategies
 from agentleague.player.limits import PlayerLimits
@@ -39,10 +43,22 @@ class InstantMind:
 class MemoryLeague:
     """Manager, referees and players on one memory network; `said` is every request, in order."""
 
-    at_hand = MATCHES_AT_HAND  # how many matches of rounds that have ended are not forgotten
-    player_limits = PlayerLimits()
-
-    def __init__(self, players: int = 4, referees: int = 2, game: Any = even_odd, **settings: Any):
+    def __init__(
+        self,
+        players: int = 4,
+        referees: int = 2,
+        game: Any = even_odd,
+        *,
+        at_hand: int = MATCHES_AT_HAND,  # matches of ended rounds that are not forgotten
+        format: Format = ROUND_ROBIN,  # noqa: A002
+        limits: ManagerLimits | None = None,
+        league_limits: LeagueLimits | None = None,
+        player_limits: PlayerLimits | None = None,
+        **settings: Any,
+    ) -> None:
+        self.at_hand, self.format, self.limits = at_hand, format, limits
+        self.league_limits = league_limits
+        self.player_limits = player_limits or PlayerLimits()
         self.clock = VirtualClock(BEGAN)
         self.said: list[tuple[str, str]] = []
         self.messages: list[tuple[str, Message]] = []
@@ -65,7 +81,8 @@ class MemoryLeague:
         if self.hosts:
             self.kill(self.hosts[0])
         archive = JournalArchive(self.journal, "league_test", self.at_hand)
-        self.manager = Manager(self.settings, SECRETS, self.game, archive=archive)
+        league = League(archive, format=self.format, limits=self.league_limits)
+        self.manager = Manager(self.settings, SECRETS, self.game, league=league, limits=self.limits)
         self.journal.release()
         self.journal.claim("league_test")
         transport = self.network.join(MANAGER, "manager")

@@ -47,9 +47,9 @@ def played(secret):
         return event
 
     yield from map(applied, beginning())
-    for round_id in range(1, league.schedule.rounds_total + 1):
+    for round_id in range(1, league.total_rounds + 1):
         yield [applied(event) for event in opening(league, adjudicator, round_id)]
-        for pairing in league.schedule.round(round_id).pairings:
+        for pairing in league.planned_round(round_id).matches:
             yield [applied(event) for event in match(league, adjudicator, pairing)]
         yield [applied(RoundEnded(round_id)), applied(Told("round_end", round_id))]
     yield [applied(LeagueEnded("P001")), applied(Told("league_end", league.round_id))]
@@ -78,19 +78,22 @@ def beginning():
 
 
 def opening(league, adjudicator, round_id):
-    planned = league.schedule.round(round_id)
+    planned = league.planned_round(round_id)
     matches = [
         ScheduledMatch(
-            *pairing, f"REF{index % REFEREES + 1:02}", adjudicator.commitment(pairing[0])
+            match_id,
+            *players,
+            f"REF{index % REFEREES + 1:02}",
+            adjudicator.commitment(match_id),
         )
-        for index, pairing in enumerate(planned.pairings)
+        for index, (match_id, players) in enumerate(planned.matches)
     ]
     yield RoundScheduled(round_id, matches, list(planned.byes))
     yield Told("announcement", round_id)
 
 
 def match(league, adjudicator, pairing):
-    match_id, first, second = pairing
+    match_id, (first, second) = pairing
     moves = [(0, first, "even"), (0, second, "odd" if len(match_id) % 2 else "even")]
     request = LockRequest(match_id, 1, 0, moves, [])
     yield from adjudicator.lock(league.matches[match_id].referee_id, request).events

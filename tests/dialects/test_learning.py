@@ -4,6 +4,7 @@ from msgspec import UNSET
 
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
+from agentleague.manager.keys import OutboxCall
 from agentleague.protocol.messages import (
     MatchResultReport,
     RefereeMeta,
@@ -68,7 +69,7 @@ def test_the_managers_own_letters_are_written_in_the_dialect():
 def test_a_referee_is_told_the_dialects_that_are_known():
     manager, _, _ = begun("bare")
     for player_id in ("P01", "P02"):
-        effects = manager.handle(Answered(("tell", player_id), None, None, 0.1), BEGAN)
+        effects = manager.handle(Answered(OutboxCall(player_id), None, None, 0.1), BEGAN)
 
     (assignment,) = [
         each.message

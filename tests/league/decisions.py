@@ -72,13 +72,16 @@ class Decisions:
         return self.schedule(1)
 
     def schedule(self, round_id):
-        planned = self.league.schedule.round(round_id)
+        planned = self.league.planned_round(round_id)
         referees = list(self.league.roster.referees)
         matches = [
             ScheduledMatch(
-                *pairing, referees[n % len(referees)], self.adjudicator.commitment(pairing[0])
+                match_id,
+                *players,
+                referees[n % len(referees)],
+                self.adjudicator.commitment(match_id),
             )
-            for n, pairing in enumerate(planned.pairings)
+            for n, (match_id, players) in enumerate(planned.matches)
         ]
         self.record(RoundScheduled(round_id, matches, list(planned.byes)))
         return self
@@ -114,7 +117,7 @@ class Decisions:
         self.start()
         while True:
             self.play_round()
-            if self.league.round_id == self.league.schedule.rounds_total:
+            if self.league.round_id == self.league.total_rounds:
                 break
             self.schedule(self.league.round_id + 1)
         self.record(LeagueEnded(self.league.table.rows()[0].player_id))

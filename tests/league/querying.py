@@ -3,7 +3,7 @@
 import msgspec
 
 from agentleague.league import queries
-from agentleague.manager.broadcasts import SENDER
+from agentleague.manager.step import SENDER
 from agentleague.protocol.messages import LeagueQuery
 from league.decisions import token
 

@@ -4,7 +4,7 @@ import pytest
 
 from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
-from agentleague.league.adjudicator import DISPUTES_MAX, spelt_out
+from agentleague.league.adjudicator import spelt_out
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchRuled
 from agentleague.protocol.messages import (
     MatchResultAck,
@@ -166,7 +166,7 @@ def test_after_a_ruling_the_same_referee_may_dispute_again_but_not_for_ever():
         decisions.heed(decisions.adjudicator.report("REF01", another))
         decisions.record(MatchRuled("R1M1", "stand", None, ""))
 
-    assert len(decisions.league.matches["R1M1"].disputes) == DISPUTES_MAX
+    assert len(decisions.league.matches["R1M1"].disputes) == decisions.league.limits.disputes_max
     assert not decisions.league.matches["R1M1"].is_disputed
 
 

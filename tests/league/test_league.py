@@ -25,10 +25,6 @@ def state(league):
     held = dict(vars(league))
     held["roster"], held["matches"] = vars(league.roster), vars(league.matches)
     held["table"] = league.table.rows()
-    held["schedule"] = None
-    if league.schedule:
-        rounds = range(1, league.schedule.rounds_total + 1)
-        held["schedule"] = [league.schedule.round(number) for number in rounds]
     return held
 
 

@@ -5,10 +5,10 @@ from random import Random
 import pytest
 
 from agentleague.errors import LeagueError
-from agentleague.league import match_records
 from agentleague.league.events import MatchAssigned, MatchRuled, Told
 from agentleague.league.league import League
-from agentleague.league.match_records import MATCHES_AT_HAND, ROUNDS_AT_HAND
+from agentleague.league.limits import LeagueLimits
+from agentleague.league.match_records import MATCHES_AT_HAND
 from agentleague.league.metrics import MATCHES_MAX
 from agentleague.league.queries import answer
 from agentleague.league.rulings import STAND
@@ -32,13 +32,13 @@ class Searched(JournalArchive):
 
 
 class Forgetful(Decisions):
-    """An office beside whose league there is another, which forgets what it can."""
+    """Decisions that also go to a second league, which forgets what it can."""
 
-    def __init__(self, *args, at_hand=0, **more):
+    def __init__(self, *args, at_hand=0, limits=None, **more):
         self.journal = MemoryJournal(lambda: 0.0)
         self.journal.claim(LEAGUE_ID)
         self.archive = Searched(self.journal, LEAGUE_ID, at_hand)
-        self.forgetful = League(self.archive)
+        self.forgetful = League(self.archive, limits=limits)
         super().__init__(*args, **more)
 
     def record(self, *events):
@@ -63,11 +63,11 @@ def asked(league, query_type, asker=None, **params):
 def answers(league):
     """Whatever anybody could ask about matches, agents and the table."""
     players, referees = list(league.roster.players), list(league.roster.referees)
-    total = league.schedule.matches_total
-    per_round = total // league.schedule.rounds_total
+    total = league.total_matches
+    per_round = total // league.total_rounds
     matches = [
         f"R{round_id}M{number}"
-        for round_id in range(league.schedule.rounds_total + 2)
+        for round_id in range(league.total_rounds + 2)
         for number in range(per_round + 2)
     ]
     yield from (asked(league, "GET_MATCH", match_id=match_id) for match_id in matches)
@@ -102,7 +102,7 @@ def test_a_league_that_forgets_answers_every_question_as_one_that_does_not(seed)
     chance = Random(seed)
     decisions = Forgetful(4 + seed % 2, 2, cycles=3).start()
 
-    for round_id in range(1, decisions.league.schedule.rounds_total):
+    for round_id in range(1, decisions.league.total_rounds):
         if chance.random() < 0.3:
             play_at_second_attempt(decisions, f"R{round_id}M1")
         decisions.play_round()
@@ -111,7 +111,7 @@ def test_a_league_that_forgets_answers_every_question_as_one_that_does_not(seed)
             assert list(answers(decisions.forgetful)) == list(answers(decisions.league))
         decisions.schedule(round_id + 1)
 
-    assert len(decisions.forgetful.matches) == (ROUNDS_AT_HAND + 1) * 2
+    assert len(decisions.forgetful.matches) == (LeagueLimits().rounds_at_hand + 1) * 2
     assert len(decisions.league.matches) == decisions.league.round_id * 2
 
 
@@ -169,9 +169,8 @@ def test_a_match_that_is_asked_for_again_and_again_is_looked_up_once():
     assert decisions.archive.searches == ["R1M2"]
 
 
-def test_of_what_was_looked_up_only_the_last_are_kept(monkeypatch):
-    monkeypatch.setattr(match_records, "RECALLED_MAX", 2)
-    decisions = played(rounds=6)
+def test_of_what_was_looked_up_only_the_last_are_kept():
+    decisions = played(rounds=6, limits=LeagueLimits(recalled_max=2))
 
     for match_id in ("R1M1", "R1M2", "R1M1", "R2M1", "R1M1", "R1M2"):
         assert decisions.forgetful.matches[match_id] == decisions.league.matches[match_id]
@@ -192,9 +191,8 @@ def test_what_is_no_match_is_not_looked_up(match_id):
     assert decisions.archive.searches == []
 
 
-def test_a_match_that_was_disputed_or_ruled_on_is_never_looked_up_again(monkeypatch):
-    monkeypatch.setattr(match_records, "RECALLED_MAX", 0)
-    decisions = played(rounds=2)
+def test_a_match_that_was_disputed_or_ruled_on_is_never_looked_up_again():
+    decisions = played(rounds=2, limits=LeagueLimits(recalled_max=0))
     decisions.report("nobody", match_id="R1M1")
     for _ in range(4):
         decisions.next_round()

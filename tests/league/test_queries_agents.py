@@ -11,7 +11,6 @@ from agentleague.league.events import (
     MatchClosed,
     PlayerRemoved,
 )
-from agentleague.league.league import SILENCES_MAX
 from agentleague.league.queries import respond
 from agentleague.protocol.messages import LeagueQuery
 from league.decisions import Decisions
@@ -26,7 +25,7 @@ def agent(decisions, agent_id, asker=None):
 def suspend(decisions, player_id):
     """Close the player's match with as many silences as it takes."""
     (file,) = decisions.league.matches.of_player[player_id]
-    silences = {player_id: (SILENCES_MAX, False)}
+    silences = {player_id: (decisions.league.limits.silences_max, False)}
     decisions.lock([], [(player_id, "said nothing")], match_id=file.match_id)
     decisions.record(MatchClosed(file.match_id, 1, silences=silences))
 

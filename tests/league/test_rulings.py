@@ -9,9 +9,9 @@ from agentleague.league import queries
 from agentleague.league.events import Disputed, MatchRuled, TokenMisused
 from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.league.standings import TIE_BREAKS, Points, Table
-from agentleague.manager.broadcasts import Broadcasts
 from league.decisions import Decisions
 from league.test_league import replayed, state
+from manager.test_broadcasts import broadcasts_of
 from rules import rule
 
 
@@ -174,7 +174,7 @@ def test_the_summary_of_a_round_counts_what_counts():
     decisions = played()
     decisions.record(MatchRuled("R1M2", "draw", None, "no network"))
 
-    summary = Broadcasts(decisions.league).round_completed("now", 1).summary
+    summary = broadcasts_of(decisions).round_completed(1, is_last=False).summary
 
     drawn = decisions.league.result_of("R1M1").status == "DRAW"
     assert (summary.draws, summary.technical_losses) == (1 + drawn, 0)

@@ -17,7 +17,12 @@ from agentleague.protocol.messages import (
 )
 from agentleague.records.verify import verify
 from agentleague.roles.stimuli import Caller
-from manager.test_assignments import assert_complete, events_of, no_referees_left
+from manager.test_assignments import (
+    assert_complete,
+    events_of,
+    no_referees_left,
+    waits_for_a_referee,
+)
 from memory_league import MemoryLeague
 
 
@@ -190,7 +195,7 @@ def test_players_removed_all_at_once_end_a_league_of_many_rounds():
 
     assert league.league.phase == "LEAGUE_COMPLETED"
     decided = events_of(league, MatchDecided)
-    assert len(decided) == league.league.schedule.matches_total
+    assert len(decided) == league.league.total_matches
 
 
 def test_no_match_of_a_removed_player_is_handed_out_before_its_round_is_announced():
@@ -227,7 +232,7 @@ def test_a_referee_that_comes_back_to_a_match_nobody_took_goes_on_with_it():
     league.run_until(lambda: host.role.matches)
     token = host.role._enrolment.token
     no_referees_left(league)
-    league.run_until(lambda: league.manager._assignments._orphans)
+    league.run_until(lambda: waits_for_a_referee(league))
 
     moves = [(0, "P01", "even"), (0, "P02", "odd")]
     answer = ask(league, LockRequest("R1M1", 1, 0, moves), token)

@@ -13,6 +13,7 @@ from agentleague.errors import (
 )
 from agentleague.games import even_odd
 from agentleague.league.events import PlayerRegistered, RefereeRegistered, read_event
+from agentleague.manager.keys import OutboxCall
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import (
     LeagueCommand,
@@ -34,7 +35,7 @@ REPORT = MatchResultReport("R1M1", ReportedResult("P01"))
 
 def a_manager(check=lambda url, source: None, **settings):
     terms = {"league_id": "league_test", "players": 2, **settings}
-    manager = Manager(ManagerSettings(**terms), SECRETS, even_odd, check)
+    manager = Manager(ManagerSettings(**terms), SECRETS, even_odd, check_endpoint=check)
     manager.handle(Started(0.0), BEGAN)
     return manager
 
@@ -83,7 +84,7 @@ def test_a_referee_that_was_brought_in_gets_one_match_and_reports_it_without_a_t
     manager = a_manager()
     begun(manager)
     for player_id in ("P01", "P02"):
-        effects = manager.handle(Answered(("tell", player_id), None, None, 0.1), BEGAN)
+        effects = manager.handle(Answered(OutboxCall(player_id), None, None, 0.1), BEGAN)
     (assigned,) = [each for each in effects if isinstance(each, Call)]
 
     answer, _ = ask(manager, REPORT)

@@ -4,8 +4,8 @@ import pytest
 
 from agentleague.errors import MatchMismatch
 from agentleague.league.events import MatchAssigned, MatchClosed, MatchDecided, read_event
-from agentleague.manager.assignments import EPOCHS_MAX
 from agentleague.manager.leases import longest_match
+from agentleague.manager.limits import ManagerLimits
 from agentleague.protocol.messages import (
     GameOver,
     LockRequest,
@@ -25,9 +25,7 @@ def events_of(league, cls):
 def assert_complete(league, technical=0):
     """Each match is decided once and closed, and everybody was told the journal's result."""
     decided = {event.match_id: event.result for event in events_of(league, MatchDecided)}
-    assert (
-        len(decided) == len(events_of(league, MatchDecided)) == league.league.schedule.matches_total
-    )
+    assert len(decided) == len(events_of(league, MatchDecided)) == league.league.total_matches
     assert {event.match_id for event in events_of(league, MatchClosed)} == set(decided)
     assert league.league.phase == "LEAGUE_COMPLETED"
     told = [message for _, message in league.messages if isinstance(message, GameOver)]
@@ -168,20 +166,25 @@ def test_a_referee_that_comes_in_time_takes_over_what_waits():
     assert not any(event.result.no_contest is True for event in events_of(league, MatchDecided))
 
 
+def waits_for_a_referee(league):
+    return any("No referee is there" in sentence for sentence in league.manager.news)
+
+
 @rule("R-LEASE-05")
 def test_after_the_last_epoch_a_match_is_no_contest():
     league = MemoryLeague(2, 1, lease_seconds=1.0, referee_wait_seconds=1000.0).fill()
     league.run_until(lambda: league.league.round_id == 1)
     no_referees_left(league)
     file = league.league.matches["R1M1"]
-    for number in range(EPOCHS_MAX - 1):
-        league.run_until(lambda: league.manager._assignments._orphans)
+    for number in range(ManagerLimits().epochs_max - 1):
+        league.manager.news.clear()
+        league.run_until(lambda: waits_for_a_referee(league))
         host = league.add_referee(f"Next {number}")
         league.kill(host)
 
     league.play()
 
-    assert file.epoch == EPOCHS_MAX
+    assert file.epoch == ManagerLimits().epochs_max
     assert file.decided.result.no_contest is True
     assert "could not bring it to an end" in file.decided.result.reason
     assert_complete(league)

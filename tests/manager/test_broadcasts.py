@@ -1,4 +1,4 @@
-"""What the manager writes to everybody: all fields, the right secrets, and never over 10 KB."""
+"""The messages that the manager sends to many: all fields, the right secrets, at most 10 KB."""
 
 import msgspec
 import pytest
@@ -6,6 +6,8 @@ from msgspec import UNSET
 
 from agentleague.league.events import LeagueEnded
 from agentleague.manager.broadcasts import Broadcasts
+from agentleague.manager.step import Step
+from agentleague.manager.tokens import Credentials
 from agentleague.protocol import codec
 from agentleague.protocol.messages import (
     Champion,
@@ -20,12 +22,15 @@ from agentleague.protocol.messages import (
     Seated,
     StandingRow,
 )
-from agentleague.protocol.tokens import channel_key, digest, match_token
+from agentleague.protocol.timestamps import Calendar
+from agentleague.protocol.tokens import digest, match_token
+from agentleague.roles.settings import ManagerSettings
 from league.decisions import LEAGUE_ID, Decisions, token
 from rules import rule
 
 NOON = "2026-01-01T12:00:00Z"
 BYTES_MAX = 10_240
+TOKEN_SECRET = bytes(32)
 ENVELOPE = {"sender": "league_manager", "timestamp": NOON, "league_id": LEAGUE_ID}
 REFEREE = "http://127.0.0.1:80/REF01/mcp"
 LONG_NAMES = {
@@ -33,6 +38,12 @@ LONG_NAMES = {
     "foxes": lambda number: f"{number:04}" + "🦊" * 46,  # 4 bytes each
     "quotes": lambda number: f"{number:04}" + '"' * 46,  # 2 bytes each in JSON
 }
+
+
+def broadcasts_of(decisions):
+    step = Step(decisions.league, ManagerSettings())
+    step.calendar = Calendar(1_767_268_800.0)  # noon
+    return Broadcasts(step, Credentials(decisions.league, TOKEN_SECRET))
 
 
 def read(message):
@@ -49,23 +60,23 @@ def played(players, name=None):
 
 def to_each(decisions):
     """What each player is sent: (player id, announcement, table, end)."""
-    broadcasts = Broadcasts(decisions.league)
+    broadcasts = broadcasts_of(decisions)
     matches, table = broadcasts.match_rows(), broadcasts.table_rows()
     for player_id in decisions.league.roster.players:
         yield (
             player_id,
-            broadcasts.announcement(NOON, matches, player_id),
-            broadcasts.standings(NOON, table, player_id),
-            broadcasts.league_completed(NOON, table, player_id),
+            broadcasts.announcement(matches, player_id),
+            broadcasts.standings(table, player_id),
+            broadcasts.league_completed(table, player_id),
         )
 
 
 @rule("R-LEAGUE-25")
 def test_an_announcement_has_all_its_fields():
     decisions = Decisions(5).start()
-    broadcasts = Broadcasts(decisions.league)
+    broadcasts = broadcasts_of(decisions)
 
-    message = broadcasts.announcement(NOON, broadcasts.match_rows(), "P01")
+    message = broadcasts.announcement(broadcasts.match_rows(), "P01")
 
     assert read(message) == RoundAnnouncement(
         **ENVELOPE,
@@ -82,13 +93,13 @@ def test_an_announcement_has_all_its_fields():
 @rule("R-LEAGUE-13", "R-LEAGUE-25")
 @pytest.mark.parametrize(
     ("player_id", "sealed"),
-    [("P01", []), ("P02", ["R1M1"]), ("P03", ["R1M1"]), ("P04", ["R1M2"]), (None, [])],
+    [("P01", []), ("P02", ["R1M1"]), ("P03", ["R1M1"]), ("P04", ["R1M2"])],
 )
 def test_a_player_sees_the_commitment_of_its_own_match_alone(player_id, sealed):
     decisions = Decisions(5).start()
-    broadcasts = Broadcasts(decisions.league)
+    broadcasts = broadcasts_of(decisions)
 
-    message = read(broadcasts.announcement(NOON, broadcasts.match_rows(), player_id))
+    message = read(broadcasts.announcement(broadcasts.match_rows(), player_id))
 
     seen = {m.match_id: m.draw_commitment for m in message.matches if m.draw_commitment}
     assert seen == {name: decisions.league.matches[name].commitment for name in sealed}
@@ -97,10 +108,10 @@ def test_a_player_sees_the_commitment_of_its_own_match_alone(player_id, sealed):
 @rule("R-LEAGUE-26")
 def test_a_referees_copy_has_all_it_needs_to_run_its_matches():
     decisions = Decisions(3).start()
-    broadcasts = Broadcasts(decisions.league)
+    broadcasts = broadcasts_of(decisions)
     file = decisions.league.matches["R1M1"]
 
-    message = broadcasts.assignment(NOON, [broadcasts.assigned(file, channel)], "ses_1")
+    message = broadcasts.assignment("REF01", [broadcasts.assigned(file)])
 
     urls = [f"http://127.0.0.1:81/{player_id}/mcp" for player_id in ("P02", "P03")]
     assert read(message) == RoundAnnouncement(
@@ -115,24 +126,25 @@ def test_a_referees_copy_has_all_it_needs_to_run_its_matches():
                 *urls,
                 1,
                 [
-                    Seated("P02", urls[0], "Agent 2", PlayerRecord(), *of("P02")),
-                    Seated("P03", urls[1], "Agent 3", PlayerRecord(), *of("P03")),
+                    Seated(
+                        "P02", urls[0], "Agent 2", PlayerRecord(), *secrets_of(decisions, "P02")
+                    ),
+                    Seated(
+                        "P03", urls[1], "Agent 3", PlayerRecord(), *secrets_of(decisions, "P03")
+                    ),
                 ],
             )
         ],
-        session="ses_1",
+        session=Credentials(decisions.league, TOKEN_SECRET).session("REF01"),
         rules=Rules(),
     )
 
 
-def channel(player_id):
-    return channel_key(token(player_id))
-
-
-def of(player_id):
+def secrets_of(decisions, player_id):
     """Both match tokens, and the digest of the league token."""
     names = (LEAGUE_ID, "R1M1", player_id, 1)
-    both = [match_token(channel(player_id), way, *names) for way in ("ref>player", "player>ref")]
+    channel = Credentials(decisions.league, TOKEN_SECRET).channel(player_id)
+    both = [match_token(channel, way, *names) for way in ("ref>player", "player>ref")]
     return (*both, [digest(token(player_id))])
 
 
@@ -142,7 +154,7 @@ def test_a_referee_is_told_the_players_records():
     decisions.play("R1M1", forfeits=["P02"])
     decisions.schedule(2)
 
-    seats = Broadcasts(decisions.league).assigned(decisions.league.matches["R2M1"], channel).seats
+    seats = broadcasts_of(decisions).assigned(decisions.league.matches["R2M1"]).seats
 
     records = {seat.player_id: seat.record for seat in seats}
     assert records == {"P01": PlayerRecord(1, 0, 0, 3), "P02": PlayerRecord(0, 1, 0, 0)}
@@ -151,9 +163,9 @@ def test_a_referee_is_told_the_players_records():
 @rule("R-LEAGUE-26")
 def test_end_points_and_tokens_of_players_are_in_no_other_message():
     decisions = played(6)
-    broadcasts = Broadcasts(decisions.league)
+    broadcasts = broadcasts_of(decisions)
     sent = [message for _, *messages in to_each(decisions) for message in messages]
-    sent += [broadcasts.round_completed(NOON, 1)]
+    sent += [broadcasts.round_completed(1, is_last=False)]
 
     text = b"".join(codec.encode(message) for message in sent).decode()
 
@@ -166,9 +178,9 @@ def test_end_points_and_tokens_of_players_are_in_no_other_message():
 def test_the_table_has_all_its_fields():
     decisions = Decisions(2).start()
     decisions.play("R1M1", forfeits=["P01"])
-    broadcasts = Broadcasts(decisions.league)
+    broadcasts = broadcasts_of(decisions)
 
-    message = broadcasts.standings(NOON, broadcasts.table_rows(), "P01")
+    message = broadcasts.standings(broadcasts.table_rows(), "P01")
 
     assert read(message) == LeagueStandingsUpdate(
         **ENVELOPE,
@@ -196,7 +208,7 @@ def test_the_end_of_a_round_sums_it_up(forfeits, summary):
         players = decisions.league.matches[match_id].players
         decisions.play(match_id, forfeits=players[:1] if match_id in forfeits else [])
 
-    assert read(Broadcasts(decisions.league).round_completed(NOON, 1)) == RoundCompleted(
+    assert read(broadcasts_of(decisions).round_completed(1, is_last=False)) == RoundCompleted(
         **ENVELOPE,
         conversation_id="conv-round-1-complete",
         round_id=1,
@@ -212,7 +224,7 @@ def test_draws_are_summed_up_and_the_last_round_has_no_next():
     decisions = Decisions(2).start()
     decisions.lock([(0, "P01", "odd"), (0, "P02", "odd")])
 
-    message = Broadcasts(decisions.league).round_completed(NOON, 1)
+    message = broadcasts_of(decisions).round_completed(1, is_last=True)
 
     assert message.summary == RoundSummary(1, 0, 1, 0)
     assert message.next_round_id is None
@@ -223,9 +235,9 @@ def test_the_end_of_the_league_has_all_its_fields():
     decisions = Decisions(2).start()
     decisions.play("R1M1", forfeits=["P01"])
     decisions.record(LeagueEnded("P02"))
-    broadcasts = Broadcasts(decisions.league)
+    broadcasts = broadcasts_of(decisions)
 
-    message = broadcasts.league_completed(NOON, broadcasts.table_rows(), "REF01")
+    message = broadcasts.league_completed(broadcasts.table_rows(), "REF01")
 
     assert read(message) == LeagueCompleted(
         **ENVELOPE,
@@ -233,6 +245,7 @@ def test_the_end_of_the_league_has_all_its_fields():
         total_rounds=1,
         total_matches=1,
         champion=Champion("P02", "Agent 2", 3),
+        session=Credentials(decisions.league, TOKEN_SECRET).session("REF01"),
         final_standings=[
             StandingRow(1, "P02", "Agent 2", 1, 1, 0, 0, 0, 3),
             StandingRow(2, "P01", "Agent 1", 1, 0, 0, 1, 1, 0),
@@ -289,9 +302,9 @@ def test_the_nearest_rows_stay_and_as_many_as_fit():
 @rule("R-TABLE-06")
 def test_a_referee_sees_the_head_of_a_table_that_is_cut():
     decisions = played(500)
-    broadcasts = Broadcasts(decisions.league)
+    broadcasts = broadcasts_of(decisions)
 
-    end = read(broadcasts.league_completed(NOON, broadcasts.table_rows(), "REF01"))
+    end = read(broadcasts.league_completed(broadcasts.table_rows(), "REF01"))
 
     assert end.final_standings[0].rank == 1
     assert end.truncated
@@ -309,8 +322,8 @@ def test_nothing_is_said_of_cutting_where_nothing_is_cut():
 @rule("R-LEAGUE-26")
 def test_twenty_matches_of_long_names_fit_into_a_referees_64_kb():
     decisions = Decisions(40, name=LONG_NAMES["foxes"]).start()
-    broadcasts = Broadcasts(decisions.league)
-    matches = [broadcasts.assigned(file, channel) for file in decisions.league.matches.values()]
+    broadcasts = broadcasts_of(decisions)
+    matches = [broadcasts.assigned(file) for file in decisions.league.matches.values()]
 
     assert len(matches) == 20
-    assert len(codec.write_request(broadcasts.assignment(NOON, matches, "s" * 64), 1)) <= 65_536
+    assert len(codec.write_request(broadcasts.assignment("REF01", matches), 1)) <= 65_536

@@ -5,6 +5,7 @@ import pytest
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.games import even_odd
 from agentleague.league.events import DialectLearnt, Disputed, MatchAssigned, MatchDecided
+from agentleague.manager.keys import ControlCall, OutboxCall, StartAgain, StartCall
 from agentleague.manager.leases import longest_match
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import (
@@ -24,7 +25,7 @@ from rules import rule
 
 BEGAN = 1_700_000_000.0
 SECRETS = Secrets(b"d" * 32, b"t" * 32, "adm_secret")
-KEY, CONTROL = ("start", "R1M1"), ("control", "R1M1")
+KEY, CONTROL, AGAIN = StartCall("R1M1"), ControlCall("R1M1"), StartAgain("R1M1")
 UNKNOWN = PeerRefused("no such method", number=-32601, code=None, data={})
 UNFIT = PeerRefused("no", number=-32602, code=None, data={})
 OK, CLEAR = RoundAnnouncementAck('{"status":"ok"}'), RoundAnnouncementAck()
@@ -68,7 +69,7 @@ class League:
         return next(each.answer for each in effects if isinstance(each, Reply))
 
     def tell(self, agent_id):
-        return self.role.handle(Answered(("tell", agent_id), None, None, 0.1), self.now)
+        return self.role.handle(Answered(OutboxCall(agent_id), None, None, 0.1), self.now)
 
     def settle(self):
         """Everybody hears of the end of the round and of the next one."""
@@ -82,8 +83,8 @@ class League:
             self.role.apply(event)
         self.effects = self.role.handle(Started(0.0), self.now)
         for call in [each for each in self.effects if isinstance(each, Call)]:
-            if call.key[0] == "tell":  # What may not have been told is told again.
-                self.effects = [*self.effects, *self.tell(call.key[1])]
+            if isinstance(call.key, OutboxCall):  # What may not have been told is told again.
+                self.effects = [*self.effects, *self.tell(call.key.agent_id)]
         self.role.journal = [*journal, *self.role.journal]
 
     def answer(self, came, key=KEY, **more):
@@ -92,7 +93,7 @@ class League:
         self.effects = self.role.handle(Answered(key, message, error, 0.1, **more), self.now)
         return self.effects
 
-    def wake(self, seconds, key=KEY):
+    def wake(self, seconds, key=AGAIN):
         self.now += seconds
         self.effects = self.role.handle(Woken(key), self.now)
         return self.effects
@@ -145,7 +146,7 @@ def test_the_way_that_was_understood_is_journalled_and_used_from_there_on():
     league.settle()
 
     assert learnt == [DialectLearnt("REF01", "match_assignment/tool")]
-    assert league.calls(("start", "R2M1")) == ["match_assignment/tool"]
+    assert league.calls(StartCall("R2M1")) == ["match_assignment/tool"]
 
 
 @rule("R-START-02")
@@ -169,7 +170,7 @@ def test_whoever_says_ok_to_everything_may_report_before_another_way_is_tried():
     waits = [each for each in league.effects if isinstance(each, WakeAt)]
     league.report()
 
-    assert waits == [WakeAt(KEY, BEGAN + 35.0)]  # To join, and to move.
+    assert waits == [WakeAt(AGAIN, BEGAN + 35.0)]  # To join, and to move.
     drops = [each for each in league.effects if isinstance(each, Drop)]
     assert drops == [Drop(KEY), Drop(CONTROL)]
     assert league.speaks == "start_match/tool"  # The last before it reported.
@@ -237,7 +238,7 @@ def test_a_way_that_was_understood_before_is_given_much_longer():
     league.answer(OK, CONTROL)
 
     waits = [each for each in league.effects if isinstance(each, WakeAt)]
-    assert waits == [WakeAt(KEY, BEGAN + 0.2 * longest)]
+    assert waits == [WakeAt(AGAIN, BEGAN + 0.2 * longest)]
 
 
 @rule("R-START-02")
@@ -251,8 +252,8 @@ def test_whoever_took_long_to_report_is_given_as_long_for_each_way():
 
     league.report()
     league.settle()
-    league.answer(UNKNOWN, ("start", "R2M1"))
-    league.answer(OK, ("start", "R2M1"))
+    league.answer(UNKNOWN, StartCall("R2M1"))
+    league.answer(OK, StartCall("R2M1"))
 
     waits = [each.when - league.now for each in league.effects if isinstance(each, WakeAt)]
     assert waits == [7.0]  # Six seconds, and one more.
@@ -376,7 +377,7 @@ def test_whoever_is_busy_or_not_there_is_told_again(error, seconds):
     waits = [each for each in league.effects if isinstance(each, WakeAt)]
     league.wake(seconds)
 
-    assert waits == [WakeAt(KEY, BEGAN + seconds)]
+    assert waits == [WakeAt(AGAIN, BEGAN + seconds)]
     assert league.calls() == ["start_match/tool"]
 
 
@@ -387,7 +388,7 @@ def test_nobody_is_told_during_a_pause():
 
     league.wake(1.0)
 
-    assert league.effects == [WakeAt(KEY, BEGAN + 2.0)]
+    assert league.effects == [WakeAt(AGAIN, BEGAN + 2.0)]
 
 
 @rule("R-START-04")

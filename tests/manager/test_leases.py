@@ -5,7 +5,7 @@ from rules import rule
 
 
 def leases(longest=100.0):
-    held = Leases()
+    held = Leases(0.25)
     held.begin("R1M1", 0.0, 10.0, longest)
     return held
 
@@ -54,23 +54,23 @@ def test_a_match_that_is_handed_out_twice_keeps_its_first_lease():
 
 def test_a_look_that_comes_too_late_extends_every_lease_by_the_delay():
     held = leases()
-    assert held.next_look(5.0, 2.5) == 7.5
+    assert held.next_check(5.0, 2.5) == 7.5
 
     assert held.expired(60.0) == []  # 52.5 s late: the machine slept
-    assert held.next_look(60.0, 2.5) == 62.5
+    assert held.next_check(60.0, 2.5) == 62.5
     assert held.expired(62.5) == ["R1M1"]
 
 
 def test_a_look_that_is_hardly_late_extends_nothing():
     held = leases()
-    held.next_look(9.9, 0.0)
+    held.next_check(9.9, 0.0)
 
     assert held.expired(10.1) == ["R1M1"]
 
 
 def test_after_a_pause_all_leases_begin_anew():
     held = leases(longest=25.0)
-    held.again(1000.0)
+    held.restart_all(1000.0)
 
     assert held.expired(1009.9) == []
     assert held.expired(1010.0) == ["R1M1"]
@@ -83,8 +83,8 @@ def test_nobody_looks_when_nothing_is_handed_out():
     held = leases()
     held.end("R1M1")
 
-    assert held.next_look(0.0, 1.0) is None
+    assert held.next_check(0.0, 1.0) is None
     assert held.expired(99.0) == []
     held.renew("R1M1", 0.0)
     held.decide("R1M1", 0.0, 5.0)
-    assert held.held(["R1M1"]) == []
+    assert "R1M1" not in held

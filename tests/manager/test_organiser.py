@@ -58,7 +58,7 @@ def test_no_league_starts_without_two_players_and_a_referee(players, referees, w
 
     assert isinstance(answer, UnexpectedMessage)
     assert why in str(answer)
-    assert league.league.schedule is None
+    assert not league.league.has_started
 
 
 @rule("R-ORG-02")
@@ -83,7 +83,7 @@ def test_when_the_time_to_start_has_come_the_last_one_who_was_missing_starts_the
     league.add_referee()
     league.add_player(name="One")
     league.play()
-    assert league.league.schedule is None
+    assert not league.league.has_started
     assert "It is time to start, but a league needs two players" in league.manager.news[-1]
 
     league.add_player(name="Two")

@@ -1,6 +1,5 @@
 """The outbox: to each agent in order, one message at a time."""
 
-from agentleague.manager import outbox as module
 from agentleague.manager.assignments import Workload
 from agentleague.manager.outbox import Outbox, Outgoing
 from agentleague.protocol.messages import (
@@ -44,9 +43,8 @@ def test_agents_do_not_wait_for_one_another():
     assert len(outbox.send(BOB, completed(1), 0.0)) == 1
 
 
-def test_where_there_is_no_room_letters_wait_their_turn(monkeypatch):
-    monkeypatch.setattr(module, "CALLED_MAX", 1)
-    outbox, carl = Outbox(10.0), Address("P03", "http://carl/mcp")
+def test_where_there_is_no_room_letters_wait_their_turn():
+    outbox, carl = Outbox(10.0, called_max=1), Address("P03", "http://carl/mcp")
     outbox.send(ANN, completed(1), 0.0)
     assert outbox.send(BOB, table(1), 0.0) == []
     assert outbox.send(carl, completed(1), 0.0) == []
@@ -126,7 +124,7 @@ def test_assignments_are_never_dropped():
 
 
 def test_a_referee_gets_no_more_than_it_can_take_and_more_when_it_reports():
-    workload = Workload(lambda match_id: True)
+    workload = Workload(lambda match_id: True, 64)
     workload.join("REF01", 2)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -138,7 +136,7 @@ def test_a_referee_gets_no_more_than_it_can_take_and_more_when_it_reports():
 
 
 def test_what_a_referee_did_not_hear_of_comes_first_again():
-    workload = Workload(lambda match_id: True)
+    workload = Workload(lambda match_id: True, 64)
     workload.join("REF01", 2)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -152,7 +150,7 @@ def test_what_a_referee_did_not_hear_of_comes_first_again():
 
 def test_a_match_that_was_closed_meanwhile_is_not_handed_out_again():
     still_open = {"R1M1", "R1M2", "R1M3"}
-    workload = Workload(still_open.__contains__)
+    workload = Workload(still_open.__contains__, 64)
     workload.join("REF01", 2)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -165,7 +163,7 @@ def test_a_match_that_was_closed_meanwhile_is_not_handed_out_again():
 
 def test_a_report_that_repeats_is_answered_with_the_same_next_match():
     still_open = {"R1M1", "R1M2", "R1M3"}
-    workload = Workload(still_open.__contains__)
+    workload = Workload(still_open.__contains__, 64)
     workload.join("REF01", 1)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -178,9 +176,8 @@ def test_a_report_that_repeats_is_answered_with_the_same_next_match():
     assert workload.take_after("REF01", "R1M1") == []
 
 
-def test_an_agent_that_lags_and_waits_for_room_waits_once(monkeypatch):
-    monkeypatch.setattr(module, "CALLED_MAX", 1)
-    outbox = Outbox(10.0)
+def test_an_agent_that_lags_and_waits_for_room_waits_once():
+    outbox = Outbox(10.0, called_max=1)
     outbox.send(BOB, completed(1), 0.0)
     outbox.answered(BOB, 10.0, ran_out=True)
     outbox.send(ANN, completed(1), 10.0)

@@ -4,7 +4,8 @@ import pytest
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.league.events import LeagueEnded, TokenRenewed
-from agentleague.manager.reachability import UNCHECKED_MAX, Reachability
+from agentleague.manager.limits import ManagerLimits
+from agentleague.manager.reachability import Reachability
 from agentleague.protocol.messages import RoundAnnouncementAck
 from agentleague.roles.effects import Call
 from agentleague.roles.stimuli import Answered
@@ -16,10 +17,10 @@ from rules import rule
 NOBODY = NoConnection("nobody is there")
 
 
-def tried(players=1, referees=0):
+def tried(players=1, referees=0, limits=None):
     """A league whose agents were registered and are to be tried, and where they are."""
     decisions = Decisions(players, referees)
-    seen = Reachability(decisions.league)
+    seen = Reachability(decisions.league, limits)
     roster = decisions.league.roster
     ends = {id_: m.endpoint for id_, m in [*roster.players.items(), *roster.referees.items()]}
     for agent_id in ends:
@@ -66,11 +67,11 @@ def test_what_was_found_at_an_end_point_that_the_agent_left_says_nothing():
 
 @rule("R-REG-12")
 def test_no_more_end_points_wait_to_be_tried_than_agents_may_be_there():
-    _, seen, _ = tried()
-    for _ in range(UNCHECKED_MAX + 1):
+    _, seen, _ = tried(limits=ManagerLimits(unchecked_max=3))
+    for _ in range(4):
         seen.registered("P01", "127.0.0.1")
 
-    assert len(seen.unchecked) == UNCHECKED_MAX
+    assert len(seen.unchecked) == 3
 
 
 @rule("R-REG-12")
@@ -79,11 +80,11 @@ def test_who_cannot_be_connected_to_any_more_is_tried_once_again():
     seen.learnt("P01", ends["P01"], True)
     seen.unchecked.clear()
 
-    assert [seen.heard("P01", NOBODY) for _ in range(3)] == [""] * 3
+    assert [seen.answered("P01", NOBODY) for _ in range(3)] == [""] * 3
     assert list(seen.unchecked) == [("P01", ends["P01"])]
     assert seen.known == {"P01": True}  # Until it was tried.
     assert "not reachable" in seen.learnt("P01", ends["P01"], False)
-    assert seen.heard("P01", NOBODY) == ""
+    assert seen.answered("P01", NOBODY) == ""
     assert len(seen.unchecked) == 1
 
 
@@ -93,7 +94,7 @@ def test_who_takes_its_time_is_not_doubted():
     seen.learnt("P01", ends["P01"], True)
     seen.unchecked.clear()
 
-    assert seen.heard("P01", NoAnswer("too slow")) == ""
+    assert seen.answered("P01", NoAnswer("too slow")) == ""
     assert not seen.unchecked
 
 
@@ -104,11 +105,11 @@ REFUSED = PeerRefused("no", number=1, code="E003", data={})
 @pytest.mark.parametrize("answer", [None, REFUSED, RateLimited("later")])
 def test_whoever_answers_is_reachable(answer):
     _, seen, ends = tried()
-    assert seen.heard("P01", answer) == ""
+    assert seen.answered("P01", answer) == ""
     assert seen.known == {}  # It was not even tried: that says nothing new.
     seen.learnt("P01", ends["P01"], False)
 
-    assert "P01 is reachable now" in seen.heard("P01", answer)
+    assert "P01 is reachable now" in seen.answered("P01", answer)
     assert seen.known == {"P01": True}
 
 
@@ -121,7 +122,7 @@ def test_nobody_is_sought_when_the_league_is_over():
     decisions.record(LeagueEnded("", aborted=True))
 
     assert not seen.is_sought("P02", ends["P02"])
-    assert seen.heard("P01", NOBODY) == ""
+    assert seen.answered("P01", NOBODY) == ""
     assert not seen.unchecked
 
 
@@ -164,6 +165,6 @@ def test_a_manager_that_starts_again_tries_all_end_points_anew():
     decisions = Decisions(2, 1)
     seen = Reachability(decisions.league)
 
-    seen.resumed()
+    seen.resume()
 
     assert [agent_id for agent_id, _ in seen.unchecked] == ["P01", "P02", "REF01"]

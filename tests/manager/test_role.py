@@ -15,7 +15,8 @@ from agentleague.errors import (
 )
 from agentleague.games import even_odd
 from agentleague.league.events import Disputed
-from agentleague.manager import outbox, rounds
+from agentleague.manager.keys import OutboxCall, StartCall
+from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.role import Manager
 from agentleague.protocol import tokens
 from agentleague.protocol.messages import (
@@ -247,28 +248,24 @@ def test_the_table_is_sent_at_most_once_a_second_while_a_round_runs_and_once_at_
     assert len(tables) == 9 * 10 + 10
 
 
-def results_at_each_table(monkeypatch, many):
-    """In a league of ten whose referee is at one match at a time: five results a round."""
-    shown, tell = [], rounds.Rounds.tell_table
-
-    def told(course):
-        shown.append(course._league.decided_total)
-        tell(course)
-
-    monkeypatch.setattr(rounds, "MANY", many)
-    monkeypatch.setattr(rounds.Rounds, "tell_table", told)
-    league = MemoryLeague(players=10, referees=1, standings_seconds=0.0)
+def results_at_each_table(often_shown_players_max):
+    """In a league of ten whose referee has one match at a time: five results a round."""
+    limits = ManagerLimits(often_shown_players_max=often_shown_players_max)
+    league = MemoryLeague(players=10, referees=1, standings_seconds=0.0, limits=limits)
     league.add_referee(max_concurrent_matches=1)
     for _ in range(10):
         league.add_player()
-    league.run_until(lambda: league.league.rounds_ended == 2)
-    return shown
+    league.run_until(lambda: league.league.decided_total == 13)
+    messages = [message for to, message in league.messages if to == "player2"]
+    tables = [each.standings for each in messages if isinstance(each, LeagueStandingsUpdate)]
+    results = [sum(row["played"] for row in msgspec.json.decode(each)) // 2 for each in tables]
+    return [each for each in results if each <= 10]
 
 
-def test_in_a_large_league_a_table_waits_for_a_quarter_as_many_results(monkeypatch):
+def test_in_a_large_league_a_table_waits_for_a_quarter_as_many_results():
     # Else after each result, and once more at the end of a round.
-    assert results_at_each_table(monkeypatch, many=10) == [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10]
-    assert results_at_each_table(monkeypatch, many=9) == [3, 5, 8, 10]
+    assert results_at_each_table(10) == [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10]
+    assert results_at_each_table(9) == [3, 5, 8, 10]
 
 
 def feed_all_but_the_end(feed, stimulus):
@@ -277,9 +274,9 @@ def feed_all_but_the_end(feed, stimulus):
         feed(stimulus)
 
 
-def test_a_league_ends_only_when_all_were_called_however_many_there_are(monkeypatch):
-    monkeypatch.setattr(outbox, "CALLED_MAX", 2)
-    league = MemoryLeague(players=6, referees=1, reply_seconds=10.0).fill()
+def test_a_league_ends_only_when_all_were_called_however_many_there_are():
+    limits = ManagerLimits(called_max=2)
+    league = MemoryLeague(players=6, referees=1, limits=limits, reply_seconds=10.0).fill()
     for host in league.hosts[1:]:
         host.feed = partial(feed_all_but_the_end, host.feed)
     league.run_until(lambda: league.hosts[0].ended)
@@ -401,7 +398,7 @@ def test_a_referee_of_another_make_gets_one_match_a_letter():
     for number in range(12):
         _, effects = ask(manager, player(f"Player {number}"))
     for player_id in manager.league.roster.players:
-        effects = manager.handle(Answered(("tell", player_id), None, None, 0.1), BEGAN)
+        effects = manager.handle(Answered(OutboxCall(player_id), None, None, 0.1), BEGAN)
 
     calls = [effect for effect in effects if isinstance(effect, Call)]
     assert [call.to.agent_id for call in calls] == ["REF01"] * 5  # As many as it takes at once.
@@ -414,7 +411,7 @@ def test_a_referee_of_another_make_gets_one_match_a_letter():
     answer, effects = ask(manager, report, token)
 
     assert not answer.matches  # It would not look there.
-    assert [call.key for call in effects if isinstance(call, Call)] == [("start", "R1M6")]
+    assert [call.key for call in effects if isinstance(call, Call)] == [StartCall("R1M6")]
     assert manager.league.decided_total == 1
 
 

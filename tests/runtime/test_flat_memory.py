@@ -11,7 +11,7 @@ from types import FunctionType, MethodType, ModuleType
 import pytest
 from msgspec import Raw
 
-from agentleague.league import match_records
+from agentleague.league.limits import LeagueLimits
 from agentleague.player.limits import PlayerLimits
 from agentleague.runtime import host
 from agentleague.runtime.host import Host
@@ -44,16 +44,21 @@ def weight(host):
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    limits = PlayerLimits(history_matches=20, history_block=5, ended_matches=10, checked_matches=10)
-    monkeypatch.setattr(MemoryLeague, "player_limits", limits)
     monkeypatch.setattr(host, "ROWS_MAX", 100)
-    monkeypatch.setattr(match_records, "RECALLED_MAX", 4)
-    monkeypatch.setattr(MemoryLeague, "at_hand", 10)
 
 
 @pytest.mark.usefixtures("small_limits")
 def test_no_role_grows_with_the_number_of_matches():
-    league = MemoryLeague(players=4, cycles=1_000, round_notice_seconds=60).fill()
+    league = MemoryLeague(
+        players=4,
+        at_hand=10,
+        league_limits=LeagueLimits(recalled_max=4),
+        player_limits=PlayerLimits(
+            history_matches=20, history_block=5, ended_matches=10, checked_matches=10
+        ),
+        cycles=1_000,
+        round_notice_seconds=60,
+    ).fill()
     weights = []
     for rounds in (ROUNDS, 2 * ROUNDS):
         league.run_until(lambda rounds=rounds: league.league.rounds_ended == rounds)

@@ -11,9 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from agentleague.errors import TokenInvalid, WrongType
-from agentleague.league import adjudicator
 from agentleague.league import judge as judging
-from agentleague.league import league as league_module
 from agentleague.league.adjudicator import Adjudicator, Ruling
 from agentleague.league.events import Disputed, MatchDecided
 from agentleague.league.league import League
@@ -228,13 +226,16 @@ def a_lost_message_blocks_the_queue(monkeypatch):
 
 def disputes_are_forgotten(monkeypatch):
     """A report that contradicts the result is refused and not journalled."""
-    monkeypatch.setattr(adjudicator, "_dispute", lambda match, referee_id, why: ())
+    monkeypatch.setattr(Adjudicator, "_dispute", lambda self, match, referee_id, why: ())
 
 
 def every_false_report_is_another_dispute(monkeypatch):
     """A referee that repeats a false report fills the journal."""
-    noted = lambda match, referee_id, why: (Disputed(match.match_id, referee_id, why),)  # noqa: E731
-    monkeypatch.setattr(adjudicator, "_dispute", noted)
+
+    def noted(adjudicator, match, referee_id, why):
+        return (Disputed(match.match_id, referee_id, why),)
+
+    monkeypatch.setattr(Adjudicator, "_dispute", noted)
 
 
 def misuse_is_forgotten(monkeypatch):
@@ -245,10 +246,12 @@ def misuse_is_forgotten(monkeypatch):
 def rounds_end_without_a_table(monkeypatch):
     """Players hear that a round is over, and not where they stand."""
 
-    def tell_round_end(rounds, round_id):
-        ended = rounds._broadcasts.round_completed(rounds._step.now_text, round_id)
-        receipt = rounds._league.round_ended_seq
-        rounds._tell_all(("round_end", round_id), lambda agent_id: ended, receipt)
+    tell, tell_table = Rounds._tell_round_end, Rounds.tell_table
+
+    def tell_round_end(rounds, round_id, *, is_last):
+        monkeypatch.setattr(Rounds, "tell_table", lambda rounds: None)
+        tell(rounds, round_id, is_last=is_last)
+        monkeypatch.setattr(Rounds, "tell_table", tell_table)
 
     monkeypatch.setattr(Rounds, "_tell_round_end", tell_round_end)
 
@@ -282,7 +285,9 @@ def nobody_is_suspended(monkeypatch):
 
 def suspended_at_the_first_silence(monkeypatch):
     """One question without an answer, and a player gets no retries any more."""
-    monkeypatch.setattr(league_module, "SILENCES_MAX", 1)
+    monkeypatch.setattr(
+        League, "is_suspended", lambda league, player_id: bool(league._silences.get(player_id))
+    )
 
 
 def referees_are_not_believed(monkeypatch):

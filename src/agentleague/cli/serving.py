@@ -76,12 +76,12 @@ class Progress:
             self._bar.stop()
 
     def __call__(self, league: League) -> None:
-        if not league.schedule or is_quiet():
+        if not league.has_started or is_quiet():
             return
         if not is_plain(sys.stderr):
-            self._show_bar(league, league.schedule.rounds_total, league.schedule.matches_total)
+            self._show_bar(league, league.total_rounds, league.total_matches)
         else:
-            self._say_round(league, league.schedule.rounds_total)
+            self._say_round(league, league.total_rounds)
 
     def _show_bar(self, league: League, rounds: int, matches: int) -> None:
         if self._bar is None:

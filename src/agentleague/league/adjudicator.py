@@ -46,8 +46,6 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Event
 
-DISPUTES_MAX = 10  # of one referee about one match, each after a ruling
-
 
 class Ruling(NamedTuple):
     """What is decided, what is answered, and whether the result's row is named in the answer."""
@@ -217,13 +215,21 @@ class Adjudicator:
         )
         if record is None:
             return Ruling((), refusal)
-        return Ruling(_dispute(record, referee_id, NOT_ITS_REFEREE), refusal)
+        return Ruling(self._dispute(record, referee_id, NOT_ITS_REFEREE), refusal)
 
     def _contradiction(self, record: MatchRecord, referee_id: str) -> Ruling:
         refusal = DuplicateReport(
             f"{record.match_id} has another result already, which stands", match_id=record.match_id
         )
-        return Ruling(_dispute(record, referee_id, ANOTHER_RESULT), refusal)
+        return Ruling(self._dispute(record, referee_id, ANOTHER_RESULT), refusal)
+
+    def _dispute(self, record: MatchRecord, referee_id: str, why: str) -> tuple[Disputed, ...]:
+        """Journalled once per referee and match, and again after a ruling."""
+        of_referee = [each for each in record.disputes if each.referee_id == referee_id]
+        is_open = any(each.referee_id == referee_id for each in record.disputes[record.settled :])
+        if is_open or len(of_referee) >= self._league.limits.disputes_max:
+            return ()
+        return (Disputed(record.match_id, referee_id, why),)
 
     def _is_our_fault(self, record: MatchRecord, request: LockRequest) -> bool:
         """Not one byte came from either player: first of all that is the referee's fault, once."""
@@ -263,15 +269,6 @@ class Adjudicator:
             league_id = self._league.rules.league_id
             self._seeds[match_id] = draws.seed_of(self._secret, league_id, match_id)
         return self._seeds[match_id]
-
-
-def _dispute(record: MatchRecord, referee_id: str, why: str) -> tuple[Disputed, ...]:
-    """Journalled once per referee and match, however often it comes, and anew after a ruling."""
-    of_referee = [each for each in record.disputes if each.referee_id == referee_id]
-    is_open = any(each.referee_id == referee_id for each in record.disputes[record.settled :])
-    if is_open or len(of_referee) >= DISPUTES_MAX:
-        return ()
-    return (Disputed(record.match_id, referee_id, why),)
 
 
 def _drawn(event: MatchLocked) -> LockResponse:

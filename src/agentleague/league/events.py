@@ -27,6 +27,7 @@ class LeagueOpened(Event, frozen=True, tag="league_opened"):
     tie_breaks: list[str]
     seeded: bool
     has_join_code: bool = False
+    format: tuple[str, int] | UnsetType = UNSET  # name and version; without it round robin 1
 
 
 class PlayerRegistered(Event, frozen=True, tag="player_registered"):
@@ -90,7 +91,7 @@ class PlayerRemoved(Event, frozen=True, tag="player_removed"):
 
 
 class LeagueStarted(Event, frozen=True, tag="league_started"):
-    """Registration is closed; the schedule follows from the players in this order."""
+    """Registration is closed; the rounds follow from the players in this order."""
 
     players: list[str]
 

@@ -33,15 +33,25 @@ from agentleague.league.events import (
     TokenShown,
     Told,
 )
+from agentleague.league.formats import (
+    ROUND_ROBIN,
+    SEED,
+    Done,
+    Format,
+    Options,
+    Played,
+    PlayedMatch,
+    Round,
+    Totals,
+    Wait,
+    find_format,
+)
+from agentleague.league.limits import LeagueLimits
 from agentleague.league.match_records import Archive, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
-from agentleague.league.schedule import Schedule
 from agentleague.league.standings import Points, Table
 from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
-
-ROUNDS_TOLD = 2  # before the running one: a restart repeats nothing older
-SILENCES_MAX = 5  # attempts in a row without an answer that make a player SUSPENDED
 
 
 class Phase(StrEnum):
@@ -57,13 +67,23 @@ class League:
     """The state of a league; `apply` alone changes it, live and on replay.
 
     With an archive, in which their rows can be found again, it forgets the matches of old rounds.
+    `format` is that of a new league; a journal that names another needs one of the table.
     """
 
-    def __init__(self, archive: Archive | None = None) -> None:
+    def __init__(
+        self,
+        archive: Archive | None = None,
+        *,
+        format: Format = ROUND_ROBIN,  # noqa: A002
+        limits: LeagueLimits | None = None,
+    ) -> None:
+        self.format, self.limits = format, limits or LeagueLimits()
+        self.entrants: list[str] = []  # those who play, from the start on
+        self.totals: Totals | None = None  # from the start on, if the format knows them
         self.seq = 0  # rows applied so far
         self.phase = Phase.REGISTERING
         self.roster = Roster()
-        self.matches = MatchRecords(archive)
+        self.matches = MatchRecords(archive, self.limits)
         self.byes: dict[int, list[str]] = {}  # of rounds that are not forgotten
         self.round_id = 0  # the round that runs, or ran last
         self.rounds_ended = 0
@@ -71,7 +91,6 @@ class League:
         self.open_matches: set[str] = set()  # of the running round, not closed yet
         self.decided_total = 0
         self.opened: LeagueOpened | None = None
-        self.schedule: Schedule | None = None
         self.table = Table({})
         self.champion = ""
         self.paused = self.aborted = False
@@ -94,19 +113,59 @@ class League:
 
     def is_suspended(self, player_id: str) -> bool:
         """Whether a player let so many attempts run out that it gets no retries."""
-        return self._silences.get(player_id, 0) >= SILENCES_MAX
+        return self._silences.get(player_id, 0) >= self.limits.silences_max
 
     def result_of(self, match_id: str) -> GameResult | None:
         """How a match was decided, if it was."""
         record = self.matches.get(match_id)
         return record.decided.result if record and record.decided else None
 
+    @property
+    def has_started(self) -> bool:
+        """Whether registration is closed."""
+        return bool(self.entrants)
+
+    @property
+    def total_rounds(self) -> int:
+        """How many rounds there are; if the format cannot tell, those scheduled so far."""
+        return self.totals.rounds if self.totals else self.round_id
+
+    @property
+    def total_matches(self) -> int:
+        """The matches of those rounds."""
+        if self.totals:
+            return self.totals.matches
+        return sum(map(self.matches.size, range(1, self.round_id + 1)))
+
+    def next_round(self) -> Round | Wait | Done:
+        """What the format says after the rounds that have ended."""
+        playing = [self.matches[match_id].players for match_id in sorted(self.open_matches)]
+        played = Played(self.rounds_ended, self._played)
+        return self.format.next_round(played, playing, self.entrants, self._options, SEED)
+
+    def planned_round(self, round_id: int) -> Round | None:
+        """A round that was scheduled, or that the format can tell before."""
+        planned = self.format.planned(round_id, self.entrants, self._options, SEED)
+        if planned is None and 1 <= round_id <= self.round_id:
+            pairings = tuple(record.players for record in self.matches.of_round(round_id))
+            return Round(round_id, pairings, tuple(self.byes.get(round_id, ())))
+        return planned
+
+    @property
+    def _options(self) -> Options:
+        return {"cycles": self.rules.cycles}
+
+    def _played(self, round_id: int) -> list[PlayedMatch]:
+        return [_played(record) for record in self.matches.of_round(round_id)]
+
     def _opened(self, event: LeagueOpened) -> None:
         self.opened = event
+        self.format = find_format(event.format, self.format)
 
     def _started(self, event: LeagueStarted) -> None:
         self.phase = Phase.SCHEDULING
-        self.schedule = Schedule(event.players, self.rules.cycles)
+        self.totals = self.format.begin(event.players, self._options)
+        self.entrants = event.players
         names = {
             player_id: self.roster.players[player_id].display_name for player_id in event.players
         }
@@ -116,7 +175,9 @@ class League:
         self.phase = Phase.RUNNING
         self.round_id = event.round_id
         self.byes[event.round_id] = event.byes
-        self.told = {each for each in self.told if each[1] >= event.round_id - ROUNDS_TOLD}
+        self.told = {
+            each for each in self.told if each[1] >= event.round_id - self.limits.told_rounds
+        }
         self.matches.schedule(event, self.seq)
         self.open_matches.update(match.match_id for match in event.matches)
 
@@ -235,3 +296,10 @@ class League:
         LeagueContinued: _continued,
         LeagueEnded: _ended,
     }
+
+
+def _played(record: MatchRecord) -> PlayedMatch:
+    result = record.result
+    assert result
+    technical, counts = result.status == "TECHNICAL_LOSS", result.no_contest is not True
+    return PlayedMatch(record.players, result.winner_player_id, technical, counts)

@@ -7,11 +7,11 @@ import msgspec
 
 from agentleague.errors import MatchMismatch
 from agentleague.league.events import Disputed, MatchRuled
+from agentleague.league.formats import Players
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.pages import ROOM_BYTES, fitting, page, wrong
 from agentleague.league.rulings import dispute_in_words, ruling_in_words
-from agentleague.league.schedule import Pairing
 from agentleague.protocol.messages import Exchange
 
 EXCHANGES_A_PAGE = 100
@@ -57,7 +57,7 @@ def match(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
         planned = _planned(league, match_id)
         if planned is None:
             raise MatchMismatch(f"there is no match {match_id[:WORD_MAX]!r} in this league")
-        return {"match": _begun(league, match_id, planned[1:]), "total": 0}
+        return {"match": _begun(league, match_id, planned), "total": 0}
     facts = _scheduled(league, record)
     if record.decided:
         facts |= _ended(record)
@@ -70,16 +70,13 @@ def match(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
     return {"match": facts, "total": len(rows)}
 
 
-def _planned(league: League, match_id: str) -> Pairing | None:
-    """A match that the schedule has and no round has begun yet."""
+def _planned(league: League, match_id: str) -> Players | None:
+    """The players of a match of a later round."""
     round_text, _, number = match_id.removeprefix("R").partition("M")
-    assert league.schedule
     if not (round_text.isdecimal() and number.isdecimal() and len(round_text) < 10):
         return None
-    if not 1 <= int(round_text) <= league.schedule.rounds_total:
-        return None
-    pairings = league.schedule.round(int(round_text)).pairings
-    return next((pairing for pairing in pairings if pairing.match_id == match_id), None)
+    planned = league.planned_round(int(round_text))
+    return dict(planned.matches).get(match_id) if planned else None
 
 
 def _begun(league: League, match_id: str, players: tuple[str, ...]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from agentleague.league.events import (
     ScheduledMatch,
 )
 from agentleague.league.judge import UNREACHABLE
+from agentleague.league.limits import LeagueLimits
 from agentleague.league.rulings import STAND, counted
 from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
@@ -128,10 +129,7 @@ _TAKE: dict[type[Event], Callable[[MatchRecord, Any, int], None]] = {
 }
 
 
-ROUNDS_AT_HAND = 2  # that have ended, whatever their size: what is repeated is mostly about them
 MATCHES_AT_HAND = 1_000  # of rounds that have ended, as long as there are fewer
-RECALLED_MAX = 256  # files that were looked up and may be asked for again
-LAST_OF_PLAYER = 20  # matches of each player that can be named without its rounds
 _MATCH_ID = re.compile("R([1-9][0-9]{0,9})M([1-9][0-9]{0,9})")
 
 
@@ -156,8 +154,9 @@ class _Ended(NamedTuple):
 class MatchRecords(dict[str, MatchRecord]):
     """Every match that was scheduled; what a dict iterates over are those at hand, in order."""
 
-    def __init__(self, archive: Archive | None = None) -> None:
+    def __init__(self, archive: Archive | None = None, limits: LeagueLimits | None = None) -> None:
         super().__init__()
+        self._limits = limits or LeagueLimits()
         self.of_player: dict[str, list[MatchRecord]] = {}  # those at hand
         self._archive = archive
         self._held: dict[
@@ -170,7 +169,7 @@ class MatchRecords(dict[str, MatchRecord]):
         self._ended: deque[_Ended] = deque()
         self._ended_matches = 0  # of the rounds in `_ended`
         self._forgotten = 0  # the last round whose files are not at hand
-        self._per_round = 0  # matches: in every round as many
+        self._sizes = array("Q")  # of each round, in matches
         self._first_rows, self._last_rows = array("Q"), array("Q")  # of each round
 
     def schedule(self, event: RoundScheduled, seq: int) -> None:
@@ -183,12 +182,12 @@ class MatchRecords(dict[str, MatchRecord]):
                 self._totals[player_id] = self._totals.get(player_id, 0) + 1
                 last = self._last.setdefault(player_id, [])
                 last.append(record.match_id)
-                del last[:-LAST_OF_PLAYER]
+                del last[: -self._limits.last_matches]
+        self._sizes.append(len(event.matches))
+        assert len(self._sizes) == event.round_id, "rounds are scheduled in order"
         if self._archive:
             self._running[event.round_id] = [match.match_id for match in event.matches]
-            self._per_round = len(event.matches)
             self._first_rows.append(seq)
-            assert len(self._first_rows) == event.round_id, "rounds are scheduled in order"
 
     def end_round(self, round_id: int, seq: int) -> Iterator[int]:
         """A round ended with row `seq`; yields the rounds that are forgotten for it."""
@@ -197,7 +196,7 @@ class MatchRecords(dict[str, MatchRecord]):
         self._last_rows.append(seq)
         assert len(self._last_rows) == round_id, "rounds end in order"
         self._ended.append(_Ended(round_id, self._running.pop(round_id)))
-        self._ended_matches += self._per_round
+        self._ended_matches += self.size(round_id)
         while self._has_enough(self._archive.at_hand):
             oldest = self._ended.popleft()
             self._forget(oldest)
@@ -226,6 +225,14 @@ class MatchRecords(dict[str, MatchRecord]):
             self._recalled.pop(match_id, None)
         return record
 
+    def size(self, round_id: int) -> int:
+        """How many matches a round has that was scheduled."""
+        return self._sizes[round_id - 1]
+
+    def of_round(self, round_id: int) -> list[MatchRecord]:
+        """The matches of a round that was scheduled, in order."""
+        return [self[f"R{round_id}M{n}"] for n in range(1, self.size(round_id) + 1)]
+
     def total_of(self, player_id: str) -> int:
         """How many matches of a player were scheduled so far."""
         return self._totals.get(player_id, 0)
@@ -240,13 +247,13 @@ class MatchRecords(dict[str, MatchRecord]):
 
     def _has_enough(self, at_hand: int) -> bool:
         """Whether the oldest round is not needed any more."""
-        if len(self._ended) <= ROUNDS_AT_HAND:
+        if len(self._ended) <= self._limits.rounds_at_hand:
             return False
-        return self._ended_matches - self._per_round >= at_hand
+        return self._ended_matches - self.size(self._ended[0].round_id) >= at_hand
 
     def _forget(self, ended: _Ended) -> None:
         self._forgotten = ended.round_id
-        self._ended_matches -= self._per_round
+        self._ended_matches -= len(ended.matches)
         for match_id in ended.matches:
             record = self.pop(match_id)
             for player_id in record.players:
@@ -258,7 +265,7 @@ class MatchRecords(dict[str, MatchRecord]):
         record = self._recalled.pop(match_id, None) or self._look_up(match_id)
         if record:
             self._recalled[match_id] = record
-            if len(self._recalled) > RECALLED_MAX:
+            if len(self._recalled) > self._limits.recalled_max:
                 del self._recalled[next(iter(self._recalled))]
         return record
 
@@ -267,7 +274,7 @@ class MatchRecords(dict[str, MatchRecord]):
         assert self._archive
         named = _MATCH_ID.fullmatch(match_id)
         round_id, number = (int(named[1]), int(named[2])) if named else (0, 0)
-        if not (1 <= round_id <= self._forgotten and number <= self._per_round):
+        if not (1 <= round_id <= self._forgotten and number <= self.size(round_id)):
             return None
         first, last = self._first_rows[round_id - 1], self._last_rows[round_id - 1]
         (_, opening), *later = self._archive.find(first, last, match_id)

@@ -1,6 +1,8 @@
 """Answers to LEAGUE_QUERY: the same keys in `data` and beside it, as the documents differ."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +20,6 @@ from agentleague.league.match_facts import described, match
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.metrics import metrics
 from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
-from agentleague.league.schedule import Round
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, QueryError
 
 MATCHES_A_PAGE = 16  # they are said twice, in `data` and beside it
@@ -70,7 +71,7 @@ def answer(league: League, query_type: str, params: Mapping[str, Any], asker: st
     query = QUERIES.get(query_type)
     if query is None:
         raise UnknownQuery(f"query_type {query_type[:64]!r} is unknown", known=sorted(QUERIES))
-    if league.schedule is None and query_type not in AT_ANY_TIME:
+    if not league.has_started and query_type not in AT_ANY_TIME:
         if league.phase is Phase.COMPLETED:
             raise NotStarted("the league was ended before it had begun; there is nothing to tell")
         raise NotStarted("the league has not begun; ask again after the first ROUND_ANNOUNCEMENT")
@@ -88,44 +89,55 @@ def _standings(league: League, params: Mapping[str, Any], asker: str | None) -> 
 
 def _schedule(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:
     """Pages are counted in matches: a round of a large league alone would be too long."""
-    assert league.schedule
-    schedule, total = league.schedule, league.schedule.rounds_total
-    wanted = params.get("round_id")
+    total, wanted = league.total_rounds, params.get("round_id")
     if wanted is not None and (type(wanted) is not int or not 1 <= wanted <= total):
         raise wrong("round_id", f"1 to {total}")
-    per_round = schedule.matches_total // total
-    numbers = range(per_round * total) if wanted is None else _matches_of(wanted, per_round)
-    rounds: dict[int, dict[str, Any]] = {}
-    computed: dict[int, Round] = {}
-    for number in page(numbers, params, MATCHES_A_PAGE):
-        round_id = number // per_round + 1
-        if round_id not in computed:
-            computed[round_id] = schedule.round(round_id)
-        planned = computed[round_id]
-        empty = {"round_id": planned.round_id, "matches": [], "byes": list(planned.byes)}
-        pairing = planned.pairings[number % per_round]
-        facts = described(league.matches.get(pairing.match_id), pairing.match_id, pairing[1:])
-        rounds.setdefault(planned.round_id, empty)["matches"].append(facts)
-    return {"rounds": list(rounds.values()), "total_rounds": total, "total": len(numbers)}
+    rounds = range(1, total + 1) if wanted is None else range(wanted, wanted + 1)
+    places, length = _places(league, rounds, params)
+    answered: dict[int, dict[str, Any]] = {}
+    for round_id, numbers in groupby(places, key=itemgetter(0)):
+        planned = league.planned_round(round_id)
+        assert planned
+        of_round = planned.matches
+        matches = [of_round[number] for _, number in numbers]
+        answered[round_id] = {
+            "round_id": round_id,
+            "matches": [described(league.matches.get(match[0]), *match) for match in matches],
+            "byes": list(planned.byes),
+        }
+    return {"rounds": list(answered.values()), "total_rounds": total, "total": length}
 
 
-def _matches_of(round_id: int, per_round: int) -> range:
-    return range((round_id - 1) * per_round, round_id * per_round)
+def _places(
+    league: League, rounds: range, params: Mapping[str, Any]
+) -> tuple[Sequence[tuple[int, int]], int]:
+    """A page of the matches of these rounds, by round and index, and how many there are."""
+    if league.totals is None:
+        places = [(each, n) for each in rounds for n in range(league.matches.size(each))]
+        return page(places, params, MATCHES_A_PAGE), len(places)
+    per_round = league.totals.matches // league.totals.rounds
+    numbers = range((rounds.start - 1) * per_round, (rounds.stop - 1) * per_round)
+    chosen = page(numbers, params, MATCHES_A_PAGE)
+    return [(n // per_round + 1, n % per_round) for n in chosen], len(numbers)
 
 
 def _next_match(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:
     player_id = player_of(league, params, asker)
-    assert league.schedule
     if league.phase is Phase.COMPLETED or player_id in league.roster.removed:
         return {"next_match": None}
-    for round_id in range(max(league.round_id, 1), league.schedule.rounds_total + 1):
-        for pairing in league.schedule.round(round_id).pairings:
-            record = league.matches.get(pairing.match_id)
-            if player_id in pairing[1:] and not (record and record.decided):
-                a, b = pairing[1:]
+    for round_id in range(max(league.round_id, 1), league.total_rounds + 1):
+        planned = league.planned_round(round_id)
+        assert planned
+        for number, players in enumerate(planned.pairings, start=1):
+            if player_id not in players:
+                continue
+            match_id = f"R{round_id}M{number}"
+            record = league.matches.get(match_id)
+            if not (record and record.decided):
+                a, b = players
                 return {
                     "next_match": {
-                        "match_id": pairing.match_id,
+                        "match_id": match_id,
                         "round_id": round_id,
                         "opponent_id": b if player_id == a else a,
                         "referee_endpoint": _referee_endpoint(league, record),
@@ -140,13 +152,12 @@ def _referee_endpoint(league: League, record: MatchRecord | None) -> str | None:
 
 
 def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:
-    schedule = league.schedule
     return {
         "status": str(league.phase),
         "current_round": league.round_id,
-        "total_rounds": schedule.rounds_total if schedule else 0,
+        "total_rounds": league.total_rounds,
         "matches_completed": league.decided_total,
-        "total_matches": schedule.matches_total if schedule else 0,
+        "total_matches": league.total_matches,
         "players": len(league.roster.players),
         "referees": len(league.roster.referees),
         "you": asker,

@@ -1,8 +1,8 @@
-"""How the matches of referees of other makes are started, and what comes of it.
+"""How matches are started at foreign referees, and what they answer.
 
-Such a referee is called for each match, and may take as long as the match lasts: its answer may be
-the result. In which way it wants to be told is found out by what it answers. One that says the same
-to everything is given time to report before another way is tried, so that it does not play a match
+A foreign referee is called for each match, and may take as long as the match lasts: its answer may
+be the result. Its answers show which dialect it understands. One that answers the same to
+everything gets time to report before another dialect is tried, so that it does not play a match
 twice.
 """
 
@@ -27,20 +27,11 @@ from agentleague.dialects.negotiation import (
 from agentleague.dialects.starting import nonsense
 from agentleague.errors import LeagueError, NoAnswer, NoConnection, RateLimited
 from agentleague.league.events import DialectLearnt, MatchBegun
+from agentleague.manager.keys import ControlCall, StartAgain, StartCall
 from agentleague.manager.step import Step
-from agentleague.protocol.messages import (
-    MatchResultReport,
-    Message,
-    RoundAnnouncement,
-    RoundAnnouncementAck,
-)
+from agentleague.protocol.messages import Message, RoundAnnouncement, RoundAnnouncementAck
 from agentleague.roles.effects import Address, Call, Drop
-from agentleague.roles.stimuli import Answered
 
-AGAIN_SECONDS = 1.0  # before a referee that is busy, or not there, is told again
-REPORT_SECONDS = 1.0  # for a report, after an answer that says nothing, at least
-KNOWN_PART = 0.2  # of the time for the match, where the way was understood before
-WAYS_MAX = 40  # of one match
 _BUSY = re.compile(r"busy|already|in.?progress|capacity|too many|another match", re.IGNORECASE)
 
 
@@ -51,26 +42,25 @@ class Start(Struct):
     message: RoundAnnouncement
     began: float
     until: float
-    first: str  # the way that was tried first
+    first: str  # the dialect that was tried first
     way: str  # and the one that is tried now
     tried: list[Attempt] = []
-    said: str = ""  # what it answered, where that said nothing of the match
+    said: str = ""  # its answer, if that said nothing about the match
 
 
 class ForeignStarts:
-    """All matches that were handed to referees of other makes.
+    """All matches that were handed to foreign referees.
 
-    `failed` is told a match that its referee does not take, and why; `reported` a match's result
-    that came as an answer.
+    `failed` is called with a match that its referee does not take, and the reason. State: the calls
+    under way, and how each referee answers nonsense. A restart forgets both: matches whose referee
+    said that it runs them (`match_begun`) are not started again, all others are.
     """
 
-    def __init__(self, step: Step) -> None:
-        self.failed: Callable[[str, str], None] = lambda match_id, why: None
-        self.reported: Callable[[str, MatchResultReport], None] = lambda referee_id, report: None
-        self.heard: Callable[[str], None] = lambda referee_id: None
-        self._step = step
+    def __init__(self, step: Step, *, failed: Callable[[str, str], None]) -> None:
+        self._step, self._failed = step, failed
+        self._limits = step.limits
         self._starts: dict[str, Start] = {}  # by match
-        self._worthless: dict[tuple[str, str], str] = {}  # referee, way of nonsense -> its answer
+        self._to_nonsense: dict[tuple[str, str], str] = {}  # referee, dialect -> its answer
         self._patience: dict[str, float] = {}  # referee -> how long a match of it may have taken
 
     def begin(
@@ -82,138 +72,133 @@ class ForeignStarts:
         self._call(match_id, start)
 
     def end(self, match_id: str) -> None:
-        """The match is reported, or given to another: what was found out so far is kept."""
+        """The match was reported, or goes to another referee."""
         if self._starts.pop(match_id, None):
-            self._step.out += [Drop(("start", match_id)), Drop(("control", match_id))]
+            self._step.effects += [Drop(StartCall(match_id)), Drop(ControlCall(match_id))]
 
     def learn(self, match_id: str) -> None:
-        """The match was reported: the way that was tried last is taken to be the one.
+        """The match was reported, so the dialect that was tried last is taken to be understood.
 
-        If it was one before, the next match shows: the last is then tried first, and given time.
+        If an earlier one was, the next match shows that: the last is tried first, and gets time.
         """
         start = self._starts.get(match_id)
-        if start:
-            if start.said:
-                taken = self._step.now - start.began
-                self._patience[start.referee_id] = taken + REPORT_SECONDS
-            self._learn(start)
-
-    def answered(self, stimulus: Answered) -> None:
-        """A referee answered, or did not."""
-        assert isinstance(stimulus.key, tuple)
-        what, match_id = stimulus.key
-        start = self._starts.get(match_id)
         if start is None:
             return
-        if what == "control":
-            self._compare(match_id, start, _said(stimulus.message, stimulus.error))
-        elif stimulus.error:
-            self._refused(match_id, start, stimulus.error)
-        elif isinstance(stimulus.message, MatchResultReport):
-            self._learn(start)
-            self.reported(start.referee_id, stimulus.message)
-        else:
-            self.heard(start.referee_id)
-            self._acknowledged(match_id, start, _said(stimulus.message, None))
+        if start.said:
+            taken = self._step.now - start.began
+            self._patience[start.referee_id] = taken + self._limits.report_seconds
+        self._learn(start)
 
-    def woken(self, match_id: str) -> None:
-        """Time to try again, or otherwise."""
-        start = self._starts.get(match_id)
-        if start is None:
-            return
-        if self._step.league.paused:  # Nothing is handed out.
-            self._step.wake(("start", match_id), self._step.now + AGAIN_SECONDS)
-        elif start.said:
-            self._go_on(match_id, start, Attempt(start.way, EMPTY, "nothing in it"))
-        else:
-            self._call(match_id, start)
+    def is_under_way(self, match_id: str) -> bool:
+        """Whether an answer about the match still counts."""
+        return match_id in self._starts
 
-    def _call(self, match_id: str, start: Start) -> None:
-        known = self._step.address(start.referee_id)
-        to = Address(known.agent_id, known.url, start.way)
-        self._step.out.append(Call(("start", match_id), to, start.message, start.until))
-
-    def _acknowledged(self, match_id: str, start: Start, said: str) -> None:
-        """It answered: what that is worth shows where it is told nonsense."""
+    def acknowledged(self, match_id: str, message: Message | None) -> None:
+        """A referee answered: the same answer to nonsense would show that it says nothing."""
+        start, said = self._starts[match_id], _answer_text(message, None)
         if said == CLEAR:
             self._understood(match_id, start)
             return
         start.said = said
-        control = nonsense_start(start.way)
-        known = self._worthless.get((start.referee_id, control))
-        if known is None:
-            address = self._step.address(start.referee_id)
-            to = Address(address.agent_id, address.url, control)
-            until = self._step.now + self._step.reply_seconds
-            call = Call(("control", match_id), to, nonsense(start.message), until)
-            self._step.out.append(call)
+        known = self._to_nonsense.get((start.referee_id, nonsense_start(start.way)))
+        if known is not None:
+            self._compare(match_id, start, known)
+            return
+        to = self._address(start, nonsense_start(start.way))
+        until = self._step.now + self._step.settings.reply_seconds
+        call = Call(ControlCall(match_id), to, nonsense(start.message), until)
+        self._step.effects.append(call)
+
+    def control_answered(
+        self, match_id: str, message: Message | None, error: LeagueError | None
+    ) -> None:
+        """A referee answered nonsense, or did not."""
+        start, said = self._starts[match_id], _answer_text(message, error)
+        self._to_nonsense[start.referee_id, nonsense_start(start.way)] = said
+        self._compare(match_id, start, said)
+
+    def refused(self, match_id: str, error: LeagueError) -> None:
+        """A referee refused, or was not reached."""
+        if isinstance(error, NoAnswer):
+            return  # It had as long as the match may take: its lease is over, too.
+        start = self._starts[match_id]
+        why = misunderstanding(start.message, error)
+        is_later = isinstance(error, RateLimited) or _BUSY.search(str(error))
+        if is_later or (isinstance(error, NoConnection) and why is None):
+            after = error.context.get("retry_after") or self._limits.start_again_seconds
+            self._step.wake(StartAgain(match_id), self._step.now + after)
+        elif self._is_known(start) and why in (None, BROKEN):  # It understood, and could not.
+            self._failed(match_id, f"answered: {error}"[:500])
         else:
-            self._judge(match_id, start, known)
+            self._try_next(match_id, start, failed_attempt(start.way, why or UNFIT, error))
 
-    def _compare(self, match_id: str, start: Start, said: str) -> None:
-        self._worthless[start.referee_id, nonsense_start(start.way)] = said
-        self._judge(match_id, start, said)
+    def woken(self, match_id: str) -> None:
+        """It is time to try again, or in another dialect."""
+        start = self._starts.get(match_id)
+        if start is None:
+            return
+        if self._step.league.paused:  # Nothing is handed out.
+            self._step.wake(StartAgain(match_id), self._step.now + self._limits.start_again_seconds)
+        elif start.said:
+            self._try_next(match_id, start, Attempt(start.way, EMPTY, "nothing in it"))
+        else:
+            self._call(match_id, start)
 
-    def _judge(self, match_id: str, start: Start, worthless: str) -> None:
-        if start.said == worthless:
-            self._step.wake(("start", match_id), self._step.now + self._seconds_for_report(start))
+    def _call(self, match_id: str, start: Start) -> None:
+        to = self._address(start, start.way)
+        self._step.effects.append(Call(StartCall(match_id), to, start.message, start.until))
+
+    def _address(self, start: Start, dialect: str) -> Address:
+        return Address(start.referee_id, self._step.address(start.referee_id).url, dialect)
+
+    def _compare(self, match_id: str, start: Start, to_nonsense: str) -> None:
+        if start.said == to_nonsense:
+            self._step.wake(StartAgain(match_id), self._step.now + self._seconds_for_report(start))
         else:
             self._understood(match_id, start)
 
     def _seconds_for_report(self, start: Start) -> float:
-        """As long as its players may take, since perhaps it plays; then half of it, and so on."""
+        """As long as its players may take, since it may be playing; half of that in each try."""
         rules = self._step.league.rules.rules
         granted: float = (rules.join_seconds + rules.move_seconds) / 2 ** len(start.tried)
-        seconds = self._patience.get(start.referee_id, max(granted, REPORT_SECONDS))
+        seconds = self._patience.get(start.referee_id, max(granted, self._limits.report_seconds))
         if self._is_known(start):
-            seconds = max(seconds, (start.until - self._step.now) * KNOWN_PART)
+            seconds = max(seconds, (start.until - self._step.now) * self._limits.known_part)
         return seconds
 
     def _is_known(self, start: Start) -> bool:
         return self._step.league.roster.dialects.get(start.referee_id) == start.way
 
-    def _refused(self, match_id: str, start: Start, error: LeagueError) -> None:
-        if isinstance(error, NoAnswer):
-            return  # It had as long as the match may take: its lease is over, too.
-        why = misunderstanding(start.message, error)
-        is_later = isinstance(error, RateLimited) or _BUSY.search(str(error))
-        if is_later or (isinstance(error, NoConnection) and why is None):
-            after = error.context.get("retry_after") or AGAIN_SECONDS
-            self._step.wake(("start", match_id), self._step.now + after)
-            return
-        if self._is_known(start) and why in (None, BROKEN):  # It understood, and could not.
-            self.failed(match_id, f"answered: {error}"[:500])
-        else:
-            self._go_on(match_id, start, failed_attempt(start.way, why or UNFIT, error))
-
-    def _go_on(self, match_id: str, start: Start, came: Attempt) -> None:
-        start.tried.append(came)
+    def _try_next(self, match_id: str, start: Start, failure: Attempt) -> None:
+        start.tried.append(failure)
         start.said = ""
-        way = next_start(start.first, start.tried) if len(start.tried) < WAYS_MAX else None
+        may_try = len(start.tried) < self._limits.dialects_max
+        way = next_start(start.first, start.tried) if may_try else None
         if way:
             start.way = way
             self._call(match_id, start)
             return
-        told = describe_start_search(start.tried)
+        search = describe_start_search(start.tried)
         if any(each.problem == EMPTY for each in start.tried):  # Its lease will show.
-            said = f"{match_id}: {start.referee_id} does not say whether it plays: {told}."
-            self._step.news.append(said[:500])
+            unclear = f"{match_id}: {start.referee_id} does not say whether it plays: {search}."
+            self._step.notify(unclear[:500])
         else:
-            self.failed(match_id, f"knows no way of ours to start a match: {told}"[:500])
+            self._failed(match_id, f"knows no way of ours to start a match: {search}"[:500])
 
     def _understood(self, match_id: str, start: Start) -> None:
-        """It runs the match: a manager that starts again does not tell it a second time."""
+        """It runs the match, and is not told again after a restart of the manager."""
         self._learn(start)
         epoch = self._step.league.matches[match_id].epoch
         if self._step.league.matches[match_id].begun != epoch:
             self._step.record(MatchBegun(match_id, epoch))
 
     def _learn(self, start: Start) -> None:
+        """Journal the dialect, unless it is known."""
         if not self._is_known(start):
             self._step.record(DialectLearnt(start.referee_id, start.way))
 
 
-def _said(message: Message | None, error: LeagueError | None) -> str:
+def _answer_text(message: Message | None, error: LeagueError | None) -> str:
     if isinstance(message, RoundAnnouncementAck):
         return message.status
     return str(error) if error else CLEAR

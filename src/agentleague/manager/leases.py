@@ -1,26 +1,27 @@
-"""How long each referee may hold each match without a word."""
-
-from collections.abc import Iterable
+"""How long each referee may hold each match without a message."""
 
 from msgspec import Struct
 
 from agentleague.protocol.messages import Rules
 
-LATE_SECONDS = 0.25  # a look that comes so much too late was held up, as everything else was
-
 
 class _Lease(Struct):
-    seconds: float  # what a word from the referee is worth
+    seconds: float  # for how long a message from the referee renews it
     due: float
-    latest: float  # no word renews it beyond this
+    latest: float  # no message renews it beyond this
 
 
 class Leases:
-    """The leases of all matches that are handed out."""
+    """The leases of all matches that are handed out.
 
-    def __init__(self) -> None:
+    State: when each lease runs out. A restart forgets it; matches get new leases when they are
+    handed out again.
+    """
+
+    def __init__(self, late_seconds: float) -> None:
+        self._late_seconds = late_seconds  # a check that is later was held up, as everything was
         self._leases: dict[str, _Lease] = {}
-        self._looks_at = float("inf")
+        self._checks_at = float("inf")
 
     def begin(self, match_id: str, now: float, seconds: float, longest: float) -> None:
         """A match was handed out; one that was already keeps its lease."""
@@ -28,7 +29,7 @@ class Leases:
             self._leases[match_id] = _Lease(seconds, now + seconds, now + longest + seconds)
 
     def renew(self, match_id: str, now: float) -> None:
-        """Its referee was heard of."""
+        """Its referee sent a message about it."""
         lease = self._leases.get(match_id)
         if lease:
             lease.due = min(now + lease.seconds, lease.latest)
@@ -41,26 +42,26 @@ class Leases:
             lease.due = min(now + lease.seconds, lease.latest)
 
     def end(self, match_id: str) -> None:
-        """The match is closed, or not this referee's any more."""
+        """The match is closed, or goes to another referee."""
         self._leases.pop(match_id, None)
 
-    def again(self, now: float) -> None:
-        """All begin anew: the manager was away, or the league stood still."""
+    def restart_all(self, now: float) -> None:
+        """All begin anew after a pause."""
         for lease in self._leases.values():
             lease.latest += now + lease.seconds - lease.due
             lease.due = now + lease.seconds
 
-    def next_look(self, now: float, seconds: float) -> float | None:
-        """When to look again; never while nothing is handed out."""
+    def next_check(self, now: float, seconds: float) -> float | None:
+        """When to check again; never while nothing is handed out."""
         if not self._leases:
             return None
-        self._looks_at = now + seconds
-        return self._looks_at
+        self._checks_at = now + seconds
+        return self._checks_at
 
     def expired(self, now: float) -> list[str]:
-        """The matches whose referee kept silent too long."""
-        held_up = now - self._looks_at
-        if held_up > LATE_SECONDS:  # The machine slept: so did the referees' words to us.
+        """The matches whose leases have run out."""
+        held_up = now - self._checks_at
+        if held_up > self._late_seconds:  # The machine slept, so referees could not speak.
             for lease in self._leases.values():
                 lease.due += held_up
                 lease.latest += held_up
@@ -71,13 +72,13 @@ class Leases:
         lease = self._leases.get(match_id)
         return lease is not None and lease.due <= now
 
-    def held(self, matches: Iterable[str]) -> list[str]:
-        """Those of the matches that are handed out."""
-        return [match_id for match_id in matches if match_id in self._leases]
+    def __contains__(self, match_id: str) -> bool:
+        """Whether the match is handed out."""
+        return match_id in self._leases
 
 
 def longest_match(rules: Rules, turns: int) -> float:
-    """How long a match can take when everybody uses all the time there is."""
+    """How long a match can take if both players use all their time."""
     joining = _question(rules, rules.join_seconds, rules.join_retries)
     moving = _question(rules, rules.move_seconds, rules.retries)
     locking = rules.reply_seconds

@@ -1,48 +1,47 @@
-"""The manager itself tells players how their match ended, where no referee is left to do so.
-
-The players of a match hear of its new referee before that one is told to run it.
-"""
+"""What the manager tells the two players of a match: its result, or that it has a new referee."""
 
 from collections.abc import Callable
 
+from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import MatchClosed
-from agentleague.league.league import Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.manager.broadcasts import Broadcasts
-from agentleague.manager.office import Office
+from agentleague.manager.keys import NewRefereeAnswersDue, RefereeChanged, ResultTold
 from agentleague.manager.step import Step
 
 
 class ResultNotices:
-    """GAME_OVER in the referee's stead; `on_all_closed` when that closed the last match."""
+    """GAME_OVER from the manager itself, if no referee is left to send it.
 
-    def __init__(self, office: Office) -> None:
-        self.on_all_closed: Callable[[], None] = lambda: None
-        self._step, self._adjudicator, self._broadcasts, self._keys, _ = office
-        self._league = self._step.league
+    State: which players are still to be told. A restart forgets it; `Rounds.resume` tells again
+    the results of matches that are not closed.
+    """
+
+    def __init__(self, step: Step, *, adjudicator: Adjudicator, broadcasts: Broadcasts) -> None:
+        self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
+        self._league = step.league
         self._untold: dict[str, set[str]] = {}  # match -> players still to be told
 
     def tell(self, match_id: str) -> None:
-        """Tell both, but for one whom the organiser took out."""
+        """Tell both players, except one whom the organiser removed."""
         record = self._league.matches[match_id]
         players = [each for each in record.players if each not in self._league.roster.removed]
         self._untold[match_id] = set(players)
         locked = self._adjudicator.result(match_id)
         for player_id in players:
-            seat, channel = record.players.index(player_id), self._keys.channel(player_id)
-            message = self._broadcasts.game_over(self._step.now_text, record, locked, seat, channel)
-            tag = ("over", match_id)
-            self._step.tell(player_id, message, tag, receipt=record.decided_seq, keep=True)
+            message = self._broadcasts.game_over(record, locked, player_id)
+            subject, receipt = ResultTold(match_id), record.decided_seq
+            self._step.tell(player_id, message, subject, receipt=receipt, keep=True)
         self.told("", match_id)
 
     def tell_all_decided(self) -> None:
-        """The league ends before its time: what is decided is not left to referees."""
+        """The league was aborted: do not wait for referees to tell what is decided."""
         for match_id in sorted(self._league.open_matches):
             if self._league.matches[match_id].decided and match_id not in self._untold:
                 self.tell(match_id)
 
     def told(self, player_id: str, match_id: str) -> None:
-        """A player knows how its match ended, or was given up; the last one closes the match."""
+        """A player was told, or given up; the last one closes the match."""
         untold = self._untold.get(match_id)
         if untold is None:
             return
@@ -63,40 +62,40 @@ class ResultNotices:
         if match_id in self._league.open_matches:
             epoch = self._league.matches[match_id].epoch
             self._step.record(MatchClosed(match_id, epoch, told="manager"))
-            if not self._league.open_matches and self._league.phase is Phase.RUNNING:
-                self.on_all_closed()
-
-
-MOVED_SECONDS = 2.0  # for the players of a match to hear of its new referee
 
 
 class RefereeNotices:
-    """Matches that have another referee; `done` is told one whose players know, or had time."""
+    """The players of a match hear of its new referee before that one is told to run it.
 
-    def __init__(self, step: Step, broadcasts: Broadcasts, done: Callable[[str], None]) -> None:
+    `done` is called with the match when its players know, or had time. State: which players are
+    still to hear of it. A restart forgets it, and hands the match out at once.
+    """
+
+    def __init__(self, step: Step, *, broadcasts: Broadcasts, done: Callable[[str], None]) -> None:
         self._step, self._broadcasts, self._done = step, broadcasts, done
-        self._unheard: dict[str, set[str]] = {}  # match -> players still to hear of it
+        self._untold: dict[str, set[str]] = {}  # match -> players still to hear of it
 
     def tell(self, record: MatchRecord) -> None:
-        """Tell both, but for one whom the organiser took out."""
+        """Tell both players, except one whom the organiser removed."""
         removed = self._step.league.roster.removed
         players = [each for each in record.players if each not in removed]
-        self._unheard[record.match_id] = set(players)
-        message = self._broadcasts.moved(self._step.now_text, record)
+        self._untold[record.match_id] = set(players)
+        message = self._broadcasts.new_referee(record)
         for player_id in players:
-            self._step.tell(player_id, message, ("moved", record.match_id))
-        self._step.wake(("moved", record.match_id), self._step.now + MOVED_SECONDS)
+            self._step.tell(player_id, message, RefereeChanged(record.match_id))
+        until = self._step.now + self._step.limits.new_referee_seconds
+        self._step.wake(NewRefereeAnswersDue(record.match_id), until)
 
-    def heard(self, player_id: str, match_id: str) -> None:
-        """A player knows of the new referee, or was given up."""
-        unheard = self._unheard.get(match_id)
-        if unheard is not None:
-            unheard.discard(player_id)
-            if not unheard:
+    def told(self, player_id: str, match_id: str) -> None:
+        """A player was told, or given up."""
+        untold = self._untold.get(match_id)
+        if untold is not None:
+            untold.discard(player_id)
+            if not untold:
                 self.stop_waiting(match_id)
 
     def stop_waiting(self, match_id: str) -> None:
         """The players had time enough to hear of it."""
-        if match_id in self._unheard:
-            del self._unheard[match_id]
+        if match_id in self._untold:
+            del self._untold[match_id]
             self._done(match_id)

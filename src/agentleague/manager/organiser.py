@@ -18,29 +18,33 @@ from agentleague.league.league import Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.rulings import STAND, VERDICTS, ruling_in_words
 from agentleague.manager.assignments import Assignments
-from agentleague.manager.organiser_notices import BEGUN
+from agentleague.manager.organiser_notices import BEGUN, rounds_in_words
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import Step
 
 REASON_MAX = 200
-Command = Callable[[Mapping[str, Any]], str]  # what is wanted -> what was done
+Command = Callable[[Mapping[str, Any]], str]  # its parameters -> what was done
 
 
 class Organiser:
-    """Carries out the organiser's commands; each says in a sentence what was done."""
+    """Carries out the organiser's commands; each says in a sentence what was done.
+
+    State: none; what was commanded is in the journal.
+    """
 
     def __init__(
         self,
         step: Step,
+        *,
         rounds: Rounds,
         assignments: Assignments,
         admin_token: str,
-        more: Mapping[str, Command],
+        add: Mapping[str, Command],
     ) -> None:
         self._step, self._rounds, self._assignments = step, rounds, assignments
         self._admin_token = admin_token
         self._commands: dict[str, Command] = {
-            **more,
+            **add,
             "start": self._start,
             "pause": self._pause,
             "abort": self._abort,
@@ -57,7 +61,7 @@ class Organiser:
         """Do it, and say what was done.
 
         Raises:
-            LeagueError: whoever asks is not the organiser, or it cannot be done now, and why.
+            LeagueError: the token is not the organiser's, or the command cannot be carried out now.
         """
         if not token:
             raise TokenMissing("organiser commands need the admin token as auth_token")
@@ -73,8 +77,8 @@ class Organiser:
         league = self._step.league
         if league.paused:
             self._step.record(LeagueContinued())
-            self._assignments.continued()
-            self._rounds.continued()
+            self._assignments.end_pause()
+            self._rounds.end_pause()
             return "The league goes on."
         if league.phase is not Phase.REGISTERING:
             raise UnexpectedMessage(f"the league has begun already: it is {league.phase}")
@@ -82,9 +86,7 @@ class Organiser:
         if missing:
             raise UnexpectedMessage(f"{missing}; register more, then start again")
         self._rounds.start()
-        assert league.schedule
-        rounds = league.schedule.rounds_total
-        return f"{BEGUN}: {rounds} {'round' if rounds == 1 else 'rounds'}."
+        return f"{BEGUN}: {rounds_in_words(league)}."
 
     def _pause(self, params: Mapping[str, Any]) -> str:
         league = self._step.league
@@ -137,11 +139,11 @@ class Organiser:
         )
 
     def _check_end_is_told(self) -> None:
-        """A ruling meanwhile, and a restart: some would hear of another champion than the rest."""
+        """With a ruling now and a restart after it, agents would be told different champions."""
         league = self._step.league
         is_told = ("league_end", league.round_id) in league.told
         if league.phase is Phase.COMPLETED and not is_told:
-            seconds = self._step.reply_seconds
+            seconds = self._step.settings.reply_seconds
             raise UnexpectedMessage(
                 "the league's end is being told to everybody just now; rule again in "
                 f"{seconds:g} seconds"

@@ -1,4 +1,4 @@
-"""What a manager's organiser is told while the league goes on: one sentence each."""
+"""What the organiser is told while the league goes on: one sentence each."""
 
 from agentleague.league.events import Disputed
 from agentleague.league.league import League
@@ -10,7 +10,7 @@ BEGUN = "The league has begun"
 
 
 def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
-    """Somebody is here, and who is still awaited."""
+    """An agent registered, and how many are still needed."""
     roster = league.roster
     member = roster.players.get(agent_id) or roster.referees[agent_id]
     return (
@@ -32,23 +32,24 @@ def _referees(number: int, settings: ManagerSettings) -> str:
 
 def round_over(league: League) -> str:
     """A round is over, and who leads."""
-    assert league.schedule
     leader = league.table.rows()[0]
+    of_all = f" of {league.totals.rounds}" if league.totals else ""
     return (
-        f"Round {league.round_id} of {league.schedule.rounds_total} is over; "
+        f"Round {league.round_id}{of_all} is over; "
         f"{leader.player_id} {leader.display_name} leads with {league.table.why(leader.player_id)}."
     )
 
 
 def begun(league: League) -> str:
     """The league has begun."""
-    assert league.schedule
-    players = len(league.table.rows())
-    return (
-        f"{BEGUN}: {_many(players, 'player')}, "
-        f"{_many(league.schedule.rounds_total, 'round')}, "
-        f"{_many(league.schedule.matches_total, 'match', 'matches')}."
-    )
+    players, totals = _many(len(league.entrants), "player"), league.totals
+    matches = f", {_many(totals.matches, 'match', 'matches')}" if totals else ""
+    return f"{BEGUN}: {players}, {rounds_in_words(league)}{matches}."
+
+
+def rounds_in_words(league: League) -> str:
+    """How many rounds a league has."""
+    return _many(league.totals.rounds, "round") if league.totals else "as many rounds as it takes"
 
 
 def over(league: League) -> str:
@@ -61,7 +62,7 @@ def over(league: League) -> str:
 
 
 def disputed(event: Disputed) -> str:
-    """A referee's word against a result, or against itself."""
+    """A referee contradicted a result, or itself."""
     return (
         f"{event.match_id} is disputed: {dispute_in_words(event)}. See it with: league match "
         f"{event.match_id}; decide with: league rule {event.match_id}"

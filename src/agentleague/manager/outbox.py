@@ -1,21 +1,19 @@
-"""What the manager still has to tell whom: to each agent in order, one message at a time."""
+"""What the manager still has to tell: to each agent in order, one message at a time."""
 
 from collections import deque
-from typing import Any
 
 from msgspec import Struct
 
+from agentleague.manager.keys import Key, OutboxCall
 from agentleague.protocol.messages import LeagueStandingsUpdate, Message
 from agentleague.roles.effects import Address, Call
 
-CALLED_MAX = 1_000  # agents at a time; more would open connections and hold messages for nothing
-
 
 class Outgoing(Struct, gc=False):
-    """A message to one agent; `tag` says what to do when it was answered or given up."""
+    """A message to one agent; `subject` says what to do when it was answered or given up."""
 
     message: Message
-    tag: Any = None
+    subject: Key | None = None
     receipt: int | None = None
     keep: bool = False  # no other message repeats what it says: it is never dropped
 
@@ -23,18 +21,18 @@ class Outgoing(Struct, gc=False):
 class Outbox:
     """Messages that wait, and messages in flight: from their Call to their answer.
 
-    At most `CALLED_MAX` agents are called at a time; the others wait their turn. For an agent that
+    At most `called_max` agents are called at a time; the others wait their turn. For an agent that
     did not answer a message in time only the newest of each type waits, until it answers one.
-    Messages that are dropped for that reason are in `dropped`, because a tag may wait for them.
+    Messages that are dropped for that reason are in `dropped`; the manager counts them as given up.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._waiting: dict[str, list[Outgoing]] = {}  # of those who are still to be told something
-        self._addresses: dict[str, Address] = {}  # of the same, the newest known
+    def __init__(self, seconds: float, called_max: int = 1_000) -> None:
+        self._seconds, self._called_max = seconds, called_max
+        self._waiting: dict[str, list[Outgoing]] = {}  # agent -> messages; also with none waiting
+        self._addresses: dict[str, Address] = {}  # of the same agents, the newest known
         self._in_flight: dict[str, Outgoing] = {}
-        self._ready: deque[str] = deque()  # to whom one is to go as soon as there is room
-        self._lagging: set[str] = set()
+        self._ready: deque[str] = deque()  # agents to call as soon as there is room
+        self._lagging: set[str] = set()  # agents that let their last message run out
         self.dropped: list[tuple[str, Outgoing]] = []
 
     def send(self, to: Address, outgoing: Outgoing, now: float) -> list[Call]:
@@ -47,7 +45,7 @@ class Outbox:
             return []
         if outgoing.keep:
             for place, other in enumerate(waiting):
-                if other.keep and other.tag == outgoing.tag:
+                if other.keep and other.subject == outgoing.subject:
                     waiting[place] = outgoing
                     return []
         waiting.append(outgoing)
@@ -57,8 +55,8 @@ class Outbox:
             self._ready.append(agent_id)
         return self._calls(now) if self._ready else []
 
-    def answered(self, to: Address, now: float, *, ran_out: bool) -> tuple[Any, list[Call]]:
-        """The message in flight is done with: its tag, and the next calls, to any agent."""
+    def answered(self, to: Address, now: float, *, ran_out: bool) -> tuple[Key | None, list[Call]]:
+        """The message in flight is done with: its subject, and the next calls, to any agent."""
         agent_id = to.agent_id
         waiting, self._addresses[agent_id] = self._waiting[agent_id], to
         done = self._in_flight.pop(agent_id)
@@ -71,23 +69,23 @@ class Outbox:
             self._ready.append(agent_id)
         else:
             del self._waiting[agent_id], self._addresses[agent_id]
-        return done.tag, self._calls(now) if self._ready else []
+        return done.subject, self._calls(now) if self._ready else []
 
     def is_empty(self) -> bool:
-        """Whether everybody was told everything, or given up."""
+        """Whether every message was answered or given up."""
         return not self._waiting
 
     def is_behind(self) -> bool:
-        """Whether somebody waits only because there is no room."""
+        """Whether an agent waits only because too many others are called."""
         return bool(self._ready)
 
     def _calls(self, now: float) -> list[Call]:
         calls = []
-        while self._ready and len(self._in_flight) < CALLED_MAX:
+        while self._ready and len(self._in_flight) < self._called_max:
             agent_id = self._ready.popleft()
             outgoing = self._in_flight[agent_id] = self._waiting[agent_id].pop(0)
             to, until = self._addresses[agent_id], now + self._seconds
-            calls.append(Call(("tell", agent_id), to, outgoing.message, until, outgoing.receipt))
+            calls.append(Call(OutboxCall(agent_id), to, outgoing.message, until, outgoing.receipt))
         return calls
 
     def _thin(self, agent_id: str, waiting: list[Outgoing]) -> None:

@@ -1,7 +1,6 @@
 """What the manager knows of its agents' end points: whether somebody listens there.
 
-A role opens no connections: whoever runs it takes what is `unchecked`, tries it, and says what was
-`learnt`.
+A role opens no connections: its runtime takes what is `unchecked`, tries it, and calls `learnt`.
 """
 
 from collections import deque
@@ -9,30 +8,33 @@ from urllib.parse import urlsplit
 
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.league.league import League, Phase
+from agentleague.manager.limits import ManagerLimits
 from agentleague.protocol.hosts import is_loopback
-
-UNCHECKED_MAX = 10_000  # agents whose end points wait to be tried; beyond that the oldest are not
 
 
 class Reachability:
-    """Who can be reached. Its sentences are for the organiser; empty where there is no news."""
+    """Which agents can be reached. Methods return a sentence for the organiser, or nothing.
 
-    def __init__(self, league: League) -> None:
+    State: the last finding for each agent. A restart forgets it; `resume` has all tried again.
+    """
+
+    def __init__(self, league: League, limits: ManagerLimits | None = None) -> None:
         self._league = league
-        self.unchecked: deque[tuple[str, str]] = deque(maxlen=UNCHECKED_MAX)  # agent, end point
+        unchecked_max = (limits or ManagerLimits()).unchecked_max
+        self.unchecked: deque[tuple[str, str]] = deque(maxlen=unchecked_max)  # agent, end point
         self.known: dict[str, bool] = {}
-        self._doubted: set[str] = set()  # who was reachable, and is tried again
+        self._doubted: set[str] = set()  # agents that were reachable and are tried again
 
-    def resumed(self) -> None:
-        """Nothing of it is journalled: after a restart all are to be tried."""
+    def resume(self) -> None:
+        """After a restart all end points are tried."""
         roster = self._league.roster
         for agent_id in (*roster.players, *roster.referees):
             self.unchecked.append((agent_id, self._endpoint(agent_id)))
 
     def registered(self, agent_id: str, source: str) -> str:
-        """Its end point is to be tried, once it has been answered.
+        """Its end point is to be tried.
 
-        There is something to say where its loopback address means another machine to others.
+        The organiser is told of a loopback address that other machines cannot use.
         """
         endpoint = self._endpoint(agent_id)
         self.unchecked.append((agent_id, endpoint))
@@ -45,7 +47,7 @@ class Reachability:
         )
 
     def learnt(self, agent_id: str, endpoint: str, is_reachable: bool) -> str:
-        """Take in what was found; at an end point that the agent has left that is nothing."""
+        """Take in what was found, unless the agent has another end point by now."""
         if endpoint != self._endpoint(agent_id):
             return ""
         self._doubted.discard(agent_id)
@@ -60,8 +62,8 @@ class Reachability:
             "port open in its firewall, is it in the same network?"
         )
 
-    def heard(self, agent_id: str, error: LeagueError | None) -> str:
-        """A message to it was answered or given up: who cannot be connected to is tried again."""
+    def answered(self, agent_id: str, error: LeagueError | None) -> str:
+        """A message to it was answered or given up; without a connection it is tried again."""
         was_reachable = self.known.get(agent_id)
         if error is None or not isinstance(error, NoAnswer | NoConnection):
             is_news = was_reachable is False

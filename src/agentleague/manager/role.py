@@ -1,8 +1,22 @@
 """The manager as a role: registers agents, decides matches, and lets its parts do the rest.
 
-It decides by what its League holds, records each decision, and only then acts on it. `Rounds` is
-the course of the league, `Assignments` who referees what, `Tidings` what players are told where no
-referee is left, `Organiser` what its owner commands.
+It decides by what its League holds, records each decision, and only then acts on it. The League is
+rebuilt from the journal; the parts keep only what a restart may forget:
+
+| part | its state | after a restart |
+|---|---|---|
+| Step | outbox, organiser's notices, events to record later | forgotten |
+| Rounds | unanswered messages, when the table was shown | `resume` tells again, sets timers |
+| Assignments | matches without a referee | found anew when the round's matches are handed out |
+| - Workload | what each referee has | `resume` takes in the referees; open matches wait |
+| - Attendance | when each referee was heard | `resume` guesses from the journal |
+| - Leases | when each lease runs out | begin anew when matches are handed out |
+| - ForeignStarts | calls under way | made again, unless `match_begun` is journalled |
+| - RefereeNotices | players still to hear of a new referee | forgotten; the match is handed out |
+| ResultNotices | players still to be told a result | told again while the match is open |
+| Registration | when agents came back, refusals told | forgotten |
+| Reachability | which end points answer | `resume` has all tried again |
+| Organiser, Reporters, TokenMisuse, Broadcasts, Credentials | none | |
 """
 
 from collections import deque
@@ -24,13 +38,35 @@ from agentleague.league.events import (
     PlayerRegistered,
     RefereeRegistered,
 )
+from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
-from agentleague.league.match_records import Archive
 from agentleague.manager import organiser_notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
+from agentleague.manager.keys import (
+    AnnouncementAnswersDue,
+    AssignAgain,
+    ControlCall,
+    Key,
+    LeagueEndDue,
+    LeagueEndTold,
+    LeagueStartDue,
+    LeaseCheck,
+    MatchesAssigned,
+    NewRefereeAnswersDue,
+    OutboxCall,
+    RefereeChanged,
+    RefereeWaitOver,
+    ResultTold,
+    RoundAnnounced,
+    RoundEndTold,
+    RoundStartDue,
+    StartAgain,
+    StartCall,
+    TableDue,
+)
+from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.notices import ResultNotices
-from agentleague.manager.office import Office
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.registration import (
@@ -46,7 +82,7 @@ from agentleague.manager.registration import (
 )
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import Step
-from agentleague.manager.tokens import Keys, Reporters, TokenMisuse
+from agentleague.manager.tokens import Credentials, Reporters, TokenMisuse
 from agentleague.protocol.messages import (
     LeagueCommand,
     LeagueCommandResponse,
@@ -69,44 +105,58 @@ NEWCOMERS = (PlayerRegistered, RefereeRegistered)
 
 
 class Manager:
-    """One league. `check_endpoint` raises EndpointNotAllowed for one that may not be called.
+    """One league, which is new unless one is handed in.
 
-    It is asked about the end point and about the address from which the agent asks. `archive` is
-    where the rows of matches are that were played long ago; without one none is forgotten.
+    `check_endpoint` is called with an end point and the address from which the agent asks; it
+    raises EndpointNotAllowed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a manager works with.
         self,
         settings: ManagerSettings,
         secrets: Secrets,
         game: Game,
+        *,
         check_endpoint: Callable[[str, str], None] = lambda url, source: None,
-        archive: Archive | None = None,
+        league: League | None = None,
+        limits: ManagerLimits | None = None,
     ) -> None:
-        self.league = League(archive)
+        self.league = League() if league is None else league
         self._settings = settings
-        self.reachability = Reachability(self.league)
+        self._step = step = Step(self.league, settings, limits)
+        self.reachability = Reachability(self.league, step.limits)
         self._return_limits, self._refused_registrations = ReturnLimits(), RefusedRegistrations()
         self._terms = terms_of(settings, secrets, check_endpoint)
-        self._step = step = Step(self.league, settings.reply_seconds)
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
-        keys = Keys(self.league, secrets.token_secret)
-        self._misuse = TokenMisuse(step, keys)
-        self._reporters = Reporters(step, takes_tokenless=settings.takes_tokenless)
-        office = Office(step, adjudicator, Broadcasts(self.league), keys, settings)
-        self._result_notices = ResultNotices(office)
-        self._assignments = Assignments(office, self._result_notices)
-        self._rounds = Rounds(office, self._assignments, self._result_notices)
-        self._result_notices.on_all_closed = self._rounds.end_round
-        self._assignments.starts.reported = self._reported_by_answer
-        adding = {"add_player": self._add_player, "add_referee": self._add_referee}
+        credentials = Credentials(self.league, secrets.token_secret)
+        broadcasts = Broadcasts(step, credentials)
+        self._misuse = TokenMisuse(step, credentials)
+        self._reporters = Reporters(step)
+        self._result_notices = ResultNotices(step, adjudicator=adjudicator, broadcasts=broadcasts)
+        self._assignments = Assignments(
+            step,
+            adjudicator=adjudicator,
+            broadcasts=broadcasts,
+            result_notices=self._result_notices,
+        )
+        self._rounds = Rounds(
+            step,
+            adjudicator=adjudicator,
+            broadcasts=broadcasts,
+            assignments=self._assignments,
+            result_notices=self._result_notices,
+        )
         self._organiser = Organiser(
-            step, self._rounds, self._assignments, secrets.admin_token, adding
+            step,
+            rounds=self._rounds,
+            assignments=self._assignments,
+            admin_token=secrets.admin_token,
+            add={"add_player": self._add_player, "add_referee": self._add_referee},
         )
 
     @property
     def news(self) -> deque[str]:
-        """Sentences for whoever runs it."""
+        """Sentences for the organiser."""
         return self._step.news
 
     @property
@@ -116,29 +166,30 @@ class Manager:
 
     @property
     def applied(self) -> int:
-        """How many decisions it has taken in."""
+        """How many decisions were applied."""
         return self.league.seq
 
     def stop_after(self, round_id: int) -> None:
-        """End the league as it stands when this round is over: a large one has thousands."""
+        """End the league as it stands when this round is over, for measurements."""
         self._rounds.rounds_max = round_id
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide; every event among the effects is applied already."""
-        self._step.now, self._step.out = now, []
+        self._step.begin(now)
         self._STIMULI[type(stimulus)](self, stimulus)
-        return self._step.out
+        self._rounds.close_if_done()
+        return self._step.effects
 
     def apply(self, event: Event) -> None:
-        """Take in one decision from the journal."""
+        """Apply one decision from the journal."""
         self.league.apply(event)
 
     def is_referee(self, token: str | None) -> bool:
-        """Whether this is a referee's: what it asks is bounded by what it was given to do."""
+        """Whether this is a referee's token: its requests are limited by its matches."""
         return self.league.roster.owner(token) in self.league.roster.referees
 
     def is_known(self, token: str | None) -> bool:
-        """Whether a token is one of ours: such a caller is counted by itself."""
+        """Whether the league issued this token: its requests are counted by themselves."""
         return self.league.roster.owner(token) is not None or self._organiser.is_organiser(token)
 
     # What happens
@@ -148,9 +199,9 @@ class Manager:
         if self.league.opened:
             self._assignments.resume()
             self._rounds.resume()
-            self.reachability.resumed()
+            self.reachability.resume()
             return
-        settings = self._settings
+        settings, play = self._settings, self.league.format
         self._step.record(
             LeagueOpened(
                 settings.league_id,
@@ -161,6 +212,7 @@ class Manager:
                 list(settings.tie_breaks),
                 settings.seeded,
                 bool(settings.join_code),
+                UNSET if play is ROUND_ROBIN else (play.name, play.version),
             )
         )
         self._rounds.open()
@@ -176,80 +228,66 @@ class Manager:
             if isinstance(error, TokenInvalid):
                 self._misuse.refused(stimulus)
             self._refused(stimulus, error.code, str(error))
-            self._step.out.append(Reply(stimulus.reply, error))
+            self._step.effects.append(Reply(stimulus.reply, error))
 
     def _answered(self, stimulus: Answered) -> None:
-        """One of our letters was answered, or given up."""
-        assert isinstance(stimulus.key, tuple)
-        if stimulus.key[0] in ("start", "control"):
-            self._start_answered(stimulus)
-            return
-        agent_id = stimulus.key[1]
-        step, ran_out = self._step, isinstance(stimulus.error, NoAnswer)
-        self._say(self.reachability.heard(agent_id, stimulus.error))
-        self._rounds.noticed(agent_id, ran_out=ran_out)
-        to, outbox = step.address(agent_id), step.outbox
-        tag, calls = outbox.answered(to, step.now, ran_out=ran_out)
-        step.out += calls
-        self._settled(agent_id, tag, stimulus.error)
+        self._CALLS[type(stimulus.key)](self, stimulus.key, stimulus)
+
+    def _message_answered(self, key: OutboxCall, stimulus: Answered) -> None:
+        """A message of the outbox was answered, or given up."""
+        agent_id, error = key.agent_id, stimulus.error
+        step, outbox = self._step, self._step.outbox
+        step.notify(self.reachability.answered(agent_id, error))
+        ran_out = isinstance(error, NoAnswer)
+        self._rounds.message_settled(agent_id, ran_out=ran_out)
+        subject, calls = outbox.answered(step.address(agent_id), step.now, ran_out=ran_out)
+        step.effects += calls
+        self._settle(agent_id, subject, error)
         while outbox.dropped:
             other_id, outgoing = outbox.dropped.pop()
-            self._settled(other_id, outgoing.tag, stimulus.error)
+            self._settle(other_id, outgoing.subject, error)
         self._rounds.end_if_told()
 
+    def _settle(self, agent_id: str, subject: Key | None, error: LeagueError | None) -> None:
+        """Go on with what waited for this message."""
+        if subject is not None:
+            self._SUBJECTS[type(subject)](self, agent_id, subject, error)
+
     def _refused(self, asked: Asked, code: str, why: str) -> None:
-        self._say(self._refused_registrations.sentence(asked, code, why, self._step.now))
+        self._step.notify(self._refused_registrations.sentence(asked, code, why, self._step.now))
 
-    def _start_answered(self, stimulus: Answered) -> None:
-        """A referee of another make was told to run a match, and answered or did not."""
-        assert isinstance(stimulus.key, tuple)
-        referee_id = self.league.matches[stimulus.key[1]].referee_id
-        self._say(self.reachability.heard(referee_id, stimulus.error))
-        if self.league.phase is Phase.RUNNING:
-            self._assignments.starts.answered(stimulus)
-
-    def _say(self, sentence: str) -> None:
-        if sentence:
-            self.news.append(sentence)
-
-    def _settled(self, agent_id: str, tag: Any, error: LeagueError | None) -> None:
-        """What waited for a letter goes on."""
-        if tag is None:
+    def _start_answered(self, key: StartCall, stimulus: Answered) -> None:
+        """A foreign referee was told to run a match, and answered or did not."""
+        referee_id, error = self._foreign_referee(key, stimulus), stimulus.error
+        if referee_id is None:
             return
-        what, *about = tag
-        if what == "matches":
-            self._assignments.assignment_answered(agent_id, about, error)
-        elif what == "announcement":
-            self._rounds.heard(agent_id, about[0])
-        elif what == "moved":
-            self._assignments.referee_notices.heard(agent_id, about[0])
-        elif what == "over":
-            self._result_notices.told(agent_id, about[0])
+        if error:
+            self._assignments.starts.refused(key.match_id, error)
+        elif isinstance(stimulus.message, MatchResultReport):
+            self._assignments.starts.learn(key.match_id)
+            self._reported_by_answer(referee_id, stimulus.message)
         else:
-            self._rounds.told(agent_id, what, about[0])
+            self._assignments.answered(referee_id)
+            self._assignments.starts.acknowledged(key.match_id, stimulus.message)
+
+    def _control_answered(self, key: ControlCall, stimulus: Answered) -> None:
+        """A foreign referee was told nonsense."""
+        if self._foreign_referee(key, stimulus):
+            message, error = stimulus.message, stimulus.error
+            self._assignments.starts.control_answered(key.match_id, message, error)
+
+    def _foreign_referee(self, key: StartCall | ControlCall, stimulus: Answered) -> str | None:
+        """The referee that answered; None if its answer does not matter any more."""
+        referee_id = self.league.matches[key.match_id].referee_id
+        self._step.notify(self.reachability.answered(referee_id, stimulus.error))
+        is_running = self.league.phase is Phase.RUNNING
+        is_under_way = self._assignments.starts.is_under_way(key.match_id)
+        return referee_id if is_running and is_under_way else None
 
     def _woken(self, stimulus: Woken) -> None:
-        key: Any = stimulus.key
-        if self.league.phase is Phase.COMPLETED and key != "end":
-            return
-        if isinstance(key, tuple):
-            what, about = key
-            parts: dict[str, Callable[[Any], None]] = {
-                "assign": self._assignments.hand_out,
-                "start": self._assignments.starts.woken,
-                "moved": self._assignments.referee_notices.stop_waiting,
-                "heard": self._rounds.stop_waiting,
-            }
-            parts[what](about)
-            return
-        {
-            "table": self._rounds.table_due,
-            "end": self._rounds.end_due,
-            "start": self._rounds.due,
-            "round": self._rounds.begin,
-            "leases": self._assignments.look,
-            "alone": self._assignments.alone,
-        }[key]()
+        key = stimulus.key
+        if self.league.phase is not Phase.COMPLETED or isinstance(key, LeagueEndDue):
+            self._TIMERS[type(key)](self, key)
 
     # What is asked
 
@@ -284,8 +322,8 @@ class Manager:
         if admission.refusal:
             self._refused(asked, admission.refusal.code, str(admission.refusal))
         if admission.events:
-            self.news.append(organiser_notices.joined(self.league, agent_id, self._settings))
-            self._say(self.reachability.registered(agent_id, asked.caller.source))
+            self._step.notify(organiser_notices.joined(self.league, agent_id, self._settings))
+            self._step.notify(self.reachability.registered(agent_id, asked.caller.source))
 
     def _add_player(self, params: Mapping[str, Any]) -> str:
         event = bring_player(self.league, self._terms, params)
@@ -299,7 +337,7 @@ class Manager:
 
     def _bring(self, event: Event, agent_id: str) -> None:
         self._step.record(event)
-        self._say(self.reachability.registered(agent_id, "127.0.0.1"))
+        self._step.notify(self.reachability.registered(agent_id, "127.0.0.1"))
         if agent_id in self.league.roster.referees:
             self._assignments.join(agent_id)
         self._rounds.start_if_complete()
@@ -328,16 +366,14 @@ class Manager:
         if isinstance(answer, MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
         self._step.reply(asked, answer, record.decided_seq if record and ruling.receipt else None)
-        self._rounds.close_if_done()
 
     def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
-        """A referee of another make played a match before it answered; nobody waits for us."""
+        """A foreign referee played a match before it answered, and expects no reply."""
         ruling = self._judged(referee_id, message)
         if isinstance(ruling.answer, MatchResultAck):
             self._assignments.after_report(referee_id, ruling.answer)
-            self._rounds.close_if_done()
         else:
-            self._assignments.starts.failed(message.match_id, f"answered: {ruling.answer}")
+            self._assignments.not_started(message.match_id, f"answered: {ruling.answer}")
 
     def _judged(self, referee_id: str, message: MatchResultReport) -> Ruling:
         known = self.league.matches.get(message.match_id)
@@ -352,18 +388,18 @@ class Manager:
         return ruling
 
     def _learn(self, dialects: Mapping[str, str]) -> None:
-        """How agents want to be spoken to; written down once, until it changes."""
+        """Journal which dialects agents speak, if that is new."""
         known = self.league.roster.dialects
         for agent_id, dialect in dialects.items():
             if is_dialect(dialect) and known.get(agent_id, OURS.name) != dialect:
                 self._step.record(DialectLearnt(agent_id, dialect))
 
     def _write(self, events: Sequence[Event]) -> None:
-        """What the court decided; a dispute is also said aloud."""
+        """Record what the adjudicator decided; the organiser is told of disputes."""
         for event in events:
             self._step.record(event)
             if isinstance(event, Disputed):
-                self.news.append(organiser_notices.disputed(event))
+                self._step.notify(organiser_notices.disputed(event))
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
@@ -379,8 +415,8 @@ class Manager:
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)
-        if not said.startswith(organiser_notices.BEGUN):  # That is news already, with more in it.
-            self.news.append(said)
+        if not said.startswith(organiser_notices.BEGUN):  # The organiser was told more of that.
+            self._step.notify(said)
         self._step.reply(asked, LeagueCommandResponse(message.command, said))
 
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
@@ -397,4 +433,43 @@ class Manager:
         RefereeStatus: _status,
         LeagueQuery: _query,
         LeagueCommand: _command,
+    }
+    _CALLS: ClassVar[dict[type, Callable[["Manager", Any, Answered], None]]] = {
+        OutboxCall: _message_answered,
+        StartCall: _start_answered,
+        ControlCall: _control_answered,
+    }
+    _SUBJECTS: ClassVar[
+        dict[type[Key], Callable[["Manager", str, Any, LeagueError | None], None]]
+    ] = {
+        MatchesAssigned: lambda self, agent_id, key, error: self._assignments.assignment_answered(
+            agent_id, key.matches, error
+        ),
+        RoundAnnounced: lambda self, agent_id, key, error: self._rounds.announcement_answered(
+            agent_id, key.round_id
+        ),
+        RefereeChanged: lambda self, agent_id, key, error: self._assignments.referee_notices.told(
+            agent_id, key.match_id
+        ),
+        ResultTold: lambda self, agent_id, key, error: self._result_notices.told(
+            agent_id, key.match_id
+        ),
+        RoundEndTold: lambda self, agent_id, key, error: self._rounds.round_end_told(
+            agent_id, key.round_id
+        ),
+        LeagueEndTold: lambda self, agent_id, key, error: None,  # The outbox is empty at last.
+    }
+    _TIMERS: ClassVar[dict[type, Callable[["Manager", Any], None]]] = {
+        LeagueStartDue: lambda self, key: self._rounds.due(),
+        RoundStartDue: lambda self, key: self._rounds.begin(),
+        AnnouncementAnswersDue: lambda self, key: self._rounds.stop_waiting(key.round_id),
+        TableDue: lambda self, key: self._rounds.table_due(),
+        LeagueEndDue: lambda self, key: self._rounds.end_due(),
+        LeaseCheck: lambda self, key: self._assignments.check_leases(),
+        RefereeWaitOver: lambda self, key: self._assignments.give_up_unassigned(),
+        AssignAgain: lambda self, key: self._assignments.hand_out(key.referee_id),
+        StartAgain: lambda self, key: self._assignments.starts.woken(key.match_id),
+        NewRefereeAnswersDue: lambda self, key: self._assignments.referee_notices.stop_waiting(
+            key.match_id
+        ),
     }

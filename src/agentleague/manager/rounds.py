@@ -1,13 +1,12 @@
 """The course of a league: it starts, announces round after round, shows the table, and ends.
 
-What everybody was told is noted in the journal; after a restart the messages of the phase without
+What everybody was told is noted in the journal. After a restart, the messages of a phase without
 such a note are sent again from its start.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-import msgspec
-
+from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import (
     LeagueEnded,
     LeagueStarted,
@@ -16,53 +15,72 @@ from agentleague.league.events import (
     ScheduledMatch,
     Told,
 )
+from agentleague.league.formats import Done, Round, Wait
 from agentleague.league.league import Phase
 from agentleague.manager import organiser_notices
 from agentleague.manager.assignments import Assignments
-from agentleague.manager.broadcasts import Rows
+from agentleague.manager.broadcasts import Broadcasts
+from agentleague.manager.keys import (
+    AnnouncementAnswersDue,
+    LeagueEndDue,
+    LeagueEndTold,
+    LeagueStartDue,
+    RoundAnnounced,
+    RoundEndTold,
+    RoundStartDue,
+    TableDue,
+)
 from agentleague.manager.notices import ResultNotices
-from agentleague.manager.office import Office
-from agentleague.protocol.messages import Message
+from agentleague.manager.step import Step
 from agentleague.roles.effects import End
 
 REMOVED = "was removed by the organiser"
-MANY = 500  # players; in a larger league a table to all of them takes time from the matches
-NEWS_PART = 4  # of its players: a quarter as many results make a new table worth it
 
 
 class Rounds:
-    """One league from its start to its end."""
+    """One league from its start to its end.
+
+    State: which agents have not answered an announcement or the end of a round, and when the table
+    was last shown. A restart forgets it; `resume` finds in the journal what was not told yet, tells
+    it again, and sets the timers.
+    """
 
     def __init__(
-        self, office: Office, assignments: Assignments, result_notices: ResultNotices
+        self,
+        step: Step,
+        *,
+        adjudicator: Adjudicator,
+        broadcasts: Broadcasts,
+        assignments: Assignments,
+        result_notices: ResultNotices,
     ) -> None:
         self.seconds = 0.0  # from the first announcement to the last LEAGUE_COMPLETED
-        self._step, self._adjudicator, self._broadcasts, self._keys, self._settings = office
+        self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
         self._assignments, self._result_notices = assignments, result_notices
-        self._league = self._step.league
-        self._is_due = False  # the time to start is there; those who are needed may not be
-        self._unheard: set[str] = set()  # players whose answer to the announcement is awaited
+        self._league, self._settings = step.league, step.settings
+        self._is_due = False  # the time to start has come; not all who are needed may be there
+        self._unanswered: set[str] = set()  # players whose answer to the announcement is awaited
         self._absent: set[str] = set()  # players who let a message run out; not waited for
-        self._untold: dict[tuple[str, int], set[str]] = {}  # what, of which round -> to whom still
+        self._untold: dict[int, set[str]] = {}  # round that is over -> agents still to be told
         self._announced_at = self._began = 0.0
         self._table_at = float("-inf")  # when the table was last sent
         self._table_results = 0  # how many results it had
         self._table_timer = False
         self._begun = 0  # the last round whose matches were handed out
-        self._is_waiting = False  # for the end of a pause, before the next round
+        self._is_waiting = False  # for the end of a pause, to announce the next round
         self._is_over = False
         self.rounds_max: int | None = None  # where a measurement ends the league as it stands
 
     # From nothing, or from a journal
 
     def open(self) -> None:
-        """A league that is new: it may start by the clock."""
+        """Registration is open; the league may start by the clock."""
         seconds = self._settings.start_after_seconds
         if seconds is not None and self._league.phase is Phase.REGISTERING:
-            self._step.wake("start", self._step.now + seconds)
+            self._step.wake(LeagueStartDue(), self._step.now + seconds)
 
     def resume(self) -> None:
-        """Go on where the journal ends."""
+        """Continue where the journal ends."""
         league = self._league
         self._began = self._step.now
         if league.phase is Phase.REGISTERING:
@@ -71,29 +89,30 @@ class Rounds:
         elif league.phase is Phase.COMPLETED:
             self._resume_end()
         elif league.round_id == 0:
-            self._announce(1)
+            self._go_on(league.next_round())
         else:
             self._resume_round()
 
     def _resume_end(self) -> None:
         if ("league_end", self._league.round_id) in self._league.told:
             self._is_over = True
-            self._step.out.append(End(self._league))
+            self._step.effects.append(End(self._league))
         else:
             self._result_notices.tell_all_decided()
             self._resume_round_end()
             self._tell_the_end()
 
     def _resume_round_end(self) -> None:
-        ended = self._league.rounds_ended
-        if ended and ("round_end", ended) not in self._league.told:
-            self._tell_round_end(ended)
+        league, ended = self._league, self._league.rounds_ended
+        if ended and ("round_end", ended) not in league.told:
+            is_last = ended == league.round_id and isinstance(league.next_round(), Done)
+            self._tell_round_end(ended, is_last=is_last)
 
     def _resume_round(self) -> None:
         league = self._league
         self._resume_round_end()
         if league.round_id == league.rounds_ended:
-            self._go_on()
+            self._go_on(league.next_round())
         elif ("announcement", league.round_id) in league.told:
             self.begin()
         else:
@@ -102,7 +121,7 @@ class Rounds:
     # It starts
 
     def start_if_complete(self) -> None:
-        """Start as soon as all are there that the settings ask for."""
+        """Start as soon as all that the settings ask for are there."""
         roster, settings = self._league.roster, self._settings
         wanted = max(settings.players or 0, 2)
         is_full = settings.players is not None and self._players_count() >= wanted
@@ -116,7 +135,7 @@ class Rounds:
         self._is_due = True
         missing = self.missing()
         if missing and self._league.phase is Phase.REGISTERING:
-            self._step.news.append(f"It is time to start, but {missing}.")
+            self._step.notify(f"It is time to start, but {missing}.")
         self.start_if_complete()
 
     def missing(self) -> str:
@@ -127,78 +146,74 @@ class Rounds:
         return "" if referees else "a league needs a referee, and none is registered"
 
     def start(self) -> None:
-        """Registration is closed. Does nothing while somebody is missing."""
+        """Close registration and begin; does nothing if somebody is missing."""
         if not self.missing():
             self._began = self._step.now
             self._step.record(LeagueStarted(self._taking_part()))
-            self._step.news.append(organiser_notices.begun(self._league))
-            self._announce(1)
+            self._step.notify(organiser_notices.begun(self._league))
+            self._go_on(self._league.next_round())
 
     # A round
 
-    def _announce(self, round_id: int) -> None:
-        league = self._league
-        assert league.schedule
-        planned = league.schedule.round(round_id)
+    def _announce(self, planned: Round) -> None:
         referees = self._assignments.spread(len(planned.pairings))
-        matches = [
-            ScheduledMatch(*pairing, referee_id, self._adjudicator.commitment(pairing.match_id))
-            for pairing, referee_id in zip(planned.pairings, referees, strict=True)
-        ]
-        self._step.record(RoundScheduled(round_id, matches, list(planned.byes)))
+        matches = []
+        for (match_id, (a, b)), referee_id in zip(planned.matches, referees, strict=True):
+            commitment = self._adjudicator.commitment(match_id)
+            matches.append(ScheduledMatch(match_id, a, b, referee_id, commitment))
+        self._step.record(RoundScheduled(planned.round_id, matches, list(planned.byes)))
         self._tell_round()
 
     def _tell_round(self) -> None:
         rows, players = self._broadcasts.match_rows(), self._taking_part()
         self._announced_at = self._step.now
-        self._unheard = set(players) - self._absent
+        self._unanswered = set(players) - self._absent
         round_id = self._league.round_id
-        self._step.wake(("heard", round_id), self._step.now + self._settings.reply_seconds)
+        until = self._step.now + self._settings.reply_seconds
+        self._step.wake(AnnouncementAnswersDue(round_id), until)
         for player_id in players:
-            message = self._broadcasts.announcement(self._step.now_text, rows, player_id)
-            self._step.tell(player_id, message, ("announcement", round_id))
-        if not self._unheard:
-            self._step.wake("round", self._step.now)
+            message = self._broadcasts.announcement(rows, player_id)
+            self._step.tell(player_id, message, RoundAnnounced(round_id))
+        if not self._unanswered:
+            self._step.wake(RoundStartDue(), self._step.now)
 
     def stop_waiting(self, round_id: int) -> None:
-        """Who has not answered the announcement by now is not waited for."""
-        if round_id == self._league.round_id and self._unheard:
-            self._absent |= self._unheard
-            self._unheard.clear()
-            self._begin_if_heard()
+        """Do not wait any longer for answers to the announcement."""
+        if round_id == self._league.round_id and self._unanswered:
+            self._absent |= self._unanswered
+            self._unanswered.clear()
+            self._begin_if_answered()
 
-    def heard(self, player_id: str, round_id: int) -> None:
+    def announcement_answered(self, player_id: str, round_id: int) -> None:
         """A player knows of the round, or was given up."""
-        if round_id == self._league.round_id and player_id in self._unheard:
-            self._unheard.discard(player_id)
-            self._begin_if_heard()
+        if round_id == self._league.round_id and player_id in self._unanswered:
+            self._unanswered.discard(player_id)
+            self._begin_if_answered()
 
-    def _begin_if_heard(self) -> None:
-        if self._unheard or self._league.phase is not Phase.RUNNING:
+    def _begin_if_answered(self) -> None:
+        if self._unanswered or self._league.phase is not Phase.RUNNING:
             return
         begins_at = self._announced_at + self._settings.round_notice_seconds
         if begins_at > self._step.now:
-            self._step.wake("round", begins_at)
+            self._step.wake(RoundStartDue(), begins_at)
         else:
             self.begin()
 
     def begin(self) -> None:
-        """Everybody knows of the round: its matches begin."""
+        """All players know of the round: its matches begin."""
         round_id = self._league.round_id
-        if self.has_begun or self._unheard:
+        if self.has_begun or self._unanswered:
             return
         self._begun = round_id
         if ("announcement", round_id) not in self._league.told:
             self._step.record_later(Told("announcement", round_id))
         self._forfeit_matches_of_removed()
-        self._tell_what_no_referee_can()
-        if round_id == self._league.round_id and self._league.phase is Phase.RUNNING:
-            self._assignments.begin_round()
-            self.close_if_done()
+        self._tell_results_of_foreign_referees()
+        self._assignments.begin_round()
 
     @property
     def has_begun(self) -> bool:
-        """Whether the matches of the round are being played, or were."""
+        """Whether the matches of the round were handed out."""
         return self._begun == self._league.round_id
 
     def _forfeit_matches_of_removed(self) -> None:
@@ -214,8 +229,8 @@ class Rounds:
                 )
                 self._result_notices.tell(match_id)
 
-    def _tell_what_no_referee_can(self) -> None:
-        """Decided before a restart: a referee of another make would play it again."""
+    def _tell_results_of_foreign_referees(self) -> None:
+        """Tell results from before a restart: a foreign referee would play the match again."""
         referees = self._league.roster.referees
         for match_id in sorted(self._league.open_matches):
             record = self._league.matches[match_id]
@@ -227,75 +242,78 @@ class Rounds:
         return self._league.roster.removed.get(player_id, round_id + 1) <= round_id
 
     def close_if_done(self) -> None:
-        """End the round if all its matches are closed."""
+        """End the round if all its matches are closed; called after each stimulus."""
         league = self._league
-        is_running = league.phase is Phase.RUNNING and league.rounds_ended < league.round_id
-        if is_running and not league.open_matches:
-            self.end_round()
+        if league.open_matches or league.phase is not Phase.RUNNING:
+            return
+        if league.rounds_ended < league.round_id:
+            self._step.record(RoundEnded(league.round_id))
+            self._step.notify(organiser_notices.round_over(league))
+            following = league.next_round()
+            self._tell_round_end(league.round_id, is_last=isinstance(following, Done))
+            self._go_on(following)
 
-    def end_round(self) -> None:
-        """All its matches are closed."""
-        league = self._league
-        self._step.record(RoundEnded(league.round_id))
-        self._step.news.append(organiser_notices.round_over(league))
-        self._tell_round_end(league.round_id)
-        self._go_on()
-
-    def _tell_round_end(self, round_id: int) -> None:
+    def _tell_round_end(self, round_id: int, *, is_last: bool) -> None:
         self.tell_table()
-        ended = self._broadcasts.round_completed(self._step.now_text, round_id)
-        receipt = self._league.round_ended_seq
-        self._tell_all(("round_end", round_id), lambda agent_id: ended, receipt)
+        message = self._broadcasts.round_completed(round_id, is_last=is_last)
+        self._untold[round_id] = set(self._everybody)
+        for agent_id in self._everybody:
+            receipt = self._league.round_ended_seq
+            self._step.tell(agent_id, message, RoundEndTold(round_id), receipt=receipt)
 
-    def _go_on(self) -> None:
+    def _go_on(self, following: Round | Wait | Done) -> None:
+        """Do what the format says after a round."""
         league = self._league
-        assert league.schedule
-        if league.round_id >= league.schedule.rounds_total:
+        if isinstance(following, Done):
             self._step.record(LeagueEnded(league.table.rows()[0].player_id))
-            self._step.news.append(organiser_notices.over(league))
+            self._step.notify(organiser_notices.over(league))
             self._tell_the_end()
         elif self.rounds_max is not None and league.round_id >= self.rounds_max:
             self.abort()
         elif league.paused:
             self._is_waiting = True
         else:
-            self._announce(league.round_id + 1)
+            assert isinstance(following, Round), "a format waits although no match is open"
+            self._announce(following)
 
-    def continued(self) -> None:
-        """A pause is over."""
+    def end_pause(self) -> None:
+        """The league continues."""
         if self._is_waiting:
             self._is_waiting = False
-            self._announce(self._league.round_id + 1)
+            self._go_on(self._league.next_round())
 
     # The table
 
     def table_changed(self) -> None:
-        """Show it soon, but not too often."""
-        if not self._table_timer and self._league.open_matches and self._is_news():
+        """Show the table soon, but not too often."""
+        if not self._table_timer and self._league.open_matches and self._is_worth_showing():
             self._table_timer = True
             due = self._table_at + self._settings.standings_seconds
-            self._step.wake("table", max(due, self._step.now))
+            self._step.wake(TableDue(), max(due, self._step.now))
 
-    def _is_news(self) -> bool:
-        players, results = self._players_count(), self._league.decided_total
-        return players <= MANY or results - self._table_results >= players / NEWS_PART
+    def _is_worth_showing(self) -> bool:
+        players, limits = self._players_count(), self._step.limits
+        if players <= limits.often_shown_players_max:
+            return True
+        new_results = self._league.decided_total - self._table_results
+        return new_results >= players / limits.table_results_part
 
     def table_due(self) -> None:
-        """It is time to show it."""
+        """It is time to show the table."""
         self._table_timer = False
         if self._league.open_matches:
             self.tell_table()
 
     def tell_table(self) -> None:
-        """Show everybody the table."""
+        """Show all players the table."""
         self._table_at, self._table_results = self._step.now, self._league.decided_total
         rows = self._broadcasts.table_rows()
         for player_id in self._taking_part():
-            message = self._broadcasts.standings(self._step.now_text, rows, player_id)
+            message = self._broadcasts.standings(rows, player_id)
             self._step.tell(player_id, message)
 
     def ruled(self) -> None:
-        """The organiser changed what counts; who was told the league's end is told no more."""
+        """A ruling changed the table; after LEAGUE_COMPLETED nobody is told."""
         if self._league.phase is Phase.RUNNING:
             self.tell_table()
 
@@ -310,71 +328,56 @@ class Rounds:
 
     def _tell_the_end(self) -> None:
         rows = self._broadcasts.table_rows()
-        tag = ("league_end", self._league.round_id)
-        self._tell_all(tag, lambda agent_id: self._last_words(agent_id, rows))
+        for agent_id in self._everybody:
+            message = self._broadcasts.league_completed(rows, agent_id)
+            self._step.tell(agent_id, message, LeagueEndTold())
         is_told = self._step.outbox.is_empty()  # There is nobody.
         wait = 0.0 if is_told else self._settings.reply_seconds
-        self._step.wake("end", self._step.now + wait)
+        self._step.wake(LeagueEndDue(), self._step.now + wait)
 
     def tell_the_end_to(self, agent_id: str) -> None:
-        """Who comes back or speaks when the league is over would wait for ever."""
-        said = self._last_words(agent_id, self._broadcasts.table_rows())
-        self._step.tell(agent_id, said, ("league_end", self._league.round_id), keep=True)
-
-    def _last_words(self, agent_id: str, rows: Rows) -> Message:
-        said = self._broadcasts.league_completed(self._step.now_text, rows, agent_id)
-        if agent_id in self._league.roster.referees:
-            return msgspec.structs.replace(said, session=self._keys.session(agent_id))
-        return said
+        """Tell an agent that speaks after the end; else it would wait for ever."""
+        message = self._broadcasts.league_completed(self._broadcasts.table_rows(), agent_id)
+        self._step.tell(agent_id, message, LeagueEndTold(), keep=True)
 
     def end_if_told(self) -> None:
-        """The league's work is done when everybody was told everything."""
+        """The work is done when the league is over and every message was answered or given up."""
         if self._league.phase is Phase.COMPLETED and self._step.outbox.is_empty():
             self.end()
 
     def end_due(self) -> None:
-        """It is time to end; of many agents some may not even have been called yet."""
+        """It is time to end, unless some agents were not even called yet."""
         if self._step.outbox.is_behind():
-            self._step.wake("end", self._step.now + self._settings.reply_seconds)
+            self._step.wake(LeagueEndDue(), self._step.now + self._settings.reply_seconds)
         else:
             self.end()
 
     def end(self) -> None:
-        """Everybody was told, or had as long as a reply may take."""
+        """The role's work is done."""
         if not self._is_over:
             self._is_over, self.seconds = True, self._step.now - self._began
             self._step.record(Told("league_end", self._league.round_id))
-            self._step.out.append(End(self._league))
+            self._step.effects.append(End(self._league))
 
     # Who was told
 
-    def noticed(self, agent_id: str, *, ran_out: bool) -> None:
-        """Who lets a message run out is not waited for, until it answers one."""
+    def message_settled(self, agent_id: str, *, ran_out: bool) -> None:
+        """An agent that let a message run out is not waited for, until it answers one."""
         (self._absent.add if ran_out else self._absent.discard)(agent_id)
 
-    def told(self, agent_id: str, what: str, round_id: int) -> None:
-        """An agent was told, or given up; when it was the last, that is noted."""
-        untold = self._untold.get((what, round_id))
+    def round_end_told(self, agent_id: str, round_id: int) -> None:
+        """An agent was told, or given up; after the last one that is noted."""
+        untold = self._untold.get(round_id)
         if untold is None:
             return
         untold.discard(agent_id)
         if not untold:
-            del self._untold[what, round_id]
-            if what == "round_end":
-                self._step.record_later(Told(what, round_id))
+            del self._untold[round_id]
+            self._step.record_later(Told("round_end", round_id))
 
-    def _tell_all(
-        self,
-        tag: tuple[str, int],
-        message: Callable[[str], Message],
-        receipt: int | None = None,
-    ) -> None:
-        roster = self._league.roster
-        everybody = [*roster.players, *roster.referees]
-        self._untold[tag] = set(everybody)
-        for agent_id in everybody:
-            said = message(agent_id)
-            self._step.tell(agent_id, said, tag, receipt=receipt)
+    @property
+    def _everybody(self) -> list[str]:
+        return [*self._league.roster.players, *self._league.roster.referees]
 
     def _players_count(self) -> int:
         """How many take part, without looking at each of them."""
@@ -382,7 +385,7 @@ class Rounds:
         return len(roster.players) - len(roster.removed)
 
     def _taking_part(self) -> list[str]:
-        """The players, without those whom the organiser took out."""
+        """The players, without those whom the organiser removed."""
         roster = self._league.roster
         players: Iterable[str] = roster.players
         return [player_id for player_id in players if player_id not in roster.removed]

@@ -1,4 +1,4 @@
-"""The manager's pen: what is decided is written down, what follows from it goes out behind it."""
+"""One step of the manager: what is decided and sent while one stimulus is handled."""
 
 from collections import deque
 from typing import Any
@@ -7,26 +7,41 @@ import msgspec
 
 from agentleague.errors import LeagueError
 from agentleague.league.league import League
-from agentleague.manager.broadcasts import SENDER
+from agentleague.manager.keys import Key
+from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.outbox import Outbox, Outgoing
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address, Effect, Event, Record, Reply, WakeAt
-from agentleague.roles.stimuli import Asked, Key
+from agentleague.roles.settings import ManagerSettings
+from agentleague.roles.stimuli import Asked
+
+SENDER = "league_manager"
 
 
 class Step:
-    """Collects the effects of one stimulus; the parts of the manager all write through it."""
+    """The time, the league and the effects; all parts of the manager decide and send through it.
 
-    def __init__(self, league: League, reply_seconds: float) -> None:
-        self.league = league
-        self.outbox = Outbox(reply_seconds)
-        self.reply_seconds = reply_seconds
+    State: the outbox and the organiser's notices (`news`), forgotten by a restart: what was not
+    told is told again by the parts. Events of `record_later` that never reached the journal are
+    lost; they only say what need not be told again.
+    """
+
+    def __init__(
+        self, league: League, settings: ManagerSettings, limits: ManagerLimits | None = None
+    ) -> None:
+        self.league, self.settings = league, settings
+        self.limits = limits or ManagerLimits()
+        self.outbox = Outbox(settings.reply_seconds, self.limits.called_max)
         self.calendar = Calendar(0.0)
         self.now = 0.0
-        self.out: list[Effect] = []
-        self.news: deque[str] = deque(maxlen=100)  # sentences for whoever runs it
+        self.effects: list[Effect] = []
+        self.news: deque[str] = deque(maxlen=self.limits.notices_max)  # for the organiser
         self._later: list[Event] = []
+
+    def begin(self, now: float) -> None:
+        """The next stimulus is handled."""
+        self.now, self.effects = now, []
 
     @property
     def now_text(self) -> str:
@@ -34,32 +49,32 @@ class Step:
         return self.calendar.write(self.now)
 
     def record(self, event: Event) -> None:
-        """A decision: in force at once, and on disk before anybody hears of what follows."""
+        """Take a decision: it is applied now, and on disk before any message that follows."""
         while self._later:
             self._write(self._later.pop(0))
         self._write(event)
 
     def record_later(self, event: Event) -> None:
-        """A note that nobody waits for: it goes to disk with the next decision."""
+        """Record an event that nothing depends on together with the next decision."""
         self._later.append(event)
 
     def tell(
         self,
         agent_id: str,
         message: Message,
-        tag: Any = None,
+        subject: Key | None = None,
         *,
         receipt: int | None = None,
         keep: bool = False,
     ) -> None:
-        """A message to one agent, behind what it is still to be told."""
-        outgoing = Outgoing(message, tag, receipt, keep)
-        self.out += self.outbox.send(self.address(agent_id), outgoing, self.now)
+        """Send a message to one agent, after those that it was not told yet."""
+        outgoing = Outgoing(message, subject, receipt, keep)
+        self.effects += self.outbox.send(self.address(agent_id), outgoing, self.now)
 
     def reply(
         self, asked: Asked, answer: Message | LeagueError, receipt: int | None = None
     ) -> None:
-        """An answer in its envelope, with what the question lacked."""
+        """Answer in an envelope, with warnings about what the question lacked."""
         if isinstance(answer, Message):
             more: dict[str, Any] = {}
             if asked.caller.missing and hasattr(answer, "warnings"):
@@ -71,11 +86,16 @@ class Step:
                 conversation_id=asked.message.conversation_id,
                 **more,
             )
-        self.out.append(Reply(asked.reply, answer, receipt))
+        self.effects.append(Reply(asked.reply, answer, receipt))
 
     def wake(self, key: Key, when: float) -> None:
-        """Ring then; a second timer of the same key replaces the first."""
-        self.out.append(WakeAt(key, when))
+        """Set a timer; a second one of the same key replaces the first."""
+        self.effects.append(WakeAt(key, when))
+
+    def notify(self, sentence: str) -> None:
+        """Tell the organiser, if there is something to tell."""
+        if sentence:
+            self.news.append(sentence)
 
     def address(self, agent_id: str) -> Address:
         """Where an agent is called."""
@@ -85,4 +105,4 @@ class Step:
 
     def _write(self, event: Event) -> None:
         self.league.apply(event)
-        self.out.append(Record(event))
+        self.effects.append(Record(event))

@@ -1,14 +1,11 @@
-"""What the manager derives from its secret: sessions of referees, channels of players.
+"""Tokens: what the manager derives from its secret, who reports a match, and misused tokens.
 
-Who reports: a referee is known by its token, or, where it never shows one, by its address.
+A referee is known by its token. Documents 002 and 003 let referees report without one: then its
+address counts. On one machine everybody has the same address, so that is worth little and holds
+only for matches of foreign referees.
 
-Documents 002 and 003 let referees report without a token. On one machine everybody has the same
-address, so that is worth little: it counts only for matches that a referee of another make holds.
-
-Tokens shown where they give no right: noted with whose they are, never with the token.
-
-A row is written once for each agent, kind of message and kind of token, so nobody fills the
-journal by trying again.
+A token that was shown where it gives no right is noted with its owner, never with the token: once
+for each agent, kind of message and kind of token, so that nobody can fill the journal.
 """
 
 import hmac
@@ -32,18 +29,19 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.tokens import MATCH_TOKEN, match_token
 from agentleague.roles.stimuli import Asked, Caller
 
-GENERATIONS_MAX = 8  # of a player's tokens that are still recognised
 
+class Credentials:
+    """Sessions of referees and channel keys of players, derived from the manager's secret.
 
-class Keys:
-    """Derives, and stores nothing that a journal should not hold."""
+    State: derived keys, kept to save time.
+    """
 
     def __init__(self, league: League, token_secret: bytes) -> None:
         self._league, self._secret = league, token_secret
         self._channels: dict[tuple[str, int], bytes] = {}
 
     def session(self, referee_id: str) -> str:
-        """What the manager shows to a referee; another one with each registration."""
+        """What the manager shows to a referee; each registration begins a new one."""
         generation = self._league.roster.referees[referee_id].generation
         return tokens.session(self._secret, self._league.rules.league_id, referee_id, generation)
 
@@ -51,10 +49,10 @@ class Keys:
         """What a player's match tokens are made from."""
         return self._channel(player_id, self._league.roster.players[player_id].generation)
 
-    def channels(self, player_id: str) -> Iterator[bytes]:
-        """What they are and were made from, the newest first: it may have come back since."""
+    def channels(self, player_id: str, at_most: int) -> Iterator[bytes]:
+        """The same for its last registrations, the newest first."""
         newest = self._league.roster.players[player_id].generation
-        for generation in range(newest, max(0, newest - GENERATIONS_MAX), -1):
+        for generation in range(newest, max(0, newest - at_most), -1):
             yield self._channel(player_id, generation)
 
     def _channel(self, player_id: str, generation: int) -> bytes:
@@ -67,16 +65,16 @@ class Keys:
 
 
 class Reporters:
-    """The referees of one league, as they are known when they report."""
+    """Finds out which referee reports. State: none; what tokens were shown is in the journal."""
 
-    def __init__(self, step: Step, *, takes_tokenless: bool) -> None:
-        self._step, self._takes_tokenless = step, takes_tokenless
+    def __init__(self, step: Step) -> None:
+        self._step = step
 
     def of(self, caller: Caller, match_id: str) -> str:
         """Who reports this match.
 
         Raises:
-            TokenMissing, TokenInvalid: nobody can tell; a wrong token is never taken for none.
+            TokenMissing, TokenInvalid: nobody can tell; a wrong token does not count as none.
         """
         record, roster = self._step.league.matches.get(match_id), self._step.league.roster
         if record and not caller.token:
@@ -88,14 +86,14 @@ class Reporters:
         return referee_id
 
     def shown(self, agent_id: str | None) -> None:
-        """An agent showed its token: noted once of a referee that could do without."""
+        """An agent showed its token: noted once of a foreign referee, which must from now on."""
         roster = self._step.league.roster
         member = roster.referees.get(agent_id or "")
         if member and not member.locks and member.agent_id not in roster.showing:
             self._step.record(TokenShown(member.agent_id))
 
     def _may_be(self, holder: Member, source: str) -> bool:
-        is_tokenless = self._takes_tokenless and not holder.locks
+        is_tokenless = self._step.settings.takes_tokenless and not holder.locks
         showing = self._step.league.roster.showing
         is_allowed = holder.added or (is_tokenless and holder.agent_id not in showing)
         return is_allowed and is_at(holder.endpoint, source)
@@ -106,13 +104,13 @@ REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # a wrong token
 
 
 class TokenMisuse:
-    """Finds out whose token was refused; one that nobody was given is nobody's affair."""
+    """Finds out whose token was refused. State: none; what was noted is in the journal."""
 
-    def __init__(self, step: Step, keys: Keys) -> None:
-        self._step, self._keys = step, keys
+    def __init__(self, step: Step, credentials: Credentials) -> None:
+        self._step, self._credentials = step, credentials
 
     def refused(self, asked: Asked) -> None:
-        """Note it, unless it was noted before."""
+        """Note whose it is, unless that was noted before."""
         token, league = asked.caller.token or "", self._step.league
         if isinstance(asked.message, REGISTRATIONS):
             return
@@ -126,7 +124,7 @@ class TokenMisuse:
         event = TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope)
         if event not in league.misuses.get(agent_id, ()):
             self._step.record(event)
-            self._step.news.append(f"{agent_id}: {misuse_in_words(event)}; it was refused.")
+            self._step.notify(f"{agent_id}: {misuse_in_words(event)}; it was refused.")
 
     def _player_of(self, token: str, message: Message) -> str | None:
         """Whose match token this is, if it is one of the match that the message is about."""
@@ -134,12 +132,11 @@ class TokenMisuse:
         if record is None:
             return None
         league_id = self._step.league.rules.league_id
-        shown = token.encode(errors="replace")
+        shown, generations = token.encode(errors="replace"), self._step.limits.token_generations_max
         for player_id in record.players:
             epochs = range(1, record.epoch + 1)
-            for key, epoch, direction in product(
-                self._keys.channels(player_id), epochs, DIRECTIONS
-            ):
+            channels = self._credentials.channels(player_id, generations)
+            for key, epoch, direction in product(channels, epochs, DIRECTIONS):
                 names = (league_id, record.match_id, player_id, epoch)
                 own = match_token(key, direction, *names)
                 if hmac.compare_digest(shown, own.encode()):
@@ -147,7 +144,7 @@ class TokenMisuse:
         return None
 
     def _match(self, message: Message) -> MatchRecord | None:
-        """The match that it names, or the last one of whom it says it is from."""
+        """The match that it names, or the last one of its sender."""
         league = self._step.league
         if hasattr(message, "match_id"):
             return league.matches.get(message.match_id)

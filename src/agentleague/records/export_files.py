@@ -165,7 +165,7 @@ def _state(league: League, times: Sequence[str]) -> dict[str, Any]:
         "game_type": league.rules.game_type,
         "status": str(league.phase),
         "rounds_completed": league.rounds_ended,
-        "total_rounds": league.schedule.rounds_total if league.schedule else 0,
+        "total_rounds": league.total_rounds,
         "champion": league.champion or None,
         "last_updated": times[-1],
     }
@@ -258,7 +258,7 @@ def _is_recomputable(file: MatchRecord) -> bool | None:
 
 def _record(league: League, player_id: str) -> dict[str, Any] | None:
     """What it has done so far; not its rank, which changes with every match of the others."""
-    if league.schedule is None:
+    if not league.has_started:
         return None
     try:
         row: dict[str, Any] = msgspec.to_builtins(league.table.row(player_id))

@@ -117,7 +117,7 @@ def told(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[st
     Raises:
         MatchMismatch: there is no such match; the sentence says what there is.
     """
-    if league.schedule is None:
+    if not league.has_started:
         raise MatchMismatch("the league has not begun: there are no matches yet")
     params = {"match_id": match_id}
     try:
@@ -333,8 +333,8 @@ def _ruling(ruling: OrganisersRuling) -> str:
 
 def _unknown(league: League, match_id: str) -> str:
     """What to say of a match that is not there."""
-    assert league.schedule
-    last = league.schedule.round(league.schedule.rounds_total).pairings[-1].match_id
+    planned = league.planned_round(league.total_rounds)
+    last = planned.matches[-1][0] if planned else "R1M1"
     near = get_close_matches(match_id.upper(), league.matches, n=1)
     meant = f"did you mean {near[0]}? There" if near else "there"
     wanted = one_line(match_id, 64)

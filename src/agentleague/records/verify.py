@@ -36,9 +36,9 @@ from agentleague.league.events import (
     TokenRenewed,
     TokenShown,
 )
+from agentleague.league.formats import ROUND_ROBIN, Done, Format, Players, Round
 from agentleague.league.league import League, Phase
 from agentleague.league.recount import Recount
-from agentleague.league.schedule import Round
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.records.match_check import order_problem, result_problem, ruling_problem
 from agentleague.records.reading import event_of
@@ -82,13 +82,17 @@ class Findings(Struct):
     difference: Difference | None = None
 
 
-def verify(rows: Iterable[Row], load_game: Callable[[str], Game]) -> Findings:
+def verify(
+    rows: Iterable[Row],
+    load_game: Callable[[str], Game],
+    format: Format = ROUND_ROBIN,  # noqa: A002
+) -> Findings:
     """Check a league's rows from the first to the last; stop at the first difference.
 
     Raises:
         UnsupportedGame: `load_game` does not find the game that was played.
     """
-    inspector, last = Inspector(load_game), None
+    inspector, last = Inspector(load_game, format), None
     for row in rows:
         problem = inspector.take(row)
         if problem:
@@ -114,10 +118,10 @@ def missing_receipt(rows: Sequence[Row], receipts: Iterable[tuple[int, str]]) ->
 class Inspector:
     """Takes in the rows of one league in their order."""
 
-    def __init__(self, load_game: Callable[[str], Game]) -> None:
+    def __init__(self, load_game: Callable[[str], Game], format: Format = ROUND_ROBIN) -> None:  # noqa: A002
         self.match_id: str | None = None  # of the last row, if it is about a match
         self._load_game = load_game
-        self._league = League()  # as the rows so far have it
+        self._league = League(format=format)  # as the rows so far have it
         self._recount = Recount()
         self._found = Findings()
 
@@ -149,9 +153,7 @@ class Inspector:
         if league.opened:
             found.league_id, found.game_type = league.opened.league_id, league.opened.game_type
             found.seeded = league.opened.seeded
-        if league.schedule:
-            found.total_rounds = league.schedule.rounds_total
-            found.total_matches = league.schedule.matches_total
+        found.total_rounds, found.total_matches = league.total_rounds, league.total_matches
         if last:
             found.rows, found.head = last.seq, f"{last.seq}:{last.hash.hex()}"
         found.complete = league.phase is Phase.COMPLETED
@@ -173,7 +175,7 @@ class Inspector:
     def _apply(self, event: Event) -> str | None:
         try:
             self._league.apply(event)
-        except (AssertionError, LookupError, ValueError) as error:
+        except (AssertionError, Damaged, LookupError, ValueError) as error:
             return f"the row cannot follow those before it ({error})"
         self._recount.take(event)
         if isinstance(event, MatchDecided):
@@ -214,7 +216,7 @@ class Inspector:
     def _player(self, event: PlayerRegistered) -> str | None:
         if event.player_id in self._league.roster.players:
             return f"{event.player_id} is registered a second time"
-        if self._league.schedule:
+        if self._league.has_started:
             return f"{event.player_id} is registered after the start"
         return None
 
@@ -237,7 +239,7 @@ class Inspector:
         return None
 
     def _start(self, event: LeagueStarted) -> str | None:
-        if self._league.schedule:
+        if self._league.has_started:
             return "the league starts a second time"
         roster = self._league.roster
         unknown = [player_id for player_id in event.players if player_id not in roster.players]
@@ -249,18 +251,19 @@ class Inspector:
         return None
 
     def _round(self, event: RoundScheduled) -> str | None:
-        schedule, ended = self._league.schedule, self._league.rounds_ended
-        if schedule is None:
+        ended = self._league.rounds_ended
+        if not self._league.has_started:
             return "a round is scheduled before the league has started"
         if self._league.round_id != ended or event.round_id != ended + 1:
             return f"round {event.round_id} is scheduled when {ended} rounds are over"
-        if event.round_id > schedule.rounds_total:
-            return f"round {event.round_id} is scheduled, of {schedule.rounds_total}"
+        planned = self._league.next_round()
+        if not isinstance(planned, Round):
+            return f"round {event.round_id} is scheduled, of {ended}"
         referees = self._league.roster.referees
         unknown = [match.referee_id for match in event.matches if match.referee_id not in referees]
         if unknown:
             return f"{unknown[0]} is given a match and never registered"
-        return _pairing_problem(schedule.round(event.round_id), event)
+        return _pairing_problem(planned, event)
 
     def _assigned(self, event: MatchAssigned) -> str | None:
         match = self._league.matches[event.match_id]
@@ -307,11 +310,11 @@ class Inspector:
         return None
 
     def _end(self, event: LeagueEnded) -> str | None:
-        league, schedule = self._league, self._league.schedule
-        total = schedule.rounds_total if schedule else 0
-        if not event.aborted and league.rounds_ended != total:
-            return f"the league ends after {league.rounds_ended} of {total} rounds"
-        leader = self._recount.table()[0]["player_id"] if schedule else ""
+        league = self._league
+        if not event.aborted and league.has_started and not isinstance(league.next_round(), Done):
+            of_all = f" of {league.totals.rounds} rounds" if league.totals else " rounds, too early"
+            return f"the league ends after {league.rounds_ended}{of_all}"
+        leader = self._recount.table()[0]["player_id"] if league.has_started else ""
         if event.champion != leader and (event.champion or league.decided_total):
             return f"its champion is {event.champion!r}, but by the results {leader!r} is first"
         return None
@@ -355,10 +358,10 @@ _DECIDING = (
 
 def _pairing_problem(planned: Round, event: RoundScheduled) -> str | None:
     """Whether a round has the matches and byes that the schedule has for it."""
-    written = [(match.match_id, match.player_a, match.player_b) for match in event.matches]
-    for pairing, match in zip(planned.pairings, written, strict=False):
-        if tuple(pairing) != match:
-            return f"the journal has {_met(match)}, but the schedule {_met(pairing)}"
+    written = [(match.match_id, (match.player_a, match.player_b)) for match in event.matches]
+    for pairing, match in zip(planned.matches, written, strict=False):
+        if pairing != match:
+            return f"the journal has {_met(*match)}, but the schedule {_met(*pairing)}"
     if len(written) != len(planned.pairings) or tuple(event.byes) != planned.byes:
         return (
             f"round {event.round_id} has {len(written)} matches and the byes {event.byes}, but in "
@@ -367,5 +370,5 @@ def _pairing_problem(planned: Round, event: RoundScheduled) -> str | None:
     return None
 
 
-def _met(match: tuple[str, str, str]) -> str:
-    return f"{match[0]} between {match[1]} and {match[2]}"
+def _met(match_id: str, players: Players) -> str:
+    return f"{match_id} between {' and '.join(players)}"

@@ -235,6 +235,7 @@ async def open_manager(
         OSError: its port is busy.
     """
     from agentleague.league.events import read_event
+    from agentleague.league.league import League
     from agentleague.manager.role import Manager
     from agentleague.runtime import installed_games
     from agentleague.runtime.host import JournalArchive
@@ -274,7 +275,9 @@ async def open_manager(
         journal.publish(place.here(transport.port), command)
         secrets = read_secrets(directory) if there else write_secrets(directory, seed)
         archive = JournalArchive(journal, settings.league_id)
-        manager = Manager(settings, secrets, game, place.guard.check_agent, archive)
+        manager = Manager(
+            settings, secrets, game, check_endpoint=place.guard.check_agent, league=League(archive)
+        )
         host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
         if there:
             gc.disable()  # What is read stays: there is nothing to collect.

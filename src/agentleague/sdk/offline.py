@@ -17,9 +17,9 @@ from msgspec import Struct
 from agentleague.errors import IllegalMove, LeagueError
 from agentleague.games.game import Game
 from agentleague.league.events import PlayerRegistered
+from agentleague.league.formats import ROUND_ROBIN, SEED, Players, Round
 from agentleague.league.judge import Case, judge
 from agentleague.league.roster import Roster
-from agentleague.league.schedule import Pairing, Round, Schedule
 from agentleague.league.standings import Standing, Table
 from agentleague.match.answer_checks import failure_in_words
 from agentleague.match.game_progress import GameProgress
@@ -104,22 +104,23 @@ class OfflineLeague:
             names[player_id] = roster.effective_name(contestant.name, player_id)
             roster.add_player(PlayerRegistered(player_id, names[player_id], "", "", ""))
             self._seats[player_id] = Seated(player_id, contestant, Memory(seed))
-        self._schedule = Schedule(list(names), cycles)
+        self._entrants, self._options = list(names), {"cycles": cycles}
+        self._totals = ROUND_ROBIN.begin(self._entrants, self._options)
         self.table = Table(names)
 
     def play(self) -> Iterator[PlayedMatch]:
         """Every match, in order."""
-        for round_id in range(1, self._schedule.rounds_total + 1):
-            planned = self._schedule.round(round_id)
+        for round_id in range(1, self._totals.rounds + 1):
+            planned = ROUND_ROBIN.planned(round_id, self._entrants, self._options, SEED)
+            assert planned
             self._announce(planned)
             rows = {row.player_id: row for row in self.table.rows()}
-            yield from [self._match(pairing, round_id, rows) for pairing in planned.pairings]
+            yield from [self._match(match_id, ids, rows) for match_id, ids in planned.matches]
             self._show_table(round_id)
         self._end()
 
-    def _match(self, pairing: Pairing, round_id: int, rows: dict[str, Standing]) -> PlayedMatch:
-        match_id, *players = pairing
-        ids = (pairing.player_a, pairing.player_b)
+    def _match(self, match_id: str, players: Players, rows: dict[str, Standing]) -> PlayedMatch:
+        round_id, ids = int(match_id[1:].partition("M")[0]), (players[0], players[1])
         seed = draws.seed_of(self._secret, self._league_id, match_id)
         case = Case(self._game, {}, self._league_id, match_id, ids, seed)
         course = GameProgress(self._game, {}, players)
@@ -209,7 +210,7 @@ class OfflineLeague:
         if told:
             matches = [
                 RoundMatch(match_id, self._game.name, player_a, player_b)
-                for match_id, player_a, player_b in planned.pairings
+                for match_id, (player_a, player_b) in planned.matches
             ]
             message = RoundAnnouncement(
                 league_id=self._league_id,
@@ -230,8 +231,8 @@ class OfflineLeague:
         first = self.table.rows()[0]
         message = LeagueCompleted(
             league_id=self._league_id,
-            total_rounds=self._schedule.rounds_total,
-            total_matches=self._schedule.matches_total,
+            total_rounds=self._totals.rounds,
+            total_matches=self._totals.matches,
             champion=Champion(first.player_id, first.display_name, first.points),
             final_standings=self._rows(),
         )

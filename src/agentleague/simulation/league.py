@@ -11,6 +11,7 @@ from typing import Any
 
 from agentleague.games.game import Game
 from agentleague.league.events import TokenMisused, read_event
+from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueCommand, Message
@@ -240,7 +241,7 @@ class SimulatedLeague:
     def _manager(self, ports: Ports) -> Host:
         settings = ManagerSettings(**self._settings)
         archive = JournalArchive(self.disk, LEAGUE_ID, at_hand=0)  # It forgets all it can.
-        manager = Manager(settings, self._secrets, self.agents.game, archive=archive)
+        manager = Manager(settings, self._secrets, self.agents.game, league=League(archive))
         role = Watched(manager, self.bugs)
         self.disk.claim(LEAGUE_ID)
         host = Host(role, ports.clock, ports.transport, ledger=Ledger(self.disk, LEAGUE_ID))

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from agentleague.errors import LeagueError
 from agentleague.games.game import turns_max
-from agentleague.manager.assignments import EPOCHS_MAX
 from agentleague.manager.leases import longest_match
+from agentleague.manager.limits import ManagerLimits
 from agentleague.protocol.messages import Rules
 from agentleague.roles.settings import ManagerSettings
 from agentleague.simulation import scenarios
@@ -100,7 +100,7 @@ def patience(scenario: Scenario) -> float:
     match = longest_match(rules, turns_max(scenario.agents.game, rules.game_options))
     changes = scenario.referees * 2 * settings.lease_seconds
     if scenario.has_foreign:
-        changes = EPOCHS_MAX * match
+        changes = ManagerLimits().epochs_max * match
     return rounds * (match + changes + 4 * settings.reply_seconds) + settings.reply_seconds
 
 

@@ -130,15 +130,14 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
 
 
 def _tell(played: Played, folder: Path) -> None:
-    league, schedule = played.league, played.league.schedule
-    assert schedule
+    league = played.league
     rows = plain(league.table.rows())
     print_table(rows, f"{league.rules.league_id}: final table")
-    rate = schedule.matches_total / played.seconds if played.seconds else 0.0
+    rate = league.total_matches / played.seconds if played.seconds else 0.0
     say(
         f"{shown(rows[0]['display_name'])} is the champion{_by_what(league, rows)}. "
-        f"{counted(schedule.rounds_total, 'round')}, "
-        f"{counted(schedule.matches_total, 'match', 'matches')} and "
+        f"{counted(league.total_rounds, 'round')}, "
+        f"{counted(league.total_matches, 'match', 'matches')} and "
         f"{counted(played.messages, 'message')} in {played.seconds:.2f} s "
         f"({rate:,.0f} matches/s).\n"
         f"The journal is in {folder}; print the table again with:\n"
@@ -174,20 +173,19 @@ def _command() -> str:
 
 
 def _summary(played: Played, folder: Path) -> dict[str, object]:
-    league, schedule = played.league, played.league.schedule
-    assert schedule
+    league = played.league
     rows = plain(league.table.rows())
     return {
         "league_id": league.rules.league_id,
         "game_type": league.rules.game_type,
         "players": len(league.roster.players),
         "referees": len(league.roster.referees),
-        "total_rounds": schedule.rounds_total,
-        "total_matches": schedule.matches_total,
+        "total_rounds": league.total_rounds,
+        "total_matches": league.total_matches,
         "champion": {key: rows[0][key] for key in ("player_id", "display_name", "points")},
         "final_standings": rows,
         "seconds": round(played.seconds, 4),
-        "matches_per_second": round(schedule.matches_total / played.seconds, 1),
+        "matches_per_second": round(league.total_matches / played.seconds, 1),
         "messages": played.messages,
         "dir": str(folder),
     }

@@ -195,7 +195,7 @@ def _tell_end(league: League, directory: Path, game: str) -> None:
 
 
 def _print_table(league: League, state: str) -> None:
-    if league.schedule:
+    if league.has_started:
         print_table(plain(league.table.rows()), f"{league.rules.league_id}: {state}")
         sys.stdout.flush()
 

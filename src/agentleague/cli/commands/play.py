@@ -131,9 +131,8 @@ def _told(directory: Path) -> dict[str, Any]:
 
     league, rows = open_league(directory)
     given = [event_of(row) for row in rows if row.kind == "match_assigned"]
-    assert league.schedule
     table = plain(league.table.rows())
-    ids = [f"R{number}M1" for number in range(1, league.schedule.rounds_total + 1)]
+    ids = [f"R{number}M1" for number in range(1, league.total_rounds + 1)]
     return {
         "game_type": league.rules.game_type,
         "winner": _winner(table),

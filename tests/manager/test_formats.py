@@ -1,0 +1,98 @@
+"""A format other than round robin, whose pairings depend on results, needs no other code."""
+
+from agentleague.games import even_odd
+from agentleague.league.events import LeagueOpened, RoundScheduled
+from agentleague.league.formats import Done, Round
+from agentleague.league.queries import answer
+from agentleague.protocol.messages import RoundCompleted
+from agentleague.records.verify import verify
+from manager.test_assignments import events_of
+from memory_league import MemoryLeague
+
+
+class Knockout:
+    """Winners go on; the second seat goes on if nobody won. How long that takes is not said."""
+
+    name, version = "test_knockout", 3
+
+    def begin(self, entrants, options):
+        return None
+
+    def next_round(self, played, playing, entrants, options, seed):
+        left = list(entrants)
+        for round_id in range(1, played.rounds + 1):
+            for match in played.matches_of(round_id):
+                left.remove(match.players[match.winner == match.players[0]])
+        if len(left) == 1:
+            return Done()
+        pairs = tuple(zip(left[::2], left[1::2], strict=False))
+        return Round(played.rounds + 1, pairs, tuple(left[2 * len(pairs) :]))
+
+    def planned(self, round_id, entrants, options, seed):
+        return None
+
+
+def winner(league, match_id):
+    match = league.matches[match_id]
+    return match.players[match.result.winner_player_id != match.players[0]]
+
+
+def a_league(**more):
+    """Of five players who choose even and odd by turns, so that somebody wins each match."""
+    league = MemoryLeague(players=5, referees=1, format=Knockout(), **more)
+    league.add_referee()
+    for number in range(5):
+        league.add_player(lambda turn, own=("even", "odd")[number % 2]: own, f"Player {number}")
+    return league
+
+
+def test_a_format_that_pairs_by_results_plays_a_whole_league_and_is_verified():
+    league = a_league(at_hand=0)
+    league.run_until(lambda: league.league.round_id == 2)
+    league.restart_manager()
+    league.play()
+
+    state = league.league
+    first, second, third = events_of(league, RoundScheduled)
+    assert state.matches["R1M1"].result.status == "WIN"
+    finalists = winner(state, "R1M1"), winner(state, "R1M2")
+    assert [(m.player_a, m.player_b) for m in first.matches] == [("P01", "P02"), ("P03", "P04")]
+    assert [(m.player_a, m.player_b) for m in second.matches] == [finalists]
+    assert [(m.player_a, m.player_b) for m in third.matches] == [(winner(state, "R2M1"), "P05")]
+    assert (first.byes, second.byes, third.byes) == (["P05"], ["P05"], [])
+    assert (state.total_rounds, state.total_matches) == (3, 4)
+    ends = [each for _, each in league.messages if isinstance(each, RoundCompleted)]
+    assert {(each.round_id, each.next_round_id) for each in ends} == {(1, 2), (2, 3), (3, None)}
+
+    rows = list(league.journal.read("league_test"))
+    found = verify(rows, lambda name: even_odd, Knockout())
+    assert found.difference is None
+    assert (found.complete, found.rounds_ended, found.total_matches) == (True, 3, 4)
+    assert "test_knockout" in verify(rows, lambda name: even_odd).difference.sentence
+
+
+def test_only_rounds_that_are_known_are_told():
+    league = a_league()
+    league.run_until(lambda: league.league.round_id == 2)
+
+    schedule = answer(league.league, "GET_SCHEDULE", {"offset": 1}, None)
+    assert [[m["match_id"] for m in each["matches"]] for each in schedule["rounds"]] == [
+        ["R1M2"],
+        ["R2M1"],
+    ]
+    assert (schedule["total_rounds"], schedule["total"]) == (2, 3)
+    resting = answer(league.league, "GET_NEXT_MATCH", {}, "P05")
+    assert resting == {"next_match": None}
+    sentences = list(league.manager.news)
+    assert any("5 players, as many rounds as it takes." in each for each in sentences)
+    assert any("Round 1 is over" in each for each in sentences)
+
+
+def test_the_journal_names_every_format_but_the_first_round_robin():
+    named, unnamed = MemoryLeague(format=Knockout()), MemoryLeague()
+
+    rows = [next(iter(each.journal.read("league_test"))).body for each in (named, unnamed)]
+
+    assert b'"format":["test_knockout",3]' in rows[0]
+    assert b"format" not in rows[1]
+    assert events_of(named, LeagueOpened)[0].format == ("test_knockout", 3)
