@@ -54,10 +54,11 @@ class MemoryLeague:
         limits: ManagerLimits | None = None,
         league_limits: LeagueLimits | None = None,
         player_limits: PlayerLimits | None = None,
+        check_endpoint: Callable[[str, str], None] = lambda url, source: None,
         **settings: Any,
     ) -> None:
         self.at_hand, self.format, self.limits = at_hand, format, limits
-        self.league_limits = league_limits
+        self.league_limits, self.check_endpoint = league_limits, check_endpoint
         self.player_limits = player_limits or PlayerLimits()
         self.clock = VirtualClock(BEGAN)
         self.said: list[tuple[str, str]] = []
@@ -82,7 +83,14 @@ class MemoryLeague:
             self.kill(self.hosts[0])
         archive = JournalArchive(self.journal, "league_test", self.at_hand)
         league = League(archive, format=self.format, limits=self.league_limits)
-        self.manager = Manager(self.settings, SECRETS, self.game, league=league, limits=self.limits)
+        self.manager = Manager(
+            self.settings,
+            SECRETS,
+            self.game,
+            check_endpoint=self.check_endpoint,
+            league=league,
+            limits=self.limits,
+        )
         self.journal.release()
         self.journal.claim("league_test")
         transport = self.network.join(MANAGER, "manager")

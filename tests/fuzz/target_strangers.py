@@ -12,8 +12,6 @@ from collections import Counter
 from typing import Any
 from zlib import crc32
 
-from msgspec.structs import replace
-
 from agentleague.dialects import requests
 from agentleague.games import even_odd
 from agentleague.league.events import (
@@ -53,13 +51,14 @@ class Contest:
 
     def __init__(self, players: int = 4, referees: int = 2, wanted: int = 4) -> None:
         referees_max = referees if wanted == players else 100
-        self.league = MemoryLeague(wanted, referees, referees_max=referees_max)
-        self.league.players = players
-        manager = self.league.manager
         guard = Guard()
-        manager._terms = replace(
-            manager._terms, check_endpoint=lambda url, *source: guard.check_url(url)
+        self.league = MemoryLeague(
+            wanted,
+            referees,
+            check_endpoint=lambda url, *source: guard.check_url(url),
+            referees_max=referees_max,
         )
+        self.league.players = players
         self.league.fill()
         hosts = self.league.hosts
         for host in hosts:

@@ -43,7 +43,6 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import League
 from agentleague.league.roster import clean_name
-from agentleague.manager.registration import Terms, admit_player, admit_referee
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     PlayerMeta,
@@ -51,8 +50,10 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
 )
 from agentleague.protocol.tokens import digest, league_token
+from agentleague.roles.stimuli import Caller
 from examples import examples
 from league.decisions import LEAGUE_ID, TOKEN_SECRET, Decisions
+from manager.test_registration import registration
 
 PLAYERS_MAX, REFEREES_MAX, TOKENS_MAX = 5, 3, 4
 FORBIDDEN = "http://169.254.169.254/mcp"
@@ -138,8 +139,13 @@ class RosterStates(RuleBasedStateMachine):
     def open(self, unique_names):
         self.decisions = Decisions(0, 0)
         self.league, self.roster = self.decisions.league, self.decisions.league.roster
-        self.terms = Terms(
-            TOKEN_SECRET, PLAYERS_MAX, REFEREES_MAX, local_only, unique_names=unique_names
+        self.unique_names = unique_names
+        _, self.registration = registration(
+            self.league,
+            local_only,
+            players_max=PLAYERS_MAX,
+            referees_max=REFEREES_MAX,
+            unique_names=unique_names,
         )
         self.agents = {}
         self.given = {}  # every token ever given out -> whose it is
@@ -219,7 +225,7 @@ class RosterStates(RuleBasedStateMachine):
         taken = {looks(agent.shown) for agent in self.of_kind(players=True)}
         next_id = f"P{len(self.of_kind(players=True)) + 1:02}"
         name = clean_name(meta.display_name) or next_id
-        if not known and self.terms.unique_names == "reject" and looks(name) in taken:
+        if not known and self.unique_names == "reject" and looks(name) in taken:
             return DuplicateName
         return None
 
@@ -267,9 +273,9 @@ class RosterStates(RuleBasedStateMachine):
         request = LeagueRegisterRequest(meta)
         if refusal:
             with pytest.raises(refusal):
-                admit_player(self.league, self.terms, request, source, token)
+                self.registration.admit_player(request, Caller(source, token))
             return multiple()
-        event, answer = admit_player(self.league, self.terms, request, source, token)
+        event, answer = self.registration.admit_player(request, Caller(source, token))
         if event:
             self.decisions.record(event)
         player_id, fresh = answer.player_id, answer.auth_token
@@ -316,9 +322,9 @@ class RosterStates(RuleBasedStateMachine):
         request = RefereeRegisterRequest(meta)
         if refusal:
             with pytest.raises(refusal):
-                admit_referee(self.league, self.terms, request, token)
+                self.registration.admit_referee(request, Caller("10.0.0.9", token))
             return multiple()
-        event, answer = admit_referee(self.league, self.terms, request, token)
+        event, answer = self.registration.admit_referee(request, Caller("10.0.0.9", token))
         self.decisions.record(event)
         if agent:
             assert answer.referee_id == agent.agent_id
@@ -419,7 +425,7 @@ class RosterStates(RuleBasedStateMachine):
     def names_are_short_and_where_they_must_be_unlike_one_another(self):
         shown = [member.display_name for member in self.roster.players.values()]
         assert all(0 < len(name) <= 50 and name == name.strip() for name in shown)
-        if self.terms.unique_names != "off":
+        if self.unique_names != "off":
             assert len({looks(name) for name in shown}) == len(shown)
 
     @invariant()

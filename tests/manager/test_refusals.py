@@ -1,6 +1,7 @@
 """Refused registrations are told to the organiser, once for each agent and reason."""
 
-from agentleague.manager.registration import MORE, QUIET_SECONDS, TOLD_MAX
+from agentleague.manager.limits import ManagerLimits
+from agentleague.manager.registration import MORE
 from agentleague.protocol.messages import (
     LeagueQuery,
     LeagueRegisterRequest,
@@ -54,17 +55,17 @@ def test_who_asks_again_is_named_again_only_after_a_while_or_for_another_reason(
 
     assert refused_by(league, game_types=["chess"]) == []
     assert "E018" in refused_by(league, protocol_version="3.0.0")[0]
-    wait(league, QUIET_SECONDS)
+    wait(league, ManagerLimits().refusal_seconds)
     assert "E042" in refused_by(league, game_types=["chess"])[0]
 
 
 def test_many_that_are_refused_are_summed_up():
-    league = MemoryLeague(2, 1)
+    league = MemoryLeague(2, 1, limits=ManagerLimits(refusals_max=3))
 
-    said = [refused_by(league, f"Eve {n}", game_types=["chess"]) for n in range(TOLD_MAX + 5)]
+    said = [refused_by(league, f"Eve {n}", game_types=["chess"]) for n in range(6)]
 
-    assert all(len(each) == 1 for each in said[: TOLD_MAX + 1])
-    assert said[TOLD_MAX:] == [[MORE], [], [], [], []]
+    assert [len(each) for each in said] == [1, 1, 1, 1, 0, 0]
+    assert said[3] == [MORE]
 
 
 def test_what_a_stranger_calls_itself_steers_no_terminal_and_tells_no_token():

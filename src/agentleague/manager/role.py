@@ -25,19 +25,11 @@ from typing import Any, ClassVar
 
 from msgspec import UNSET
 
-from agentleague.dialects.negotiation import guess
-from agentleague.dialects.table import OURS, is_dialect
-from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
+from agentleague.errors import AlreadyComplete, LeagueError, MissingField, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
 from agentleague.league.adjudicator import Adjudicator, Ruling
-from agentleague.league.events import (
-    DialectLearnt,
-    Disputed,
-    LeagueOpened,
-    PlayerRegistered,
-    RefereeRegistered,
-)
+from agentleague.league.events import Disputed, LeagueOpened
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
 from agentleague.manager import organiser_notices
@@ -69,17 +61,7 @@ from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
-from agentleague.manager.registration import (
-    Admission,
-    RefusedRegistrations,
-    ReturnLimits,
-    bring_player,
-    bring_referee,
-    check_complete,
-    take_player,
-    take_referee,
-    terms_of,
-)
+from agentleague.manager.registration import Registration
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import Step
 from agentleague.manager.tokens import Credentials, Reporters, TokenMisuse
@@ -100,8 +82,6 @@ from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Effect, Event, Reply
 from agentleague.roles.settings import ManagerSettings, Secrets
 from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
-
-NEWCOMERS = (PlayerRegistered, RefereeRegistered)
 
 
 class Manager:
@@ -125,8 +105,12 @@ class Manager:
         self._settings = settings
         self._step = step = Step(self.league, settings, limits)
         self.reachability = Reachability(self.league, step.limits)
-        self._return_limits, self._refused_registrations = ReturnLimits(), RefusedRegistrations()
-        self._terms = terms_of(settings, secrets, check_endpoint)
+        self._registration = Registration(
+            step,
+            token_secret=secrets.token_secret,
+            reachability=self.reachability,
+            check_endpoint=check_endpoint,
+        )
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
         credentials = Credentials(self.league, secrets.token_secret)
         broadcasts = Broadcasts(step, credentials)
@@ -222,13 +206,25 @@ class Manager:
             used = self.league.roster.unconfirmed(stimulus.caller.token)
             if used:
                 self._step.record(used)
-            check_complete(stimulus, self._settings.missing_fields)
+            self._check_complete(stimulus)
             self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message)
         except LeagueError as error:
             if isinstance(error, TokenInvalid):
                 self._misuse.refused(stimulus)
-            self._refused(stimulus, error.code, str(error))
+            self._registration.tell_refusal(stimulus, error.code, str(error))
             self._step.effects.append(Reply(stimulus.reply, error))
+
+    def _check_complete(self, asked: Asked) -> None:
+        """Refuse a message that lacks documented fields, if the settings say so."""
+        missing = asked.caller.missing
+        if missing and self._settings.missing_fields == "refuse":
+            raise MissingField(
+                f"this league wants every documented field, and these were missing: "
+                f"{', '.join(missing)}"[:500],
+                field=missing[0],
+                missing=list(missing),
+                kind="missing",
+            )
 
     def _answered(self, stimulus: Answered) -> None:
         self._CALLS[type(stimulus.key)](self, stimulus.key, stimulus)
@@ -252,9 +248,6 @@ class Manager:
         """Go on with what waited for this message."""
         if subject is not None:
             self._SUBJECTS[type(subject)](self, agent_id, subject, error)
-
-    def _refused(self, asked: Asked, code: str, why: str) -> None:
-        self._step.notify(self._refused_registrations.sentence(asked, code, why, self._step.now))
 
     def _start_answered(self, key: StartCall, stimulus: Answered) -> None:
         """A foreign referee was told to run a match, and answered or did not."""
@@ -292,55 +285,31 @@ class Manager:
     # What is asked
 
     def _register_player(self, asked: Asked, message: LeagueRegisterRequest) -> None:
-        admission = take_player(self.league, self._terms, message, asked.caller)
-        self._admit(asked, admission)
-        if admission.came_back and admission.events:
+        admission = self._registration.register_player(asked, message)
+        if admission.came_back and admission.is_recorded:
             self._assignments.refresh(admission.agent_id)
         if admission.agent_id and self.league.phase is Phase.COMPLETED:
             self._rounds.tell_the_end_to(admission.agent_id)
         self._rounds.start_if_complete()
 
     def _register_referee(self, asked: Asked, message: RefereeRegisterRequest) -> None:
-        admission = take_referee(self.league, self._terms, message, asked.caller)
-        self._admit(asked, admission)
+        admission = self._registration.register_referee(asked, message)
         if admission.came_back:
             self._reporters.shown(admission.agent_id)
         if admission.agent_id:
             self._assignments.join(admission.agent_id)
         self._rounds.start_if_complete()
 
-    def _admit(self, asked: Asked, admission: Admission) -> None:
-        """Each time may write a row and move matches: nobody comes again and again at once."""
-        agent_id, now = admission.agent_id, self._step.now
-        if admission.came_back and admission.events:
-            self._return_limits.check(agent_id, now)
-        for event in admission.events:
-            self._step.record(event)
-        if any(isinstance(event, NEWCOMERS) for event in admission.events):
-            self._learn({agent_id: guess(asked.caller.form, asked.caller.method)})
-        self._step.reply(asked, admission.answer)
-        if admission.refusal:
-            self._refused(asked, admission.refusal.code, str(admission.refusal))
-        if admission.events:
-            self._step.notify(organiser_notices.joined(self.league, agent_id, self._settings))
-            self._step.notify(self.reachability.registered(agent_id, asked.caller.source))
-
     def _add_player(self, params: Mapping[str, Any]) -> str:
-        event = bring_player(self.league, self._terms, params)
-        self._bring(event, event.player_id)
+        event = self._registration.add_player(params)
+        self._rounds.start_if_complete()
         return f"{event.display_name} is {event.player_id}, and is called at {event.endpoint}."
 
     def _add_referee(self, params: Mapping[str, Any]) -> str:
-        event = bring_referee(self.league, self._terms, params)
-        self._bring(event, event.referee_id)
-        return f"{event.display_name} is {event.referee_id}, and is called at {event.endpoint}."
-
-    def _bring(self, event: Event, agent_id: str) -> None:
-        self._step.record(event)
-        self._step.notify(self.reachability.registered(agent_id, "127.0.0.1"))
-        if agent_id in self.league.roster.referees:
-            self._assignments.join(agent_id)
+        event = self._registration.add_referee(params)
+        self._assignments.join(event.referee_id)
         self._rounds.start_if_complete()
+        return f"{event.display_name} is {event.referee_id}, and is called at {event.endpoint}."
 
     def _lock(self, asked: Asked, message: LockRequest) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
@@ -384,15 +353,10 @@ class Manager:
         if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
         if known and isinstance(ruling.answer, MatchResultAck) and message.dialects is not UNSET:
-            self._learn({p: d for p, d in message.dialects.items() if p in known.players})
+            for player_id in known.players:
+                if player_id in message.dialects:
+                    self._step.learn_dialect(player_id, message.dialects[player_id])
         return ruling
-
-    def _learn(self, dialects: Mapping[str, str]) -> None:
-        """Journal which dialects agents speak, if that is new."""
-        known = self.league.roster.dialects
-        for agent_id, dialect in dialects.items():
-            if is_dialect(dialect) and known.get(agent_id, OURS.name) != dialect:
-                self._step.record(DialectLearnt(agent_id, dialect))
 
     def _write(self, events: Sequence[Event]) -> None:
         """Record what the adjudicator decided; the organiser is told of disputes."""

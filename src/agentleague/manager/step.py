@@ -5,7 +5,9 @@ from typing import Any
 
 import msgspec
 
+from agentleague.dialects.table import OURS, is_dialect
 from agentleague.errors import LeagueError
+from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
 from agentleague.manager.keys import Key
 from agentleague.manager.limits import ManagerLimits
@@ -96,6 +98,12 @@ class Step:
         """Tell the organiser, if there is something to tell."""
         if sentence:
             self.news.append(sentence)
+
+    def learn_dialect(self, agent_id: str, dialect: str) -> None:
+        """Journal which dialect an agent speaks, if that is new."""
+        known = self.league.roster.dialects.get(agent_id, OURS.name)
+        if is_dialect(dialect) and dialect != known:
+            self.record(DialectLearnt(agent_id, dialect))
 
     def address(self, agent_id: str) -> Address:
         """Where an agent is called."""

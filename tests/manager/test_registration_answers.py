@@ -1,10 +1,11 @@
-"""The manager's part in registrations."""
+"""What comes of a registration: what is recorded, answered, limited, and told the organiser."""
 
-import msgspec
+from types import SimpleNamespace
+
 import pytest
 from msgspec import UNSET
 
-from agentleague.errors import MissingField, TokenMissing
+from agentleague.errors import MissingField, RateLimited, TokenMissing
 from agentleague.league.events import (
     PlayerRegistered,
     PlayerReturned,
@@ -12,7 +13,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenRenewed,
 )
-from agentleague.manager.registration import check_complete, take_player, take_referee, terms_of
+from agentleague.manager.limits import ManagerLimits
 from agentleague.protocol.messages import (
     LeagueQuery,
     LeagueRegisterRequest,
@@ -20,28 +21,35 @@ from agentleague.protocol.messages import (
     RefereeMeta,
     RefereeRegisterRequest,
 )
-from agentleague.roles.settings import ManagerSettings, Secrets
+from agentleague.roles.effects import Record, Reply
 from agentleague.roles.stimuli import Asked, Caller
-from league.decisions import LEAGUE_ID, TOKEN_SECRET, Decisions, token
+from league.decisions import Decisions, token
+from manager.test_registration import registration
+from manager.test_role import a_manager, ask
 from rules import rule
 
 URL = "http://127.0.0.1:9000/mcp"
-SECRETS = Secrets(b"draws", TOKEN_SECRET)
 
 
-def terms(**settings):
-    settings = ManagerSettings(league_id=LEAGUE_ID, **settings)
-    return terms_of(settings, SECRETS, lambda url, source: None)
+def taken(step, admission):
+    """What came of a registration: who is in, what was recorded, and what was answered."""
+    events = [each.event for each in step.effects if isinstance(each, Record)]
+    answers = [each.answer for each in step.effects if isinstance(each, Reply)]
+    return SimpleNamespace(**admission._asdict(), events=events, answer=answers[0])
 
 
 def player(decisions, name="Ann", url=URL, shown=None, source="127.0.0.1", **settings):
+    step, of_manager = registration(decisions.league, **settings)
     message = LeagueRegisterRequest(PlayerMeta(name, url))
-    return take_player(decisions.league, terms(**settings), message, Caller(source, shown))
+    asked = Asked(message, Caller(source, shown), 1)
+    return taken(step, of_manager.register_player(asked, message))
 
 
 def referee(decisions, url=URL, shown=None, locks=True, **settings):
+    step, of_manager = registration(decisions.league, **settings)
     message = RefereeRegisterRequest(RefereeMeta("Owl", url, locks=locks))
-    return take_referee(decisions.league, terms(**settings), message, Caller("127.0.0.1", shown))
+    asked = Asked(message, Caller("127.0.0.1", shown), 1)
+    return taken(step, of_manager.register_referee(asked, message))
 
 
 @rule("R-LEAGUE-18")
@@ -68,7 +76,7 @@ def test_who_shows_its_token_came_back():
 @rule("R-LEAGUE-32")
 def test_who_lost_its_token_is_in_and_cannot_act():
     decisions = Decisions(0)
-    decisions.record(*player(decisions).events)
+    player(decisions)
 
     again = player(decisions)
 
@@ -81,14 +89,12 @@ def test_who_lost_its_token_is_in_and_cannot_act():
 def test_a_token_shown_for_the_first_time_is_used_before_a_further_one_is_given(take, agent_id):
     decisions = Decisions(1, 1)
     given = take(decisions, shown=token(agent_id))
-    decisions.record(*given.events)
 
     again = take(decisions, shown=given.answer.auth_token)
 
     confirmed, renewed = again.events
     assert confirmed == TokenConfirmed(agent_id, 2)
     assert (renewed.agent_id, renewed.generation) == (agent_id, 3)
-    decisions.record(*again.events)
     assert decisions.league.roster.owner(token(agent_id)) is None
     assert decisions.league.roster.acting(given.answer.auth_token) == agent_id
 
@@ -97,11 +103,11 @@ def test_a_token_shown_for_the_first_time_is_used_before_a_further_one_is_given(
 def test_a_repeated_registration_records_nothing():
     decisions = Decisions(1)
     first = player(decisions, shown=token("P01"))
-    decisions.record(*first.events)
 
     again = player(decisions, shown=token("P01"))
 
-    assert again == msgspec.structs.replace(first, events=())
+    assert first.answer == again.answer
+    assert (again.agent_id, again.came_back, again.events) == ("P01", True, [])
 
 
 @rule("R-LEAGUE-20", "R-REG-09", "R-REG-10")
@@ -113,7 +119,7 @@ def test_who_is_refused_is_told_and_leaves_no_trace():
 
     for refused in (taken, foreign, full, crowded):
         assert refused.answer.status == "REJECTED"
-        assert (refused.events, refused.agent_id) == ((), "")
+        assert (refused.events, refused.agent_id) == ([], "")
         assert refused.answer.auth_token is UNSET
     assert (taken.answer.error_code, taken.answer.code) == ("E041", 2002)
     assert (full.answer.error_code, full.answer.code) == ("E020", 2001)
@@ -138,12 +144,48 @@ def test_the_settings_make_the_terms():
 
 @rule("R-REG-11")
 def test_a_message_that_lacks_documented_fields_is_refused_where_the_league_wants_them_all():
-    lacking = Caller("127.0.0.1", missing=("sender", "player_meta.version"))
-    asked = Asked(LeagueQuery("GET_STATUS"), lacking, 1)
+    strict, lenient = a_manager(missing_fields="refuse"), a_manager()
+    missing, question = ("sender", "player_meta.version"), LeagueQuery("GET_STATUS")
 
-    with pytest.raises(MissingField, match=r"missing: sender, player_meta\.version") as refused:
-        check_complete(asked, "refuse")
-    assert refused.value.context["field"] == "sender"
-    assert refused.value.context["missing"] == ["sender", "player_meta.version"]
-    check_complete(asked, "warn")
-    check_complete(Asked(LeagueQuery("GET_STATUS"), Caller("127.0.0.1"), 1), "refuse")
+    error, _ = ask(strict, question, missing=missing)
+    assert isinstance(error, MissingField)
+    assert "missing: sender, player_meta.version" in str(error)
+    assert error.context["field"] == "sender"
+    assert error.context["missing"] == ["sender", "player_meta.version"]
+    assert ask(strict, question)[0].success
+    assert ask(lenient, question, missing=missing)[0].success
+
+
+@rule("R-REG-07")
+def test_an_agent_comes_back_at_once_a_few_times_and_then_waits_longer_and_longer():
+    decisions, now, waits, free = Decisions(1, 2), 0.0, [], 3
+    limits = ManagerLimits(returns_free=free, return_seconds_max=60.0)
+    step, of_manager = registration(decisions.league, limits=limits)
+    message = LeagueRegisterRequest(PlayerMeta("Ann", URL))
+    shown = token("P01")
+    for _ in range(free + 9):
+        began = now
+        while True:
+            step.begin(now)
+            try:
+                of_manager.register_player(Asked(message, Caller("127.0.0.1", shown), 1), message)
+                break
+            except RateLimited as refused:
+                now += refused.context["retry_after"]
+        shown = step.effects[-1].answer.auth_token
+        waits.append(now - began)
+
+    assert waits == [0.0, *[1.0] * free, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+
+
+@rule("R-REG-07")
+def test_others_do_not_wait_for_an_agent_that_came_back():
+    decisions = Decisions(2)
+    step, of_manager = registration(decisions.league)
+    message = LeagueRegisterRequest(PlayerMeta("Ann", URL))
+    for number in ("P01", "P02"):
+        of_manager.register_player(Asked(message, Caller("127.0.0.1", token(number)), 1), message)
+
+    another = Caller("127.0.0.1", step.effects[-1].answer.auth_token)
+    with pytest.raises(RateLimited, match="wait 1 s"):
+        of_manager.register_player(Asked(message, another, 1), message)
