@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.league.events import MatchAssigned, MatchClosed
-from agentleague.league.metrics import MATCHES_MAX
+from agentleague.league.queries_metrics import MATCHES_MAX
 from agentleague.protocol.messages import Exchange
 from league.decisions import Decisions
 from league.querying import ask

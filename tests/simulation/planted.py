@@ -11,8 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from agentleague.errors import TokenInvalid, WrongType
-from agentleague.league import judge as judging
-from agentleague.league.adjudicator import Adjudicator, Ruling
+from agentleague.league import match_result
+from agentleague.league.adjudicator import Adjudicator, Decision
 from agentleague.league.events import Disputed, MatchDecided
 from agentleague.league.league import League
 from agentleague.league.roster import Roster
@@ -78,7 +78,7 @@ def epoch_in_the_draw(monkeypatch):
 
     monkeypatch.setattr(Adjudicator, "_decide", decide_in)
     of_the_judge = SimpleNamespace(**{**vars(draws), "number": redrawn})  # Players check the true.
-    monkeypatch.setattr(judging, "draws", of_the_judge)
+    monkeypatch.setattr(match_result, "draws", of_the_judge)
 
 
 def game_over_before_the_lock(monkeypatch):
@@ -308,7 +308,7 @@ def honest_locks_are_refused(monkeypatch):
     def moody(adjudicator, referee_id, request):
         asked[adjudicator, request.match_id] += 1
         if asked[adjudicator, request.match_id] % 2:
-            return Ruling((), WrongType("LOCK_REQUEST.moves: not today", field="moves"))
+            return Decision((), WrongType("LOCK_REQUEST.moves: not today", field="moves"))
         return lock(adjudicator, referee_id, request)
 
     monkeypatch.setattr(Adjudicator, "lock", moody)

@@ -1,12 +1,11 @@
-"""How locks and reports are judged: the table of answers of the design, row by row.
+"""Decides what locks and reports of referees mean.
 
 The first lock of an index is final, and a lock that ends the game is the result. A refused lock or
 report changes nothing; a repeated one gets the first one's answer.
 
-What a referee that does not lock reports: believed, but not blindly.
-
-The league saw no moves, so it cannot judge the match. It can see where a report contradicts itself
-or the rules of the game; then the winner it names still counts, and the match is disputed.
+The report of a referee that does not lock is believed: the league saw no moves. If the report
+contradicts itself or the rules of the game, the winner it names still counts, and the match is
+disputed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +26,9 @@ from agentleague.errors import (
 )
 from agentleague.games.game import Game, Outcome
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
-from agentleague.league.judge import UNREACHABLE, Case, choices, judge
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_result import UNREACHABLE, MatchSetup, choices, compute_result
 from agentleague.league.rulings import ANOTHER_RESULT, NOT_ITS_REFEREE
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
@@ -47,8 +46,8 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Event
 
 
-class Ruling(NamedTuple):
-    """What is decided, what is answered, and whether the result's row is named in the answer."""
+class Decision(NamedTuple):
+    """What is recorded, what is answered, and whether the answer names the result's row."""
 
     events: Sequence[Event]
     answer: LockResponse | MatchResultAck | LeagueError
@@ -65,64 +64,64 @@ class Adjudicator:
         self._seeds: dict[str, bytes] = {}  # of matches that are not decided yet
 
     def commitment(self, match_id: str) -> str:
-        """What the draws of a match are sealed with."""
+        """The commitment to the draws of a match."""
         league_id = self._league.rules.league_id
         return draws.commitment(self._seed(match_id), league_id, match_id)
 
-    def lock(self, referee_id: str, request: LockRequest) -> Ruling:
+    def lock(self, referee_id: str, request: LockRequest) -> Decision:
         """Fix the moves so far: a number follows, or the result."""
         record = self._league.matches.get(request.match_id)
         if record is None or referee_id not in record.referees:
-            return self._stranger(record, referee_id, request.match_id)
+            return self._not_its_referee(record, referee_id, request.match_id)
         if (request.epoch, referee_id) != (record.epoch, record.referee_id):
-            return Ruling((), self._old_epoch(record))
+            return Decision((), self._old_epoch(record))
         if record.decided or 0 <= request.index < len(record.locks):
             answer = self._standing(record, request.index)
-            return Ruling((), answer, isinstance(answer, LockResponse) and bool(answer.result))
+            return Decision((), answer, isinstance(answer, LockResponse) and bool(answer.result))
         if self._is_our_fault(record, request):
             refusal = MatchMismatch(
                 f"neither player of {record.match_id} was reached; it is given out again",
                 epoch=record.epoch + 1,
             )
-            return Ruling((), refusal, again=True)
+            return Decision((), refusal, again=True)
         try:
             event = self._decide(record, request)
         except LeagueError as error:
-            return Ruling((), error)
+            return Decision((), error)
         if isinstance(event, MatchLocked):
-            return Ruling((event,), _drawn(event))
-        return Ruling((event,), self._result(record, event), receipt=True)
+            return Decision((event,), _drawn(event))
+        return Decision((event,), self._result(record, event), receipt=True)
 
-    def report(self, referee_id: str, report: MatchResultReport) -> Ruling:
+    def report(self, referee_id: str, report: MatchResultReport) -> Decision:
         """Close a match, if the report says what the league holds."""
         record = self._league.matches.get(report.match_id)
         if record is None or referee_id not in record.referees:
-            return self._stranger(record, referee_id, report.match_id)
+            return self._not_its_referee(record, referee_id, report.match_id)
         roster = self._league.roster
         if not roster.referees[referee_id].locks:
             names = {each: roster.players[each].display_name for each in record.players}
-            report = spelt_out(report, names)
+            report = with_winner_id(report, names)
         agrees = record.decided is not None and _agrees(report, record.decided)
         is_old = referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch)
         if not agrees and is_old:
-            return Ruling((), self._old_epoch(record))
+            return Decision((), self._old_epoch(record))
         if record.decided is None:
             return self._unlocked(record, referee_id, report)
         if not agrees:
             return self._contradiction(record, referee_id)
         ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
         if record.closed:
-            return Ruling((), _duplicate(ack), receipt=True)
-        return Ruling((_closing(record, report),), ack, receipt=True)
+            return Decision((), _duplicate(ack), receipt=True)
+        return Decision((_closing(record, report),), ack, receipt=True)
 
     def forfeit(self, match_id: str, forfeits: Sequence[tuple[str, str]]) -> MatchDecided:
         """The result of a match that was not begun, since these players are out of the league."""
         record = self._league.matches[match_id]
-        verdict = judge(self._case(record), [], forfeits)
-        assert verdict.result
+        computed = compute_result(self._setup(record), [], forfeits)
+        assert computed.result
         seed = self._reveal(match_id)
         return MatchDecided(
-            match_id, record.epoch, verdict.index, [], list(forfeits), verdict.result, seed
+            match_id, record.epoch, computed.index, [], list(forfeits), computed.result, seed
         )
 
     def no_contest(self, match_id: str, why: str) -> MatchDecided:
@@ -139,7 +138,7 @@ class Adjudicator:
         return MatchDecided(match_id, record.epoch, len(record.locks), moves, [], result, seed)
 
     def result(self, match_id: str) -> LockResponse:
-        """A result that stands, as its referee was told it."""
+        """The result of a match, as its referee was told it."""
         record = self._league.matches[match_id]
         assert record.decided
         return self._result(record, record.decided)
@@ -162,21 +161,22 @@ class Adjudicator:
             raise WrongType(
                 "LOCK_REQUEST.moves: they differ from those of the lock before", field="moves"
             )
-        verdict = judge(self._case(record), request.moves, request.forfeits)
-        if verdict.index != request.index or request.index != len(record.locks):
+        computed = compute_result(self._setup(record), request.moves, request.forfeits)
+        if computed.index != request.index or request.index != len(record.locks):
             raise WrongType(
-                f"LOCK_REQUEST.index: {request.index}, but it is lock {verdict.index} of the match",
+                f"LOCK_REQUEST.index: {request.index}, but it is lock {computed.index} "
+                "of the match",
                 field="index",
             )
         names = (record.match_id, record.epoch, request.index, request.moves)
-        if verdict.result is None:
-            assert verdict.value is not None
-            return MatchLocked(*names, verdict.value)
+        if computed.result is None:
+            assert computed.value is not None
+            return MatchLocked(*names, computed.value)
         seed = self._reveal(record.match_id)
-        return MatchDecided(*names, request.forfeits, verdict.result, seed)
+        return MatchDecided(*names, request.forfeits, computed.result, seed)
 
     def _standing(self, record: MatchRecord, index: int) -> LockResponse | LeagueError:
-        """The first lock's answer, whatever the moves of the second."""
+        """The answer to the first lock of this index, whatever moves a second one has."""
         if 0 <= index < len(record.locks):
             return _drawn(record.locks[index])
         assert record.decided
@@ -192,14 +192,16 @@ class Adjudicator:
             draw=Draw(record.commitment, event.seed, event.moves),
         )
 
-    def _unlocked(self, record: MatchRecord, referee_id: str, report: MatchResultReport) -> Ruling:
-        """A referee that locks must lock first; any other is believed, and its match is marked."""
+    def _unlocked(
+        self, record: MatchRecord, referee_id: str, report: MatchResultReport
+    ) -> Decision:
+        """A referee that locks must lock first; any other is believed, and the match is marked."""
         if self._league.roster.referees[referee_id].locks:
-            return Ruling((), UnexpectedMessage("lock the moves before you report the result"))
+            return Decision((), UnexpectedMessage("lock the moves before you report the result"))
         try:
-            result, doubt = believed(self._case(record), report)
+            result, doubt = believed(self._setup(record), report)
         except LeagueError as error:
-            return Ruling((), error)
+            return Decision((), error)
         seed = self._reveal(record.match_id)
         events: tuple[Event, ...] = (
             MatchDecided(record.match_id, record.epoch, 0, [], [], result, seed, verified=False),
@@ -207,21 +209,23 @@ class Adjudicator:
             MatchClosed(record.match_id, record.epoch, told="unverified"),
         )
         ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
-        return Ruling(events, ack, receipt=True)
+        return Decision(events, ack, receipt=True)
 
-    def _stranger(self, record: MatchRecord | None, referee_id: str, match_id: str) -> Ruling:
+    def _not_its_referee(
+        self, record: MatchRecord | None, referee_id: str, match_id: str
+    ) -> Decision:
         refusal = MatchMismatch(
             f"match {match_id!r} is unknown or not assigned to {referee_id}", match_id=match_id
         )
         if record is None:
-            return Ruling((), refusal)
-        return Ruling(self._dispute(record, referee_id, NOT_ITS_REFEREE), refusal)
+            return Decision((), refusal)
+        return Decision(self._dispute(record, referee_id, NOT_ITS_REFEREE), refusal)
 
-    def _contradiction(self, record: MatchRecord, referee_id: str) -> Ruling:
+    def _contradiction(self, record: MatchRecord, referee_id: str) -> Decision:
         refusal = DuplicateReport(
             f"{record.match_id} has another result already, which stands", match_id=record.match_id
         )
-        return Ruling(self._dispute(record, referee_id, ANOTHER_RESULT), refusal)
+        return Decision(self._dispute(record, referee_id, ANOTHER_RESULT), refusal)
 
     def _dispute(self, record: MatchRecord, referee_id: str, why: str) -> tuple[Disputed, ...]:
         """Journalled once per referee and match, and again after a ruling."""
@@ -232,7 +236,7 @@ class Adjudicator:
         return (Disputed(record.match_id, referee_id, why),)
 
     def _is_our_fault(self, record: MatchRecord, request: LockRequest) -> bool:
-        """Not one byte came from either player: first of all that is the referee's fault, once."""
+        """Neither player was reached: the first time, that is blamed on the referee."""
         return (
             {(player_id, UNREACHABLE) for player_id in record.players} == set(request.forfeits)
             and not record.unreached
@@ -240,7 +244,7 @@ class Adjudicator:
         )
 
     def _old_epoch(self, record: MatchRecord) -> MatchMismatch:
-        """The match went on without this referee; what stands, it may tell those it invited."""
+        """The match has another referee; this one may still tell its players the result."""
         told: dict[str, Any] = {"epoch": record.epoch}
         if record.decided:
             standing = self._result(record, record.decided)
@@ -253,9 +257,9 @@ class Adjudicator:
         del self._seeds[match_id]
         return seed
 
-    def _case(self, record: MatchRecord) -> Case:
+    def _setup(self, record: MatchRecord) -> MatchSetup:
         rules = self._league.rules
-        return Case(
+        return MatchSetup(
             self.game,
             rules.rules.game_options,
             rules.league_id,
@@ -280,7 +284,7 @@ def _duplicate(ack: MatchResultAck) -> MatchResultAck:
 
 
 def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
-    """What the referee tells of how it went, as far as it is about this match."""
+    """The referee's account of the match, without rows about other players."""
     rows: list[Exchange] = [] if report.transcript is UNSET else report.transcript
     kept = [row for row in rows if row.player_id in record.players]
     left_out = 0 if report.transcript_left_out is UNSET else report.transcript_left_out
@@ -315,14 +319,14 @@ _NOBODY = frozenset({"", "draw", "tie", "none", "null", "nobody"})  # in the pla
 _SEATS = {"player_a": 0, "player_b": 1, "player1": 0, "player2": 1, "player_1": 0, "player_2": 1}
 
 
-def believed(case: Case, report: MatchResultReport) -> tuple[GameResult, str]:
-    """The result as it counts, and what speaks against it: a predicate, or nothing.
+def believed(setup: MatchSetup, report: MatchResultReport) -> tuple[GameResult, str]:
+    """The result as it counts, and what contradicts it in words, or nothing.
 
     Raises:
         WrongType: it names a winner who does not play the match; nothing can be made of that.
     """
     winner, details = report.result.winner, report.result.details
-    if winner is not None and winner not in case.players:
+    if winner is not None and winner not in setup.players:
         raise WrongType(
             f"MATCH_RESULT_REPORT.result.winner: {winner!r} does not play this match",
             field="result.winner",
@@ -331,25 +335,24 @@ def believed(case: Case, report: MatchResultReport) -> tuple[GameResult, str]:
         status_of(report.result),
         winner,
         details.drawn_number,
-        choices=details.choices or dict.fromkeys(case.players),
+        choices=details.choices or dict.fromkeys(setup.players),
         reason="as the referee reported it",
     )
-    doubt = _doubt(case, report.result)
+    doubt = _doubt(setup, report.result)
     return result, f"reported what cannot be: {doubt}"[:500] if doubt else ""
 
 
-def spelt_out(report: MatchResultReport, names: Mapping[str, str]) -> MatchResultReport:
-    """The report with its winner by id, or null: some name the player, the seat, or a draw.
+def with_winner_id(report: MatchResultReport, names: Mapping[str, str]) -> MatchResultReport:
+    """The report with its winner's id, or null: some name the player, the seat, or a draw.
 
-    `names` are those of the two players, by id in the order of their seats; a name that both have
-    is nobody's.
+    `names` are those of the two players, by id in seat order; a name that both have counts as none.
     """
     winner = report.result.winner
     if winner is None or winner in names:
         return report
     called = [player_id for player_id, name in names.items() if name == winner]
     seat = _SEATS.get(winner.casefold())
-    if seat is not None:  # A player that is called like the other's seat gains nothing by it.
+    if seat is not None:  # A player may be called like the other's seat.
         called = [*dict.fromkeys([*called, list(names)[seat]])]
     if winner.casefold() in _NOBODY:
         found: str | None = None
@@ -368,54 +371,54 @@ def status_of(result: ReportedResult) -> Status:
     return "DRAW" if winner is None else "WIN"
 
 
-def _doubt(case: Case, result: ReportedResult) -> str:
+def _doubt(setup: MatchSetup, result: ReportedResult) -> str:
     """What is wrong with a report, in words; nothing if it may be true."""
     winner, details = result.winner, result.details
     if details.status not in (None, status_of(result)):
         return f"the status is {details.status} and the winner {_who(winner)}"
-    if {*result.score, *details.choices} - set(case.players):
+    if {*result.score, *details.choices} - set(setup.players):
         return "it tells of players who do not play this match"
     most = max(result.score.values(), default=0)
     ahead = [player_id for player_id, points in result.score.items() if points == most]
     if result.score and ahead != [winner] and (winner or len(ahead) < len(result.score)):
         return f"{_who(winner)} won, but the score does not say so"
     if details.status == "TECHNICAL_LOSS":
-        return _against_a_forfeit(case, result)
-    return _against_the_rules(case, result)
+        return _against_a_forfeit(setup, result)
+    return _against_the_rules(setup, result)
 
 
-def _against_a_forfeit(case: Case, result: ReportedResult) -> str:
-    """Where one turn decides and the report has a legal move of everybody, nobody failed."""
+def _against_a_forfeit(setup: MatchSetup, result: ReportedResult) -> str:
+    """If one turn decides and the report has a legal move of each player, nobody failed."""
     number = result.details.drawn_number
-    bounds = case.game.chance(case.game.start(case.options))
+    bounds = setup.game.chance(setup.game.start(setup.options))
     if bounds and number is None:
-        number = bounds[0]  # Any will do: whether the game is over does not hang on it.
+        number = bounds[0]  # Any will do: it does not decide whether the game is over.
     with suppress(Exception):  # An illegal move is what such a loss may be for.
-        if _played(case, _moves(case, result), number) is not None:
+        if _played(setup, _moves(setup, result), number) is not None:
             return "everybody made a legal move, so nobody lost by default"
     return ""
 
 
-def _against_the_rules(case: Case, result: ReportedResult) -> str:
-    """What the game says, where one turn of it decides and the report has all of that turn."""
+def _against_the_rules(setup: MatchSetup, result: ReportedResult) -> str:
+    """What the game says, if one turn of it decides and the report has all of that turn."""
     try:
-        outcome = _played(case, _moves(case, result), result.details.drawn_number)
+        outcome = _played(setup, _moves(setup, result), result.details.drawn_number)
     except IllegalMove as error:
         return str(error)
-    except Exception:  # The game is a plug-in, and the moves are strangers'.
+    except Exception:  # The game is a plug-in, and the moves come from outside.
         return "the game stumbled over its choices"
     if outcome is None:
         return ""
-    won = dict(zip(case.game.seats, case.players, strict=True)).get(outcome.winner or "")
+    won = dict(zip(setup.game.seats, setup.players, strict=True)).get(outcome.winner or "")
     return (
         "" if won == result.winner else f"by the rules {_who(won)} won, not {_who(result.winner)}"
     )
 
 
-def _moves(case: Case, result: ReportedResult) -> dict[str, Any]:
+def _moves(setup: MatchSetup, result: ReportedResult) -> dict[str, Any]:
     """What the report says that was chosen, by seat."""
     chosen = result.details.choices
-    seats = zip(case.players, case.game.seats, strict=True)
+    seats = zip(setup.players, setup.game.seats, strict=True)
     return {seat: chosen[p] for p, seat in seats if chosen.get(p) is not None}
 
 
@@ -423,14 +426,14 @@ def _who(player_id: str | None) -> str:
     return player_id or "nobody"
 
 
-def _played(case: Case, moves: Mapping[str, Any], number: int | None) -> Outcome | None:
+def _played(setup: MatchSetup, moves: Mapping[str, Any], number: int | None) -> Outcome | None:
     """How the game ends after these moves, if all of its first turn is there and it does."""
-    state = case.game.start(case.options)
-    movers, bounds = set(case.game.to_move(state)), case.game.chance(state)
+    state = setup.game.start(setup.options)
+    movers, bounds = set(setup.game.to_move(state)), setup.game.chance(state)
     for seat in sorted(movers & moves.keys()):
-        case.game.check(state, seat, moves[seat])
+        setup.game.check(state, seat, moves[seat])
     if bounds and number is not None and not bounds[0] <= number <= bounds[1]:
         raise IllegalMove(f"the number {number} is not within {bounds[0]} to {bounds[1]}")
     if set(moves) != movers or (bounds and number is None):
         return None
-    return case.game.outcome(case.game.play(state, moves, number if bounds else None))
+    return setup.game.outcome(setup.game.play(state, moves, number if bounds else None))

@@ -30,8 +30,8 @@ from agentleague.league.events import (
     RoundScheduled,
     ScheduledMatch,
 )
-from agentleague.league.judge import UNREACHABLE
 from agentleague.league.limits import LeagueLimits
+from agentleague.league.match_result import UNREACHABLE
 from agentleague.league.rulings import STAND, counted
 from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event

@@ -28,7 +28,7 @@ from msgspec import UNSET
 from agentleague.errors import AlreadyComplete, LeagueError, MissingField, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
-from agentleague.league.adjudicator import Adjudicator, Ruling
+from agentleague.league.adjudicator import Adjudicator, Decision
 from agentleague.league.events import Disputed, LeagueOpened
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
@@ -316,47 +316,47 @@ class Manager:
         record = self.league.matches.get(message.match_id)
         if self.league.aborted and not (record and record.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
-        ruling = self._adjudicator.lock(referee_id, message)
-        self._write(ruling.events)
+        decision = self._adjudicator.lock(referee_id, message)
+        self._write(decision.events)
         self._step.reply(
-            asked, ruling.answer, record.decided_seq if record and ruling.receipt else None
+            asked, decision.answer, record.decided_seq if record and decision.receipt else None
         )
-        if ruling.again:
+        if decision.again:
             self._assignments.reassign(message.match_id, "unreachable")
-        elif not isinstance(ruling.answer, LeagueError):
+        elif not isinstance(decision.answer, LeagueError):
             self._assignments.locked(referee_id, message.match_id)
-        if record and record.decided and ruling.events:
+        if record and record.decided and decision.events:
             self._rounds.table_changed()
 
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
         referee_id = self._reporters.of(asked.caller, message.match_id)
-        ruling = self._judged(referee_id, message)
-        record, answer = self.league.matches.get(message.match_id), ruling.answer
+        decision = self._decide_report(referee_id, message)
+        record, answer = self.league.matches.get(message.match_id), decision.answer
         if isinstance(answer, MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
-        self._step.reply(asked, answer, record.decided_seq if record and ruling.receipt else None)
+        self._step.reply(asked, answer, record.decided_seq if record and decision.receipt else None)
 
     def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
         """A foreign referee played a match before it answered, and expects no reply."""
-        ruling = self._judged(referee_id, message)
-        if isinstance(ruling.answer, MatchResultAck):
-            self._assignments.after_report(referee_id, ruling.answer)
+        decision = self._decide_report(referee_id, message)
+        if isinstance(decision.answer, MatchResultAck):
+            self._assignments.after_report(referee_id, decision.answer)
         else:
-            self._assignments.not_started(message.match_id, f"answered: {ruling.answer}")
+            self._assignments.not_started(message.match_id, f"answered: {decision.answer}")
 
-    def _judged(self, referee_id: str, message: MatchResultReport) -> Ruling:
+    def _decide_report(self, referee_id: str, message: MatchResultReport) -> Decision:
         known = self.league.matches.get(message.match_id)
         if self.league.aborted and not (known and known.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
-        ruling = self._adjudicator.report(referee_id, message)
-        self._write(ruling.events)
-        if self.league.phase is Phase.COMPLETED and isinstance(ruling.answer, LeagueError):
+        decision = self._adjudicator.report(referee_id, message)
+        self._write(decision.events)
+        if self.league.phase is Phase.COMPLETED and isinstance(decision.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
-        if known and isinstance(ruling.answer, MatchResultAck) and message.dialects is not UNSET:
+        if known and isinstance(decision.answer, MatchResultAck) and message.dialects is not UNSET:
             for player_id in known.players:
                 if player_id in message.dialects:
                     self._step.learn_dialect(player_id, message.dialects[player_id])
-        return ruling
+        return decision
 
     def _write(self, events: Sequence[Event]) -> None:
         """Record what the adjudicator decided; the organiser is told of disputes."""

@@ -10,8 +10,8 @@ from msgspec import UNSET
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, MatchDecided, MatchLocked, MatchRuled
-from agentleague.league.judge import Case, Verdict, judge
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_result import Computed, MatchSetup, compute_result
 from agentleague.league.rulings import VERDICTS
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult
@@ -51,15 +51,17 @@ def result_problem(
     if not event.verified:
         return _reported_problem(match, event.result)
     options = league.rules.game_options
-    case = Case(game, options, league.league_id, event.match_id, match.players, seed)
+    case = MatchSetup(game, options, league.league_id, event.match_id, match.players, seed)
     try:
         for lock in match.locks:
             problem = _compare(
-                f"number of lock {lock.index}", lock.value, judge(case, lock.moves, ()).value
+                f"number of lock {lock.index}",
+                lock.value,
+                compute_result(case, lock.moves, ()).value,
             )
             if problem:
                 return problem
-        return _verdict_problem(event, judge(case, event.moves, event.forfeits))
+        return _verdict_problem(event, compute_result(case, event.moves, event.forfeits))
     except LeagueError as error:
         return f"nothing follows from its moves: {error}"
     except Exception as error:  # The game is a plug-in, and the moves are the players'.
@@ -78,7 +80,7 @@ def ruling_problem(match: MatchRecord, ruling: MatchRuled) -> str | None:
     return None
 
 
-def _verdict_problem(event: MatchDecided, verdict: Verdict) -> str | None:
+def _verdict_problem(event: MatchDecided, verdict: Computed) -> str | None:
     written, follows = event.result, verdict.result
     if follows is None:
         return "it has a result, but by its moves the game goes on"

@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.errors import IllegalMove, LeagueError, MatchMismatch
-from agentleague.league import match_facts
+from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
-from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League
+from agentleague.league.match_result import UNREACHABLE
 from agentleague.league.rulings import STAND
 from agentleague.protocol.printable import one_line, one_line_json
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
@@ -121,12 +121,12 @@ def told(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[st
         raise MatchMismatch("the league has not begun: there are no matches yet")
     params = {"match_id": match_id}
     try:
-        answer = match_facts.match(league, params, None)
+        answer = queries_matches.match(league, params, None)
     except MatchMismatch:
         raise MatchMismatch(_unknown(league, match_id)) from None
     facts, rows = answer["match"], answer["match"].get("transcript", [])
     while page := next_page(rows, answer["total"]):
-        answer = match_facts.match(league, {**params, **page}, None)
+        answer = queries_matches.match(league, {**params, **page}, None)
         rows += answer["match"]["transcript"]
     referee = league.roster.referees.get(facts.get("referee_id", ""))
     if referee:

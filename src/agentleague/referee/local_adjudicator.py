@@ -5,7 +5,7 @@ commitment was not announced. Points are the documents'.
 """
 
 from agentleague.games.game import Game
-from agentleague.league.judge import Case, judge
+from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.match.messages import Assignment
 from agentleague.protocol import draws
 from agentleague.protocol.messages import LockedResult, LockRequest, LockResponse
@@ -18,7 +18,7 @@ class LocalAdjudicator:
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
-        self._cases: dict[str, Case] = {}
+        self._cases: dict[str, MatchSetup] = {}
         self._begun = 0  # a match that is played again is drawn anew
 
     def open(self, assignment: Assignment, game: Game) -> None:
@@ -28,7 +28,7 @@ class LocalAdjudicator:
         a, b = (seat.player_id for seat in assignment.seats)
         seed = draws.seed_of(self._secret, league_id, f"{match_id}|{self._begun}")
         options = assignment.rules.game_options
-        self._cases[match_id] = Case(game, options, league_id, match_id, (a, b), seed)
+        self._cases[match_id] = MatchSetup(game, options, league_id, match_id, (a, b), seed)
 
     def close(self, match_id: str) -> None:
         """It is over, or dropped."""
@@ -37,7 +37,7 @@ class LocalAdjudicator:
     def lock(self, request: LockRequest) -> LockResponse:
         """What follows from the moves so far: a number, or the result."""
         case = self._cases[request.match_id]
-        verdict = judge(case, request.moves, request.forfeits)
+        verdict = compute_result(case, request.moves, request.forfeits)
         names = (request.match_id, verdict.index, verdict.value, request.moves)
         if verdict.result is None:
             return LockResponse(*names)

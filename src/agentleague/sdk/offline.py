@@ -18,7 +18,7 @@ from agentleague.errors import IllegalMove, LeagueError
 from agentleague.games.game import Game
 from agentleague.league.events import PlayerRegistered
 from agentleague.league.formats import ROUND_ROBIN, SEED, Players, Round
-from agentleague.league.judge import Case, judge
+from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Standing, Table
 from agentleague.match.answer_checks import failure_in_words
@@ -122,7 +122,7 @@ class OfflineLeague:
     def _match(self, match_id: str, players: Players, rows: dict[str, Standing]) -> PlayedMatch:
         round_id, ids = int(match_id[1:].partition("M")[0]), (players[0], players[1])
         seed = draws.seed_of(self._secret, self._league_id, match_id)
-        case = Case(self._game, {}, self._league_id, match_id, ids, seed)
+        case = MatchSetup(self._game, {}, self._league_id, match_id, ids, seed)
         course = GameProgress(self._game, {}, players)
         result = self._course(case, course, round_id, rows)
         winner = result.winner_player_id
@@ -142,7 +142,7 @@ class OfflineLeague:
         return PlayedMatch(match_id, round_id, ids, *facts)
 
     def _course(
-        self, case: Case, course: GameProgress, round_id: int, rows: dict[str, Standing]
+        self, case: MatchSetup, course: GameProgress, round_id: int, rows: dict[str, Standing]
     ) -> GameResult:
         """Turn by turn until there is a result."""
         while True:
@@ -159,7 +159,7 @@ class OfflineLeague:
                 course.play(made)
                 if not course.is_over:
                     continue
-            verdict = judge(case, course.moves, forfeits)
+            verdict = compute_result(case, course.moves, forfeits)
             if verdict.result:
                 return verdict.result
             assert verdict.value is not None
@@ -181,7 +181,7 @@ class OfflineLeague:
         raise IllegalMove(f"{ANSWERS_MAX} moves in a row were illegal")
 
     def _call(
-        self, case: Case, course: GameProgress, where: tuple[int, int], row: Standing
+        self, case: MatchSetup, course: GameProgress, where: tuple[int, int], row: Standing
     ) -> ChooseParityCall | GameMoveCall:
         seat, round_id = where
         context = MoveContext(

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from agentleague.errors import TokenInvalid
 from agentleague.games import even_odd
 from agentleague.games.game import Game
-from agentleague.league.judge import Case, judge
+from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.player import strategies
 from agentleague.protocol.messages import (
     WIRE_NAME,
@@ -152,8 +152,8 @@ class ForeignTransport:
         players = (match.player_A_id, match.player_B_id)
         seed = f"{self._seed}|{request.epoch}".encode()
         options = self._rules.game_options
-        case = Case(self._game, options, "", request.match_id, players, seed)
-        verdict = judge(case, request.moves, request.forfeits)
+        case = MatchSetup(self._game, options, "", request.match_id, players, seed)
+        verdict = compute_result(case, request.moves, request.forfeits)
         if verdict.result is None:
             return LockResponse(request.match_id, verdict.index, verdict.value, request.moves)
         result = LockedResult(verdict.result.winner_player_id, {}, verdict.result)

@@ -34,9 +34,9 @@ from agentleague.league.events import (
     RoundEnded,
     read_event,
 )
-from agentleague.league.judge import UNREACHABLE
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_result import UNREACHABLE
 from agentleague.league.recount import Recount
 from agentleague.protocol.messages import (
     ChooseParityCall,

@@ -10,7 +10,7 @@ from agentleague.league.events import Disputed, MatchRuled
 from agentleague.league.formats import Players
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
-from agentleague.league.pages import ROOM_BYTES, fitting, page, wrong
+from agentleague.league.queries_paging import ROOM_BYTES, fitting, page, wrong
 from agentleague.league.rulings import dispute_in_words, ruling_in_words
 from agentleague.protocol.messages import Exchange
 

@@ -9,7 +9,7 @@ import pytest
 from agentleague.errors import WrongType
 from agentleague.games import even_odd
 from agentleague.games.game import Outcome
-from agentleague.league.judge import Case, judge
+from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.protocol.messages import GameResult
 from games.throwaway import CLUMSY, THROWAWAY
 from rules import rule
@@ -18,11 +18,11 @@ SEED = bytes(range(32))
 
 
 def case_of(game=even_odd, options=None, seed=SEED):
-    return Case(game, options or {}, "league_x", "R1M1", ("P01", "P02"), seed)
+    return MatchSetup(game, options or {}, "league_x", "R1M1", ("P01", "P02"), seed)
 
 
 def judged(game, moves, forfeits=(), **case):
-    return judge(case_of(game, **case), moves, list(forfeits))
+    return compute_result(case_of(game, **case), moves, list(forfeits))
 
 
 def drawn(index, moves, low, high, seed=SEED):

@@ -1,4 +1,4 @@
-"""What follows from the moves of a match, by the rules of its game and the sealed draw."""
+"""Computes the result of a match from its moves, the rules of its game and the sealed draw."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,15 +10,15 @@ from agentleague.games.game import Game, Outcome, plain_details
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult
 
-UNREACHABLE = "unreachable"  # a referee's word for: not one byte came from this player
+UNREACHABLE = "unreachable"  # not one byte came from this player, says the referee
 _IN_WORDS = {UNREACHABLE: "could not be reached"}
 
 Moves = Sequence[tuple[int, str, Any]]
 Forfeits = Sequence[tuple[str, str]]
 
 
-class Case(NamedTuple):
-    """A match to be judged: who sits where, and what its draws follow from."""
+class MatchSetup(NamedTuple):
+    """The facts of a match that do not change: game, players in seat order, seed of its draws."""
 
     game: Game
     options: Mapping[str, Any]
@@ -28,107 +28,109 @@ class Case(NamedTuple):
     seed: bytes
 
 
-class Verdict(Struct, frozen=True):
-    """The number drawn, or the result."""
+class Computed(Struct, frozen=True):
+    """What follows from the moves so far: a number is drawn, or there is a result."""
 
     index: int
     value: int | None
     result: GameResult | None
 
 
-def judge(case: Case, moves: Moves, forfeits: Forfeits) -> Verdict:
+def compute_result(setup: MatchSetup, moves: Moves, forfeits: Forfeits) -> Computed:
     """Play the moves again from the start, drawing what is to be drawn.
 
     Raises:
         WrongType: they are not moves of this match in their order, or nothing follows from them.
     """
-    state, index, value, drawn = case.game.start(case.options), -1, None, False
-    turns = _turns(case, moves)
+    state, index, value, drawn = setup.game.start(setup.options), -1, None, False
+    turns = _turns(setup, moves)
     for number, turn in enumerate(turns):
-        complete = _check_turn(case, state, turn)
+        complete = _check_turn(setup, state, turn)
         if not complete and (number < len(turns) - 1 or not forfeits):
             raise _wrong(f"turn {number} lacks a move")
         if not complete:
             break
-        bounds = case.game.chance(state)
+        bounds = setup.game.chance(state)
         if bounds:
             index += 1
             value = draws.number(
-                case.seed,
-                case.league_id,
-                case.match_id,
+                setup.seed,
+                setup.league_id,
+                setup.match_id,
                 index=index,
                 moves=[move for move in moves if move[0] <= number],
                 bounds=bounds,
             )
-        state = case.game.play(state, turn, value if bounds else None)
+        state = setup.game.play(state, turn, value if bounds else None)
         drawn = bounds is not None
-    outcome = case.game.outcome(state)
+    outcome = setup.game.outcome(state)
     if forfeits:
-        result = _technical(case, moves, forfeits, is_over=outcome is not None)
-        return Verdict(index + 1, None, result)
+        result = _technical(setup, moves, forfeits, is_over=outcome is not None)
+        return Computed(index + 1, None, result)
     if outcome:
         last = index if drawn else index + 1
-        return Verdict(last, value, _result(case, outcome, moves))
+        return Computed(last, value, _result(setup, outcome, moves))
     if not drawn:
         raise _wrong("nothing follows from these moves yet")
-    return Verdict(index, value, None)
+    return Computed(index, value, None)
 
 
-def _turns(case: Case, moves: Moves) -> list[dict[str, Any]]:
-    """The moves turn by turn; in seat order, since the number drawn depends on their order."""
+def _turns(setup: MatchSetup, moves: Moves) -> list[dict[str, Any]]:
+    """The moves by turn, in seat order: the number drawn depends on their order."""
     turns: list[dict[str, Any]] = []
     before = (-1, 1)  # turn and place of the move before
     for turn, player_id, move in moves:
-        place = case.players.index(player_id) if player_id in case.players else -1
+        place = setup.players.index(player_id) if player_id in setup.players else -1
         if place < 0 or not before < (turn, place) or turn > len(turns):
             raise _wrong(f"[{turn}, {player_id!r}] is out of order or not of this match")
         if turn == len(turns):
             turns.append({})
-        turns[-1][case.game.seats[place]] = move
+        turns[-1][setup.game.seats[place]] = move
         before = (turn, place)
     return turns
 
 
-def _check_turn(case: Case, state: Any, turn: Mapping[str, Any]) -> bool:
+def _check_turn(setup: MatchSetup, state: Any, turn: Mapping[str, Any]) -> bool:
     """Whether all who were to move did. Raises WrongType for a move out of turn or illegal."""
-    to_move = case.game.to_move(state)
+    to_move = setup.game.to_move(state)
     for seat, move in turn.items():
         if seat not in to_move:
             raise _wrong(f"seat {seat} was not to move")
         try:
-            case.game.check(state, seat, move)
+            setup.game.check(state, seat, move)
         except IllegalMove as error:
             raise _wrong(str(error)) from None
-        except Exception as error:  # The game is a plug-in, and the move is a stranger's.
+        except Exception as error:  # The game is a plug-in, and the move comes from outside.
             raise _wrong(f"the game stumbled over a move ({type(error).__name__})") from None
     return len(turn) == len(to_move)
 
 
-def _result(case: Case, outcome: Outcome, moves: Moves) -> GameResult:
-    a, b = case.game.seats
-    winner = None if outcome.winner is None else case.players[case.game.seats.index(outcome.winner)]
-    reason = outcome.reason.replace(f"{{{a}}}", case.players[0]).replace(
-        f"{{{b}}}", case.players[1]
+def _result(setup: MatchSetup, outcome: Outcome, moves: Moves) -> GameResult:
+    a, b = setup.game.seats
+    winner = (
+        None if outcome.winner is None else setup.players[setup.game.seats.index(outcome.winner)]
+    )
+    reason = outcome.reason.replace(f"{{{a}}}", setup.players[0]).replace(
+        f"{{{b}}}", setup.players[1]
     )
     return GameResult(
         "DRAW" if winner is None else "WIN",
         winner,
         outcome.details.get("drawn_number"),
         outcome.details.get("number_parity"),
-        choices(case.players, moves),
+        choices(setup.players, moves),
         reason[:500],
         game_details=plain_details(outcome, moves) or UNSET,
     )
 
 
-def _technical(case: Case, moves: Moves, forfeits: Forfeits, *, is_over: bool) -> GameResult:
+def _technical(setup: MatchSetup, moves: Moves, forfeits: Forfeits, *, is_over: bool) -> GameResult:
     if is_over:
         raise _wrong("nobody can forfeit a game that is over")
     losers = [player_id for player_id, _ in forfeits]
-    if not set(losers) <= set(case.players) or len(set(losers)) < len(losers):
+    if not set(losers) <= set(setup.players) or len(set(losers)) < len(losers):
         raise _wrong(f"forfeits name {losers}, not players of this match once each")
-    standing = [player_id for player_id in case.players if player_id not in losers]
+    standing = [player_id for player_id in setup.players if player_id not in losers]
     winner = standing[0] if standing else None
     causes = ", ".join(
         f"{player_id} {_IN_WORDS.get(cause, cause)}" for player_id, cause in forfeits
@@ -137,7 +139,7 @@ def _technical(case: Case, moves: Moves, forfeits: Forfeits, *, is_over: bool) -
     return GameResult(
         "TECHNICAL_LOSS",
         winner,
-        choices=choices(case.players, moves),
+        choices=choices(setup.players, moves),
         reason=f"{causes} - {end}"[:500],
     )
 

@@ -9,9 +9,9 @@ import msgspec
 from agentleague.dialects.table import in_words
 from agentleague.errors import NotRegistered
 from agentleague.league.league import League, Phase
-from agentleague.league.match_facts import described
 from agentleague.league.match_records import MatchRecord
-from agentleague.league.pages import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
+from agentleague.league.queries_matches import described
+from agentleague.league.queries_paging import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
 from agentleague.league.roster import Member
 from agentleague.league.rulings import misuse_in_words
 from agentleague.league.standings import Standing

@@ -4,7 +4,7 @@ import pytest
 
 from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
-from agentleague.league.adjudicator import spelt_out
+from agentleague.league.adjudicator import with_winner_id
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchRuled
 from agentleague.protocol.messages import (
     MatchResultAck,
@@ -219,7 +219,7 @@ def test_a_player_that_is_called_like_the_others_seat_gains_nothing_by_it():
     names = {"P01": "Ann", "P02": "player_a"}
 
     def winner(said):
-        return spelt_out(MatchResultReport("R1M1", ReportedResult(said)), names).result.winner
+        return with_winner_id(MatchResultReport("R1M1", ReportedResult(said)), names).result.winner
 
     assert winner("player_a") == "player_a"  # Which of the two nobody can tell: it is refused.
     assert (winner("player_b"), winner("Ann")) == ("P02", "P01")
