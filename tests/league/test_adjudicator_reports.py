@@ -1,6 +1,5 @@
 """A referee that does not lock is believed, and what speaks against its report is journalled."""
 
-import pytest
 
 from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
@@ -33,9 +32,8 @@ def doubt_of(decisions):
 
 
 @rule("R-LEAGUE-33")
-@pytest.mark.parametrize(
-    ("winner", "score", "details", "doubt"),
-    [
+def test_a_report_that_contradicts_itself_or_the_rules_counts_and_is_disputed():
+    for winner, score, details, doubt in [
         (None, {}, {"status": "WIN"}, "the status is WIN and the winner nobody"),
         ("P01", {}, {"status": "DRAW"}, "the status is DRAW and the winner P01"),
         ("P01", {"P01": 0, "P02": 3}, {}, "P01 won, but the score does not say so"),
@@ -76,23 +74,19 @@ def doubt_of(decisions):
             {"choices": EVEN, "drawn_number": 12},
             "the number 12 is not within 1 to 10",
         ),
-    ],
-)
-def test_a_report_that_contradicts_itself_or_the_rules_counts_and_is_disputed(
-    winner, score, details, doubt
-):
-    decisions, ruling = reported(winner, score, **details)
+    ]:
+        decisions, ruling = reported(winner, score, **details)
 
-    decided, disputed, closed = ruling.events
-    assert isinstance(decided, MatchDecided)
-    assert isinstance(closed, MatchClosed)
-    assert (decided.result.winner_player_id, decided.verified) == (winner, False)
-    by_default = details.get("status") == "TECHNICAL_LOSS"
-    ending = "DRAW" if winner is None else "WIN"
-    assert decided.result.status == ("TECHNICAL_LOSS" if by_default else ending)
-    assert disputed == Disputed("R1M1", "REF01", f"reported what cannot be: {doubt}")
-    assert isinstance(ruling.answer, MatchResultAck)
-    assert list(decisions.league.disputed) == ["R1M1"]
+        decided, disputed, closed = ruling.events
+        assert isinstance(decided, MatchDecided)
+        assert isinstance(closed, MatchClosed)
+        assert (decided.result.winner_player_id, decided.verified) == (winner, False)
+        by_default = details.get("status") == "TECHNICAL_LOSS"
+        ending = "DRAW" if winner is None else "WIN"
+        assert decided.result.status == ("TECHNICAL_LOSS" if by_default else ending)
+        assert disputed == Disputed("R1M1", "REF01", f"reported what cannot be: {doubt}")
+        assert isinstance(ruling.answer, MatchResultAck)
+        assert list(decisions.league.disputed) == ["R1M1"]
 
 
 def test_an_illegal_choice_in_a_report_is_disputed():
@@ -101,9 +95,8 @@ def test_an_illegal_choice_in_a_report_is_disputed():
     assert "blue" in doubt_of(decisions) or "even" in doubt_of(decisions)
 
 
-@pytest.mark.parametrize(
-    ("winner", "score", "details"),
-    [
+def test_a_report_that_may_be_true_is_not_disputed():
+    for winner, score, details in [
         ("P01", {}, {}),
         (None, {}, {}),
         ("P01", {"P01": 3, "P02": 0}, {"choices": EVEN, "drawn_number": 4, "status": "WIN"}),
@@ -113,13 +106,11 @@ def test_an_illegal_choice_in_a_report_is_disputed():
         (None, {"P01": 0, "P02": 0}, {"status": "TECHNICAL_LOSS"}),
         ("P01", {}, {"choices": {"P01": "odd", "P02": "red"}, "status": "TECHNICAL_LOSS"}),
         ("P01", {}, {"choices": {"P01": "odd"}, "drawn_number": 4}),  # a move is missing
-    ],
-)
-def test_a_report_that_may_be_true_is_not_disputed(winner, score, details):
-    decisions, ruling = reported(winner, score, **details)
+    ]:
+        decisions, ruling = reported(winner, score, **details)
 
-    assert doubt_of(decisions) == ""
-    assert len(ruling.events) == 2
+        assert doubt_of(decisions) == ""
+        assert len(ruling.events) == 2
 
 
 @rule("R-LEAGUE-33")
@@ -177,9 +168,8 @@ def test_one_illegal_choice_is_enough_for_a_dispute():
 
 
 @rule("R-LEAGUE-36")
-@pytest.mark.parametrize(
-    ("said", "winner", "status"),
-    [
+def test_a_winner_may_be_called_by_name_and_a_draw_by_many():
+    for said, winner, status in [
         ("P02", "P02", "WIN"),
         ("Agent 2", "P02", "WIN"),
         ("", None, "DRAW"),
@@ -189,17 +179,15 @@ def test_one_illegal_choice_is_enough_for_a_dispute():
         ("player_b", "P02", "WIN"),
         ("player_A", "P01", "WIN"),
         (None, None, "DRAW"),
-    ],
-)
-def test_a_winner_may_be_called_by_name_and_a_draw_by_many(said, winner, status):
-    decisions = Decisions(2, locks=False).start()
+    ]:
+        decisions = Decisions(2, locks=False).start()
 
-    assert decisions.report(said).answer.status == "ACCEPTED"
-    again = decisions.report(said).answer
+        assert decisions.report(said).answer.status == "ACCEPTED"
+        again = decisions.report(said).answer
 
-    result = decisions.league.result_of("R1M1")
-    assert (result.winner_player_id, result.status) == (winner, status)
-    assert again.duplicate is True
+        result = decisions.league.result_of("R1M1")
+        assert (result.winner_player_id, result.status) == (winner, status)
+        assert again.duplicate is True
 
 
 def test_a_name_that_both_players_have_is_nobodys():

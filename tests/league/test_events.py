@@ -76,10 +76,10 @@ def test_every_kind_of_event_is_known_by_its_tag():
 
 
 @rule("R-LEAGUE-21")
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_event_survives_being_written_and_read(kind):
-    for event in (event for event in EVENTS if kind_of(event) == kind):
-        assert read_event(kind, 1, msgspec.json.encode(event)) == event
+def test_an_event_survives_being_written_and_read():
+    for kind in KINDS:
+        for event in (event for event in EVENTS if kind_of(event) == kind):
+            assert read_event(kind, 1, msgspec.json.encode(event)) == event
 
 
 @rule("R-LEAGUE-21")
@@ -104,9 +104,8 @@ def test_an_unknown_kind_or_version_stops_the_reader_with_a_sentence(kind, versi
 
 
 @rule("R-LEAGUE-21")
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_body_that_cannot_be_read_stops_the_reader():
+    for body in [
         b"",
         b"not json",
         b"\xff",
@@ -114,11 +113,9 @@ def test_an_unknown_kind_or_version_stops_the_reader_with_a_sentence(kind, versi
         b'{"kind":"disputed"}',
         b'{"kind":"disputed","match_id":1,"referee_id":"REF01","why":"x"}',
         b'{"kind":"round_ended","round_id":1}',  # another kind's body
-    ],
-)
-def test_a_body_that_cannot_be_read_stops_the_reader(body):
-    with pytest.raises(Damaged, match="a journal row 'disputed' cannot be read"):
-        read_event("disputed", 1, body)
+    ]:
+        with pytest.raises(Damaged, match="a journal row 'disputed' cannot be read"):
+            read_event("disputed", 1, body)
 
 
 @rule("R-LEAGUE-22")

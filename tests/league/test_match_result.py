@@ -37,23 +37,23 @@ BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
 
 
 @rule("R-LEAGUE-01")
-@pytest.mark.parametrize("n", range(20))
-def test_the_number_of_a_match_follows_from_its_seed_and_moves(n):
-    seed = sha256(bytes([n])).digest()
-    number = drawn(0, BOTH, 1, 10, seed)
+def test_the_number_of_a_match_follows_from_its_seed_and_moves():
+    for n in range(20):
+        seed = sha256(bytes([n])).digest()
+        number = drawn(0, BOTH, 1, 10, seed)
 
-    verdict = judged(even_odd, BOTH, seed=seed)
+        verdict = judged(even_odd, BOTH, seed=seed)
 
-    winner, parity = ("P02", "odd") if number % 2 else ("P01", "even")
-    assert (verdict.index, verdict.value) == (0, number)
-    assert verdict.result == GameResult(
-        "WIN",
-        winner,
-        number,
-        parity,
-        {"P01": "even", "P02": "odd"},
-        f"{winner} chose {parity}, number was {number} ({parity})",
-    )
+        winner, parity = ("P02", "odd") if number % 2 else ("P01", "even")
+        assert (verdict.index, verdict.value) == (0, number)
+        assert verdict.result == GameResult(
+            "WIN",
+            winner,
+            number,
+            parity,
+            {"P01": "even", "P02": "odd"},
+            f"{winner} chose {parity}, number was {number} ({parity})",
+        )
 
 
 @rule("R-LEAGUE-01")
@@ -128,9 +128,8 @@ def test_options_reach_the_game():
 
 
 @rule("R-LEAGUE-03")
-@pytest.mark.parametrize(
-    ("game", "moves", "complaint"),
-    [
+def test_what_is_no_record_of_a_match_is_refused():
+    for game, moves, complaint in [
         (even_odd, [], "nothing follows"),
         (even_odd, BOTH[:1], "turn 0 lacks a move"),
         (even_odd, BOTH[1:], "turn 0 lacks a move"),
@@ -154,13 +153,11 @@ def test_options_reach_the_game():
         (THROWAWAY["race"], [RACE[0], *RACE[2:]], "turn 0 lacks a move"),
         (THROWAWAY["race"], [*RACE[:2], *RACE[4:]], r"\[2, 'P01'\] is out of order"),
         (THROWAWAY["dice"], DICE[:3], "turn 1 lacks a move"),
-    ],
-)
-def test_what_is_no_record_of_a_match_is_refused(game, moves, complaint):
-    with pytest.raises(WrongType, match=f"LOCK_REQUEST.moves: .*{complaint}") as refused:
-        judged(game, moves)
+    ]:
+        with pytest.raises(WrongType, match=f"LOCK_REQUEST.moves: .*{complaint}") as refused:
+            judged(game, moves)
 
-    assert refused.value.context["field"] == "moves"
+        assert refused.value.context["field"] == "moves"
 
 
 @rule("R-LEAGUE-04")
@@ -205,9 +202,8 @@ def test_a_later_turn_can_be_forfeited_with_the_next_lock(name, moves, index):
 
 
 @rule("R-LEAGUE-04")
-@pytest.mark.parametrize(
-    ("game", "moves", "forfeits", "complaint"),
-    [
+def test_strangers_and_the_same_player_twice_cannot_forfeit():
+    for game, moves, forfeits, complaint in [
         (even_odd, [], ["P03"], r"forfeits name \['P03'\]"),
         (even_odd, [], ["P01", "P03"], "forfeits name"),
         (even_odd, [], ["P01", "P01"], r"forfeits name \['P01', 'P01'\]"),
@@ -217,11 +213,9 @@ def test_a_later_turn_can_be_forfeited_with_the_next_lock(name, moves, index):
         (THROWAWAY["nim"], NIM, ["P02"], "nobody can forfeit a game that is over"),
         (even_odd, [(0, "P01", "Even")], ["P02"], "Choice must be"),
         (THROWAWAY["race"], RACE[1:3], ["P02"], "turn 0 lacks a move"),
-    ],
-)
-def test_strangers_and_the_same_player_twice_cannot_forfeit(game, moves, forfeits, complaint):
-    with pytest.raises(WrongType, match=complaint):
-        judged(game, moves, [(who, "failed") for who in forfeits])
+    ]:
+        with pytest.raises(WrongType, match=complaint):
+            judged(game, moves, [(who, "failed") for who in forfeits])
 
 
 @rule("R-LEAGUE-04")

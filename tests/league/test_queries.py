@@ -304,10 +304,8 @@ def test_an_unknown_query_is_told_what_there_is(query_type):
 
 
 @rule("R-LEAGUE-30")
-@pytest.mark.parametrize("query_type", ["GET_NEXT_MATCH", "GET_PLAYER_STATS"])
-@pytest.mark.parametrize(
-    ("asker", "params"),
-    [
+def test_a_player_who_is_not_there_is_not_found():
+    for asker, params in [
         ("P01", {"player_id": "P99"}),
         ("P01", {"player_id": None}),
         ("P01", {"player_id": 1}),
@@ -316,45 +314,45 @@ def test_an_unknown_query_is_told_what_there_is(query_type):
         ("P01", {"player_id": "x" * 1000}),
         ("REF01", {}),  # a referee has no matches of its own
         (None, {}),
-    ],
-)
-def test_a_player_who_is_not_there_is_not_found(query_type, asker, params):
-    with pytest.raises(NotRegistered, match=r"^Player ID .* not found in registry$") as refused:
-        ask(Decisions(2).start(), query_type, asker, **params)
+    ]:
+        for query_type in ["GET_NEXT_MATCH", "GET_PLAYER_STATS"]:
+            with pytest.raises(
+                NotRegistered, match=r"^Player ID .* not found in registry$"
+            ) as refused:
+                ask(Decisions(2).start(), query_type, asker, **params)
 
-    assert refused.value.code == "E005"
-    assert len(str(refused.value)) < 120
-
-
-@rule("R-LEAGUE-30")
-@pytest.mark.parametrize(
-    ("query_type", "more"),
-    [
-        ("GET_STANDINGS", {}),
-        ("GET_SCHEDULE", {}),
-        ("GET_AGENTS", {}),
-        ("GET_MATCH", {"match_id": "R1M1"}),
-    ],
-)
-@pytest.mark.parametrize("field", ["offset", "limit"])
-@pytest.mark.parametrize("value", [-1, -(10**30), "1", 1.0, True, None, []])
-def test_pages_are_counted_from_0_in_integers(query_type, more, field, value):
-    decisions = Decisions(2).start()
-    decisions.play("R1M1")
-
-    with pytest.raises(WrongType, match=f"query_params.{field} must be an integer") as refused:
-        ask(decisions, query_type, **more, **{field: value})
-
-    assert refused.value.context["field"] == f"query_params.{field}"
+            assert refused.value.code == "E005"
+            assert len(str(refused.value)) < 120
 
 
 @rule("R-LEAGUE-30")
-@pytest.mark.parametrize("round_id", [0, 4, -1, "1", 1.0, True, []])
-def test_only_rounds_of_the_schedule_can_be_asked_for(round_id):
-    with pytest.raises(WrongType, match="round_id must be 1 to 3") as refused:
-        ask(Decisions(4).start(), "GET_SCHEDULE", round_id=round_id)
+def test_pages_are_counted_from_0_in_integers():
+    for value in [-1, -(10**30), "1", 1.0, True, None, []]:
+        for field in ["offset", "limit"]:
+            for query_type, more in [
+                ("GET_STANDINGS", {}),
+                ("GET_SCHEDULE", {}),
+                ("GET_AGENTS", {}),
+                ("GET_MATCH", {"match_id": "R1M1"}),
+            ]:
+                decisions = Decisions(2).start()
+                decisions.play("R1M1")
 
-    assert refused.value.context["field"] == "query_params.round_id"
+                with pytest.raises(
+                    WrongType, match=f"query_params.{field} must be an integer"
+                ) as refused:
+                    ask(decisions, query_type, **more, **{field: value})
+
+                assert refused.value.context["field"] == f"query_params.{field}"
+
+
+@rule("R-LEAGUE-30")
+def test_only_rounds_of_the_schedule_can_be_asked_for():
+    for round_id in [0, 4, -1, "1", 1.0, True, []]:
+        with pytest.raises(WrongType, match="round_id must be 1 to 3") as refused:
+            ask(Decisions(4).start(), "GET_SCHEDULE", round_id=round_id)
+
+        assert refused.value.context["field"] == "query_params.round_id"
 
 
 NAMES = {
@@ -421,9 +419,8 @@ def test_the_schedule_is_read_in_pages_of_at_most_10_kb(players, cycles, pages):
 
 
 @rule("R-TABLE-07")
-@pytest.mark.parametrize(
-    ("params", "ranks"),
-    [
+def test_a_page_is_what_was_asked_for_within_its_bounds():
+    for params, ranks in [
         ({"limit": 2}, [1, 2]),
         ({"offset": 3, "limit": 2}, [4, 5]),
         ({"offset": 29}, [30]),
@@ -431,12 +428,10 @@ def test_the_schedule_is_read_in_pages_of_at_most_10_kb(players, cycles, pages):
         ({"offset": 10**9}, []),
         ({"offset": 10**30}, []),
         ({"limit": 10**9}, list(range(1, 26))),  # never more than a page
-    ],
-)
-def test_a_page_is_what_was_asked_for_within_its_bounds(params, ranks):
-    rows = ask(Decisions(30).start(), "GET_STANDINGS", **params)["standings"]
+    ]:
+        rows = ask(Decisions(30).start(), "GET_STANDINGS", **params)["standings"]
 
-    assert [row["rank"] for row in rows] == ranks
+        assert [row["rank"] for row in rows] == ranks
 
 
 @rule("R-LEAGUE-30")

@@ -224,12 +224,12 @@ def test_without_an_id_it_is_the_asker():
 
 
 @rule("R-QUERY-04")
-@pytest.mark.parametrize("agent_id", ["P99", "", "x" * 1000, None, 1, True, ["P01"], {"P01": 1}])
-def test_an_agent_who_is_not_there_is_not_found(agent_id):
-    with pytest.raises(NotRegistered, match=r"^Agent ID .* not found in registry$") as refused:
-        ask(Decisions(2), "GET_AGENT", "P01", agent_id=agent_id)
+def test_an_agent_who_is_not_there_is_not_found():
+    for agent_id in ["P99", "", "x" * 1000, None, 1, True, ["P01"], {"P01": 1}]:
+        with pytest.raises(NotRegistered, match=r"^Agent ID .* not found in registry$") as refused:
+            ask(Decisions(2), "GET_AGENT", "P01", agent_id=agent_id)
 
-    assert len(str(refused.value)) < 120
+        assert len(str(refused.value)) < 120
 
 
 @pytest.fixture(scope="module")

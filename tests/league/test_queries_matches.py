@@ -181,19 +181,16 @@ def test_what_is_too_long_to_be_told_is_left_out_and_the_rest_is_told():
 
 
 @rule("R-QUERY-05")
-@pytest.mark.parametrize(
-    "match_id",
-    [
+def test_a_match_that_is_not_there_is_not_found():
+    for match_id in [
         *("R4M1", "R0M1", "R1M3", "R01M1", "1M1", "R1", "M1", "R-1M1", "R1M-1", "r1m1"),
         *("x" * 999, "R" + "9" * 5_000 + "M1", "R1M" + "9" * 5_000, "R²M1", "R1M1 "),
-    ],
-)
-def test_a_match_that_is_not_there_is_not_found(match_id):
-    with pytest.raises(MatchMismatch, match="there is no match") as refused:
-        match(Decisions(4).start(), match_id)
+    ]:
+        with pytest.raises(MatchMismatch, match="there is no match") as refused:
+            match(Decisions(4).start(), match_id)
 
-    assert refused.value.code == "E015"
-    assert len(str(refused.value)) < 150
+        assert refused.value.code == "E015"
+        assert len(str(refused.value)) < 150
 
 
 @rule("R-QUERY-05")

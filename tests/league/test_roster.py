@@ -53,9 +53,8 @@ def test_referee_ids_count_from_ref01(number, referee_id):
 
 
 @rule("R-LEAGUE-15")
-@pytest.mark.parametrize(
-    ("wanted", "cleaned"),
-    [
+def test_a_name_is_cleaned_of_what_is_harmful_to_print():
+    for wanted, cleaned in [
         ("Agent Alpha", "Agent Alpha"),
         ("  Agent \t\n Alpha  ", "Agent Alpha"),
         ("Zoë 🦊 ИИ 智能体", "Zoë 🦊 ИИ 智能体"),  # any writing
@@ -71,10 +70,8 @@ def test_referee_ids_count_from_ref01(number, referee_id):
         ("a\u3164\u2800b\uffa0", "a b"),
         ("x" * 51, "x" * 50),
         ("x" * 49 + " yz", "x" * 49),  # cut, without the space at the end
-    ],
-)
-def test_a_name_is_cleaned_of_what_is_harmful_to_print(wanted, cleaned):
-    assert clean_name(wanted) == cleaned
+    ]:
+        assert clean_name(wanted) == cleaned
 
 
 @rule("R-LEAGUE-15")
@@ -88,9 +85,8 @@ def test_a_cleaned_name_is_one_line_of_at_most_50_visible_characters(wanted):
 
 
 @rule("R-LEAGUE-16")
-@pytest.mark.parametrize(
-    ("names", "effective"),
-    [
+def test_no_two_players_are_shown_under_the_same_name():
+    for names, effective in [
         (["Ann", "Bob"], ["Ann", "Bob"]),
         (["Ann", "Ann", "Ann"], ["Ann", "Ann (P02)", "Ann (P03)"]),
         (["Ann", "ANN"], ["Ann", "ANN (P02)"]),  # whatever the case
@@ -109,15 +105,13 @@ def test_a_cleaned_name_is_one_line_of_at_most_50_visible_characters(wanted):
             ["Ann (P04)", "Ann (P04-2)", "ann", "Ann (P04-3)"],
         ),
         (["x" * 44 + " (P03)", "x" * 50, "x" * 50], ["x" * 44 + " (P03)", "x" * 50, None]),
-    ],
-)
-def test_no_two_players_are_shown_under_the_same_name(names, effective):
-    given_names = shown(*names)
+    ]:
+        given_names = shown(*names)
 
-    assert [name for name in given_names if name in effective] == [n for n in effective if n]
-    folded = {unicodedata.normalize("NFKC", name).casefold() for name in given_names}
-    assert len(folded) == len(names)
-    assert max(map(len, given_names)) <= NAME_MAX
+        assert [name for name in given_names if name in effective] == [n for n in effective if n]
+        folded = {unicodedata.normalize("NFKC", name).casefold() for name in given_names}
+        assert len(folded) == len(names)
+        assert max(map(len, given_names)) <= NAME_MAX
 
 
 @rule("R-LEAGUE-17")
@@ -130,9 +124,8 @@ def test_a_league_token_is_its_agents_and_nobody_elses():
 
 
 @rule("R-LEAGUE-17")
-@pytest.mark.parametrize(
-    "shown_token",
-    [
+def test_any_other_token_is_nobodys():
+    for shown_token in [
         None,
         "",
         token("P03"),  # not registered
@@ -142,10 +135,8 @@ def test_a_league_token_is_its_agents_and_nobody_elses():
         "P01",
         "\ud800",
         match_token(channel_key(token("P01")), "player>ref", "R1M1", "P01", 1),
-    ],
-)
-def test_any_other_token_is_nobodys(shown_token):
-    assert Decisions(2).league.roster.owner(shown_token) is None
+    ]:
+        assert Decisions(2).league.roster.owner(shown_token) is None
 
 
 @rule("R-LEAGUE-17")

@@ -137,10 +137,8 @@ def test_nobody_is_brought_in_twice():
     assert str(referee) == "REF01 is at that end point already"
 
 
-@pytest.mark.parametrize("command", ["add_player", "add_referee"])
-@pytest.mark.parametrize(
-    "params",
-    [
+def test_what_is_brought_in_has_a_name_and_an_end_point():
+    for params in [
         {},
         {"name": "Ann"},
         {"url": "http://a/mcp"},
@@ -148,13 +146,12 @@ def test_nobody_is_brought_in_twice():
         {"name": "", "url": "http://a/mcp"},
         {"name": "Ann", "url": "x" * 257},
         {"name": "A" * 501, "url": "http://a/mcp"},
-    ],
-)
-def test_what_is_brought_in_has_a_name_and_an_end_point(command, params):
-    answer, effects = add(a_manager(), command, **params)
+    ]:
+        for command in ["add_player", "add_referee"]:
+            answer, effects = add(a_manager(), command, **params)
 
-    assert isinstance(answer, WrongType)
-    assert [type(effect) for effect in effects] == [Reply]
+            assert isinstance(answer, WrongType)
+            assert [type(effect) for effect in effects] == [Reply]
 
 
 def test_an_end_point_that_may_not_be_called_is_refused():
