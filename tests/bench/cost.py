@@ -61,18 +61,18 @@ class Scales:
     def __init__(self, league, monkeypatch):
         self.league, self.calls = league, Calls()
         self.exchanges = self.bytes_sent = self.commits = 0
-        post, append = MemoryTransport._post, league.journal.append
+        send, append = MemoryTransport._send, league.journal.append
 
-        def posted(transport, url, message, body, until, done):
+        def sent(transport, request, url, body, until):
             self.exchanges += 1
             self.bytes_sent += len(body)
-            return post(transport, url, message, body, until, done)
+            return send(transport, request, url, body, until)
 
         def appended(*arguments):
             self.commits += 1
             append(*arguments)
 
-        monkeypatch.setattr(MemoryTransport, "_post", posted)
+        monkeypatch.setattr(MemoryTransport, "_send", sent)
         league.journal.append = appended
 
     def read(self):

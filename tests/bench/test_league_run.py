@@ -79,7 +79,7 @@ class Line:
     def __init__(self):
         self.transport, self.waiting = self, []
 
-    def call(self, to, message, until, done):
+    def call(self, to, message, until, done, headers=()):
         self.waiting.append(done)
         return lambda: None
 

@@ -89,7 +89,7 @@ def _talk(data: bytes) -> None:
     if len(data) < 300:
         assert _same(SERVICE.talk([data[n : n + 1] for n in range(len(data))]), whole)
     assert SERVICE.talk([posted(b"well")]).endswith(b"\r\n\r\nwell")
-    assert len(SERVICE.server.rules.heads) <= 1_024
+    assert len(SERVICE.server.checks.heads) <= 1_024
 
 
 def _same(some: bytes, others: bytes) -> bool:

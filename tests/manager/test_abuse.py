@@ -134,14 +134,14 @@ def test_a_player_slow_to_acknowledge_holds_nobody_up_for_longer_than_a_reply_ma
         transport = join(url, receiver)
         receive = transport.receive
 
-        def later(body, source, respond):
+        def later(body, source, respond, head=b""):
             is_notice = b'"ROUND_' in body or b"STANDINGS" in body
             seconds = 9.9 if is_notice else 0.0
 
             def after(answer):
                 league.clock.call_at(league.clock.now() + seconds, lambda: respond(answer))
 
-            receive(body, source, after)
+            receive(body, source, after, head)
 
         transport.receive = later
         return transport

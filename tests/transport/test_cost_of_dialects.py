@@ -13,7 +13,7 @@ from agentleague.roles.ports import Answer
 from agentleague.runtime.clock import LoopClock
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import PIPELINED, TO_A_MANAGER, HttpTransport, TransportPolicy
-from agentleague.transport.http_client import HttpAnswer
+from agentleague.transport.http_client import HttpAnswer, PostOptions
 
 CALLS = 500
 ANN = Address("P01", "http://127.0.0.1:9/mcp")
@@ -24,7 +24,7 @@ JOINED = HttpAnswer(200, b'{"jsonrpc":"2.0","result":{"accept":true},"id":1}', N
 class WithoutTheLayer(HttpTransport):
     """The same transport as it would be if everybody spoke as we do."""
 
-    def call(self, to, message, until, done):
+    def call(self, to, message, until, done, headers=()):
         self.calls += 1
 
         def answered(got):
@@ -34,8 +34,8 @@ class WithoutTheLayer(HttpTransport):
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
-        shared = isinstance(message, PIPELINED)
-        return client.post(to.url, body, until, answered, shared=shared)
+        options = PostOptions(isinstance(message, PIPELINED), headers)
+        return client.post(to.url, body, until, answered, options)
 
 
 def read_alone(request, got):
@@ -50,7 +50,7 @@ class Stub:
     def __init__(self):
         self.waiting = []
 
-    def post(self, url, body, until, done, shared=None):
+    def post(self, url, body, until, done, options=None):
         self.waiting.append(done)
         return self.waiting.clear
 
@@ -130,7 +130,7 @@ class Held:
 class Lender:
     """A client whose calls belong to whoever asked."""
 
-    def post(self, url, body, until, done, shared=None):
+    def post(self, url, body, until, done, options=None):
         self.held = Held(done)
         return self.held.cancel
 

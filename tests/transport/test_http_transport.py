@@ -35,13 +35,13 @@ def transport(receiver, **policy):
     return HttpTransport(clock, TransportPolicy(receiver, Guard("local"), lambda: 0.0, **policy))
 
 
-async def exchange(server, client, message, seconds=5.0):
+async def exchange(server, client, message, seconds=5.0, headers=()):
     """Call a transport through another; what came of it."""
-    port = await server.start(18500, HOSTS)
+    port = await server.start(0, HOSTS)
     loop = asyncio.get_running_loop()
     answered = loop.create_future()
     to = Address("them", f"http://127.0.0.1:{port}/mcp")
-    client.call(to, message, loop.time() + seconds, answered.set_result)
+    client.call(to, message, loop.time() + seconds, answered.set_result, headers)
     return await asyncio.wait_for(answered, 20)
 
 
@@ -53,7 +53,9 @@ def with_port(**kwargs):
         if "on_ask" in kwargs:
             server.listen(kwargs["on_ask"])
         try:
-            return await exchange(server, client, kwargs["message"])
+            return await exchange(
+                server, client, kwargs["message"], headers=kwargs.get("headers", ())
+            )
         finally:
             await client.stop()
             await server.stop()
@@ -69,6 +71,39 @@ def test_a_request_is_answered_with_the_message_of_its_type():
 
     assert answer.error is None
     assert answer.message.data == {"source": "127.0.0.1"}
+
+
+def test_headers_of_a_call_reach_whoever_is_asked():
+    def on_ask(message, caller, reply):
+        reply(LeagueQueryResponse(message.query_type, data={"proof": caller.headers["x-proof"]}))
+
+    headers = (("X-Proof", "abc"), ("X-Other", "1"))
+    answer = with_port(on_ask=on_ask, message=LeagueQuery("GET_STATUS"), headers=headers)
+
+    assert answer.message.data == {"proof": "abc"}
+
+
+@pytest.mark.parametrize("value", ["a\r\nInjected: b", "a\n"])
+def test_a_header_is_one_line(value):
+    with pytest.raises(AssertionError, match="a header is one line"):
+        with_port(message=LeagueQuery("GET_STATUS"), headers=[("X-Proof", value)])
+
+
+def test_a_handler_answers_another_path_of_an_agent():
+    async def main():
+        player = transport("player")
+        player.route("/page", ("GET",), lambda request, respond: respond(200, b"the page"))
+        port = await player.start(0, HOSTS)
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET /page HTTP/1.0\r\n\r\n")
+            got = await reader.read()
+            writer.close()
+            return got
+        finally:
+            await player.stop()
+
+    assert asyncio.run(main()).endswith(b"the page")
 
 
 def test_an_answer_may_come_later():

@@ -30,7 +30,7 @@ def test_a_call_is_answered_after_the_caller_has_finished():
         reply(LeagueQueryResponse(message.query_type))
 
     manager.listen(on_ask)
-    ann.call(MANAGER, QUERY, 110.0, answers.append)
+    ann.call(MANAGER, QUERY, 110.0, answers.append, [("X-Proof", "abc")])
     assert answers == []
 
     clock.run()
@@ -38,6 +38,7 @@ def test_a_call_is_answered_after_the_caller_has_finished():
     assert answers[0].message == LeagueQueryResponse("GET_STATUS")
     assert (callers[0].source, callers[0].token) == ("http://ann/mcp", "tok_P01_x")
     assert "league_id" in callers[0].missing
+    assert callers[0].headers == {"x-proof": "abc"}
 
 
 def test_silence_ends_at_the_deadline():
@@ -135,7 +136,7 @@ def test_virtual_time_passes_in_order_of_time_then_of_asking():
 
 def foreign(clock, ann, on_body):
     """Let Ann's end of the network speak for itself."""
-    ann.receive = lambda body, source, respond: respond(on_body(body))
+    ann.receive = lambda body, source, respond, head: respond(on_body(body))
 
 
 def test_a_call_that_is_not_understood_goes_on_in_another_form():

@@ -55,7 +55,7 @@ class RawPlayer:
         meta = {"display_name": url, "contact_endpoint": url, "game_types": ["even_odd"]}
         self._post(MANAGER, "register_player", {"player_meta": meta}, self._registered)
 
-    def receive(self, body, source, respond):
+    def receive(self, body, source, respond, head=b""):
         request = json.loads(body)
         step = ANSWERED_BY.get(request.get("params", {}).get("message_type"), "")
         answer = self._answers.pop(step, {"status": "ok"})

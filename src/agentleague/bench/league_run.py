@@ -39,7 +39,7 @@ from agentleague.league.events import read_event
 from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import GameInvitation, MatchResultReport, Message
-from agentleague.roles.effects import Address
+from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
@@ -301,14 +301,19 @@ class MatchTimes:
         self._began: dict[str, float] = {}
 
     def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
     ) -> Cancel:
         """Call the transport."""
         if isinstance(message, GameInvitation):
             self._began.setdefault(message.match_id, self._now())
         elif isinstance(message, MatchResultReport) and message.match_id in self._began:
-            return self._call(to, message, until, self._ending(message.match_id, done))
-        return self._call(to, message, until, done)
+            done = self._ending(message.match_id, done)
+        return self._call(to, message, until, done, headers)
 
     def _ending(self, match_id: str, done: Callable[[Answer], None]) -> Callable[[Answer], None]:
         def answered(answer: Answer) -> None:

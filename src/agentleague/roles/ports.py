@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from agentleague.errors import LeagueError, StorageError
 from agentleague.protocol.messages import Message
-from agentleague.roles.effects import Address, Effect, Event, Turn
+from agentleague.roles.effects import Address, Effect, Event, Headers, Turn
 from agentleague.roles.stimuli import Caller, Stimulus
 
 Cancel = Callable[[], None]
@@ -60,12 +60,17 @@ OnAsk = Callable[[Message, Caller, Callable[[Message | LeagueError], None]], Non
 
 
 class Transport(Protocol):
-    """Messages in and out."""
+    """Messages in and out; an agent that is called in another dialect than ours gets no headers."""
 
     def listen(self, on_ask: OnAsk) -> None: ...
 
     def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
     ) -> Cancel: ...
 
 

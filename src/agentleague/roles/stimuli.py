@@ -19,6 +19,22 @@ class Caller(Struct, frozen=True, gc=False):
     form: str = "jsonrpc"  # how the request was written; the answer takes the same form
     missing: tuple[str, ...] = ()  # paths of documented fields that were not there
     method: str = ""  # by which it was called
+    head: bytes = b""  # request line and headers as they were sent
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the request by lower-case name; read only when somebody asks."""
+        return read_headers(self.head)
+
+
+def read_headers(head: bytes) -> dict[str, str]:
+    """Headers by lower-case name, without the request line; several of a name are joined."""
+    headers: dict[str, str] = {}
+    for line in head.decode("latin-1").split("\r\n")[1:]:
+        name, _, value = line.partition(":")
+        name, value = name.strip().lower(), value.strip()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 class Started(Struct, frozen=True):

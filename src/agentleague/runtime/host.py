@@ -231,7 +231,9 @@ class Host:
         message = self._with_receipt(effect.message, effect.receipt)
         assert isinstance(message, Message)
         until = effect.until + held_seconds
-        self._calls[effect.key] = self._transport.call(effect.to, message, until, done)
+        self._calls[effect.key] = self._transport.call(
+            effect.to, message, until, done, effect.headers
+        )
 
     def _wake_at(self, effect: WakeAt) -> None:
         def wake() -> None:

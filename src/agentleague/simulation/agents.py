@@ -31,7 +31,7 @@ from agentleague.protocol.messages import (
     RoundMatch,
     Rules,
 )
-from agentleague.roles.effects import Address, Turn
+from agentleague.roles.effects import Address, Headers, Turn
 from agentleague.roles.ports import Answer, Cancel, OnAsk, Transport
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.strategy_runner import outcome_of
@@ -139,13 +139,18 @@ class ForeignTransport:
         self._transport.listen(on_message)
 
     def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
     ) -> Cancel:
         """Send only what the documents know of."""
         if isinstance(message, LockRequest):
             locked = self._judged(message)
             return self._clock.call_at(self._clock.now(), lambda: done(Answer(locked, None, 0.0)))
-        return self._transport.call(to, _documented(message), until, done)
+        return self._transport.call(to, _documented(message), until, done, headers)
 
     def _judged(self, request: LockRequest) -> LockResponse:
         match = self._matches[request.match_id]
@@ -178,12 +183,17 @@ class FalseTransport:
         self.listen = transport.listen
 
     def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
     ) -> Cancel:
         """Pass on all but some of the reports."""
         if isinstance(message, MatchResultReport) and self._chance.random() < 0.5:
             message = _falsified(message)
-        return self._transport.call(to, message, until, done)
+        return self._transport.call(to, message, until, done, headers)
 
 
 def _falsified(report: MatchResultReport) -> MatchResultReport:

@@ -15,10 +15,10 @@ from agentleague.dialects import answers
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
-from agentleague.roles.effects import Address
+from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.transport.memory import MemoryNetwork, MemoryTransport
+from agentleague.transport.memory import MemoryNetwork, MemoryTransport, head_of
 
 DELAY_SECONDS = (0.0005, 0.01)  # of one message in fine weather, at least and at most
 
@@ -170,12 +170,19 @@ class SimulatedTransport(MemoryTransport):
         self._simulated = network
 
     def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
     ) -> Cancel:
         """Ask another agent; the answer comes later. A dead agent sends nothing."""
         if self.lifetime.is_over:
             return lambda: None
         exchange = _Exchange(self._simulated, self, message, done)
+        if headers:
+            exchange.head = head_of(headers)
         return exchange.begin(to.url, until - self.lifetime.ahead)
 
 
@@ -191,6 +198,7 @@ class _Exchange:
         "_message",
         "_network",
         "_stop_deadline",
+        "head",
     )
 
     def __init__(
@@ -203,6 +211,7 @@ class _Exchange:
         self._network, self._asker, self._message, self._done = network, asker, message, done
         self._began = network.clock.time
         self._is_open = True
+        self.head = b""
         self._asked: list[SimulatedTransport] = []  # who is to answer
         self._stop_deadline: Cancel = _nothing
 
@@ -249,7 +258,7 @@ class _Exchange:
 
     def _deliver(self, agent: SimulatedTransport, body: bytes) -> None:
         self._network.watcher.asked(self._asker.source, agent.url, self._message, body)
-        agent.receive(body, self._asker.source, partial(self._respond, agent))
+        agent.receive(body, self._asker.source, partial(self._respond, agent), self.head)
 
     def _respond(self, agent: SimulatedTransport, body: bytes) -> None:
         if agent not in self._asked or agent.lifetime.is_over:

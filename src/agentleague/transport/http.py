@@ -1,6 +1,6 @@
 """Messages over HTTP: the server and client of this package, joined by the codec."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -20,12 +20,13 @@ from agentleague.protocol.messages import (
     RefereeStatus,
 )
 from agentleague.protocol.timestamps import write
-from agentleague.roles.effects import Address
+from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
 from agentleague.transport.fallback import PeerDialects, read
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
+from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient, PostOptions
+from agentleague.transport.http_response import Handler
 from agentleague.transport.http_server import HttpRequest, HttpServer, Respond, ServerLimits
 from agentleague.transport.rates import Buckets, Rate
 
@@ -101,8 +102,17 @@ class HttpTransport:
         """From now on, hand requests to `on_ask`."""
         self._on_ask = on_ask
 
+    def route(self, path: str, methods: Collection[str], handler: Handler) -> None:
+        """Let this handler answer a path, or all that begin like it if it ends with `*`."""
+        self._server.route(path, methods, handler)
+
     def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
         if to.dialect or to.url in self.dialects.known:
@@ -112,8 +122,8 @@ class HttpTransport:
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
-        shared = isinstance(message, PIPELINED)
-        asked.stop = client.post(to.url, body, until, asked.answered, shared=shared)
+        options = PostOptions(isinstance(message, PIPELINED), headers)
+        asked.stop = client.post(to.url, body, until, asked.answered, options)
         return asked.cancel
 
     def _post(
@@ -139,19 +149,16 @@ class HttpTransport:
         incoming = self._read_request(
             request.body, self._taken, thorough=self._decides, path=request.path
         )
-        envelope, message, _, missing = incoming
+        envelope, message = incoming.envelope, incoming.message
         reply = _Reply(self, envelope, respond)
         if message is None or self._is_limited:
-            self._weigh(request.source, incoming, reply)
+            self._weigh(request, incoming, reply)
         else:
-            caller = Caller(
-                request.source, message.auth_token or None, envelope.form, missing, envelope.method
-            )
-            self._ask(message, caller, reply)
+            self._ask(message, _caller(request, incoming), reply)
 
-    def _weigh(self, source: str, incoming: codec.Incoming, reply: "_Reply") -> None:
+    def _weigh(self, request: HttpRequest, incoming: codec.Incoming, reply: "_Reply") -> None:
         """What is no message, or comes where strangers may ask only so much."""
-        envelope, message, error, missing = incoming
+        source, (envelope, message, error, _) = request.source, incoming
         token = (message.auth_token or None) if message else None
         account = self._account(source, token, message)
         delay = self._delay(account, message)
@@ -169,7 +176,7 @@ class HttpTransport:
         elif message is None:
             reply.refuse(source, error or InternalError("the request was not read"))
         else:
-            caller = Caller(source, token, envelope.form, missing, envelope.method)
+            caller = _caller(request, incoming)
             if delay:
                 self._after(delay, lambda: self._ask(message, caller, reply))
             else:
@@ -273,6 +280,13 @@ class _Asked(Struct):
     def cancel(self) -> None:
         """Nobody waits for it any more."""
         self.stop()
+
+
+def _caller(request: HttpRequest, incoming: codec.Incoming) -> Caller:
+    envelope, message = incoming.envelope, incoming.message
+    token = (message.auth_token or None) if message else None
+    form, missing, method = envelope.form, incoming.missing, envelope.method
+    return Caller(request.source, token, form, missing, method, request.head)
 
 
 def _payer(source: str) -> str:

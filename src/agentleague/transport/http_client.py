@@ -10,18 +10,27 @@ last two ways takes no more calls and ends with its last one.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
+from agentleague.roles.effects import Headers
 from agentleague.transport.deadlines import Deadlines
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, Done, HttpAnswer
 from agentleague.transport.write_batching import WriteBatching
 
-__all__ = ["ClientLimits", "HttpAnswer", "HttpClient"]
+__all__ = ["ClientLimits", "HttpAnswer", "HttpClient", "PostOptions"]
 
 _SHARED_PER_ORIGIN = 2
 _FEW = 8  # Calls on a shared connection before a second one is opened.
 _TARGETS_MAX = 4096
+
+
+class PostOptions(NamedTuple):
+    """How a request is sent."""
+
+    shared: bool = False  # whether it may go behind other shared calls on one connection
+    headers: Headers = ()  # beside those of every request
 
 
 class Origin:
@@ -115,17 +124,22 @@ class HttpClient:
         self._stopped = False
 
     def post(
-        self, url: str, body: bytes, until: float, done: Done, *, shared: bool = False
+        self,
+        url: str,
+        body: bytes,
+        until: float,
+        done: Done,
+        options: PostOptions = PostOptions(),  # noqa: B008 (It is immutable.)
     ) -> Callable[[], None]:
-        """Posts `body`, tells `done` once what became of it by `until`; returns how to cancel.
-
-        A call that is `shared` may go behind others to this origin that are shared.
-        """
+        """Posts `body`, tells `done` once what became of it by `until`; returns how to cancel."""
         try:
             head, origin = self._targets.get(url) or self._target(url)
         except EndpointNotAllowed as refusal:
             answer = HttpAnswer(0, b"", None, NoConnection(str(refusal)), 0.0)
             return asyncio.get_running_loop().call_soon(done, answer).cancel
+        shared, headers = options
+        if headers:
+            head = _with(headers, head)
         call = Call(origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done, shared)
         if until > call.started:
             origin.take(call)
@@ -160,3 +174,11 @@ class HttpClient:
                 connection.end(problem, final=True)
         await asyncio.gather(*filter(None, opening), return_exceptions=True)
         await asyncio.sleep(0)  # The transports close their sockets in this turn of the loop.
+
+
+def _with(headers: Headers, head: bytes) -> bytes:
+    """The head of a request with more headers, before its length."""
+    lines = [f"{name}: {value}" for name, value in headers]
+    assert all(line.isprintable() for line in lines), "a header is one line"
+    before, _, length = head.rpartition(b"\r\n")
+    return b"\r\n".join([before, *(line.encode("latin-1") for line in lines), length])

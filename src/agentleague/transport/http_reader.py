@@ -2,26 +2,22 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address
-from typing import Protocol
 
 import httptools
 
 from agentleague import errors
-
-Headers = Sequence[tuple[str, str]]
+from agentleague.roles.effects import Headers
+from agentleague.transport.http_response import Handler, HttpRequest, Refused, Response
 
 log = logging.getLogger(__name__)
-_STATUSES = frozenset(int(status) for status in HTTPStatus)
 _PIECE_BYTES = 1_024  # Given to the parser at once; a request is hardly ever longer.
 _RAW_BODY_FACTOR = 8  # A chunk of one byte takes six; more than this is padding.
 _HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?", re.IGNORECASE)
-_PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 _HEADS_KEPT = 1_024
 _HEAD_BYTES_KEPT = 1_024
 _FIELDS = b"host origin content-type content-length content-encoding transfer-encoding expect"
@@ -43,61 +39,21 @@ class ServerLimits:
     held: int = 2_048  # Refusals that wait to be told, of all peers; whoever adds one is dropped.
 
 
-class Peer(Protocol):
-    """The connection of an exchange."""
+class RequestChecks:
+    """Which requests a server takes, and who handles them."""
 
-    def flush(self) -> None: ...
-
-    def drop(self) -> None: ...
-
-
-class Exchange:
-    """A request as it was read and, as soon as there is one, its answer; it is the `respond`."""
-
-    __slots__ = ("answer", "body", "is_head", "is_old", "path", "peer", "refused")
-    peer: "Peer"
-
-    def __init__(self, path: str, body: bytes) -> None:
-        self.path, self.body, self.is_head, self.is_old = path, body, False, False
-        self.refused: Refused | None = None
-        self.answer: tuple[int, bytes, Headers] | None = None
-
-    def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
-        assert self.answer is None, "a request is answered once"
-        self.answer = (status, body, extra_headers)
-        self.peer.flush()
-
-    def drop(self) -> None:
-        """Be done with the peer: it gets no answer to this, and to nothing else."""
-        self.peer.drop()
-
-    def wire(self, is_last: bool) -> bytes:
-        assert self.answer is not None
-        status, body, headers = self.answer
-        if status == 200 and body and not (headers or is_last or self.is_old or self.is_head):
-            return _PLAIN % (len(body), body)
-        mode = "close" if is_last else "keep-alive" if self.is_old else ""
-        head = _head(status, mode, tuple(headers) if headers else (), bool(body))
-        if status == 204:
-            return head + b"\r\n"
-        return b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), b"" if self.is_head else body)
-
-
-class Refused(Exception):
-    """A request that `on_request` never sees."""
-
-    def __init__(self, status: int, error: errors.LeagueError, headers: Headers = ()) -> None:
-        self.status, self.error, self.headers = status, error, headers
-
-
-class Rules:
-    """Which requests a server takes."""
-
-    def __init__(self, limits: ServerLimits, paths: frozenset[str], names: frozenset[str]) -> None:
-        self.limits, self.paths = limits, paths
+    def __init__(self, limits: ServerLimits, names: frozenset[str]) -> None:
+        self.limits = limits
         self.names = {"localhost", *(name.lower() for name in names)}
         self.allows = lru_cache(maxsize=64)(self._allows)
-        self.heads: dict[bytes, str] = {}  # Good ones without their length, and their paths.
+        # Good heads of POSTs without their length, with their paths and handlers.
+        self.heads: dict[bytes, tuple[str, Handler]] = {}
+        self._routes: dict[str, dict[str, Handler]] = {}  # By path, then by method.
+
+    def route(self, path: str, methods: Collection[str], handler: Handler) -> None:
+        """Let this handler answer a path, or all that begin like it if it ends with `*`."""
+        self._routes.setdefault(path, {}).update(dict.fromkeys(methods, handler))
+        self.heads.clear()
 
     def check_framing(self, version: str, fields: dict[bytes, bytes]) -> None:
         """Refuse what leaves in doubt where the request ends or whom it is for."""
@@ -133,14 +89,27 @@ class Rules:
             url = slash + path
         return url.partition(b"?")[0].decode("latin-1")
 
-    def check_post(self, path: str, method: bytes, fields: dict[bytes, bytes]) -> None:
-        """Refuse all but a POST of plain JSON to a path of ours."""
-        if path == "/health":
-            raise _bad(405, "Only GET and HEAD are allowed here.", [("Allow", "GET, HEAD")])
-        if path not in self.paths:
+    def find_handler(self, path: str, method: str) -> Handler:
+        """Who answers this method at this path; HEAD is answered by whoever answers GET."""
+        methods = self._routes.get(path) or self._methods_below(path)
+        if not methods:
             raise _bad(404, f"There is nothing at {path[:100]}.")
-        if method != b"POST":
-            raise _bad(405, "Only POST is allowed here.", [("Allow", "POST")])
+        handler = methods.get("GET" if method == "HEAD" else method)
+        if handler is None:
+            allowed = [*methods, *(["HEAD"] if "GET" in methods else [])]
+            verb = "is" if len(allowed) == 1 else "are"
+            sentence = f"Only {' and '.join(allowed)} {verb} allowed here."
+            raise _bad(405, sentence, [("Allow", ", ".join(allowed))])
+        return handler
+
+    def _methods_below(self, path: str) -> dict[str, Handler] | None:
+        for pattern, methods in self._routes.items():
+            if pattern.endswith("*") and path.startswith(pattern[:-1]):
+                return methods
+        return None
+
+    def check_body(self, fields: dict[bytes, bytes]) -> None:
+        """Refuse a body that is not plain JSON."""
         media_type = fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if b"origin" in fields and media_type != b"application/json":
             raise _bad(415, "A browser must send application/json.")
@@ -163,10 +132,11 @@ class Rules:
 class Reader:
     """Bytes to requests: the callbacks of the parser, and the limits below it."""
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules, self._limits = rules, rules.limits
+    def __init__(self, checks: RequestChecks) -> None:
+        self._checks, self._limits = checks, checks.limits
+        self.source = ""  # The peer's address.
         self._parser = httptools.HttpRequestParser(self)
-        self.complete: list[Exchange] = []
+        self.complete: list[Response] = []
         self._raw_bytes = 0  # Since the last request ended, without the piece it ended in.
         self._in_head = self._upgrades = False
         self._start = b""  # What is being fed, while it is the first request in it.
@@ -204,7 +174,7 @@ class Reader:
         except httptools.HttpParserError as error:
             return self._refusal_of(error)
         if self.begun and not self._in_head:
-            return self._rules.too_large() if self._is_padded() else None
+            return self._checks.too_large() if self._is_padded() else None
         return _long_head() if self._raw_bytes > self._limits.header_bytes else None
 
     def _is_padded(self) -> bool:
@@ -226,32 +196,34 @@ class Reader:
 
         The part of such a one that is at the end waits for the rest of it.
         """
-        heads, start = self._rules.heads, 0
+        heads, start = self._checks.heads, 0
         while data.startswith(b"POST ", start):
             body = data.find(b"\r\n\r\n", start) + 4
             head, length = _without_length(data[start:body])
-            path, end = heads.get(head), body + length
-            if path is None or length > self._limits.body_bytes:
+            known, end = heads.get(head), body + length
+            if known is None or length > self._limits.body_bytes:
                 break
             if end > len(data):
                 self._part = data[start:]
                 return b""
-            self.complete.append(Exchange(path, data[body:end]))
+            path, handler = known
+            request = HttpRequest(path, data[body:end], self.source, "POST", head)
+            self.complete.append(Response(request, handler))
             start, self.moved, self._raw_bytes = end, True, 0
         return data[start:]
 
-    def _learn(self, exchange: Exchange) -> None:
+    def _learn(self, response: Response, path: str, handler: Handler) -> None:
         """Remember a good head whose bytes, with its length, say where its request ends."""
-        fields, heads = self._fields, self._rules.heads
+        fields, heads = self._fields, self._checks.heads
         head, length = _without_length(self._start[: self._start.find(b"\r\n\r\n") + 4])
-        is_special = exchange.is_old or self._is_final or self._upgrades or self.continue_due
+        is_special = response.is_old or self._is_final or self._upgrades or self.continue_due
         if is_special or b"transfer-encoding" in fields or len(head) > _HEAD_BYTES_KEPT:
             return
         if not head.startswith(b"POST ") or fields.get(b"content-length") != b"%d" % length:
             return  # It began in an earlier slice, or says its length elsewhere too.
         if len(heads) >= _HEADS_KEPT:
             heads.clear()
-        heads[head] = exchange.path
+        heads[head] = path, handler
 
     def _parse(self, data: bytes) -> None:
         while data:
@@ -284,6 +256,7 @@ class Reader:
             self.begun = self.moved = self._in_head = True
             self._url, self._head_bytes, self._body_bytes = b"", 0, 0
             self._fields: dict[bytes, bytes] = {}
+            self._head = b""  # All lines as they were sent, but for the length.
             self._pieces: list[bytes] = []
 
     def on_url(self, piece: bytes) -> None:
@@ -295,6 +268,8 @@ class Reader:
             return  # Trailers, and our own head after an upgrade.
         self._head_bytes += len(name) + len(value) + 4
         name = name.lower()
+        if name != b"content-length":
+            self._head += b"\r\n%b: %b" % (name, value)
         if name in _FIELDS_READ:
             value = value.strip()
             before = self._fields.get(name)
@@ -307,34 +282,35 @@ class Reader:
         method, version = self._parser.get_method(), self._parser.get_http_version()
         self._upgrades = self._parser.should_upgrade()
         self._is_final = not self._parser.should_keep_alive()
-        self._exchange = exchange = Exchange("", b"")
-        exchange.is_head, exchange.is_old = method == b"HEAD", version == "1.0"
+        self._response = response = Response(None)
+        self._path, self._method = "", method.decode("latin-1")
+        response.is_head, response.is_old = method == b"HEAD", version == "1.0"
         # The request line holds two blanks, "HTTP/1.1" and a line end; one more ends the head.
         if self._head_bytes + len(method) + len(self._url) + 14 > self._limits.header_bytes:
             raise _long_head()
-        self._rules.check_framing(version, self._fields)
+        self._checks.check_framing(version, self._fields)
         self.continue_due = self._fields.get(b"expect", b"").lower() == b"100-continue"
         try:
-            self._judge(exchange, method)
+            self._judge(response)
         except Refused as refused:
             if self.continue_due or self._upgrades:
                 raise  # What follows may be a body or not: nothing after it can be read.
-            exchange.refused = refused
+            response.refused = refused
         self._start = b""
 
-    def _judge(self, exchange: Exchange, method: bytes) -> None:
-        self._rules.check_sender(self._fields)
-        exchange.path = self._rules.find_path(self._url)
-        if exchange.path == "/health" and method in (b"GET", b"HEAD"):
-            exchange.answer = (200, b'{"status":"ok"}', ())
-        else:
-            self._rules.check_post(exchange.path, method, self._fields)
-            self._learn(exchange)
+    def _judge(self, response: Response) -> None:
+        checks, method = self._checks, self._method
+        checks.check_sender(self._fields)
+        self._path = path = checks.find_path(self._url)
+        response.handler = handler = checks.find_handler(path, method)
+        if method not in ("GET", "HEAD"):
+            checks.check_body(self._fields)
+            self._learn(response, path, handler)
 
     def on_body(self, piece: bytes) -> None:
         self._body_bytes += len(piece)
         if self._body_bytes > self._limits.body_bytes:
-            raise self._rules.too_large()
+            raise self._checks.too_large()
         self._pieces.append(piece)
 
     def on_message_complete(self) -> None:
@@ -342,11 +318,12 @@ class Reader:
             self._upgrades = False  # The body is yet to come, see `_parse`.
             return
         if self._is_padded():
-            raise self._rules.too_large()
+            raise self._checks.too_large()
         self.begun = self.continue_due = False
         self.moved, self.ended, self._raw_bytes = True, self._is_final, 0
-        self._exchange.body = b"".join(self._pieces)
-        self.complete.append(self._exchange)
+        body, head = b"".join(self._pieces), self._head
+        self._response.request = HttpRequest(self._path, body, self.source, self._method, head)
+        self.complete.append(self._response)
 
 
 def _without_length(head: bytes) -> tuple[bytes, int]:
@@ -362,12 +339,3 @@ def _bad(status: int, sentence: str, headers: Headers = ()) -> Refused:
 
 def _long_head() -> Refused:
     return Refused(431, errors.MessageTooLarge("The headers are too long."))
-
-
-@lru_cache(maxsize=256)
-def _head(status: int, mode: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes:
-    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
-    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers)]
-    lines += ["Content-Type: application/json"] if has_body else []
-    lines += [f"Connection: {mode}"] if mode else []
-    return "".join(f"{line}\r\n" for line in lines).encode("latin-1")

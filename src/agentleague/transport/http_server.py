@@ -12,14 +12,16 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from math import inf
-from typing import NamedTuple, Protocol, cast
+from typing import cast
 
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
-from agentleague.transport.http_reader import Exchange, Headers, Reader, Refused, Rules
-from agentleague.transport.http_reader import ServerLimits as ServerLimits
+from agentleague.transport.http_reader import Reader, RequestChecks, ServerLimits
+from agentleague.transport.http_response import Handler, HttpRequest, Refused, Respond, Response
 from agentleague.transport.listening import BACKLOG, descriptors, listen
 from agentleague.transport.write_batching import WriteBatching
+
+__all__ = ["HttpRequest", "HttpServer", "Respond", "ServerLimits"]
 
 log = logging.getLogger(__name__)
 _START_ATTEMPTS = 16
@@ -27,39 +29,29 @@ _NEAR = "this machine"
 _SLICE_BYTES = 16_384  # Read at once: a whole message of 10 KB, head and all.
 
 
-class HttpRequest(NamedTuple):
-    """A POST that passed every check of the server; `source` is the peer's IP address."""
-
-    path: str
-    body: bytes
-    source: str
-
-
-class Respond(Protocol):
-    """Answers one request, exactly once, now or later; or drops its peer instead."""
-
-    def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None: ...
-
-    def drop(self) -> None: ...
-
-
 class HttpServer:
-    """Listens with one port on several addresses and hands each good POST to `on_request`."""
+    """Listens with one port on several addresses and hands each good POST to `on_request`.
+
+    Other methods and paths are answered by handlers that are added with `route`.
+    """
 
     def __init__(
         self,
-        on_request: Callable[[HttpRequest, Respond], None],
+        on_request: Handler,
         *,
         refusal: Callable[[errors.LeagueError], bytes],
         paths: frozenset[str] = frozenset({"/mcp", "/"}),
         names: frozenset[str] = frozenset(),
         limits: ServerLimits = ServerLimits(),  # noqa: B008 (It is frozen.)
     ) -> None:
-        self.on_request, self.refusal, self.limits = on_request, refusal, limits
+        self.refusal, self.limits = refusal, limits
         self.refusal_delay: Callable[[str], float] = lambda source: (
             0.0
         )  # How long our own answers wait.
-        self.rules = Rules(limits, paths, names)
+        self.checks = RequestChecks(limits, names)
+        self.route("/health", ("GET",), _health)
+        for path in paths:
+            self.route(path, ("POST",), on_request)
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
         self.batching: WriteBatching
@@ -73,6 +65,10 @@ class HttpServer:
         self._sweep_seconds = min(0.25, limits.request_seconds / 4, limits.idle_seconds / 4)
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._drained: asyncio.Future[None] | None = None
+
+    def route(self, path: str, methods: Collection[str], handler: Handler) -> None:
+        """Let this handler answer a path, or all that begin like it if it ends with `*`."""
+        self.checks.route(path, methods, handler)
 
     async def start(self, hosts: Sequence[str], port: int) -> int:
         """Listen on each host that this machine has, all with the same port, and return the port.
@@ -102,6 +98,7 @@ class HttpServer:
         for listener in self._listeners:
             listener.close()
         for connection in tuple(self._connections):
+            connection.end_streams()
             if connection.is_idle:
                 connection.close()
         if self._connections:
@@ -161,17 +158,17 @@ class HttpServer:
 
 
 class _Connection(asyncio.Protocol):
-    """The exchanges of one peer, and a deadline for what the peer must do next."""
+    """The requests of one peer and their answers; a deadline for what the peer must do next."""
 
     def __init__(self, server: HttpServer) -> None:
         self.source = self.whose = ""  # Its address; all of this machine are one peer.
         self.deadline = 0.0  # 0 while it must be set anew, infinite while the peer owes us nothing.
         self._server, self._limits = server, server.limits
-        self._reader = Reader(server.rules)
-        self._waiting: deque[Exchange] = deque()  # In the order of the requests.
+        self._reader = Reader(server.checks)
+        self._waiting: deque[Response] = deque()  # In the order of the requests.
         self._unread = b""  # Received, but not yet given to the reader.
-        self._reading = self._paused = self._peer_is_slow = self._eof = self._closing = False
-        self._corked = False  # Answers go out at the end of this turn.
+        self._reading = self._paused = self.is_slow = self._eof = self._closing = False
+        self._is_batched = False  # Answers go out at the end of this turn.
 
     @property
     def is_idle(self) -> bool:
@@ -179,7 +176,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self.source = (transport.get_extra_info("peername") or ("",))[0]
+        self.source = self._reader.source = (transport.get_extra_info("peername") or ("",))[0]
         self.whose = _NEAR if is_loopback(self.source) else self.source
         if not self._server.admit(self):
             busy = errors.RateLimited("This server has too many connections.", retry_after=1)
@@ -190,7 +187,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._reader.close()
-        self._waiting.clear()
+        self._give_up()
         self._server.forget(self)
 
     def data_received(self, data: bytes) -> None:
@@ -208,31 +205,35 @@ class _Connection(asyncio.Protocol):
     def _read(self, piece: bytes) -> None:
         complete = self._reader.complete
         refused = self._reader.feed(piece)
-        for exchange in complete:
-            self._hand_over(exchange)
+        for response in complete:
+            self._hand_over(response)
         complete.clear()
-        if refused is not None and not self._peer_is_slow:
+        if refused is not None and not self.is_slow:
             self._fail(refused, self._server.refusal_delay(self.source))
         self._write()
 
     def eof_received(self) -> bool:
         self._eof = True
         self._reader.end()
+        if self._waiting and self._waiting[0].streaming:  # Nobody half-closes and reads on.
+            self.abort()
         self._settle()
         return bool(self._waiting)
 
     def pause_writing(self) -> None:
-        self._peer_is_slow = True
+        self.is_slow = True
         self.deadline = self._server.loop.time() + self._limits.idle_seconds
         self._settle()
 
     def resume_writing(self) -> None:
-        self._peer_is_slow, self.deadline = False, 0.0
+        self.is_slow, self.deadline = False, 0.0
+        if self._waiting and (stream := self._waiting[0].streaming):
+            stream.wake()
         self._settle()
 
     def expire(self) -> None:
         """Do what must be done when the deadline has passed."""
-        if self._reader.begun and not self._peer_is_slow:
+        if self._reader.begun and not self.is_slow:
             self._fail(Refused(408, errors.NoAnswer("The request did not arrive in time.")))
             self.flush()
         else:
@@ -241,7 +242,7 @@ class _Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Close at once, whatever is on its way."""
         self._reader.end()
-        self._waiting.clear()
+        self._give_up()
         self._server.forget(self)
         self._transport.abort()
 
@@ -249,8 +250,8 @@ class _Connection(asyncio.Protocol):
         """Forget it, read no more, close later: who is closed at once comes back at once."""
         self._reader.end()
         self._reader.complete.clear()  # Whoever hands them over has none left.
-        self._waiting.clear()
-        self._unread, self._peer_is_slow = b"", True
+        self._give_up()
+        self._unread, self.is_slow = b"", True
         self.deadline = self._server.loop.time() + self._limits.request_seconds
 
     def close(self) -> None:
@@ -261,56 +262,84 @@ class _Connection(asyncio.Protocol):
 
     def flush(self) -> None:
         """Send each answer whose turn has come: where others wait too, at the end of this turn."""
-        if self._reading or self._corked:
+        if self._reading or self._is_batched:
             return
         if len(self._waiting) > 1:
-            self._corked = True
-            self._server.batching.later(self._pull)
+            self._is_batched = True
+            self._server.batching.later(self._flush_batch)
         else:
             self._write()
             self._settle()
 
-    def _pull(self) -> None:
-        self._corked = False
+    def _flush_batch(self) -> None:
+        self._is_batched = False
         self._write()
         self._settle()
 
-    def _hand_over(self, exchange: Exchange) -> None:
-        exchange.peer = self
-        body, exchange.body = exchange.body, b""  # Its answer may wait, and needs it no more.
-        self._waiting.append(exchange)
-        if exchange.refused is not None:
-            self._refuse(exchange, exchange.refused, self._server.refusal_delay(self.source))
+    def send_now(self, data: bytes) -> None:
+        """Send a piece of the answer whose turn it is."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def end_streams(self) -> None:
+        """End the answers that would never end by themselves."""
+        for response in tuple(self._waiting):
+            if response.streaming:
+                response.streaming.end()
+
+    def _give_up(self) -> None:
+        for response in self._waiting:
+            if response.streaming:
+                response.streaming.close()
+        self._waiting.clear()
+
+    def _hand_over(self, response: Response) -> None:
+        response.to = self
+        request, response.request = response.request, None  # The answer may wait without it.
+        self._waiting.append(response)
+        if response.refused is not None:
+            self._refuse(response, response.refused, self._server.refusal_delay(self.source))
             return
-        if exchange.answer is not None:  # Whether we are well is never answered late.
-            return
+        assert request is not None
+        assert response.handler is not None
         try:
-            request = HttpRequest(exchange.path, body, self.source)
-            self._server.on_request(request, exchange)
+            response.handler(request, response)
         except Exception:
-            log.exception("A request to %s failed.", exchange.path)
-            if exchange.answer is None:
-                exchange(500, self._server.refusal(errors.InternalError("Our own fault.")))
+            log.exception("A request to %s failed.", request.path)
+            if response.streaming:
+                self.abort()
+            elif response.answer is None:
+                response(500, self._server.refusal(errors.InternalError("Our own fault.")))
 
-    def _fail(self, refused: "Refused", seconds: float = 0.0) -> None:
+    def _fail(self, refused: Refused, seconds: float = 0.0) -> None:
         self._reader.end()
-        exchange = Exchange("", b"")
-        exchange.peer = self
-        self._waiting.append(exchange)
-        self._refuse(exchange, refused, seconds)
+        response = Response(None)
+        response.to = self
+        self._waiting.append(response)
+        self._refuse(response, refused, seconds)
 
-    def _refuse(self, exchange: Exchange, refused: "Refused", seconds: float) -> None:
+    def _refuse(self, response: Response, refused: Refused, seconds: float) -> None:
         body = self._server.refusal(refused.error)
-        tell = partial(exchange, refused.status, body, refused.headers)
+        tell = partial(response, refused.status, body, refused.headers)
         self._server.hold(seconds, tell, self.drop)
 
     def _write(self) -> None:
         reader, waiting, ready, is_last = self._reader, self._waiting, [], False
         is_final = reader.ended or (self._server.stopping and not reader.begun)
         while waiting and waiting[0].answer is not None:
-            exchange = waiting.popleft()
-            is_last = is_final and not waiting
-            ready.append(exchange.wire(is_last))
+            response, is_last = waiting[0], is_final and len(waiting) == 1
+            if response.streaming is None:
+                ready.append(response.wire(is_last))
+            else:
+                is_last = is_last or response.is_old
+                ready.append(response.streaming.due(is_last))
+                if not response.streaming.is_over:
+                    is_last = False
+                    break
+                if response.is_old:  # Only the end of the connection ends it.
+                    self._give_up()
+                    break
+            waiting.popleft()
         if reader.continue_due and not waiting:
             reader.continue_due = False
             ready.append(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -328,12 +357,12 @@ class _Connection(asyncio.Protocol):
             self._transport.write_eof()
 
     def _is_blocked(self) -> bool:
-        return self._peer_is_slow or len(self._waiting) >= self._limits.pipelined
+        return self.is_slow or len(self._waiting) >= self._limits.pipelined
 
     def _settle(self) -> None:
         """Decide whether to read on, and until when the peer must have done something."""
         reader = self._reader
-        is_held = self._waiting or self._paused or self._peer_is_slow or self._closing
+        is_held = self._waiting or self._paused or self.is_slow or self._closing
         if is_held or reader.begun or not reader.moved:
             self._weigh()
         else:  # As nearly always: all is read and answered.
@@ -348,7 +377,7 @@ class _Connection(asyncio.Protocol):
                 self._transport.pause_reading()
         elif self._paused:
             self._server.loop.call_soon(self._read_on)
-        if self._peer_is_slow:
+        if self.is_slow:
             return
         if self._waiting and (self._paused or not reader.begun):
             self.deadline = inf
@@ -362,6 +391,10 @@ class _Connection(asyncio.Protocol):
             self._paused = False
             self._transport.resume_reading()
             self.data_received(b"")
+
+
+def _health(request: HttpRequest, respond: Respond) -> None:
+    respond(200, b'{"status":"ok"}')
 
 
 def _make_room(connections: Collection[_Connection], limit: int) -> bool:

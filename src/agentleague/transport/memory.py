@@ -8,7 +8,7 @@ from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
-from agentleague.roles.effects import Address
+from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
 from agentleague.transport.fallback import Conversation, PeerDialects, read
@@ -45,7 +45,12 @@ class MemoryTransport:
         self._on_ask = on_ask
 
     def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
         network = self._network
@@ -64,7 +69,10 @@ class MemoryTransport:
                 conversation = self.dialects.go_on(to, message, until, done)
                 conversation.heard(answer)
 
-        stop = self._post(to.url, message, body, until, answered)
+        request = _Request(network, self._url, message, answered)
+        if headers:
+            request.head = head_of(headers)
+        stop = self._send(request, to.url, body, until)
         return lambda: (conversation.cancel if conversation else stop)()
 
     def _post(
@@ -75,9 +83,14 @@ class MemoryTransport:
         until: float,
         done: Callable[[HttpAnswer], None],
     ) -> Cancel:
-        return _Exchange(self._network, self._url, message, done).begin(url, body, until)
+        return self._send(_Request(self._network, self._url, message, done), url, body, until)
 
-    def receive(self, body: bytes, source: str, respond: Callable[[bytes], None]) -> None:
+    def _send(self, request: "_Request", url: str, body: bytes, until: float) -> Cancel:
+        return request.begin(url, body, until)
+
+    def receive(
+        self, body: bytes, source: str, respond: Callable[[bytes], None], head: bytes = b""
+    ) -> None:
         """A request came in."""
         decides = self._receiver != "player"
         incoming = requests.read_request(body, self._taken, thorough=decides)
@@ -96,11 +109,12 @@ class MemoryTransport:
             reply(incoming.error or NoAnswer("nothing to say"))
         elif self._on_ask is not None:
             token = incoming.message.auth_token or None
-            caller = Caller(source, token, envelope.form, incoming.missing, envelope.method)
+            form, missing, method = envelope.form, incoming.missing, envelope.method
+            caller = Caller(source, token, form, missing, method, head)
             self._on_ask(incoming.message, caller, reply)
 
 
-class _Exchange:
+class _Request:
     """One request on its way there, its answer on its way back, and the deadline of both."""
 
     def __init__(
@@ -112,6 +126,7 @@ class _Exchange:
     ) -> None:
         self._network, self._source, self._message, self._done = network, source, message, done
         self._began = network.clock.now()
+        self.head = b""  # the headers of the request
         self._is_open = True
         self._stop_deadline: Cancel = lambda: None
 
@@ -129,12 +144,11 @@ class _Exchange:
         if self._message:
             self._network.watch(url, self._message)
         clock = self._network.clock
-        agent.receive(
-            body, self._source, lambda answer: _later(clock, lambda: self._answered(answer))
-        )
 
-    def _answered(self, body: bytes) -> None:
-        self._finish(body, None)
+        def respond(answer: bytes) -> None:
+            clock.call_at(clock.now(), lambda: self._finish(answer, None))
+
+        agent.receive(body, self._source, respond, self.head)
 
     def _late(self) -> None:
         self._finish(b"", NoAnswer("the time ran out"))
@@ -150,5 +164,6 @@ class _Exchange:
         self._stop_deadline()
 
 
-def _later(clock: Clock, what: Callable[[], None]) -> None:
-    clock.call_at(clock.now(), what)
+def head_of(headers: Headers) -> bytes:
+    """Headers as the head of an HTTP request has them, without a request line."""
+    return b"".join(f"\r\n{name}: {value}".encode("latin-1") for name, value in headers)

@@ -1,0 +1,179 @@
+"""The answering half of the HTTP server: one answer for each request, whole or as a stream."""
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache
+from http import HTTPStatus
+from typing import NamedTuple, Protocol
+
+from agentleague.errors import LeagueError
+from agentleague.roles.effects import Headers
+from agentleague.roles.stimuli import read_headers
+
+_STATUSES = frozenset(int(status) for status in HTTPStatus)
+_PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+
+
+class HttpRequest(NamedTuple):
+    """A request that passed every check of the server."""
+
+    path: str
+    body: bytes
+    source: str  # the peer's IP address
+    method: str = "POST"
+    head: bytes = b""  # request line and headers as they were sent, without the length
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers by lower-case name; they are read only when somebody asks."""
+        return read_headers(self.head)
+
+
+class Respond(Protocol):
+    """Answers one request, exactly once, now or later: whole, or as a stream; or drops its peer."""
+
+    def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None: ...
+
+    def stream(self, status: int, headers: Headers = (), /) -> "Stream": ...
+
+    def drop(self) -> None: ...
+
+
+Handler = Callable[[HttpRequest, Respond], None]
+
+
+class Refused(Exception):
+    """A request that no handler sees."""
+
+    def __init__(self, status: int, error: LeagueError, headers: Headers = ()) -> None:
+        self.status, self.error, self.headers = status, error, headers
+
+
+class Writer(Protocol):
+    """The connection that a response goes out on."""
+
+    @property
+    def is_slow(self) -> bool: ...
+
+    def flush(self) -> None: ...
+
+    def drop(self) -> None: ...
+
+    def send_now(self, data: bytes) -> None: ...
+
+
+class Response:
+    """One request and, as soon as there is one, its answer; it is what `respond` calls."""
+
+    __slots__ = ("answer", "handler", "is_head", "is_old", "refused", "request", "streaming", "to")
+    to: Writer
+
+    def __init__(self, request: HttpRequest | None, handler: Handler | None = None) -> None:
+        self.request, self.handler = request, handler
+        self.is_head = self.is_old = False
+        self.refused: Refused | None = None
+        self.answer: tuple[int, bytes, Headers] | None = None
+        self.streaming: Stream | None = None
+
+    def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
+        assert self.answer is None, "a request is answered once"
+        self.answer = (status, body, extra_headers)
+        self.to.flush()
+
+    def stream(self, status: int, headers: Headers = (), /) -> "Stream":
+        """Answer in pieces; `headers` should name the Content-Type."""
+        assert self.answer is None, "a request is answered once"
+        self.answer, self.streaming = (status, b"", headers), Stream(self)
+        self.to.flush()
+        return self.streaming
+
+    def drop(self) -> None:
+        """Close the connection without an answer to this request or any other."""
+        self.to.drop()
+
+    def wire(self, is_last: bool) -> bytes:
+        """The whole answer as bytes."""
+        assert self.answer is not None
+        status, body, headers = self.answer
+        if status == 200 and body and not (headers or is_last or self.is_old or self.is_head):
+            return _PLAIN % (len(body), body)
+        head = self.start(is_last, has_body=bool(body))
+        if status == 204:
+            return head + b"\r\n"
+        return b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), b"" if self.is_head else body)
+
+    def start(self, is_last: bool, *, has_body: bool) -> bytes:
+        """Status line and headers, without the length."""
+        assert self.answer is not None
+        status, _, headers = self.answer
+        mode = "close" if is_last else "keep-alive" if self.is_old else ""
+        return _start(status, mode, tuple(headers) if headers else (), has_body)
+
+
+class Stream:
+    """The body of an answer, piece by piece; in HTTP/1.0 the end of the connection ends it."""
+
+    def __init__(self, response: Response) -> None:
+        self.is_over = False  # ended by us, or the peer has left
+        self._response = response
+        self._has_begun = False  # The answers before it have gone out.
+        self._changed = asyncio.Event()
+
+    async def send(self, piece: bytes) -> bool:
+        """Send a piece and wait until the peer has room for the next; False: it has left."""
+        await self._room()
+        if not self.is_over and piece:
+            is_chunk = not self._response.is_old
+            chunk = b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunk else piece
+            self._response.to.send_now(chunk)
+            await self._room()
+        return not self.is_over
+
+    async def wait_closed(self) -> None:
+        """Return when the stream has ended or the peer has left."""
+        while not self.is_over:
+            await self._change()
+
+    def end(self) -> None:
+        """The answer is complete."""
+        if not self.is_over:
+            self.close()
+            self._response.to.flush()
+
+    def close(self) -> None:
+        """No piece is sent any more, and whoever waits is told so."""
+        self.is_over = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Look again whether a piece can be sent."""
+        self._changed.set()
+
+    def due(self, is_last: bool) -> bytes:
+        """What must be sent now: the head at its turn, and the end when it is over."""
+        response, data = self._response, b""
+        if not self._has_begun:
+            self._has_begun = True
+            self.is_over = self.is_over or response.is_head
+            coding = b"\r\n" if response.is_old else b"Transfer-Encoding: chunked\r\n\r\n"
+            data = response.start(is_last, has_body=False) + coding
+            self.wake()
+        is_chunked = not response.is_old and not response.is_head
+        return data + b"0\r\n\r\n" if self.is_over and is_chunked else data
+
+    async def _room(self) -> None:
+        while not self.is_over and not (self._has_begun and not self._response.to.is_slow):
+            await self._change()
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+
+@lru_cache(maxsize=256)
+def _start(status: int, mode: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes:
+    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
+    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers)]
+    lines += ["Content-Type: application/json"] if has_body else []
+    lines += [f"Connection: {mode}"] if mode else []
+    return "".join(f"{line}\r\n" for line in lines).encode("latin-1")
