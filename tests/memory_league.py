@@ -19,7 +19,7 @@ from agentleague.protocol.messages import WIRE_NAME, LeagueCommand, Message
 from agentleague.referee.role import Referee
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Caller
-from agentleague.runtime.host import Host, JournalArchive, Ledger
+from agentleague.runtime.host import Host, HostLimits, JournalArchive, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork
@@ -54,12 +54,14 @@ class MemoryLeague:
         limits: ManagerLimits | None = None,
         league_limits: LeagueLimits | None = None,
         player_limits: PlayerLimits | None = None,
+        host_limits: HostLimits | None = None,
         check_endpoint: Callable[[str, str], None] = lambda url, source: None,
         **settings: Any,
     ) -> None:
         self.at_hand, self.format, self.limits = at_hand, format, limits
         self.league_limits, self.check_endpoint = league_limits, check_endpoint
         self.player_limits = player_limits or PlayerLimits()
+        self.host_limits = host_limits or HostLimits()
         self.clock = VirtualClock(BEGAN)
         self.said: list[tuple[str, str]] = []
         self.messages: list[tuple[str, Message]] = []
@@ -94,7 +96,7 @@ class MemoryLeague:
         self.journal.release()
         self.journal.claim("league_test")
         transport = self.network.join(MANAGER, "manager")
-        ledger = Ledger(self.journal, "league_test")
+        ledger = Ledger(self.journal, "league_test", self.host_limits)
         host = Host(self.manager, self.clock, transport, ledger=ledger)
         self.hosts[:1] = [host]
         host.replay(self.journal.read("league_test"), read_event)

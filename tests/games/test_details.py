@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from agentleague.league.judge import Case, judge
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -12,7 +13,6 @@ from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.games.checks import GameProblem, check_game
 from agentleague.games.game import DETAILS_BYTES_MAX, Outcome, plain_details
 from agentleague.league.events import MatchDecided, MatchRuled
-from agentleague.league.judge import Case, judge
 from agentleague.league.rulings import counted
 from agentleague.protocol.messages import GameOver, GameResult, MatchResultReport
 from agentleague.records.export_files import files

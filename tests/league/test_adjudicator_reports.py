@@ -1,6 +1,5 @@
 """A referee that does not lock is believed, and what speaks against its report is journalled."""
 
-
 from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
 from agentleague.league.adjudicator import with_winner_id

@@ -2,7 +2,6 @@
 
 import threading
 
-from agentleague.runtime import author_functions
 from agentleague.runtime.author_functions import Background
 
 
@@ -31,15 +30,14 @@ def test_a_job_that_fails_is_shown_and_the_next_is_done():
     assert done == [True]
 
 
-def test_a_job_that_hangs_delays_nothing_and_is_left_alone(monkeypatch):
-    monkeypatch.setattr(author_functions, "JOBS_MAX", 1)
+def test_a_job_that_hangs_delays_nothing_and_is_left_alone():
     said, free, begun = [], threading.Event(), threading.Event()
 
     def hang():
         begun.set()
         free.wait()
 
-    worker = Background(said.append)
+    worker = Background(said.append, jobs_max=1)
     worker.do("on_round", hang)
     assert begun.wait(20)
     worker.do("on_result", lambda: None)

@@ -8,13 +8,11 @@ import gc
 import sys
 from types import FunctionType, MethodType, ModuleType
 
-import pytest
 from msgspec import Raw
 
 from agentleague.league.limits import LeagueLimits
 from agentleague.player.limits import PlayerLimits
-from agentleague.runtime import host
-from agentleague.runtime.host import Host
+from agentleague.runtime.host import Host, HostLimits
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork
@@ -42,17 +40,12 @@ def weight(host):
     return total
 
 
-@pytest.fixture
-def small_limits(monkeypatch):
-    monkeypatch.setattr(host, "ROWS_MAX", 100)
-
-
-@pytest.mark.usefixtures("small_limits")
 def test_no_role_grows_with_the_number_of_matches():
     league = MemoryLeague(
         players=4,
         at_hand=10,
         league_limits=LeagueLimits(recalled_max=4),
+        host_limits=HostLimits(hashes=100),
         player_limits=PlayerLimits(
             history_matches=20, history_block=5, ended_matches=10, checked_matches=10
         ),

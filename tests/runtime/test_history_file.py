@@ -93,12 +93,10 @@ def test_a_file_that_cannot_be_read_holds_nothing_and_is_replaced(tmp_path, text
     assert places(history) == [("league_x", "R1M1")]
 
 
-def test_a_file_that_is_too_long_to_be_ours_is_not_read(tmp_path, monkeypatch):
-    history = HistoryFile(tmp_path, "Ann")
-    history.save([played()])
-    monkeypatch.setattr(state_files, "SIZE_BYTES_MAX", 10)
+def test_a_file_that_is_too_long_to_be_ours_is_not_read(tmp_path):
+    HistoryFile(tmp_path, "Ann").save([played()])
 
-    assert list(history.read()) == []
+    assert list(HistoryFile(tmp_path, "Ann", size_bytes_max=10).read()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes.")

@@ -13,8 +13,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply, RunStrategy, WakeAt
 from agentleague.roles.ports import Answer, Head
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
-from agentleague.runtime import host as host_module
-from agentleague.runtime.host import Host, Ledger
+from agentleague.runtime.host import Host, HostLimits, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 
@@ -84,9 +83,9 @@ def record(match_id="R1M1"):
     return Record(MatchClosed(match_id, 1))
 
 
-def hosted(*script, disk=None, runner=None):
+def hosted(*script, disk=None, runner=None, **limits):
     role, wire, clock = ScriptedRole(*script), Wire(), VirtualClock()
-    ledger = Ledger(disk, "league_test") if disk else None
+    ledger = Ledger(disk, "league_test", HostLimits(**limits)) if disk else None
     return Host(role, clock, wire, ledger=ledger, runner=runner), role, wire, clock
 
 
@@ -343,12 +342,14 @@ def test_after_an_answer_that_is_not_the_last_the_call_can_still_be_dropped():
     assert wire.dropped == 1
 
 
-def asked_for_an_old_row(monkeypatch, journal):
+def asked_for_an_old_row(journal):
     """What is answered with the receipt of row 1, when that row is not at hand any more."""
-    monkeypatch.setattr(host_module, "ROWS_MAX", 2)
     heard, ack = [], MatchResultAck(match_id="R1M1")
     host, _, wire, _ = hosted(
-        [record() for _ in range(9)], [Reply(1, ack, receipt=1)], disk=journal
+        [record() for _ in range(9)],
+        [Reply(1, ack, receipt=1)],
+        disk=journal,
+        hashes=2,
     )
     host.on_failure = heard.append
     host.start(0.0)
@@ -356,16 +357,16 @@ def asked_for_an_old_row(monkeypatch, journal):
     return heard
 
 
-def test_the_receipt_of_an_old_row_is_looked_up(monkeypatch):
+def test_the_receipt_of_an_old_row_is_looked_up():
     journal = MemoryJournal(lambda: 0.0)
     journal.claim("league_test")
 
-    (heard,) = asked_for_an_old_row(monkeypatch, journal)
+    (heard,) = asked_for_an_old_row(journal)
 
     assert heard.receipt.hash == next(journal.read("league_test")).hash.hex()
 
 
-def test_a_host_whose_journal_cannot_be_read_any_more_stops(monkeypatch):
+def test_a_host_whose_journal_cannot_be_read_any_more_stops():
     class Broken(MemoryJournal):
         def read(self, league_id, after=0):
             raise StorageError("disk I/O error")
@@ -373,7 +374,7 @@ def test_a_host_whose_journal_cannot_be_read_any_more_stops(monkeypatch):
     journal = Broken(lambda: 0.0)
     journal.claim("league_test")
 
-    failure, answer = asked_for_an_old_row(monkeypatch, journal)
+    failure, answer = asked_for_an_old_row(journal)
 
     assert isinstance(failure, StorageError)
     assert answer.receipt is UNSET

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from agentleague.runtime.log import LINES_MAX, WARNINGS_MAX, Entry, Level, LogFile, LogHandler
+from agentleague.runtime.log import Entry, Level, LogFile, LogHandler, LogLimits
 
 AT = 1_700_000_000.25
 NEVER = 1_000.0  # only closing flushes
@@ -25,7 +25,7 @@ def read(path):
 
 
 def opened(path, **limits):
-    return LogFile(path, lambda: AT, flush_seconds=NEVER, **limits)
+    return LogFile(path, lambda: AT, LogLimits(flush_seconds=NEVER, **limits))
 
 
 def test_a_line_is_json_with_time_and_level(path):
@@ -45,7 +45,7 @@ def test_a_line_is_json_with_time_and_level(path):
 
 
 def test_it_is_written_while_the_manager_runs(path):
-    log = LogFile(path, lambda: AT, flush_seconds=0.001)
+    log = LogFile(path, lambda: AT, LogLimits(flush_seconds=0.001))
     log.write(note("first"))
     while not path.exists() or not path.read_bytes().endswith(b"\n"):
         pass
@@ -66,7 +66,7 @@ def test_a_second_run_goes_on_in_the_same_file(path):
 
 def test_a_long_log_is_moved_aside_and_two_files_are_all_there_is(path):
     for number in range(9):
-        log = opened(path, bytes_max=300)
+        log = opened(path, size_bytes=300)
         log.write(note(f"{number} " + "x" * 100))
         log.close()
 
@@ -77,25 +77,25 @@ def test_a_long_log_is_moved_aside_and_two_files_are_all_there_is(path):
 
 
 def test_strangers_cannot_fill_it_with_warnings(path):
-    log = opened(path)
-    for _ in range(WARNINGS_MAX + 7):
+    log = opened(path, warnings=5)
+    for _ in range(5 + 7):
         log.write(note("no", Level.WARNING))
     log.write(note("decided"))
     log.close()
 
     lines = read(path)
-    assert len(lines) == WARNINGS_MAX + 2
+    assert len(lines) == 5 + 2
     assert [line["text"] for line in lines[-2:]] == ["decided", "7 lines were left out"]
 
 
 def test_what_there_is_no_room_for_is_counted(path):
-    log = opened(path)
-    for number in range(LINES_MAX + 3):
+    log = opened(path, lines=20)
+    for number in range(20 + 3):
         log.write(note(str(number)))
     log.close()
 
     lines = read(path)
-    assert len(lines) == LINES_MAX + 1
+    assert len(lines) == 20 + 1
     assert lines[-1]["text"] == "3 lines were left out"
 
 

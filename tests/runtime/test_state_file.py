@@ -121,12 +121,11 @@ def test_a_manager_that_gives_no_token_leaves_what_there_was(tmp_path):
     assert b"league_x" in state.path.read_bytes()
 
 
-def test_there_is_an_end_to_agents_with_the_same_command(tmp_path, monkeypatch):
-    monkeypatch.setattr(state_files, "FILES_MAX", 2)
+def test_there_is_an_end_to_agents_with_the_same_command(tmp_path):
     held = [open_state(tmp_path, ANN), open_state(tmp_path, ANN)]
 
     with pytest.raises(OSError, match="2 agents of this name"):
-        open_state(tmp_path, ANN)
+        open_state(tmp_path, ANN, files_max=2)
     assert len({state.path for state in held}) == 2
 
 

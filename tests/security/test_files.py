@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from agentleague.runtime.log import Entry, Level, LogFile
+from agentleague.runtime.log import Entry, Level, LogFile, LogLimits
 from agentleague.runtime.state_files import (
     ADMIN_NAME,
     NAME,
@@ -98,7 +98,7 @@ def test_a_token_does_not_go_into_a_file_that_somebody_else_left_there(tmp_path)
 def test_a_log_is_its_owners_alone_also_after_it_was_renamed(tmp_path):
     path = tmp_path / "log" / "manager.jsonl"
     for text in ("first", "second"):
-        log = LogFile(path, lambda: 0.0, bytes_max=10)
+        log = LogFile(path, lambda: 0.0, LogLimits(size_bytes=10))
         log.write(Entry(level=Level.INFO, event="said", text=text))
         log.close()
 

@@ -62,9 +62,9 @@ JOBS_MAX = 1000  # that wait; beyond that new ones are dropped
 class Background:
     """Does one job after another, in order; `say` gets a sentence or a traceback for the author."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], jobs_max: int = JOBS_MAX) -> None:
         self._say = say
-        self._jobs: Queue[tuple[str, Callable[[], object]] | None] = Queue(JOBS_MAX)
+        self._jobs: Queue[tuple[str, Callable[[], object]] | None] = Queue(jobs_max)
         self._thread = Thread(target=self._work, name="hooks", daemon=True)
         self._thread.start()
 
@@ -73,7 +73,7 @@ class Background:
         try:
             self._jobs.put_nowait((name, job))
         except Full:
-            self._say(f"{name} was skipped: {JOBS_MAX} others wait already.")
+            self._say(f"{name} was skipped: {self._jobs.maxsize} others wait already.")
 
     def close(self, seconds: float) -> None:
         """Finish what waits, but take no longer than this."""

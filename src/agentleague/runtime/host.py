@@ -1,8 +1,4 @@
-"""The chain hashes that receipts name: the newest rows' at hand, older ones looked up.
-
-A journal as the archive of its league: the rows of old matches, read again.
-
-Joins a role to clock, transport and journal; the same in production and in simulation.
+"""Joins a role to clock, transport and journal; the same in production and in simulation.
 
 A role's events are applied when it decides them and written at once; every other effect waits, in
 order, until all events before it are committed. So nobody sees what a crash could undo. A call that
@@ -12,6 +8,7 @@ waited has its full time from when it goes out: a slow disk is no agent's silenc
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
@@ -54,23 +51,33 @@ from agentleague.roles.stimuli import (
     Woken,
 )
 
-ROWS_MAX = 20_000
-_SIZE = 32
+log = logging.getLogger(__name__)
+Done = Callable[[Any], None]
+_SIZE = 32  # bytes of a hash
+
+
+@dataclass(frozen=True)
+class HostLimits:
+    """The limits of one host."""
+
+    hashes: int = 20_000  # of the newest rows that are kept in memory
+    waiting: int = 9_000  # events on their way to disk; the journal itself takes 10,000
+    replayed: int = 1_000  # rows at a time: a quarter faster than one by one
 
 
 class RowHashes:
-    """Hashes by row number; `look_up` gives that of a row which is not at hand any more."""
+    """The hashes that receipts name; `look_up` reads that of an old row from the journal."""
 
-    def __init__(self, look_up: Callable[[int], bytes]) -> None:
-        self._look_up = look_up
+    def __init__(self, look_up: Callable[[int], bytes], limit: int) -> None:
+        self._look_up, self._limit = look_up, limit
         self._first = 1  # the oldest row at hand
         self._hashes = bytearray()  # of row n at (n - first) * 32
 
     def add(self, row_hash: bytes) -> None:
         """The hash of the next row; now and then the older half is forgotten."""
         self._hashes += row_hash
-        if len(self._hashes) > ROWS_MAX * _SIZE:
-            half = ROWS_MAX // 2
+        if len(self._hashes) > self._limit * _SIZE:
+            half = self._limit // 2
             del self._hashes[: half * _SIZE]
             self._first += half
 
@@ -87,10 +94,9 @@ class RowHashes:
 
 
 class JournalArchive:
-    """What a manager looks up of matches that it has forgotten.
+    """The rows of old matches, which a manager reads again when somebody asks.
 
-    It asks and is answered at once: a row that was written is never written again, so an answer
-    depends on nothing but the question.
+    It reads in the event loop. That is bounded: only the rows of one round, found by their numbers.
     """
 
     def __init__(self, journal: Journal, league_id: str, at_hand: int = MATCHES_AT_HAND) -> None:
@@ -108,21 +114,16 @@ class JournalArchive:
             yield row.seq, read_event(row.kind, row.version, row.body)
 
 
-log = logging.getLogger(__name__)
-Done = Callable[[Any], None]
-REPLAYED_AT_ONCE = 1_000  # rows: a quarter faster than one by one
-WAITING_MAX = 9_000  # events on their way to disk; the journal itself takes 10,000
-
-
 class Ledger(NamedTuple):
     """One league's journal."""
 
     journal: Journal
     league_id: str
+    limits: HostLimits = HostLimits()
 
 
 class Host:
-    """Runs one role. `ledger` is for a role that records, `mind` for one that thinks."""
+    """Runs one role. `ledger` is for a role that records, `runner` for one with a strategy."""
 
     def __init__(
         self,
@@ -133,15 +134,16 @@ class Host:
         ledger: Ledger | None = None,
         runner: StrategyRunner | None = None,
     ) -> None:
+        limits = ledger.limits if ledger else HostLimits()
         self.role, self.ended = role, False
         self.on_end: Done = lambda summary: None
         self.on_step: Callable[[], None] | None = None  # called after each stimulus
         self.on_seen: Callable[[Stimulus, Sequence[Effect]], None] | None = None  # shown each step
         self.on_failure: Callable[[BaseException], None] = self._fail
         self._clock, self._transport, self._runner = clock, transport, runner
-        self._ledger = ledger
+        self._ledger, self._limits = ledger, limits
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
-        self._hashes = RowHashes(self._hash_on_disk)
+        self._hashes = RowHashes(self._hash_on_disk, limits.hashes)
         self._waiting: deque[tuple[int, float, Effect]] = deque()  # behind which event, since when
         self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
         self._asked = 0
@@ -151,7 +153,7 @@ class Host:
     def replay(self, rows: Iterable[Row], read: Callable[[str, int, bytes], Event]) -> None:
         """Let the role take in what its journal holds: nothing is decided and nothing sent."""
         left = iter(rows)
-        while some := list(islice(left, REPLAYED_AT_ONCE)):
+        while some := list(islice(left, self._limits.replayed)):
             for event in [read(row.kind, row.version, row.body) for row in some]:
                 self.role.apply(event)
             for row in some:
@@ -187,7 +189,7 @@ class Host:
     def _append(self, events: Sequence[Event]) -> None:
         if not events or not self._ledger:
             return
-        journal, league_id = self._ledger
+        journal, league_id, _ = self._ledger
         after, self._decided = self._decided, self._decided + len(events)
         journal.append(league_id, after, events, self._on_committed)
 
@@ -246,7 +248,7 @@ class Host:
         self._timers[effect.key] = self._clock.call_at(effect.when, wake)
 
     def _run_strategy(self, effect: RunStrategy) -> None:
-        assert self._runner, "a role that thinks needs a mind"
+        assert self._runner, "a role with a strategy needs a runner"
         self._runner.run(
             effect.turn, lambda move, error: self.feed(StrategyReturned(effect.key, move, error))
         )
@@ -255,7 +257,7 @@ class Host:
         self, message: Message, caller: Caller, reply: Callable[[Message | LeagueError], None]
     ) -> None:
         is_full = self._ledger is not None and self._ledger.journal.state == "full"
-        if is_full or self._decided - self._committed > WAITING_MAX:
+        if is_full or self._decided - self._committed > self._limits.waiting:
             reply(StorageError("the disk is behind; send the same message again later"))
             return
         self._asked += 1

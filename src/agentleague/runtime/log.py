@@ -15,6 +15,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from threading import Thread
@@ -268,10 +269,14 @@ def _summary(line: dict[str, Any]) -> str:
     return " ".join(str(line[name]) for name in shown if name in line)
 
 
-BYTES_MAX = 50_000_000  # then the file is renamed to .1, and a former .1 is gone
-LINES_MAX = 20_000  # between two flushes
-WARNINGS_MAX = 500  # of them: strangers can cause as many as they like
-FLUSH_SECONDS = 1.0
+@dataclass(frozen=True)
+class LogLimits:
+    """The limits of one log file."""
+
+    size_bytes: int = 50_000_000  # then the file is renamed to .1, and a former .1 is gone
+    lines: int = 20_000  # between two flushes
+    warnings: int = 500  # of them, because anybody can cause as many as they like
+    flush_seconds: float = 1.0  # between two flushes
 
 
 class LogFile:
@@ -281,12 +286,9 @@ class LogFile:
         self,
         path: Path,
         wall: Callable[[], float],
-        *,
-        bytes_max: int = BYTES_MAX,
-        flush_seconds: float = FLUSH_SECONDS,
+        limits: LogLimits = LogLimits(),  # noqa: B008 (It is frozen.)
     ) -> None:
-        self._path, self._wall, self._bytes_max = path, wall, bytes_max
-        self._flush_seconds = flush_seconds
+        self._path, self._wall, self._limits = path, wall, limits
         self._waiting: deque[tuple[float, Entry]] = deque()
         self._warnings = self._left_out = 0  # since the last flush
         self._closing = threading.Event()
@@ -297,7 +299,8 @@ class LogFile:
         """Keep it for the next flush, if there is room."""
         is_warning = entry.level >= Level.WARNING
         self._warnings += is_warning
-        if len(self._waiting) >= LINES_MAX or (is_warning and self._warnings > WARNINGS_MAX):
+        is_flood = is_warning and self._warnings > self._limits.warnings
+        if is_flood or len(self._waiting) >= self._limits.lines:
             self._left_out += 1
         else:
             self._waiting.append((self._wall(), entry))
@@ -308,7 +311,7 @@ class LogFile:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._closing.wait(self._flush_seconds):
+        while not self._closing.wait(self._limits.flush_seconds):
             self._flush()
         self._flush()
 
@@ -327,7 +330,7 @@ class LogFile:
 
     def _append(self, data: bytes) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self._path.exists() and self._path.stat().st_size + len(data) > self._bytes_max:
+        if self._path.exists() and self._path.stat().st_size + len(data) > self._limits.size_bytes:
             os.replace(self._path, self._path.with_name(f"{self._path.name}.1"))
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with open(descriptor, "ab") as file:

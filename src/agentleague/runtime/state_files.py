@@ -83,14 +83,14 @@ class StateFile:
         os.close(self._lock)
 
 
-def open_state(directory: Path, whose: Whose) -> StateFile:
+def open_state(directory: Path, whose: Whose, files_max: int = FILES_MAX) -> StateFile:
     """The first file of this agent that no running process holds.
 
     Raises:
         OSError: the directory cannot be used.
     """
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for number in range(1, FILES_MAX + 1):
+    for number in range(1, files_max + 1):
         name = whose.stem if number == 1 else f"{whose.stem}-{number}"
         descriptor = os.open(directory / f"{name}.lock", os.O_CREAT | os.O_RDWR, 0o600)
         try:
@@ -101,7 +101,7 @@ def open_state(directory: Path, whose: Whose) -> StateFile:
                 raise
             continue
         return StateFile(directory / f"{name}.json", descriptor)
-    raise OSError(f"{directory} has {FILES_MAX} agents of this name running already")
+    raise OSError(f"{directory} has {files_max} agents of this name running already")
 
 
 @contextmanager
@@ -172,14 +172,15 @@ class _KeptMatches(msgspec.Struct):
 class HistoryFile:
     """The matches of all agents of this name that kept them in this directory."""
 
-    def __init__(self, directory: Path, name: str) -> None:
+    def __init__(self, directory: Path, name: str, size_bytes_max: int = SIZE_BYTES_MAX) -> None:
+        self._size_bytes_max = size_bytes_max
         words = "-".join(re.findall(r"[A-Za-z0-9]+", name))[:60].lower()
         self.path = directory / f"history-{words}-{sha256(name.encode()).hexdigest()[:12]}.json"
 
     def read(self) -> Sequence[Mapping[str, Any]]:
         """The matches, oldest first; of a file that cannot be read, or is not ours, none."""
         try:
-            if self.path.stat().st_size > SIZE_BYTES_MAX:
+            if self.path.stat().st_size > self._size_bytes_max:
                 return []
             kept = msgspec.json.decode(self.path.read_bytes(), type=_KeptMatches)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

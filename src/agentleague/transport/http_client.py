@@ -21,10 +21,6 @@ from agentleague.transport.write_batching import WriteBatching
 
 __all__ = ["ClientLimits", "HttpAnswer", "HttpClient", "PostOptions"]
 
-_SHARED_PER_ORIGIN = 2
-_FEW = 8  # Calls on a shared connection before a second one is opened.
-_TARGETS_MAX = 4096
-
 
 class PostOptions(NamedTuple):
     """How a request is sent."""
@@ -72,9 +68,11 @@ class Origin:
         if call.shared:
             open_ones = [each for each in self.connections if each.shared and each.usable]
             connection = min(open_ones, key=lambda each: len(each.calls), default=None)
-            is_all = full or len(open_ones) >= _SHARED_PER_ORIGIN
+            is_all = full or len(open_ones) >= self._limits.shared_per_origin
             most = self._limits.pipelined
-            if connection and (is_all or len(connection.calls) < min(_FEW, most)):
+            if connection and (
+                is_all or len(connection.calls) < min(self._limits.shared_few, most)
+            ):
                 return connection if len(connection.calls) < most else None
         if full:
             return None
@@ -149,7 +147,7 @@ class HttpClient:
         if self._stopped:
             raise EndpointNotAllowed("the client was stopped")
         endpoint = parse_url(url)
-        if len(self._targets) >= _TARGETS_MAX:
+        if len(self._targets) >= self._limits.targets:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
         if self._deadlines is None:

@@ -41,6 +41,9 @@ class ClientLimits:
     connections_per_origin: int = 8  # Further calls to the same origin wait for one of these.
     interim: int = 5  # So many 1xx answers are skipped before the real one.
     pipelined: int = 32  # So many shared calls may be outstanding on one connection.
+    shared_per_origin: int = 2  # Connections for shared calls.
+    shared_few: int = 8  # So many calls go on one of them before the second is opened.
+    targets: int = 4_096  # URLs that are remembered.
 
 
 class Call:

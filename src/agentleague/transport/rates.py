@@ -10,8 +10,6 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-SOURCES_MAX = 10_000  # remembered; the longest unseen is forgotten first
-
 
 @dataclass(frozen=True)
 class Rate:
@@ -24,6 +22,7 @@ class Rate:
     burst: float = 1000.0
     wait_seconds: float = 5.0
     refusal_seconds: float = 5.0
+    sources: int = 10_000  # remembered; the longest unseen is forgotten first
 
 
 class Buckets:
@@ -41,13 +40,13 @@ class Buckets:
         delay = max(0.0, -left / self._rate.per_second)
         if delay > wait_seconds:
             return None
-        _keep(self._left, source, (left, now))
+        self._keep(self._left, source, (left, now))
         return delay
 
     def hold(self, source: str, now: float) -> float:
         """How long to wait before a request that is over the rate is told so."""
         turn = max(now, min(self._refused.get(source, now), now + self._rate.refusal_seconds))
-        _keep(self._refused, source, turn + 1.0 / self._rate.per_second)
+        self._keep(self._refused, source, turn + 1.0 / self._rate.per_second)
         return turn - now
 
     def seconds_until_free(self, source: str, now: float) -> float:
@@ -56,9 +55,8 @@ class Buckets:
         left = min(self._rate.burst, left + (now - seen) * self._rate.per_second)
         return max(0.0, (1.0 - left) / self._rate.per_second)
 
-
-def _keep(sources: OrderedDict[str, T], source: str, value: T) -> None:
-    sources[source] = value
-    sources.move_to_end(source)
-    if len(sources) > SOURCES_MAX:
-        sources.popitem(last=False)
+    def _keep(self, sources: OrderedDict[str, T], source: str, value: T) -> None:
+        sources[source] = value
+        sources.move_to_end(source)
+        if len(sources) > self._rate.sources:
+            sources.popitem(last=False)
