@@ -1,4 +1,5 @@
 import asyncio
+import re
 import socket
 
 import pytest
@@ -53,11 +54,10 @@ ADDRESSES = [
 ]
 
 
-@pytest.mark.parametrize(("address", "local", "lan", "everywhere"), ADDRESSES)
-def test_an_address_is_judged_by_the_policy_and_by_what_it_embeds(address, local, lan, everywhere):
-    assert Guard("local").allows(address) is local
-    assert Guard("lan", lan=LAN).allows(address) is lan
-    assert Guard("lan", lan=EVERYWHERE).allows(address) is everywhere
+def test_an_address_is_judged_by_the_policy_and_by_what_it_embeds():
+    guards = (Guard("local"), Guard("lan", lan=LAN), Guard("lan", lan=EVERYWHERE))
+
+    assert [(row[0], *(guard.allows(row[0]) for guard in guards)) for row in ADDRESSES] == ADDRESSES
 
 
 URLS = [
@@ -116,13 +116,19 @@ URLS = [
 ]
 
 
-@pytest.mark.parametrize(("url", "problem"), URLS)
-def test_a_url_is_refused_with_its_problem(url, problem):
-    if problem is None:
+def refusal_of(url):
+    try:
         Guard("local").check_url(url)
-    else:
-        with pytest.raises(EndpointNotAllowed, match=problem):
-            Guard("local").check_url(url)
+    except EndpointNotAllowed as error:
+        return str(error)
+    return None
+
+
+def test_a_url_is_refused_with_its_problem():
+    found = [(url, problem, refusal_of(url)) for url, problem in URLS]
+
+    assert [row for row in found if (row[1] is None) != (row[2] is None)] == []
+    assert [row for row in found if row[1] and not re.search(row[1], row[2])] == []
 
 
 def test_a_refusal_says_what_to_do_under_either_policy():
