@@ -1,9 +1,14 @@
 """Which tool of an MCP agent takes which message."""
 
-import pytest
+import json
 
-from agentleague.dialects.tools import Tool, find_tools, read_tools
+from agentleague.dialects.tools import Tool, read_tools
 from rules import rule
+from tables import each_row
+
+
+def find_tools(listing):
+    return read_tools(json.dumps({"jsonrpc": "2.0", "result": listing, "id": 1}).encode())
 
 
 def tools(*names):
@@ -54,18 +59,16 @@ def test_a_tool_with_other_parameters_gets_them_flat():
     assert found["GAME_OVER"] == Tool("on_message")
 
 
-@pytest.mark.parametrize("listing", [None, [], {}, {"tools": None}, "tools", 7])
-def test_what_lists_no_tools_is_no_answer(listing):
-    assert find_tools(listing) is None
-
-
 def test_rows_that_are_no_tools_are_passed_over():
     assert find_tools({"tools": [7, {}, {"name": 3}, {"name": "sing"}]}) == {}
 
 
-def test_an_answer_that_lists_no_tools_has_none():
-    for body in (b"\xff{", b'"text"', b"[]", b'{"result":null}', b'{"error":{"code":-32601}}'):
-        assert read_tools(body) == {}
-    assert read_tools(b'{"result":{"tools":[{"name":"on_invite"}]}}') == {
-        "GAME_INVITATION": Tool("on_invite")
-    }
+@each_row(
+    "body",
+    [
+        *(b"\xff{", b'"text"', b"[]", b"7", b'{"result":null}', b'{"error":{"code":-32601}}'),
+        *(b'{"result":[]}', b'{"result":{}}', b'{"result":{"tools":null}}', b'{"result":"tools"}'),
+    ],
+)
+def test_an_answer_that_lists_no_tools_has_none(body):
+    assert read_tools(body) == {}

@@ -15,13 +15,7 @@ from msgspec import UNSET, Raw
 
 from agentleague.errors import MissingField
 from agentleague.protocol.jsonrpc import UNREADABLE
-from agentleague.protocol.messages import (
-    Message,
-    RoundAnnouncement,
-    RoundMatch,
-    Seated,
-    StartMatch,
-)
+from agentleague.protocol.messages import Message, RoundAnnouncement, RoundMatch, Seated, StartMatch
 
 Fields = Mapping[str, Any]
 _object = msgspec.json.Decoder(dict[str, Any])

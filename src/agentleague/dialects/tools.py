@@ -47,19 +47,12 @@ Tools = Mapping[str, Tool]  # message type -> the tool that takes it
 
 
 def read_tools(body: bytes) -> Tools:
-    """The tools in an answer to `tools/list`; none if it is no such answer."""
+    """Which tool takes which message, by the answer to `tools/list`; none if it lists none."""
     try:
-        answer = msgspec.json.decode(body)
-    except UNREADABLE:
+        rows = msgspec.json.decode(body)["result"]["tools"]
+    except (*UNREADABLE, KeyError, TypeError):
         return {}
-    return find_tools(answer.get("result") if isinstance(answer, dict) else None) or {}
-
-
-def find_tools(listing: Any) -> Tools | None:
-    """Which tool takes which message; None if this is no answer to `tools/list`."""
-    rows = listing.get("tools") if isinstance(listing, dict) else None
-    if not isinstance(rows, list):
-        return None
+    rows = rows if isinstance(rows, list) else []
     named = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
     tools = [Tool(row["name"], _parameters(row) == (NESTED_IN,)) for row in named]
     found = {kind: tool for kind in _WORDS if (tool := _most_alike(kind, tools))}

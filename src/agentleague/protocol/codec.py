@@ -11,13 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from agentleague.errors import (
-    LeagueError,
-    MissingField,
-    UnknownMethod,
-    VersionMismatch,
-    WrongType,
-)
+from agentleague.errors import LeagueError, MissingField, UnknownMethod, VersionMismatch, WrongType
 from agentleague.protocol import fast_path, json_text, jsonrpc, timestamps
 from agentleague.protocol.error_messages import error_data, error_message
 from agentleague.protocol.jsonrpc import Envelope
@@ -104,11 +98,7 @@ def taken_by(receiver: str) -> frozenset[str]:
 
 
 def read_request(
-    body: bytes,
-    taken: frozenset[str],
-    *,
-    thorough: bool = True,
-    spelling: Spelling = DOCUMENTED,
+    body: bytes, taken: frozenset[str], *, thorough: bool = True, spelling: Spelling = DOCUMENTED
 ) -> Incoming:
     """Read a request in any wrapping; a refused one still says whom to answer and how."""
     quick = fast_path.read(body, taken, thorough=thorough, skip=spelling.always)

@@ -61,7 +61,11 @@ def error_message(
     cls = GameError if sender.startswith("referee") else LeagueErrorMessage
     hide = _Hider((request or {}).get("auth_token"))
     about = hide.all(dict(request or {}))
-    context = {} if error.code in OUR_FAULT else hide.all(_plain(error.context))
+    context = (
+        {}
+        if error.code in OUR_FAULT
+        else hide.all({key: _plain(at) for key, at in error.context.items()})
+    )
     asked = hide.text(asked)[:64]
     fields = {
         **about,
@@ -118,12 +122,8 @@ def hidden(token: str) -> str:
     return f"tok_…{token[:4] if len(token) >= SECRET_LENGTH_MIN else ''}…redacted"
 
 
-def _plain(context: Mapping[str, Any]) -> dict[str, Any]:
-    """The context as JSON; of a value that is no JSON, the name of its type."""
-    return {name: _plain_value(value) for name, value in context.items()}
-
-
-def _plain_value(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """A value as JSON; if it is no JSON, the name of its type."""
     try:
         return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_name_type))
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):

@@ -666,10 +666,14 @@ class Kind(NamedTuple):
     cls: type[Message]
     sender: Participant
     receiver: Participant
-    method: str | None = None  # how we call it; None: only ever an answer
-    aliases: tuple[str, ...] = ()  # other names it goes by; the type itself always, in any case
-    answer: str | None = None  # the type of what it is answered with
+    method: str | None = None  # None: it is only an answer
+    answer: str | None = None  # the type of its answer
     ours: bool = False  # in none of the five documents
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other methods that it is called by, besides its type in any case."""
+        return _ALIASES.get(self.cls, ())
 
 
 _ROWS = (
@@ -678,125 +682,59 @@ _ROWS = (
         "referee",
         "manager",
         "register_referee",
-        ("referee_register",),
         "REFEREE_REGISTER_RESPONSE",
     ),
     Kind(RefereeRegisterResponse, "manager", "referee"),
-    Kind(
-        LeagueRegisterRequest,
-        "player",
-        "manager",
-        "register_player",
-        ("league_register", "register", "register_request"),
-        "LEAGUE_REGISTER_RESPONSE",
-    ),
+    Kind(LeagueRegisterRequest, "player", "manager", "register_player", "LEAGUE_REGISTER_RESPONSE"),
     Kind(LeagueRegisterResponse, "manager", "player"),
-    Kind(
-        RoundAnnouncement,
-        "manager",
-        "everyone",
-        "notify_round",
-        (),
-        "ROUND_ANNOUNCEMENT_ACK",
-    ),
+    Kind(RoundAnnouncement, "manager", "everyone", "notify_round", "ROUND_ANNOUNCEMENT_ACK"),
     Kind(RoundAnnouncementAck, "player", "manager"),
-    Kind(
-        LeagueStandingsUpdate,
-        "manager",
-        "players",
-        "update_standings",
-        ("standings_update",),
-        "STANDINGS_UPDATE_ACK",
-    ),
+    Kind(LeagueStandingsUpdate, "manager", "players", "update_standings", "STANDINGS_UPDATE_ACK"),
     Kind(StandingsUpdateAck, "player", "manager"),
-    Kind(
-        RoundCompleted,
-        "manager",
-        "everyone",
-        "notify_round_completed",
-        (),
-        "ROUND_COMPLETED_ACK",
-    ),
+    Kind(RoundCompleted, "manager", "everyone", "notify_round_completed", "ROUND_COMPLETED_ACK"),
     Kind(RoundCompletedAck, "player", "manager"),
-    Kind(
-        LeagueCompleted,
-        "manager",
-        "everyone",
-        "notify_league_completed",
-        (),
-        "LEAGUE_COMPLETED_ACK",
-    ),
+    Kind(LeagueCompleted, "manager", "everyone", "notify_league_completed", "LEAGUE_COMPLETED_ACK"),
     Kind(LeagueCompletedAck, "player", "manager"),
-    Kind(GameInvitation, "referee", "player", "handle_game_invitation", (), "GAME_JOIN_ACK"),
+    Kind(GameInvitation, "referee", "player", "handle_game_invitation", "GAME_JOIN_ACK"),
     Kind(GameJoinAck, "player", "referee", "GAME_JOIN_ACK"),
-    Kind(
-        ChooseParityCall,
-        "referee",
-        "player",
-        "parity_choose",
-        ("choose_parity",),
-        "CHOOSE_PARITY_RESPONSE",
-    ),
+    Kind(ChooseParityCall, "referee", "player", "parity_choose", "CHOOSE_PARITY_RESPONSE"),
     Kind(ChooseParityResponse, "player", "referee", "CHOOSE_PARITY_RESPONSE"),
-    Kind(GameMoveCall, "referee", "player", "choose_move", (), "GAME_MOVE_RESPONSE", ours=True),
+    Kind(GameMoveCall, "referee", "player", "choose_move", "GAME_MOVE_RESPONSE", ours=True),
     Kind(GameMoveResponse, "player", "referee", "GAME_MOVE_RESPONSE", ours=True),
     Kind(PushAck, "referee", "player", ours=True),
-    Kind(GameOver, "referee", "both players", "notify_match_result", (), "GAME_OVER_ACK"),
+    Kind(GameOver, "referee", "both players", "notify_match_result", "GAME_OVER_ACK"),
     Kind(GameOverAck, "player", "referee"),
-    Kind(GameError, "referee", "player", "notify_game_error", (), "GAME_ERROR_ACK"),
+    Kind(GameError, "referee", "player", "notify_game_error", "GAME_ERROR_ACK"),
     Kind(GameErrorAck, "player", "referee"),
-    Kind(LockRequest, "referee", "manager", "lock_moves", (), "LOCK_RESPONSE", ours=True),
+    Kind(LockRequest, "referee", "manager", "lock_moves", "LOCK_RESPONSE", ours=True),
     Kind(LockResponse, "manager", "referee", ours=True),
-    Kind(MatchResultReport, "referee", "manager", "report_match_result", (), "MATCH_RESULT_ACK"),
+    Kind(MatchResultReport, "referee", "manager", "report_match_result", "MATCH_RESULT_ACK"),
     Kind(MatchResultAck, "manager", "referee"),
-    Kind(
-        RefereeStatus, "referee", "manager", "referee_status", (), "REFEREE_STATUS_ACK", ours=True
-    ),
-    Kind(
-        StartMatch,
-        "manager",
-        "referee",
-        "start_match",
-        (
-            *("assign_match", "run_match", "match_assignment", "match_assigned", "match_start"),
-            *("play_match", "begin_match", "start_game", "handle_match_assignment"),
-        ),
-        "START_MATCH_RESPONSE",
-        ours=True,
-    ),
+    Kind(RefereeStatus, "referee", "manager", "referee_status", "REFEREE_STATUS_ACK", ours=True),
+    Kind(StartMatch, "manager", "referee", "start_match", "START_MATCH_RESPONSE", ours=True),
     Kind(StartMatchResponse, "referee", "manager", ours=True),
     Kind(RefereeStatusAck, "manager", "referee", ours=True),
     Kind(
-        MatchStateRequest,
-        "agent",
-        "referee",
-        "get_match_state",
-        (),
-        "MATCH_STATE_RESPONSE",
-        ours=True,
+        MatchStateRequest, "agent", "referee", "get_match_state", "MATCH_STATE_RESPONSE", ours=True
     ),
     Kind(MatchStateResponse, "referee", "agent", ours=True),
-    Kind(
-        LeagueCommand,
-        "agent",
-        "manager",
-        "league_command",
-        (),
-        "LEAGUE_COMMAND_RESPONSE",
-        ours=True,
-    ),
+    Kind(LeagueCommand, "agent", "manager", "league_command", "LEAGUE_COMMAND_RESPONSE", ours=True),
     Kind(LeagueCommandResponse, "manager", "agent", ours=True),
-    Kind(
-        LeagueQuery,
-        "agent",
-        "manager",
-        "league_query",
-        ("get_standings",),
-        "LEAGUE_QUERY_RESPONSE",
-    ),
+    Kind(LeagueQuery, "agent", "manager", "league_query", "LEAGUE_QUERY_RESPONSE"),
     Kind(LeagueQueryResponse, "manager", "agent"),
     Kind(LeagueErrorMessage, "manager", "agent"),
 )
+_ALIASES: dict[type[Message], tuple[str, ...]] = {
+    RefereeRegisterRequest: ("referee_register",),
+    LeagueRegisterRequest: ("league_register", "register", "register_request"),
+    LeagueStandingsUpdate: ("standings_update",),
+    ChooseParityCall: ("choose_parity",),
+    StartMatch: (
+        *("assign_match", "run_match", "match_assignment", "match_assigned", "match_start"),
+        *("play_match", "begin_match", "start_game", "handle_match_assignment"),
+    ),
+    LeagueQuery: ("get_standings",),
+}
 
 
 def tag_of(cls: type[Message]) -> str:
