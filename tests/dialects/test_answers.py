@@ -43,6 +43,7 @@ from agentleague.protocol.messages import (
     RoundCompleted,
 )
 from rules import rule
+from tables import each_row
 
 INVITE = GameInvitation(match_id="R1M1")
 CALL = ChooseParityCall(match_id="R1M1")
@@ -68,7 +69,7 @@ def as_tool(text):
 
 
 @rule("R-FORM-08", "R-FORM-09")
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         rpc(CHOICE),
@@ -111,7 +112,7 @@ def test_a_move_is_found_wherever_it_stands(body):
 
 
 @rule("R-FORM-09")
-@pytest.mark.parametrize(
+@each_row(
     "noted",
     [
         {"sender": 7, "timestamp": [], "auth_token": {}, "conversation_id": None},  # any types
@@ -126,7 +127,7 @@ def test_the_envelope_of_an_answer_is_never_required_nor_judged(noted):
 
 
 @rule("R-FORM-09")
-@pytest.mark.parametrize(
+@each_row(
     ("content", "accept"),
     [
         ({"accept": True}, True),
@@ -146,7 +147,7 @@ def test_a_join_is_known_by_any_of_its_signs(content, accept):
 
 
 @rule("R-FORM-09", "R-MSG-06")
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "content", "message"),
     [
         (CALL, {"parity_choice": "Even"}, ChooseParityResponse("Even")),  # the game judges it
@@ -166,7 +167,7 @@ def test_a_move_is_known_by_any_of_its_names(request_, content, message):
 
 
 @rule("R-FORM-09", "R-MSG-04")
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "body", "field"),
     [
         (INVITE, {"status": "ok"}, "accept"),  # success that is none
@@ -193,7 +194,7 @@ def test_an_answer_without_content_is_a_missing_field(request_, body, field):
 
 
 @rule("R-MSG-05")
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "body", "field"),
     [
         (INVITE, rpc({"accept": "yes"}), "accept"),
@@ -206,6 +207,7 @@ def test_an_answer_without_content_is_a_missing_field(request_, body, field):
         (REGISTER, rpc({"status": "MAYBE"}), "status"),
         (REGISTER, rpc({"status": "ACCEPTED", "player_id": 7}), "player_id"),
         (REGISTER, rpc({"status": "ACCEPTED", "message_type": "GAME_OVER"}), "message_type"),
+        (LeagueQuery("GET_STATUS"), rpc({"message_type": "GAME_OVER"}), "message_type"),
         (CALL, b'{"result":{"parity_choice":1e999}}', "parity_choice"),  # no number holds it
     ],
 )
@@ -217,7 +219,7 @@ def test_content_of_another_type_is_refused_by_name(request_, body, field):
 
 
 @rule("R-FORM-08")
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "message"),
     [
         (REGISTER, LeagueRegisterResponse("ACCEPTED", player_id="P01", auth_token="tok_1")),
@@ -236,7 +238,7 @@ def test_any_other_answer_is_decoded_into_its_class(request_, message):
 
 
 @rule("R-GUEST-03")
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         {"status": "ok"},
@@ -251,7 +253,7 @@ def test_whatever_is_no_refusal_says_that_a_report_is_taken(body):
 
 
 @rule("R-GUEST-03")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "status", "error"),
     [
         ({"error": "Unknown method"}, 200, PeerRefused),
@@ -271,7 +273,7 @@ def test_an_answer_to_a_report_with_its_match_counts_whatever_the_status():
 
 
 @rule("R-GUEST-02")
-@pytest.mark.parametrize(
+@each_row(
     "told", [{"player": {"url": "http://ann/mcp"}}, {"players": [{"id": "P01"}], "status": 7}]
 )
 def test_an_answer_to_a_query_in_another_shape_is_all_there_is_to_know(told):
@@ -286,9 +288,9 @@ def test_an_answer_without_a_usable_status_keeps_what_it_said():
 
 
 @rule("R-FORM-10")
-@pytest.mark.parametrize("status", [200, 502])
-@pytest.mark.parametrize("request_", [INVITE, CALL, MOVE, REGISTER, LOCK])
-@pytest.mark.parametrize(
+@each_row("status", [200, 502])
+@each_row("request_", [INVITE, CALL, MOVE, REGISTER, LOCK])
+@each_row(
     "body",
     [
         b"<html><body>502</body></html>",
@@ -323,10 +325,8 @@ def test_an_answer_that_is_no_json_object_is_no_answer(request_, body, status):
 
 
 @rule("R-FORM-10")
-@pytest.mark.parametrize("status", [302, 404, 422, 500, 503])
-@pytest.mark.parametrize(
-    "body", [b"", b"null", b"{}", {"detail": "Not Found"}, rpc(None), {"status": "ok"}]
-)
+@each_row("status", [302, 404, 422, 500, 503])
+@each_row("body", [b"", b"null", b"{}", {"detail": "Not Found"}, rpc(None), {"status": "ok"}])
 def test_a_failure_of_http_without_content_is_no_answer(status, body):
     with pytest.raises(NoConnection) as caught:
         answered(CALL, body, status)
@@ -335,7 +335,7 @@ def test_a_failure_of_http_without_content_is_no_answer(status, body):
 
 
 @rule("R-FORM-10")
-@pytest.mark.parametrize("status", [201, 302, 400, 404, 500, 503])
+@each_row("status", [201, 302, 400, 404, 500, 503])
 def test_content_counts_whatever_the_http_status(status):
     assert answered(CALL, rpc(CHOICE), status).parity_choice == "odd"
 
@@ -345,8 +345,8 @@ SLOW = {"message_type": "GAME_ERROR", "error_code": "E047", "error_description":
 
 
 @rule("R-FORM-13")
-@pytest.mark.parametrize("request_", [INVITE, CALL, REGISTER, LOCK, GameError(), RoundCompleted()])
-@pytest.mark.parametrize("body", [b"", b"<html>", rpc(CHOICE), {"error": LIMITED}, DEEP])
+@each_row("request_", [INVITE, CALL, REGISTER, LOCK, GameError(), RoundCompleted()])
+@each_row("body", [b"", b"<html>", rpc(CHOICE), {"error": LIMITED}, DEEP])
 def test_http_429_is_a_rate_limit_whatever_comes_with_it(request_, body):
     with pytest.raises(RateLimited) as caught:
         answered(request_, body, 429, 7.0)
@@ -355,7 +355,7 @@ def test_http_429_is_a_rate_limit_whatever_comes_with_it(request_, body):
 
 
 @rule("R-FORM-13")
-@pytest.mark.parametrize("body", [b"", b"<html>", b"{}", {"detail": "busy"}])
+@each_row("body", [b"", b"<html>", b"{}", {"detail": "busy"}])
 def test_http_503_that_says_when_to_come_back_is_one_too(body):
     with pytest.raises(RateLimited) as caught:
         answered(CALL, body, 503, 2.0)
@@ -367,7 +367,7 @@ def test_http_503_that_says_when_to_come_back_is_one_too(body):
 
 
 @rule("R-FORM-13")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "seconds"),
     [
         ({"error": LIMITED}, None),
@@ -389,7 +389,7 @@ def test_http_503_that_says_when_to_come_back_is_one_too(body):
         (rpc({"status": "ERROR", "message": "rate limit reached"}), None),
     ],
 )
-@pytest.mark.parametrize("request_", [CALL, INVITE, GameOver(game_result=GameResult("DRAW"))])
+@each_row("request_", [CALL, INVITE, GameOver(game_result=GameResult("DRAW"))])
 def test_an_error_that_speaks_of_a_rate_limit_is_one(request_, body, seconds):
     with pytest.raises(RateLimited) as caught:
         answered(request_, body)
@@ -398,7 +398,7 @@ def test_an_error_that_speaks_of_a_rate_limit_is_one(request_, body, seconds):
 
 
 @rule("R-FORM-11")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "number", "code", "data"),
     [
         ({"jsonrpc": "2.0", "error": {"code": 4001, "message": "no"}, "id": 1}, 4001, None, {}),
@@ -426,8 +426,8 @@ def test_a_json_rpc_error_is_the_peers_refusal(body, number, code, data):
 
 
 @rule("R-FORM-11")
-@pytest.mark.parametrize("request_", [INVITE, CALL, REGISTER])
-@pytest.mark.parametrize("wrap", [rpc, lambda message: message])
+@each_row("request_", [INVITE, CALL, REGISTER])
+@each_row("wrap", [rpc, lambda message: message])
 def test_an_error_message_in_place_of_an_answer_is_a_refusal_too(request_, wrap):
     message = {"message_type": "LEAGUE_ERROR", "error_code": "E012", "error_description": "no"}
 
@@ -438,8 +438,8 @@ def test_an_error_message_in_place_of_an_answer_is_a_refusal_too(request_, wrap)
 
 
 @rule("R-FORM-11")
-@pytest.mark.parametrize("request_", [INVITE, CALL, REGISTER])
-@pytest.mark.parametrize(
+@each_row("request_", [INVITE, CALL, REGISTER])
+@each_row(
     ("content", "said"),
     [
         ({"status": "error", "message": "already in this match"}, "already in this match"),
@@ -476,8 +476,8 @@ NOTIFICATIONS = [
 
 
 @rule("R-FORM-12")
-@pytest.mark.parametrize("notification", NOTIFICATIONS)
-@pytest.mark.parametrize(
+@each_row("notification", NOTIFICATIONS)
+@each_row(
     "body",
     [
         b"",
@@ -499,8 +499,8 @@ def test_any_answer_acknowledges_a_notification(notification, body):
 
 
 @rule("R-FORM-12")
-@pytest.mark.parametrize("notification", NOTIFICATIONS)
-@pytest.mark.parametrize(
+@each_row("notification", NOTIFICATIONS)
+@each_row(
     ("status", "body", "number"),
     [
         (200, {"jsonrpc": "2.0", "error": {"code": -32601}, "id": 1}, -32601),
@@ -525,7 +525,7 @@ JOIN, PARITY, OTHER = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESP
 
 
 @rule("R-FORM-14")
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "content", "message"),
     [
         (PARITY, {"parity_choice": "odd"}, ChooseParityResponse("odd")),
@@ -587,7 +587,7 @@ def registration(answer, referee=False):
 
 
 @rule("R-DIA-10")
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         {"status": "REGISTERED", "player_id": "P07", "auth_token": "abc", "league_id": "cup"},
@@ -614,7 +614,7 @@ def test_a_referee_may_be_taken_in_without_a_token():
     assert (answer.status, answer.referee_id, answer.auth_token) == ("ACCEPTED", "R1", UNSET)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [{"status": "ok"}, {"status": "maybe", "player_id": "P07"}, {"status": "ok", "id": 7}],
 )

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from msgspec import UNSET
 
 from agentleague.dialects import lenient, requests
@@ -21,6 +20,7 @@ from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
 )
 from rules import rule
+from tables import each_row
 
 TAKEN, REFEREE = codec.taken_by("player"), codec.taken_by("referee")
 
@@ -45,7 +45,7 @@ def test_what_fits_is_read_as_always():
 
 
 @rule("R-GUEST-05")
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value", "read_as"),
     [
         ("round_id", "R3", 3),
@@ -95,7 +95,7 @@ def test_rows_that_do_not_fit_are_left_out_of_a_table():
 
 
 @rule("R-GUEST-05")
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "status", "winner"),
     [
         ({"game_result": {"status": "win", "winner": "P01"}}, "WIN", "P01"),
@@ -114,7 +114,7 @@ def test_how_a_match_ended_is_found_wherever_it_stands(fields, status, winner):
 
 
 @rule("R-GUEST-05")
-@pytest.mark.parametrize(
+@each_row(
     ("method", "message_type"),
     [
         ("invite_player", "GAME_INVITATION"),
@@ -161,7 +161,7 @@ def test_a_mended_announcement_names_its_players_too():
     assert (match.player_A_id, match.player_B_id) == ("P01", "P02")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "error"),
     [
         (rpc("sing", {}), UnknownMethod),

@@ -1,7 +1,5 @@
 """Which dialect is tried first and which next, by what came back."""
 
-import pytest
-
 from agentleague.dialects.negotiation import (
     BROKEN,
     EMPTY,
@@ -40,6 +38,7 @@ from agentleague.protocol.messages import (
 )
 from dialects.test_starting import written
 from rules import rule
+from tables import each_row
 
 INVITATION = GameInvitation(match_id="R1M1", player_id="P02", epoch=2)
 REGISTRATION = LeagueRegisterRequest(PlayerMeta("Ann", "http://ann/mcp"))
@@ -55,7 +54,7 @@ def names(used, message_type, problem):
 
 
 @rule("R-DIA-08")
-@pytest.mark.parametrize(
+@each_row(
     ("form", "method", "name"),
     [
         ("jsonrpc", "register_player", ""),
@@ -72,7 +71,7 @@ def test_the_form_of_a_registration_is_the_first_guess(form, method, name):
 
 
 @rule("R-DIA-01")
-@pytest.mark.parametrize(
+@each_row(
     ("error", "why"),
     [
         (refused(-32601), UNKNOWN_METHOD),
@@ -95,7 +94,7 @@ def test_what_complains_of_the_form_is_worth_another_form(error, why):
 
 
 @rule("R-DIA-03")
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         None,
@@ -188,7 +187,7 @@ def test_a_registration_in_vain_is_told_by_what_came_back_and_with_what_would_he
 
 
 @rule("R-START-01")
-@pytest.mark.parametrize(
+@each_row(
     ("known", "first"),
     [
         ("", "start_match/tool"),
@@ -212,7 +211,7 @@ def search(first, answer):
 
 
 @rule("R-START-01")
-@pytest.mark.parametrize(
+@each_row(
     ("first", "why", "then"),
     [
         (
@@ -250,7 +249,7 @@ def test_fewer_fields_follow_once_it_shows_that_the_fields_are_what_is_wrong():
 
 
 @rule("R-START-01")
-@pytest.mark.parametrize("why", [UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY])
+@each_row("why", [UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY])
 def test_a_search_ends_and_tries_nothing_twice(why):
     found = search("start_match/tool", lambda way: why)
 

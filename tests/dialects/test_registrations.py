@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from agentleague.dialects import requests
 from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Form
@@ -17,6 +15,7 @@ from agentleague.protocol.messages import (
 )
 from protocol.wire import ENVELOPE, NOW, PLAYER_META, read, refused, request, taken
 from rules import rule
+from tables import each_row
 
 URL = PLAYER_META["contact_endpoint"]
 QUOKKA = PlayerMeta("Quokka", URL)
@@ -57,7 +56,7 @@ FORMS = [
 
 
 @rule("R-REG-01", "R-REG-03")
-@pytest.mark.parametrize(("body", "path", "form"), FORMS)
+@each_row(("body", "path", "form"), FORMS)
 def test_every_form_of_a_registration_is_read_alike_and_answered_in_its_form(body, path, form):
     incoming = requests.read_request(body, TAKEN, path=path)
 
@@ -81,10 +80,8 @@ def test_every_form_of_a_registration_is_read_alike_and_answered_in_its_form(bod
 
 
 @rule("R-REG-02")
-@pytest.mark.parametrize("named", ["display_name", "name", "agent_name", "player_name"])
-@pytest.mark.parametrize(
-    "found", ["contact_endpoint", "endpoint", "callback_url", "url", "contact_url"]
-)
+@each_row("named", ["display_name", "name", "agent_name", "player_name"])
+@each_row("found", ["contact_endpoint", "endpoint", "callback_url", "url", "contact_url"])
 def test_names_and_end_points_go_by_many_names_in_the_object_and_beside_it(named, found):
     fields = {named: "Quokka", found: URL}
 
@@ -120,7 +117,7 @@ def test_what_stands_beside_an_object_that_would_do_without_it_is_read_too():
 
 
 @rule("R-REG-02")
-@pytest.mark.parametrize("method", ["register_referee", "REFEREE_REGISTER_REQUEST"])
+@each_row("method", ["register_referee", "REFEREE_REGISTER_REQUEST"])
 def test_referees_register_just_as_loosely(method):
     said = {"max_concurrent_matches": 3, "locks": True, "version": "2.0"}
     meta = RefereeMeta("Owl", URL, **said)
@@ -155,7 +152,7 @@ def test_a_message_at_register_that_says_what_it_is_is_that():
 
 
 @rule("R-REG-02")
-@pytest.mark.parametrize(
+@each_row(
     ("params", "field", "kind"),
     [
         ({}, "player_meta", "missing"),
@@ -197,7 +194,7 @@ def test_the_envelope_of_a_loose_registration_is_kept():
 
 
 @rule("R-REG-11")
-@pytest.mark.parametrize(
+@each_row(
     ("params", "missing"),
     [
         ({**TYPED, **ENVELOPE}, ()),

@@ -1,12 +1,12 @@
 """Results as referees in the wild tell them."""
 
 import msgspec
-import pytest
 
 from agentleague.dialects import requests
 from agentleague.dialects.results import find_result, is_over
 from agentleague.protocol import codec
 from rules import rule
+from tables import each_row
 
 TAKEN = codec.taken_by("manager")
 
@@ -22,7 +22,7 @@ def details(**fields):
 
 
 @rule("R-START-05")
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "winner"),
     [
         ({"result": {"winner": "P01"}}, "P01"),
@@ -45,7 +45,7 @@ def test_the_winner_is_found_wherever_it_stands(fields, winner):
 
 
 @rule("R-START-05")
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [
         {},
@@ -64,7 +64,7 @@ def test_a_report_without_a_winner_is_refused_as_ever(fields):
 
 
 @rule("R-START-05")
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "choices", "number"),
     [
         ({"choices": {"P01": "even", "P02": "odd"}}, {"P01": "even", "P02": "odd"}, None),
@@ -81,7 +81,7 @@ def test_choices_and_number_are_taken_where_they_can_be_read(fields, choices, nu
     assert (found.choices, found.drawn_number) == (choices, number)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("score", "taken"),
     [
         ({"P01": 1, "P02": 0}, {"P01": 1, "P02": 0}),
@@ -99,7 +99,7 @@ def test_what_is_in_its_place_is_left_as_it_is():
     assert read(result={"winner": None}, winner="P01").message.result.winner is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "over"),
     [
         ({"status": "completed"}, True),

@@ -13,6 +13,7 @@ from agentleague.protocol.messages import (
     RoundMatch,
 )
 from rules import rule
+from tables import each_row
 
 REQUEST = RoundAnnouncement(matches=[RoundMatch("R1M1")], session="s")
 
@@ -31,8 +32,8 @@ def tool(result):
 
 
 @rule("R-START-02")
-@pytest.mark.parametrize("wrap", [rpc, tool, lambda result: result, lambda r: rpc({"data": r})])
-@pytest.mark.parametrize(
+@each_row("wrap", [rpc, tool, lambda result: result, lambda r: rpc({"data": r})])
+@each_row(
     "said",
     [
         {"match_id": "R1M1"},
@@ -45,8 +46,8 @@ def test_an_answer_that_names_the_match_says_that_it_was_taken(wrap, said):
 
 
 @rule("R-START-03")
-@pytest.mark.parametrize("wrap", [rpc, tool, lambda result: result])
-@pytest.mark.parametrize(
+@each_row("wrap", [rpc, tool, lambda result: result])
+@each_row(
     ("said", "winner"),
     [
         ({"match_id": "R1M1", "result": {"winner": "P01"}}, "P01"),
@@ -64,7 +65,7 @@ def test_an_answer_with_a_winner_is_a_report_of_the_match_it_was_told_of(wrap, s
     assert (report.match_id, report.result.winner) == ("R1M1", winner)
 
 
-@pytest.mark.parametrize("choices", [{"P01": 1, "P02": "x" * 70}, {"a" * 64: None}])
+@each_row("choices", [{"P01": 1, "P02": "x" * 70}, {"a" * 64: None}])
 def test_of_a_result_only_what_can_be_read_is_kept(choices):
     report = read(rpc({"winner": "P01", "choices": choices, "status": "WIN"}))
 
@@ -76,7 +77,7 @@ def test_a_winner_that_cannot_be_one_makes_no_report():
 
 
 @rule("R-START-02")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "said"),
     [
         ({"status": "ok"}, '{"status":"ok"}'),
@@ -94,7 +95,7 @@ def test_of_any_other_answer_it_is_kept_what_was_said(body, said):
 
 
 @rule("R-START-01")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "status", "number"),
     [
         ({"jsonrpc": "2.0", "error": {"code": -32601, "message": "no"}, "id": 1}, 200, -32601),
@@ -130,7 +131,7 @@ def test_an_answer_to_nonsense_names_no_match():
     assert read(rpc({"match_id": ""}), request=nonsense).status == "{}"
 
 
-@pytest.mark.parametrize("wrap", [rpc, tool])
+@each_row("wrap", [rpc, tool])
 def test_a_result_that_is_nested_deeper_than_a_request_may_be_is_none(wrap):
     deep = json.loads("[" * 20 + "]" * 20)
     said = {"status": "completed", "match_id": "R1M1", "winner": "P01", "choices": {"P01": deep}}

@@ -3,7 +3,6 @@
 import json
 
 import msgspec
-import pytest
 from msgspec import UNSET
 
 from agentleague.dialects import requests, starting
@@ -21,6 +20,7 @@ from agentleague.protocol.messages import (
     StartMatch,
 )
 from rules import rule
+from tables import each_row
 
 SEATS = [
     Seated("P01", "http://a/mcp", "Ann", match_token="mtok_a"),
@@ -51,7 +51,7 @@ def inside(request, base):
 
 
 @rule("R-START-01")
-@pytest.mark.parametrize("base", PLACES)
+@each_row("base", PLACES)
 def test_each_way_names_the_match_and_its_players_in_every_naming(base):
     for start_type in START_METHODS.keys() - {"ROUND_ANNOUNCEMENT"}:
         message = inside(written(start_name(start_type, base)), base)
@@ -65,7 +65,7 @@ def test_each_way_names_the_match_and_its_players_in_every_naming(base):
 
 
 @rule("R-START-01")
-@pytest.mark.parametrize(
+@each_row(
     ("name", "method"),
     [
         ("start_match/tool", "start_match"),
@@ -164,7 +164,7 @@ def only_match(method, params):
 
 
 @rule("R-GUEST-01")
-@pytest.mark.parametrize(
+@each_row(
     "method",
     [
         *("start_match", "assign_match", "run_match", "START_MATCH", "MATCH_ASSIGNMENT"),
@@ -179,7 +179,7 @@ def test_a_match_is_started_by_many_names(method):
 
 
 @rule("R-GUEST-01")
-@pytest.mark.parametrize(
+@each_row(
     "players",
     [
         {"player_A_id": "P01", "player_B_id": "P02", "player_A_endpoint": ANN, "player_B_url": BOB},
@@ -200,7 +200,7 @@ def test_players_and_their_end_points_go_by_many_names(players):
     assert only_match("start_match", {"match_id": "M1", **players}) == (IDS, (ANN, BOB))
 
 
-@pytest.mark.parametrize("name", ["match", "assignment", "payload"])
+@each_row("name", ["match", "assignment", "payload"])
 def test_a_match_may_stand_one_level_down(name):
     inner = {"id": "M1", "player_a": "P01", "player_b": "P02"}
 
@@ -222,7 +222,7 @@ def test_several_matches_may_come_at_once():
     assert {match.player_B_id for match in message.matches} == {"P02"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "round_id"),
     [
         ({"round_id": 3}, 3),
@@ -238,7 +238,7 @@ def test_the_round_is_a_number_however_it_is_written(told, round_id):
 
 
 @rule("R-GUEST-01")
-@pytest.mark.parametrize(
+@each_row(
     ("told", "field"),
     [
         ({"player_a": "P01", "player_b": "P02"}, "match_id"),
@@ -272,7 +272,7 @@ def test_an_announcement_that_cannot_be_read_so_stays_as_it_is():
 
 
 @rule("R-GUEST-02")
-@pytest.mark.parametrize(
+@each_row(
     "told",
     [
         {"data": {"player_stats": {"player_id": "P01", "endpoint": ANN}}},
@@ -286,7 +286,7 @@ def test_where_a_player_is_is_found_wherever_it_is_said(told):
     assert starting.find_endpoint("P01", told) == ANN
 
 
-@pytest.mark.parametrize(
+@each_row(
     "told",
     [
         None,

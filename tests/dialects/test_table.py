@@ -1,7 +1,6 @@
 """The table of dialects: how each is written."""
 
 import msgspec
-import pytest
 
 from agentleague.dialects.table import DIALECTS, OURS, dialect_of, in_words, is_dialect
 from agentleague.dialects.tools import Tool
@@ -19,6 +18,7 @@ from agentleague.protocol.messages import (
     ReportedResult,
 )
 from rules import rule
+from tables import each_row
 
 INVITATION = GameInvitation(match_id="R1M1", player_id="P02", epoch=2)
 CALL = ChooseParityCall(match_id="R1M1")
@@ -54,7 +54,7 @@ def test_every_dialect_of_the_table_has_its_test():
     assert set(WRITTEN) == {name for name in DIALECTS if "+" not in name}
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@each_row("name", WRITTEN)
 def test_each_dialect_writes_method_and_message_in_its_own_way(name):
     join, move, path = WRITTEN[name]
 
@@ -99,7 +99,7 @@ def test_our_own_dialect_writes_what_the_codec_writes():
 
 
 @rule("R-DIA-05")
-@pytest.mark.parametrize("name", WRITTEN)
+@each_row("name", WRITTEN)
 def test_a_plain_variant_has_documented_fields_only_and_no_nulls(name):
     invitation = inside(written(f"{name}+plain", INVITATION), WRITTEN[name][2])
     over = inside(written(f"{name}+plain", OVER), WRITTEN[name][2])

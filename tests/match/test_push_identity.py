@@ -23,6 +23,7 @@ from games.throwaway import THROWAWAY
 from match.ann_and_bob import PATIENT, SEATS, match_of, playing
 from match.virtual_match import EVEN, ODD, SILENCE, Stage
 from rules import rule
+from tables import each_row
 
 ANN = Caller("127.0.0.1", "mtok_from_ann")
 LOCAL = Caller("127.0.0.1")
@@ -39,7 +40,7 @@ def heard(stage):
 
 
 @rule("R-MATCH-23")
-@pytest.mark.parametrize(
+@each_row(
     ("seats", "message", "caller", "pusher"),
     [
         (SEATS, EVEN, ANN, (0, True)),
@@ -91,8 +92,8 @@ def test_the_league_may_want_a_token_for_every_push():
 
 
 @rule("R-MATCH-24")
-@pytest.mark.parametrize("answered", [NOTHING, None, PeerRefused("what?", data={})])
-@pytest.mark.parametrize("caller", [ANN, LOCAL])
+@each_row("answered", [NOTHING, None, PeerRefused("what?", data={})])
+@each_row("caller", [ANN, LOCAL])
 def test_after_an_answer_without_content_what_is_pushed_counts_until_the_deadline(answered, caller):
     stage = Stage({"move": [answered]}, pushes=[(29.9, ANNS_EVEN, caller)]).run()
 
@@ -122,7 +123,7 @@ def test_a_signed_push_counts_at_once_and_the_answer_to_the_call_no_more():
 
 
 @rule("R-MATCH-24")
-@pytest.mark.parametrize(
+@each_row(
     ("answered", "counts", "when"),
     [
         ((5.0, ODD), "odd", 5.0),  # the answer itself has content: the push is forgotten
@@ -155,7 +156,7 @@ def test_an_illegal_push_without_a_token_is_held_against_nobody():
 
 
 @rule("R-MATCH-24")
-@pytest.mark.parametrize("caller", [ANN, LOCAL])
+@each_row("caller", [ANN, LOCAL])
 def test_between_two_attempts_a_push_counts(caller):
     stage = Stage({"move": [SILENCE]}, pushes=[(31.0, ANNS_EVEN, caller)]).run()
 
@@ -187,7 +188,7 @@ def test_a_push_while_game_error_is_being_answered_counts():
 
 
 @rule("R-MATCH-12", "R-MATCH-25")
-@pytest.mark.parametrize(
+@each_row(
     ("message", "reply"),
     [
         (EVEN, ACK),  # the same again
@@ -204,7 +205,7 @@ def test_once_there_is_an_answer_another_is_refused_and_changes_nothing(message,
 
 
 @rule("R-MATCH-25")
-@pytest.mark.parametrize("message", [EVEN, GameMoveResponse("even", "R1M1")])
+@each_row("message", [EVEN, GameMoveResponse("even", "R1M1")])
 def test_a_move_before_its_time_or_after_is_refused(message):
     ann, bob = {"join": [(3.0, NOTHING)]}, {"over": [(4.0, None)]}
     joined = (4.0, GameJoinAck("R1M1", "P01"), ANN)
@@ -224,7 +225,7 @@ def test_who_is_not_to_move_cannot_push_a_move():
 
 
 @rule("R-MATCH-24")
-@pytest.mark.parametrize("move", ["odd", "nonsense"])
+@each_row("move", ["odd", "nonsense"])
 def test_nobody_moves_for_a_player_that_could_not_be_reached(move):
     """Without a token a push waits for the player's own answer, or for the end of its time."""
     pushes = [(when, replace(ANNS_EVEN, parity_choice=move), LOCAL) for when in (1.0, 1.5, 1.8)]

@@ -2,12 +2,11 @@
 
 import json
 
-import pytest
-
 from agentleague.protocol import codec
 from agentleague.protocol.messages import LeagueErrorMessage
 from protocol.wire import ENVELOPE, PLAYER_META, REGISTRATION, read, refused, registration, request
 from rules import rule
+from tables import each_row
 
 LONE = "\\ud800"
 
@@ -40,7 +39,7 @@ def told(answer):
 
 
 @rule("R-LIM-01", "R-LIM-02", "R-LIM-03", "R-LIM-04", "R-LIM-05", "R-LIM-06", "R-RPC-05")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "kind"),
     [
         (b"", "syntax"),  # nothing
@@ -91,7 +90,7 @@ def test_text_that_parsers_read_differently_is_no_json(body, kind):
 
 
 @rule("R-LIM-03")
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         nested("[" * 14),  # 16 levels in all
@@ -108,7 +107,7 @@ def test_sixteen_levels_are_taken_however_many_brackets_there_are(body):
 
 
 @rule("R-LIM-03")
-@pytest.mark.parametrize("method", ["notify_game_error", "GAME_ERROR", "hello", "handle_message"])
+@each_row("method", ["notify_game_error", "GAME_ERROR", "hello", "handle_message"])
 def test_for_an_agent_that_decides_nothing_for_others_the_decoder_sets_the_limit(method):
     for depth in [17, *range(900, 1010), 5000]:
         deep = b'{"a":' * depth + b"1" + b"}" * depth
@@ -137,7 +136,7 @@ def test_a_player_too_refuses_what_is_no_json_number():
 
 
 @rule("R-RPC-01", "R-RPC-02", "R-RPC-04", "R-RPC-05")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "answered_id"),
     [
         (b"[]", None),  # an empty batch
@@ -174,7 +173,7 @@ def test_what_is_no_request_is_refused_as_such(body, answered_id):
 
 
 @rule("R-FORM-07")
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         {},  # an empty object
@@ -191,7 +190,7 @@ def test_a_bare_object_without_message_type_is_told_what_to_add(body):
 
 
 @rule("R-RPC-06")
-@pytest.mark.parametrize(
+@each_row(
     ("params", "field"),
     [
         ([], "params"),  # by position
@@ -210,7 +209,7 @@ def test_params_are_an_object(params, field):
 
 
 @rule("R-RPC-07")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "receiver"),
     [
         (request(REGISTRATION | {"message_type": "HELLO"}), "manager"),  # unknown type
@@ -236,7 +235,7 @@ def test_a_message_that_this_agent_does_not_take_is_unknown_to_it(body, receiver
 
 
 @rule("R-MSG-04")
-@pytest.mark.parametrize(
+@each_row(
     ("receiver", "method", "params", "field"),
     [
         ("manager", "register_player", {}, "player_meta"),
@@ -281,7 +280,7 @@ def test_a_missing_field_is_named_by_its_path(receiver, method, params, field):
 
 
 @rule("R-MSG-04")
-@pytest.mark.parametrize(
+@each_row(
     ("receiver", "method"),
     [
         ("player", "notify_round"),
@@ -324,7 +323,7 @@ def of_a_round(**changes):
 
 
 @rule("R-MSG-05", "R-MSG-07", "R-MSG-08", "R-LIM-05", "R-LIM-07", "R-LIM-08", "R-LIM-09")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "field"),
     [
         (registration(sender=7), "sender"),  # a text that is a number
@@ -375,7 +374,7 @@ def test_a_field_of_another_type_or_out_of_bounds_is_named_by_its_path(body, fie
 
 
 @rule("R-LIM-05", "R-MSG-05")
-@pytest.mark.parametrize(
+@each_row(
     ("value", "field"),
     [
         ("1e999", "retry_info.time_remaining"),  # beyond any float
@@ -392,7 +391,7 @@ def test_a_float_that_is_none_is_refused(value, field):
 
 
 @rule("R-LIM-07", "R-LIM-08", "R-LIM-09")
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         registration(sender="x" * 64),  # exactly at each bound
@@ -414,7 +413,7 @@ def test_what_lies_exactly_on_a_bound_is_taken(body):
 
 
 @rule("R-ENV-03")
-@pytest.mark.parametrize(
+@each_row(
     "protocol",
     ["league.v1", "league.v3", "league.v22", "league", "LEAGUE.V2", "2.1.0", "", "league.v2x"],
 )

@@ -17,6 +17,7 @@ from commands import ROOT, SECONDS
 from memory_league import MemoryLeague
 from protocol.wire import FIXTURES
 from rules import rule
+from tables import each_row
 
 VECTORS = json.loads((FIXTURES / "draw_vectors.json").read_text(encoding="utf-8"))
 NAMES = ("commitment", "seed", "moves", "number")
@@ -73,7 +74,7 @@ def flipped(text):
 
 @rule("R-DRAW-02", "R-DRAW-03", "R-DRAW-04")
 @with_each
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["what"])
+@each_row("vector", VECTORS)
 def test_a_checker_agrees_with_every_vector(program, vector):
     more = (vector["commitment"], vector["index"], *vector["bounds"])
 
@@ -120,7 +121,7 @@ def with_other_match(message):
 
 @rule("R-DRAW-02", "R-DRAW-04")
 @with_each
-@pytest.mark.parametrize(
+@each_row(
     ("change", "wrong"),
     [
         (with_other_seed, {"seed"}),
@@ -240,9 +241,7 @@ def test_a_checker_checks_several_files_and_names_each(program, tmp_path):
 
 
 @with_each
-@pytest.mark.parametrize(
-    "more", [["0", "1", "ten"], ["0", "10", "1"], ["0", "1", "10", "11"], ["0", "", "10"]]
-)
+@each_row("more", [["0", "1", "ten"], ["0", "10", "1"], ["0", "1", "10", "11"], ["0", "", "10"]])
 def test_a_checker_refuses_numbers_that_make_no_sense(program, tmp_path, more):
     path = saved(tmp_path / "R1M1.json", over(VECTORS[0]))
 
@@ -253,9 +252,7 @@ def test_a_checker_refuses_numbers_that_make_no_sense(program, tmp_path, more):
 
 
 @with_each
-@pytest.mark.parametrize(
-    "draw", [{"seed": "xyz"}, {"seed": 7}, {"moves": 7}, {"moves": [7]}, {"moves": None}]
-)
+@each_row("draw", [{"seed": "xyz"}, {"seed": 7}, {"moves": 7}, {"moves": [7]}, {"moves": None}])
 def test_a_checker_never_breaks_on_a_wrong_draw(program, tmp_path, draw):
     message = over(VECTORS[0])
     message["draw"] = {**message["draw"], **draw}
@@ -279,9 +276,7 @@ def test_a_checker_reads_a_match_of_an_export(program, tmp_path):
 
 
 @with_each
-@pytest.mark.parametrize(
-    "text", [None, "", "[]", "7", "{}", '{"result": {}, "draw": null}', NUMBERLESS]
-)
+@each_row("text", [None, "", "[]", "7", "{}", '{"result": {}, "draw": null}', NUMBERLESS])
 def test_a_checker_without_a_draw_says_what_to_name(program, tmp_path, text):
     path = tmp_path / "R1M1.json"
     if text is not None:

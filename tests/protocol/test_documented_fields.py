@@ -3,12 +3,12 @@
 import typing
 
 import msgspec
-import pytest
 from msgspec import Struct
 
 from agentleague.protocol.messages import MESSAGES, GameOver
 from protocol.documented_fields import DOCUMENTED, ENVELOPE
 from rules import rule
+from tables import each_row
 
 CASES = [
     (document, message, fields)
@@ -56,7 +56,7 @@ def leads(member, first, rest):
 
 
 @rule("R-MSG-03", "R-ENV-05")
-@pytest.mark.parametrize(("document", "message", "fields"), CASES)
+@each_row(("document", "message", "fields"), CASES)
 def test_no_field_of_a_document_is_missing(document, message, fields):
     cls = MESSAGES[message].cls
 
@@ -66,14 +66,14 @@ def test_no_field_of_a_document_is_missing(document, message, fields):
 
 
 @rule("R-ENV-01", "R-MSG-03")
-@pytest.mark.parametrize("message", MESSAGES)
+@each_row("message", MESSAGES)
 def test_every_message_has_the_envelope(message):
     missing = [name for name in ENVELOPE.split() if not has(MESSAGES[message].cls, [name])]
 
     assert missing == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "game_results",  # no such field

@@ -5,13 +5,13 @@ import hmac
 import inspect
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentleague.protocol import draws
 from protocol.wire import FIXTURES
 from rules import rule
+from tables import each_row
 
 VECTORS = json.loads((FIXTURES / "draw_vectors.json").read_text(encoding="utf-8"))
 SECRET = bytes(range(32))
@@ -31,7 +31,7 @@ def draw(played, index=0, bounds=(1, 10), seed=bytes(32)):
 
 
 @rule("R-DRAW-01", "R-DRAW-02", "R-DRAW-03", "R-DRAW-04")
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["what"])
+@each_row("vector", VECTORS)
 def test_a_draw_can_be_checked_in_a_few_lines(vector):
     league, match = vector["league_id"], vector["match_id"]
     seed = bytes.fromhex(vector["seed"])
@@ -46,7 +46,7 @@ def test_a_draw_can_be_checked_in_a_few_lines(vector):
 
 
 @rule("R-DRAW-01", "R-DRAW-02", "R-DRAW-03", "R-DRAW-04")
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["what"])
+@each_row("vector", VECTORS)
 def test_we_draw_what_anybody_would(vector):
     league, match = vector["league_id"], vector["match_id"]
     secret, seed = bytes.fromhex(vector["secret"]), bytes.fromhex(vector["seed"])

@@ -3,7 +3,6 @@
 import json
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from agentleague.protocol.error_messages import REMEDIES, error_data, error_mess
 from agentleague.protocol.messages import GameError, LeagueErrorMessage
 from protocol.wire import ENVELOPE, NOW, REGISTRATION, read, refused, registration, request
 from rules import rule
+from tables import each_row
 
 TOKEN = "tok_P07_" + "0123456789abcdef" * 4
 
@@ -106,7 +106,7 @@ def test_a_referee_refuses_with_a_game_error_that_has_all_its_fields():
 
 
 @rule("R-ERR-05")
-@pytest.mark.parametrize(
+@each_row(
     ("error", "keys"),
     [
         # Document 001's keys for each code, in our words.
@@ -137,7 +137,7 @@ def test_a_key_of_the_context_never_replaces_a_field_of_the_message():
 
 
 @rule("R-ERR-06")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "conversation_id"),
     [
         (request({**ENVELOPE}), "conv-1"),  # flat
@@ -177,7 +177,7 @@ def test_what_was_asked_is_cut_to_the_length_of_an_id():
 
 
 @rule("R-TOK-05")
-@pytest.mark.parametrize(
+@each_row(
     ("token", "shown"),
     [
         (TOKEN, "tok_…tok_…redacted"),
@@ -193,7 +193,7 @@ def test_a_wrong_token_is_shown_by_its_first_characters_at_most(token, shown):
 
 
 @rule("R-TOK-05")
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         TokenInvalid(f"{TOKEN} is not yours", provided_token=TOKEN),  # in sentence and context
@@ -206,7 +206,7 @@ def test_a_wrong_token_is_shown_by_its_first_characters_at_most(token, shown):
         InternalError(TOKEN, trace=TOKEN),
     ],
 )
-@pytest.mark.parametrize("sender", ["league_manager", "referee:REF01"])
+@each_row("sender", ["league_manager", "referee:REF01"])
 def test_a_token_that_was_sent_is_never_repeated(error, sender):
     body = registration(auth_token=TOKEN, sender=TOKEN[:64], conversation_id=TOKEN)
 
@@ -217,7 +217,7 @@ def test_a_token_that_was_sent_is_never_repeated(error, sender):
 
 
 @rule("R-TOK-05")
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         request({"auth_token": TOKEN}),  # a field is missing
@@ -242,7 +242,7 @@ def test_no_refusal_of_the_codec_holds_the_token_of_its_request(body):
 
 
 @rule("R-ERR-08")
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         InternalError("division by zero in referee.py", trace="line 7"),
@@ -281,7 +281,7 @@ def endless():
 
 
 @rule("R-ERR-10")
-@pytest.mark.parametrize(
+@each_row(
     ("value", "written"),
     [
         (Strange(), "Strange"),
@@ -290,7 +290,7 @@ def endless():
         ("half \ud800 pair", "str"),
         (endless(), "list"),
         (float("nan"), None),
-        pytest.param(10**5000, "int", id="huge"),
+        (10**5000, "int"),
         (date(2026, 3, 4), "2026-03-04"),
         ({"P01", "P02"} & {"P01"}, ["P01"]),
         (LeagueErrorMessage(error_code="E1"), "E1"),
@@ -312,7 +312,7 @@ def test_a_sentence_with_half_a_surrogate_pair_does_not_break_the_refusal():
 
 
 @rule("R-ERR-10")
-@pytest.mark.parametrize("value", [7, None, "x" * 65, ["P01"], {}])
+@each_row("value", [7, None, "x" * 65, ["P01"], {}])
 def test_a_value_of_the_context_that_does_not_fit_its_field_stays_in_the_context(value):
     error = IllegalMove("no", player_id=value, match_id=value, round_id="four", retry_count="two")
 
@@ -347,6 +347,6 @@ def test_whatever_the_context_holds_the_refusal_is_a_message(context, sentence):
         json.loads(codec.encode(error_data(message)))
 
 
-@pytest.mark.parametrize("cls", [*wire_errors()])
+@each_row("cls", [*wire_errors()])
 def test_every_error_says_what_to_do_about_it(cls):
     assert REMEDIES[cls.code].endswith(".")

@@ -11,6 +11,7 @@ from agentleague.protocol import codec
 from agentleague.protocol.messages import MESSAGES, LeagueQuery
 from protocol.wire import EXAMPLES, INCOMPLETE, MESSAGE_EXAMPLES, message_of, refused, taken
 from rules import rule
+from tables import each_row
 
 ERROR_EXAMPLES = [n for n, e in EXAMPLES.items() if "error" in e["body"] and "jsonrpc" in e["body"]]
 ASKING_EXAMPLES = [
@@ -36,7 +37,7 @@ def assert_within(part, whole, path="$"):
 
 
 @rule("R-MSG-03", "R-MSG-13")
-@pytest.mark.parametrize("name", MESSAGE_EXAMPLES)
+@each_row("name", MESSAGE_EXAMPLES)
 def test_an_example_decodes_into_its_class_and_keeps_every_field(name):
     example = EXAMPLES[name]
     message = message_of(example["body"])
@@ -49,7 +50,7 @@ def test_an_example_decodes_into_its_class_and_keeps_every_field(name):
 
 
 @rule("R-FORM-01", "R-FORM-03")
-@pytest.mark.parametrize("name", ASKING_EXAMPLES)
+@each_row("name", ASKING_EXAMPLES)
 def test_an_example_that_asks_is_taken_as_a_request(name):
     example = EXAMPLES[name]
     kind = MESSAGES[example["message"]]
@@ -60,7 +61,7 @@ def test_an_example_that_asks_is_taken_as_a_request(name):
 
 
 @rule("R-FORM-11")
-@pytest.mark.parametrize("name", ERROR_EXAMPLES)
+@each_row("name", ERROR_EXAMPLES)
 def test_an_example_of_an_error_is_the_peers_refusal(name):
     body = EXAMPLES[name]["body"]
 

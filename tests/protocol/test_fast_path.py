@@ -1,7 +1,6 @@
 """The usual request: one pass gives what the long way gives, and nothing else passes."""
 
 import msgspec
-import pytest
 
 from agentleague.dialects import requests
 from agentleague.protocol import codec, fast_path, jsonrpc
@@ -22,6 +21,7 @@ from agentleague.protocol.partial_messages import (
     PartialTable,
     read_rows,
 )
+from tables import each_row
 
 PLAYER, MANAGER = codec.taken_by("player"), codec.taken_by("manager")
 INVITATION = GameInvitation(match_id="R1M1", sender="referee:REF01", conversation_id="c-1")
@@ -42,7 +42,7 @@ def test_what_we_write_is_read_in_one_pass():
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         USUAL.replace(b'"params":{', b'"params":{"message":{}, '),
@@ -62,8 +62,8 @@ def test_whatever_looks_otherwise_or_does_not_fit_goes_the_long_way(body):
     assert read(body) is None
 
 
-@pytest.mark.parametrize("beside", ['"message":{}', '"message":"x"', '"name":"y","arguments":{}'])
-@pytest.mark.parametrize("name", [name for name, kind in MESSAGES.items() if kind.method])
+@each_row("beside", ['"message":{}', '"message":"x"', '"name":"y","arguments":{}'])
+@each_row("name", [name for name, kind in MESSAGES.items() if kind.method])
 def test_what_has_further_keys_is_read_alike_the_long_way(name, beside):
     params = msgspec.json.encode({"message_type": name, **example(name)})
     params = params.replace(b",", b",%b," % beside.encode(), 1)
@@ -130,6 +130,6 @@ def test_a_player_reads_the_rows_of_a_table_when_it_looks():
     assert read_rows([row]) == [row]
 
 
-@pytest.mark.parametrize("rows", [b"5", b'[{"rank":"first"}]', b'["\xff"]', b"[" * 5000])
+@each_row("rows", [b"5", b'[{"rank":"first"}]', b'["\xff"]', b"[" * 5000])
 def test_rows_that_are_none_are_no_rows(rows):
     assert read_rows(msgspec.Raw(rows)) == []

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from agentleague.dialects import answers
 from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Form
@@ -26,6 +24,7 @@ from protocol.wire import (
     taken,
 )
 from rules import rule
+from tables import each_row
 
 INVITATION = {**ENVELOPE, "match_id": "R1M1", "opponent_id": "P02"}
 TYPED = {**INVITATION, "message_type": "GAME_INVITATION"}
@@ -36,7 +35,7 @@ def tool(name, arguments):
 
 
 @rule("R-FORM-01", "R-FORM-02", "R-FORM-03", "R-FORM-04", "R-FORM-06")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "form"),
     [
         (request(TYPED, "handle_game_invitation"), Form.JSONRPC),  # as document 001 has it
@@ -66,7 +65,7 @@ def test_a_message_may_be_wrapped_in_many_ways(body, form):
 
 
 @rule("R-FORM-06")
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "register_player",
@@ -94,7 +93,7 @@ def test_a_name_is_known_in_any_case_as_method_and_as_type(name):
 
 
 @rule("R-ENV-04")
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         request(REGISTRATION, extra=1, hint={"a": [1]}),  # beside the params
@@ -110,7 +109,7 @@ def test_unknown_fields_are_ignored(body):
 
 
 @rule("R-ENV-02")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "missing"),
     [
         (registration(), ()),
@@ -158,13 +157,13 @@ def test_messages_of_ours_and_answers_are_lean_and_nothing_is_said_of_it():
 
 
 @rule("R-ENV-03")
-@pytest.mark.parametrize("protocol", ["league.v2", "league.v2.1", "league.v2.1.0"])
+@each_row("protocol", ["league.v2", "league.v2.1", "league.v2.1.0"])
 def test_a_minor_version_of_the_protocol_is_taken(protocol):
     assert taken(registration(protocol=protocol)).protocol == protocol
 
 
 @rule("R-ENV-06")
-@pytest.mark.parametrize(
+@each_row(
     "sender", ["player:P01", "P01", "referee:REF01", "league_manager", "league_manager:x", "é 🦘"]
 )
 def test_a_sender_may_have_any_form(sender):
@@ -172,9 +171,7 @@ def test_a_sender_may_have_any_form(sender):
 
 
 @rule("R-RPC-02", "R-FORM-05")
-@pytest.mark.parametrize(
-    "request_id", [0, 1, -1, 2**53, -(2**53), "1", "", "req-001", "é", "x" * 64, None]
-)
+@each_row("request_id", [0, 1, -1, 2**53, -(2**53), "1", "", "req-001", "é", "x" * 64, None])
 def test_an_id_comes_back_with_its_type(request_id):
     envelope = read(request(REGISTRATION, id=request_id)).envelope
     answer = json.loads(codec.write_answer(envelope, LeagueRegisterResponse("ACCEPTED")))
@@ -195,7 +192,7 @@ def test_a_notification_is_read_and_nothing_is_answered():
 
 
 @rule("R-FORM-05")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "unwrap"),
     [
         (registration(), lambda answer: answer["result"]),
@@ -224,7 +221,7 @@ def test_an_answer_takes_the_form_of_its_request(body, unwrap):
 
 
 @rule("R-FORM-05")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "unwrap"),
     [
         (request({}), lambda answer: answer["error"]["data"]),
@@ -259,7 +256,7 @@ def test_our_own_request_is_the_canonical_form():
 
 
 @rule("R-MSG-12")
-@pytest.mark.parametrize(
+@each_row(
     ("body", "query_type"),
     [
         (request({}, "get_standings"), "GET_STANDINGS"),
@@ -277,7 +274,7 @@ def test_a_query_called_get_standings_asks_for_them(body, query_type):
 
 
 @rule("R-MSG-06")
-@pytest.mark.parametrize("move", ["even", "Even", "", 0, 1.5, True, None, [], {"a": [1]}])
+@each_row("move", ["even", "Even", "", 0, 1.5, True, None, [], {"a": [1]}])
 def test_a_move_of_any_type_reaches_the_game(move):
     body = request({"match_id": "R1M1", "parity_choice": move}, "CHOOSE_PARITY_RESPONSE")
 
@@ -285,7 +282,7 @@ def test_a_move_of_any_type_reaches_the_game(move):
 
 
 @rule("R-MSG-07")
-@pytest.mark.parametrize(
+@each_row(
     ("receiver", "method", "params"),
     [
         # What the documents let be null.

@@ -1,11 +1,10 @@
 """Whose machine a request may come from."""
 
-import pytest
-
 from agentleague.protocol.hosts import is_at
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("endpoint", "source", "is_there"),
     [
         ("http://127.0.0.1:8001/mcp", "127.0.0.1", True),

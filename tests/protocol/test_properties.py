@@ -4,7 +4,6 @@ import contextlib
 import json
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
@@ -23,6 +22,7 @@ from agentleague.protocol.messages import (
 from examples import examples
 from protocol.wire import FIXTURES, NOW, registration
 from rules import rule
+from tables import each_row
 
 TEXT = st.characters(codec="utf-8")
 ANYTHING = st.recursive(
@@ -76,7 +76,7 @@ MESSAGES_OF = {name: structs(inspect.type_info(kind.cls)) for name, kind in MESS
 
 
 @rule("R-MSG-13", "R-ENV-01")
-@pytest.mark.parametrize("name", MESSAGES)
+@each_row("name", MESSAGES)
 @few
 @given(st.data())
 def test_a_message_survives_being_written_and_read(name, data):
@@ -92,7 +92,7 @@ def test_a_message_survives_being_written_and_read(name, data):
 
 
 @rule("R-MSG-13", "R-RPC-08")
-@pytest.mark.parametrize("name", [name for name, kind in MESSAGES.items() if kind.method])
+@each_row("name", [name for name, kind in MESSAGES.items() if kind.method])
 @few
 @given(st.data())
 def test_a_request_survives_the_whole_way(name, data):
@@ -165,7 +165,7 @@ def test_whatever_is_answered_is_an_answer_or_an_error_of_ours(body, asked):
         assert answers.read_answer(asked, 200, body) is not None
 
 
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("00*.json")), ids=lambda path: path.stem)
+@each_row("path", sorted(FIXTURES.glob("00*.json")))
 def test_every_example_cut_short_is_refused_and_never_breaks_anything(path):
     body = json.dumps(json.loads(path.read_text(encoding="utf-8"))["body"]).encode()
 

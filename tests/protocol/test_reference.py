@@ -3,24 +3,23 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from agentleague.errors import wire_errors
 from agentleague.protocol import reference
 from agentleague.protocol.messages import MESSAGES
+from tables import each_row
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 PAGES = reference.pages()
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each_row("name", PAGES)
 def test_the_page_on_disk_is_current(name):
     on_disk = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
 
     assert on_disk == PAGES[name], f"docs/reference/{name} is out of date: run `make reference`"
 
 
-@pytest.mark.parametrize("name", MESSAGES)
+@each_row("name", MESSAGES)
 def test_every_message_is_described_with_its_fields(name):
     section = PAGES["messages.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
     envelope = {"protocol", "sender", "timestamp", "conversation_id", "auth_token"}
@@ -37,7 +36,7 @@ def test_every_link_leads_somewhere():
     assert set(re.findall(r"\]\(#(\w+)\)", page)) <= titles
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "told"),
     [
         ("winner", "text of at most 64 or null | yes |"),
@@ -72,7 +71,7 @@ def test_every_field_is_told_with_what_it_is():
     assert all(row.endswith(".") for row in rows), rows
 
 
-@pytest.mark.parametrize("cls", [*wire_errors()])
+@each_row("cls", [*wire_errors()])
 def test_every_error_is_described(cls):
     lines = [x for x in PAGES["errors.md"].splitlines() if x.startswith(f"| {cls.code} |")]
 

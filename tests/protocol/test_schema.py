@@ -14,6 +14,7 @@ from agentleague.protocol.messages import MESSAGES
 from agentleague.protocol.schema import all_schemas, answer_of, message_schema
 from protocol.wire import EXAMPLES, MESSAGE_EXAMPLES, message_of
 from rules import rule
+from tables import each_row
 
 
 @cache
@@ -27,7 +28,7 @@ def problems(name, message):
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize("name", MESSAGES)
+@each_row("name", MESSAGES)
 def test_every_message_has_a_schema_of_its_own(name):
     schema = message_schema(name)
 
@@ -39,7 +40,7 @@ def test_every_message_has_a_schema_of_its_own(name):
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize("example", MESSAGE_EXAMPLES)
+@each_row("example", MESSAGE_EXAMPLES)
 def test_the_examples_of_the_documents_satisfy_it(example):
     name, body = EXAMPLES[example]["message"], EXAMPLES[example]["body"]
 
@@ -47,7 +48,7 @@ def test_the_examples_of_the_documents_satisfy_it(example):
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize(
+@each_row(
     ("example", "path", "value", "problem"),
     [
         ("001_game_over", ["message_type"], "GAME_OVERS", "const"),  # another message
@@ -82,7 +83,7 @@ def test_a_broken_message_does_not(example, path, value, problem):
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize("example", MESSAGE_EXAMPLES)
+@each_row("example", MESSAGE_EXAMPLES)
 def test_what_we_write_satisfies_it_too(example):
     name, body = EXAMPLES[example]["message"], EXAMPLES[example]["body"]
     message = msgspec.convert(message_of(body), MESSAGES[name].cls)
@@ -104,7 +105,7 @@ OBJECTS = {
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize("name", OBJECTS)
+@each_row("name", OBJECTS)
 def test_every_field_says_what_it_means(name):
     schema = OBJECTS[name]
     fields = {**schema.get("properties", {})}
@@ -116,7 +117,7 @@ def test_every_field_says_what_it_means(name):
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize("name", OBJECTS)
+@each_row("name", OBJECTS)
 def test_the_example_of_every_field_satisfies_its_own_schema(name):
     for field, about in OBJECTS[name].get("properties", {}).items():
         checker = Draft202012Validator({**about, "$defs": WHOLE["$defs"]})
@@ -138,9 +139,7 @@ def test_no_note_is_left_of_a_field_that_is_gone():
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize(
-    "schema", [WHOLE, BODIES, *(message_schema(name, jsonrpc=True) for name in MESSAGES)]
-)
+@each_row("schema", [WHOLE, BODIES, *(message_schema(name, jsonrpc=True) for name in MESSAGES)])
 def test_a_schema_of_many_is_valid_has_an_id_and_stands_alone(schema):
     Draft202012Validator.check_schema(schema)
 
@@ -152,7 +151,7 @@ def test_a_schema_of_many_is_valid_has_an_id_and_stands_alone(schema):
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize("example", MESSAGE_EXAMPLES)
+@each_row("example", MESSAGE_EXAMPLES)
 def test_the_one_schema_of_all_messages_takes_each_of_them_once(example):
     name, message = EXAMPLES[example]["message"], message_of(EXAMPLES[example]["body"])
     Draft202012Validator(WHOLE).validate(message)
@@ -166,9 +165,7 @@ def test_the_one_schema_of_all_messages_takes_each_of_them_once(example):
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize(
-    "example", [name for name in MESSAGE_EXAMPLES if "jsonrpc" in EXAMPLES[name]["body"]]
-)
+@each_row("example", [name for name in MESSAGE_EXAMPLES if "jsonrpc" in EXAMPLES[name]["body"]])
 def test_the_bodies_of_the_documents_satisfy_the_schema_of_json_rpc(example):
     name, body = EXAMPLES[example]["message"], EXAMPLES[example]["body"]
 
@@ -178,7 +175,7 @@ def test_the_bodies_of_the_documents_satisfy_the_schema_of_json_rpc(example):
 
 
 @rule("R-MSG-14")
-@pytest.mark.parametrize(
+@each_row(
     ("change", "problem"),
     [
         ({"jsonrpc": "1.0"}, "const"),

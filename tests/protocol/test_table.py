@@ -3,11 +3,11 @@
 import json
 
 import msgspec
-import pytest
 
 from agentleague.protocol import codec
 from agentleague.protocol.messages import MESSAGES, METHODS, WIRE_NAME
 from rules import rule
+from tables import each_row
 
 DOCUMENTS = {
     "REFEREE_REGISTER_REQUEST",
@@ -106,7 +106,7 @@ def test_there_are_eighteen_messages_seven_acknowledgements_and_thirteen_of_ours
 
 
 @rule("R-MSG-02", "R-FORM-06", "R-RPC-08")
-@pytest.mark.parametrize(("name", "method", "aliases", "answer"), ASKED)
+@each_row(("name", "method", "aliases", "answer"), ASKED)
 def test_a_message_that_asks_has_its_method_its_aliases_and_its_answer(
     name, method, aliases, answer
 ):
@@ -138,7 +138,7 @@ def test_no_name_means_two_messages():
     assert sorted(names) == sorted(set(names))
 
 
-@pytest.mark.parametrize("name", MESSAGES)
+@each_row("name", MESSAGES)
 def test_a_class_knows_its_wire_name_and_says_what_it_is_for(name):
     cls = MESSAGES[name].cls
 
@@ -147,7 +147,7 @@ def test_a_class_knows_its_wire_name_and_says_what_it_is_for(name):
 
 
 @rule("R-RPC-07")
-@pytest.mark.parametrize(
+@each_row(
     ("receiver", "takes"),
     [
         (
@@ -194,7 +194,7 @@ def test_each_kind_of_agent_takes_its_own_messages(receiver, takes):
 
 
 @rule("R-MSG-09", "R-MSG-10", "R-MSG-11")
-@pytest.mark.parametrize(
+@each_row(
     ("name", "at_once"),
     [
         ("GAME_OVER", ["reason", "game_result.reason"]),

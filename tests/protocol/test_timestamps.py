@@ -10,12 +10,13 @@ from agentleague.errors import InvalidTimestamp
 from agentleague.protocol import timestamps
 from protocol.wire import refused, registration, request, taken
 from rules import rule
+from tables import each_row
 
 MOMENT = datetime(2026, 3, 4, 9, 5, 6, tzinfo=UTC)
 
 
 @rule("R-TIME-02", "R-TIME-03")
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "2026-03-04T09:05:06Z",
@@ -38,7 +39,7 @@ def test_a_time_in_utc_is_taken_in_many_spellings(text):
 
 
 @rule("R-TIME-04")
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "2026-03-04T09:05:06",  # no zone

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from agentleague.dialects.negotiation import is_misunderstood
 from agentleague.errors import NoAnswer, PeerRefused, RateLimited
 from agentleague.protocol.messages import (
@@ -25,6 +23,7 @@ from agentleague.transport import fallback
 from agentleague.transport.fallback import PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
 from rules import rule
+from tables import each_row
 
 URL = "http://ann/mcp"
 INVITATION = GameInvitation(match_id="R1M1", player_id="P01", epoch=1)
@@ -84,7 +83,7 @@ def only(form, otherwise, content=JOIN):
 
 
 @rule("R-DIA-01")
-@pytest.mark.parametrize(
+@each_row(
     ("form", "otherwise", "dialect"),
     [
         ("GAME_INVITATION", NO_METHOD, "type"),
