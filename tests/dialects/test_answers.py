@@ -513,7 +513,7 @@ def test_any_answer_acknowledges_a_notification(notification, body):
         (500, {"error": {"code": -32603}}, -32603),
     ],
 )
-def test_a_refusal_of_a_notification_is_told_to_whoever_sent_it(notification, status, body, number):
+def test_a_refusal_of_a_notification_is_told_to_its_sender(notification, status, body, number):
     with pytest.raises(PeerRefused) as caught:
         answered(notification, body, status)
 

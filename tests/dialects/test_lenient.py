@@ -1,4 +1,4 @@
-"""What managers and referees of other makes send, read with patience."""
+"""What foreign managers and referees send, read leniently."""
 
 import json
 
@@ -60,7 +60,7 @@ def test_what_fits_is_read_as_always():
         ("sender", None, ""),
     ],
 )
-def test_a_field_that_does_not_fit_is_mended_or_left_out(field, value, read_as):
+def test_a_field_that_does_not_fit_is_corrected_or_left_out(field, value, read_as):
     message = read(rpc("GAME_INVITATION", {"match_id": "M1", field: value})).message
 
     assert isinstance(message, GameInvitation)
@@ -153,7 +153,7 @@ def test_a_pushed_answer_keeps_its_content_whatever_else_does_not_fit():
     assert isinstance(pushed("GAME_JOIN_ACK", accept="yes").error, MissingField)
 
 
-def test_a_mended_announcement_names_its_players_too():
+def test_a_corrected_announcement_names_its_players_too():
     rows = [{"match_id": "M1", "player1": "P01", "player2": "P02"}]
 
     (match,) = read(rpc("notify_round", {"matches": rows, "round_id": "R2"})).message.matches

@@ -134,7 +134,7 @@ def test_a_dialect_has_words_for_people():
 
 
 @rule("R-DIA-05")
-def test_whoever_wants_the_context_under_another_name_gets_it_so():
+def test_an_agent_may_get_the_context_under_other_names_too():
     call = ChooseParityCall(match_id="R1M1", context=MoveContext(opponent_id="P02"))
 
     asked = written("type+more", call)

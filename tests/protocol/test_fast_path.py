@@ -101,10 +101,10 @@ def test_a_refusal_of_what_was_read_in_one_pass_still_says_what_it_was_about():
 def test_a_player_reads_of_an_announcement_who_meets_whom():
     match = RoundMatch("R1M1", "even_odd", "P01", "P02", "http://127.0.0.1:1/mcp", "c0ffee")
     sent = RoundAnnouncement(round_id=3, matches=[match], byes=["P03"])
-    _, glance = read(codec.write_request(sent, 1))
-    assert isinstance(glance, PartialAnnouncement)
-    assert (glance.round_id, glance.byes) == (3, ["P03"])
-    (pairing,) = glance.matches
+    _, partial = read(codec.write_request(sent, 1))
+    assert isinstance(partial, PartialAnnouncement)
+    assert (partial.round_id, partial.byes) == (3, ["P03"])
+    (pairing,) = partial.matches
     assert (pairing.match_id, pairing.player_A_id, pairing.player_B_id) == ("R1M1", "P01", "P02")
     assert pairing.draw_commitment == "c0ffee"
 
@@ -124,9 +124,9 @@ def test_a_referee_reads_the_whole_announcement():
 
 def test_a_player_reads_the_rows_of_a_table_when_it_looks():
     row = StandingRow(1, "P01", "Ada")
-    _, glance = read(codec.write_request(LeagueStandingsUpdate(standings=[row]), 1))
-    assert isinstance(glance, PartialTable)
-    assert read_rows(glance.standings) == [row]
+    _, partial = read(codec.write_request(LeagueStandingsUpdate(standings=[row]), 1))
+    assert isinstance(partial, PartialTable)
+    assert read_rows(partial.standings) == [row]
     assert read_rows([row]) == [row]
 
 

@@ -117,3 +117,12 @@ def test_a_calendar_writes_monotonic_times_as_wall_clock_text():
     assert calendar.write(50.0) == calendar.write(50.9) == "2026-03-04T09:05:06Z"
     assert calendar.write(51.0) == "2026-03-04T09:05:07Z"
     assert timestamps.Calendar(wall_offset=-1.0).write(0.0) == "1969-12-31T23:59:59Z"
+
+
+def test_a_calendar_says_how_far_off_a_written_time_is():
+    calendar = timestamps.Calendar(wall_offset=1772615106 - 50.0)
+
+    assert calendar.seconds_until("2026-03-04T09:05:16Z", 50.0) == 10.0
+    assert calendar.seconds_until("2026-03-04T09:05:06Z", 60.0) == 0.0
+    with pytest.raises(InvalidTimestamp):
+        calendar.seconds_until("soon", 50.0)

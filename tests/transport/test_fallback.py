@@ -158,7 +158,7 @@ def test_what_was_tried_in_vain_is_told_with_the_answer():
     assert error.context["tried"].startswith("tried tool (error -32601), type (error -32601), ")
 
 
-def test_whoever_is_asked_in_one_form_only_has_nothing_to_tell_of():
+def test_a_call_in_one_form_only_says_nothing_of_a_search():
     ann = Ann(lambda request, ann: {"error": {"code": 4005, "message": "busy"}})
 
     assert "tried" not in ann.call(INVITATION).error.context
@@ -207,7 +207,7 @@ def test_after_a_refusal_nothing_is_waited_for():
 
 
 @rule("R-DIA-02")
-def test_whoever_acknowledges_another_form_and_pushes_is_asked_in_that_form():
+def test_an_agent_that_acknowledges_another_form_and_pushes_is_asked_in_that_form():
     ann = Ann(only("GAME_INVITATION", NO_METHOD, OK))
     ann.call(INVITATION, run=False)
     ann.clock.run(lambda: len(ann.asked) == 3)
@@ -243,7 +243,7 @@ def test_with_little_time_left_the_wait_for_a_push_is_a_fifth_of_it():
 
 
 @rule("R-DIA-02")
-def test_whoever_pushed_is_not_asked_in_other_forms_any_more():
+def test_an_agent_that_pushed_is_not_asked_in_other_forms_any_more():
     ann = Ann(only("nothing", OK))
     ann.call(INVITATION, run=False)
     ann.clock.step()

@@ -1,4 +1,4 @@
-"""A match is started at a referee of another make: one form, and no other by itself."""
+"""A match is started at a foreign referee: in one form, and in no other by itself."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_its_tools_are_asked_for_once_whatever_is_tried_next():
 
 
 @rule("R-START-03")
-def test_whoever_is_at_a_match_is_not_cut_off_when_nobody_waits_any_more():
+def test_a_referee_at_a_match_is_not_cut_off_when_the_answer_is_no_longer_wanted():
     ann = Ann(lambda request, ann: WON)
 
     asked(ann, "start_match/tool", run=False)

@@ -49,7 +49,7 @@ _UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")
 _QUERY_FIELDS = frozenset({"message_type", *LeagueQueryResponse.__struct_fields__})
-# The answers that a player may push later -> the field of their content.
+# The answers to questions, which a player may push later -> the field of their content.
 PUSHED = {
     "GAME_JOIN_ACK": "accept",
     "CHOOSE_PARITY_RESPONSE": "parity_choice",
@@ -90,7 +90,7 @@ def read_answer(
     if status == 429:
         raise RateLimited("HTTP 429: too many requests", retry_after=retry_after)
     expected = MESSAGES[WIRE_NAME[type(request)]].answer or ""
-    if expected in _ACKNOWLEDGEMENTS:
+    if expected in ACKNOWLEDGEMENTS:
         return _read_acknowledgement(request, status, body)
     try:
         found = _read_content(expected, _text_of(body))
@@ -344,7 +344,7 @@ _CORRECTIONS: dict[str, tuple[_Reader, ...]] = {
     "GAME_MOVE_RESPONSE": (_read_move, _read_join),
     "": (_read_parity, _read_join),
 }
-_ACKNOWLEDGEMENTS = frozenset(
+ACKNOWLEDGEMENTS = frozenset(
     {
         "ROUND_ANNOUNCEMENT_ACK",
         "STANDINGS_UPDATE_ACK",

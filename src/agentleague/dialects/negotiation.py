@@ -8,11 +8,12 @@ mean nothing else; the announcement, which many acknowledge and ignore, comes la
 Nothing here waits or sends: `transport/fallback.py` does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 
 from msgspec import Struct
 
+from agentleague.dialects.answers import ACKNOWLEDGEMENTS, PUSHED
 from agentleague.dialects.fields import EXTENDED
 from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
 from agentleague.dialects.table import (
@@ -43,30 +44,23 @@ from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import (
     MESSAGES,
     WIRE_NAME,
-    ChooseParityCall,
-    GameError,
-    GameInvitation,
-    GameMoveCall,
-    GameOver,
-    LeagueCompleted,
     LeagueRegisterRequest,
-    LeagueStandingsUpdate,
     MatchResultReport,
     Message,
     RefereeRegisterRequest,
-    RoundAnnouncement,
-    RoundCompleted,
 )
 
-QUESTIONS = (GameInvitation, ChooseParityCall, GameMoveCall)
-NOTICES = (
-    *(RoundAnnouncement, LeagueStandingsUpdate, RoundCompleted, LeagueCompleted),
-    *(GameOver, GameError),
-)
+
+def _answered_by(answers: Collection[str]) -> tuple[type[Message], ...]:
+    return tuple(kind.cls for kind in MESSAGES.values() if kind.answer in answers)
+
+
+QUESTIONS = _answered_by(PUSHED)
+NOTICES = _answered_by(ACKNOWLEDGEMENTS)
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at a foreign manager
-TO_A_MANAGER = (*REGISTRATIONS, MatchResultReport)
-WITH_CONTENT = (*QUESTIONS, *TO_A_MANAGER)  # only content answers them
-NEGOTIATED = (*WITH_CONTENT, *NOTICES)  # may be sent in other dialects
+TO_A_MANAGER: tuple[type[Message], ...] = (*REGISTRATIONS, MatchResultReport)
+WITH_CONTENT: tuple[type[Message], ...] = (*QUESTIONS, *TO_A_MANAGER)  # only content answers them
+NEGOTIATED: tuple[type[Message], ...] = (*WITH_CONTENT, *NOTICES)  # may be sent in other dialects
 FORMS_MAX = 4  # of one call; a registration or report goes through all there are
 SAID_MAX = 200  # characters of an answer that are repeated
 

@@ -125,4 +125,5 @@ def _unused_places(name: str, body: bytes) -> Iterator[str]:
                 yield f"{meta}.{field}"
 
 
-FOREIGN = Spelling(respell, frozenset({*METAS, *answers.PUSHED}), _unused_places)
+# A registration, and a join that says `accepted`, can be read as they are, but not rightly.
+FOREIGN = Spelling(respell, frozenset({*METAS, "GAME_JOIN_ACK"}), _unused_places)

@@ -1,4 +1,4 @@
-"""Registrations as agents in the wild write them: all are read alike."""
+"""Registrations as foreign agents write them: all are read alike."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Results as referees in the wild tell them."""
+"""Results as foreign referees report them."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What a referee of another make answers when it is told to run a match."""
+"""What a foreign referee answers when it is told to run a match."""
 
 import json
 
