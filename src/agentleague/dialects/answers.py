@@ -95,7 +95,7 @@ def read_answer(
     try:
         found = _read_content(expected, _text_of(body))
         if status >= 300 and isinstance(found, MatchResultAck) and not found.match_id:
-            raise _nothing(expected, "match_id")
+            raise _nothing(expected)
         return found
     except (MissingField, *_UNREADABLE) as error:
         if status == 503 and retry_after is not None:
@@ -120,7 +120,7 @@ def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
         raise
     except (MissingField, PeerUnavailable):
         if message_type != "GAME_JOIN_ACK":
-            raise _nothing(message_type, field) from None
+            raise _nothing(message_type) from None
         found = GameJoinAck()  # Its type says that the player joins.
     ids = {name: value for name in ("match_id", "player_id") if (value := getattr(found, name))}
     return {field: getattr(found, field), **ids}
@@ -200,7 +200,7 @@ def _read_join(content: _Content) -> GameJoinAck:
     if accept is UNSET and is_join:
         accept = True
     if accept is UNSET:
-        raise _nothing("GAME_JOIN_ACK", "accept")
+        raise _nothing("GAME_JOIN_ACK")
     if type(accept) is not bool:
         raise WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
     return GameJoinAck(_text(content.match_id), _text(content.player_id), accept=accept)
@@ -209,14 +209,14 @@ def _read_join(content: _Content) -> GameJoinAck:
 def _read_parity(content: _Content) -> ChooseParityResponse:
     choice = _first_sent(content.parity_choice, content.choice, content.move)
     if choice is UNSET:
-        raise _nothing("CHOOSE_PARITY_RESPONSE", "parity_choice")
+        raise _nothing("CHOOSE_PARITY_RESPONSE")
     return ChooseParityResponse(choice, _text(content.match_id), _text(content.player_id))
 
 
 def _read_move(content: _Content) -> GameMoveResponse:
     move = _first_sent(content.move, content.choice, content.parity_choice)
     if move is UNSET:
-        raise _nothing("GAME_MOVE_RESPONSE", "move")
+        raise _nothing("GAME_MOVE_RESPONSE")
     return GameMoveResponse(move, _text(content.match_id), _text(content.player_id))
 
 
@@ -278,7 +278,7 @@ def _read_report_ack(expected: str, text: bytes | Raw) -> Message:
         if refused:
             raise refused
         if _NOT_TAKEN.search(ack.status):
-            raise _nothing(expected, "match_id")
+            raise _nothing(expected)
     return ack
 
 
@@ -318,7 +318,8 @@ def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:
     return jsonrpc.refusal({"message": said, "data": fields})
 
 
-def _nothing(name: str, field: str) -> MissingField:
+def _nothing(name: str) -> MissingField:
+    field = PUSHED.get(name, "match_id")
     return MissingField(f"{name}: missing field '{field}'", field=field, kind="missing")
 
 
@@ -344,18 +345,12 @@ _CORRECTIONS: dict[str, tuple[_Reader, ...]] = {
     "GAME_MOVE_RESPONSE": (_read_move, _read_join),
     "": (_read_parity, _read_join),
 }
-ACKNOWLEDGEMENTS = frozenset(
-    {
-        "ROUND_ANNOUNCEMENT_ACK",
-        "STANDINGS_UPDATE_ACK",
-        "ROUND_COMPLETED_ACK",
-        "LEAGUE_COMPLETED_ACK",
-        "GAME_OVER_ACK",
-        "GAME_ERROR_ACK",
-    }
+ACKNOWLEDGEMENTS = (
+    *("ROUND_ANNOUNCEMENT_ACK", "STANDINGS_UPDATE_ACK", "ROUND_COMPLETED_ACK"),
+    *("LEAGUE_COMPLETED_ACK", "GAME_OVER_ACK", "GAME_ERROR_ACK"),
 )
 
-
+# Answers of a foreign referee that was told to run a match.
 CLEAR = RoundAnnouncementAck().status  # the status of an answer that names the match
 SAID_MAX = 64
 

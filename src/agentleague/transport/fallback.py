@@ -6,6 +6,7 @@ and push their answer. `dialects/negotiation.py` decides; a transport brings `po
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from agentleague.dialects import answers, starting
@@ -102,17 +103,11 @@ class _Asking:
 class Conversation(_Asking):
     """One call, in as many dialects as it takes."""
 
-    def __init__(
-        self,
-        dialects: PeerDialects,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-    ) -> None:
-        super().__init__(dialects, to, message, until, done)
-        self._negotiation = Negotiation(self._peer, message)
-        self._first: Answer | None = None  # what the first dialect brought
+    _first: Answer | None = None  # what the first dialect brought
+
+    @cached_property
+    def _negotiation(self) -> Negotiation:
+        return Negotiation(self._peer, self._message)
 
     def begin(self) -> Cancel:
         """Ask."""
