@@ -9,7 +9,7 @@ from agentleague.league.events import DialectLearnt
 from cli.test_standings import in_its_second_round, league, printed
 from cli.two_sources import keep, served
 from league.decisions import Decisions
-from records.journals import told_match
+from records.journals import one_match
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ or `move`.
 
 @pytest.fixture
 def lost():
-    return told_match([], [("P01", "made an illegal move")], transcript=FAILED)
+    return one_match([], [("P01", "made an illegal move")], transcript=FAILED)
 
 
 def test_each_failure_is_told_with_what_came_how_long_which_rule_and_what_to_change(lost, tmp_path):

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from agentleague.cli.app import app
 from commands import BIN, first_line, free_port, league, started
-from records.journals import told_match, written
+from records.journals import one_match, written
 
 BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
 
@@ -21,7 +21,7 @@ def run(*arguments):
 @pytest.fixture
 def cup(tmp_path):
     transcript = [(5, "P01", "CHOOSE_PARITY_CALL", 1, "ok", "e\u0301\x1b\u202e", 2)]
-    return written(tmp_path / "cup", told_match(BOTH, transcript=transcript).events)
+    return written(tmp_path / "cup", one_match(BOTH, transcript=transcript).events)
 
 
 @pytest.mark.parametrize("match_id", ["R1M1", "r1m1"])

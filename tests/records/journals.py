@@ -48,13 +48,13 @@ def place(events, kind, match_id=None):
 
 
 def changed(events, kind, match_id=None, **fields):
-    """The journal with one event told otherwise."""
+    """The journal with one event changed."""
     index = place(events, kind, match_id)
     return [*events[:index], replace(events[index], **fields), *events[index + 1 :]]
 
 
 def otherwise(events, match_id, **fields):
-    """The journal with one result told otherwise."""
+    """The journal with one result changed."""
     decided = events[place(events, MatchDecided, match_id)]
     return changed(events, MatchDecided, match_id, result=replace(decided.result, **fields))
 
@@ -69,7 +69,7 @@ def twice(events, kind, match_id=None):
     return [*events[: index + 1], *events[index:]]
 
 
-def told_match(moves=(), forfeits=(), transcript=(), **decisions):
+def one_match(moves=(), forfeits=(), transcript=(), **decisions):
     """A league of two whose match went so, closed with this transcript."""
     league = Decisions(**decisions).start()
     league.lock(moves, forfeits)

@@ -101,7 +101,7 @@ def test_rounds_matches_and_histories_tell_the_same_results(tmp_path):
     assert match["decided_at"] == "2026-11-15T10:00:00.000Z"
 
 
-def test_draws_and_matches_without_a_contest_are_told_in_the_history(tmp_path):
+def test_draws_and_matches_without_a_contest_are_in_the_history(tmp_path):
     decisions = Decisions(4, referees=2).start()
     decisions.lock([(0, "P01", "even"), (0, "P02", "even")])
     decisions.record(decisions.adjudicator.no_contest("R1M2", "no referee was there"))

@@ -13,11 +13,11 @@ from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, Matc
 from agentleague.protocol.messages import Exchange
 from agentleague.records import player_story
 from agentleague.records.explanations import Result, ending_of
-from agentleague.records.match_story import in_words, named, next_page, read_answer, told
-from agentleague.records.player_story import told_of
+from agentleague.records.match_story import facts_of, in_words, named, next_page, read_answer
+from agentleague.records.player_story import player_match
 from games.throwaway import THROWAWAY
 from league.decisions import Decisions
-from records.journals import told_match
+from records.journals import one_match
 from rules import rule
 
 BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
@@ -31,7 +31,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
 
 
 def words(decisions, match_id="R1M1"):
-    return in_words(told(decisions.league, match_id, decisions.events))
+    return in_words(facts_of(decisions.league, match_id, decisions.events))
 
 
 def asked(player_id, move, verdict="ok", attempt=1, at=5, after=2):
@@ -44,7 +44,7 @@ def asked(player_id, move, verdict="ok", attempt=1, at=5, after=2):
 def test_a_win():
     moves = [asked("P01", "even"), asked("P02", "odd", after=9)]
 
-    assert words(told_match(BOTH, transcript=[*INVITED, *moves])) == [
+    assert words(one_match(BOTH, transcript=[*INVITED, *moves])) == [
         "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
         "Referee: Ref01 (REF01).",
         "    0.000 s  Agent 1 (P01)  GAME_INVITATION: ok after 3 ms",
@@ -61,7 +61,7 @@ def test_a_draw():
     same = [(0, "P01", "odd"), (0, "P02", "odd")]
     moves = [asked("P01", "odd"), asked("P02", "odd", "late", after=31_000)]
 
-    assert words(told_match(same, transcript=moves)) == [
+    assert words(one_match(same, transcript=moves)) == [
         "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
         "Referee: Ref01 (REF01).",
         '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "odd", ok after 2 ms',
@@ -79,7 +79,7 @@ def test_a_timeout():
         asked("P02", None, "E001", attempt=2, at=32_005, after=None),
     ]
 
-    assert words(told_match(BOTH[:1], [("P02", TIMEOUT)], moves)) == [
+    assert words(one_match(BOTH[:1], [("P02", TIMEOUT)], moves)) == [
         "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
         "Referee: Ref01 (REF01).",
         '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "even", ok after 2 ms',
@@ -94,7 +94,7 @@ def test_a_timeout():
 def test_an_illegal_move():
     moves = [asked("P01", "even"), asked("P02", "EVEN\x1b[2J", "E004")]
 
-    assert words(told_match(BOTH[:1], [("P02", "made an illegal move")], moves)) == [
+    assert words(one_match(BOTH[:1], [("P02", "made an illegal move")], moves)) == [
         "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
         "Referee: Ref01 (REF01).",
         '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "even", ok after 2 ms',
@@ -109,7 +109,7 @@ def test_an_illegal_move():
 def test_an_invitation_that_was_declined():
     transcript = [INVITED[0], DECLINED]
 
-    assert words(told_match([], [("P02", "declined the invitation")], transcript)) == [
+    assert words(one_match([], [("P02", "declined the invitation")], transcript)) == [
         "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
         "Referee: Ref01 (REF01).",
         "    0.000 s  Agent 1 (P01)  GAME_INVITATION: ok after 3 ms",
@@ -123,7 +123,7 @@ def test_both_failed():
     moves = [(0, "P01", "GAME_INVITATION", 1, "E009", None, None), DECLINED]
     causes = [("P01", "could not be reached"), ("P02", "declined the invitation")]
 
-    assert words(told_match([], causes, moves)) == [
+    assert words(one_match([], causes, moves)) == [
         "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02).",
         "Referee: Ref01 (REF01).",
         "    0.000 s  Agent 1 (P01)  GAME_INVITATION: E009 (no connection, or no usable HTTP "
@@ -154,7 +154,7 @@ def test_a_match_that_is_being_played_says_so():
 
 def test_before_the_start_there_are_no_matches():
     with pytest.raises(MatchMismatch, match="the league has not begun: there are no matches yet"):
-        told(Decisions(2).league, "R1M1")
+        facts_of(Decisions(2).league, "R1M1")
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,9 @@ def test_before_the_start_there_are_no_matches():
         ("\x1b[2J", "there is no match '?[2J' in this league"),
     ],
 )
-def test_an_unknown_match_is_told_what_there_is(wanted, sentence):
+def test_an_unknown_match_is_answered_with_those_there_are(wanted, sentence):
     with pytest.raises(MatchMismatch) as caught:
-        told(Decisions(4).start().league, wanted)
+        facts_of(Decisions(4).start().league, wanted)
 
     assert str(caught.value).startswith(sentence)
 
@@ -184,12 +184,12 @@ def test_a_match_given_out_again_tells_to_whom_and_why():
     ]
 
 
-def test_where_nobody_knows_why_it_is_told_without():
+def test_the_reason_of_a_new_assignment_may_be_missing():
     """A manager does not say why; its journal does."""
     decisions = Decisions(2, referees=2).start()
     decisions.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
 
-    assert in_words(told(decisions.league, "R1M1"))[2] == "Given to REF02 (epoch 2)."
+    assert in_words(facts_of(decisions.league, "R1M1"))[2] == "Given to REF02 (epoch 2)."
 
 
 def test_a_match_without_a_contest_says_so():
@@ -218,7 +218,7 @@ def test_a_believed_result_says_that_nobody_checked_it():
 
 
 def test_a_match_without_a_transcript_tells_its_moves():
-    assert words(told_match(BOTH))[2:5] == [
+    assert words(one_match(BOTH))[2:5] == [
         "What was said to whom was not kept, only the moves.",
         '  turn 1  Agent 1 (P01): "even"',
         '  turn 1  Agent 2 (P02): "odd"',
@@ -235,34 +235,34 @@ def test_what_the_transcript_has_no_room_for_is_counted():
     assert "  ... and 7 exchanges more, which were not kept." in words(decisions)
 
 
-def test_a_dispute_is_told():
-    decisions = told_match(BOTH)
+def test_a_dispute_is_shown():
+    decisions = one_match(BOTH)
     decisions.record(Disputed("R1M1", "REF01", "another result"))
 
-    told = words(decisions)
+    lines = words(decisions)
     assert (
         "Disputed: REF01 reported another result than the one that stands; that was refused."
-        in told
+        in lines
     )
-    assert "The result stands until the organiser rules: league rule R1M1 ..." in told
+    assert "The result stands until the organiser rules: league rule R1M1 ..." in lines
 
 
-def test_a_ruling_is_told_last():
-    decisions = told_match(BOTH)
+def test_a_ruling_is_shown_last():
+    decisions = one_match(BOTH)
     decisions.record(Disputed("R1M1", "REF01", "another result"))
     decisions.record(MatchRuled("R1M1", "draw", None, "both crashed"))
 
-    told = words(decisions)
+    lines = words(decisions)
 
-    assert told[-1] == (
+    assert lines[-1] == (
         "The organiser ruled: a draw (both crashed); that counts in the table, not the result "
         "above."
     )
-    assert not any("until the organiser rules" in line for line in told)
+    assert not any("until the organiser rules" in line for line in lines)
 
 
-def test_a_result_that_the_organiser_lets_stand_is_told_so():
-    decisions = told_match(BOTH)
+def test_a_result_that_the_organiser_lets_stand_is_shown_so():
+    decisions = one_match(BOTH)
     decisions.record(MatchRuled("R1M1", "stand", None, ""))
 
     assert words(decisions)[-1] == "The organiser ruled: the result stands."
@@ -278,8 +278,8 @@ def test_numbers_drawn_on_the_way_are_counted():
 def test_another_game_has_its_own_rules():
     moves = [(0, "P01", 0), (1, "P02", 3), (2, "P01", 1), (3, "P02", 4), (4, "P01", 2)]
 
-    won = words(told_match(moves, game=tic_tac_toe))[-1]
-    failed = words(told_match([], [("P01", "made an illegal move")], game=tic_tac_toe))[-1]
+    won = words(one_match(moves, game=tic_tac_toe))[-1]
+    failed = words(one_match([], [("P01", "made an illegal move")], game=tic_tac_toe))[-1]
 
     assert "(R-GAME-11). Agent 2 (P02) could have taken other cells" in won
     assert failed.endswith(
@@ -314,33 +314,33 @@ def test_advice_follows_from_the_cause_and_from_the_last_verdict(cause, verdict,
 
 
 def test_a_verdict_that_nobody_knows_yet_is_printed_as_it_is():
-    decisions = told_match(BOTH, transcript=[asked("P01", None, "from\x07 Mars")])
+    decisions = one_match(BOTH, transcript=[asked("P01", None, "from\x07 Mars")])
 
     assert "CHOOSE_PARITY_CALL: from? Mars after 2 ms" in words(decisions)[2]
 
 
 def test_a_long_move_is_shortened():
-    decisions = told_match(BOTH, transcript=[asked("P01", "x" * 5000, "E004")])
+    decisions = one_match(BOTH, transcript=[asked("P01", "x" * 5000, "E004")])
 
     assert len(words(decisions)[2]) < 200
 
 
-def test_a_long_transcript_is_told_from_its_first_row_to_its_last():
+def test_a_long_transcript_is_shown_from_its_first_row_to_its_last():
     rows = [asked("P01", f"move {n}", "E004", attempt=n, at=n) for n in range(1, 251)]
-    decisions = told_match(BOTH, transcript=rows)
+    decisions = one_match(BOTH, transcript=rows)
 
-    facts = told(decisions.league, "R1M1")
+    facts = facts_of(decisions.league, "R1M1")
 
     assert [row["attempt"] for row in facts["transcript"]] == list(range(1, 251))
     assert len(in_words(facts)) > 250
 
 
 def test_the_facts_say_how_it_ended_too():
-    facts = told(told_match(BOTH).league, "R1M1")
+    facts = facts_of(one_match(BOTH).league, "R1M1")
 
     assert facts["ending"]["rules"] == ["R-GAME-03"]
     assert facts["assignments"] == []
-    assert told(Decisions(2).start().league, "R1M1")["ending"] is None
+    assert facts_of(Decisions(2).start().league, "R1M1")["ending"] is None
 
 
 @pytest.mark.parametrize("facts", [{}, {"match_id": 7}])
@@ -351,7 +351,7 @@ def test_what_is_no_match_is_an_error_and_no_traceback(facts):
 
 @pytest.mark.parametrize("data", [None, {}, {"match": []}, {"match": {}, "total": "many"}])
 def test_an_answer_without_a_match_is_an_error(data):
-    with pytest.raises(LeagueError, match="the manager told no match"):
+    with pytest.raises(LeagueError, match="answer has no match"):
         read_answer(data)
 
 
@@ -372,13 +372,13 @@ def test_every_rule_that_a_telling_cites_is_written_down():
     assert cited <= written_down
 
 
-def test_a_null_is_told_as_no_move_and_not_as_a_wrong_one():
+def test_a_null_is_shown_as_no_move_and_not_as_a_wrong_one():
     rows = [(5, "P02", "CHOOSE_PARITY_CALL", n, "E004", None, 2) for n in (1, 2, 3)]
 
-    told = words(told_match(BOTH[:1], [("P02", "made an illegal move")], rows))
+    lines = words(one_match(BOTH[:1], [("P02", "made an illegal move")], rows))
 
-    assert "E004 (null, which is no move)" in told[-2]
-    assert "should return a move: null is sent when its function raised" in told[-1]
+    assert "E004 (null, which is no move)" in lines[-2]
+    assert "should return a move: null is sent when its function raised" in lines[-1]
 
 
 def test_a_name_that_ends_with_the_id_is_not_given_it_twice():
@@ -389,20 +389,20 @@ def test_a_name_that_ends_with_the_id_is_not_given_it_twice():
 def test_who_sent_nothing_but_null_made_no_illegal_move():
     moves = [asked("P01", "even"), asked("P02", None, "E004")]
 
-    told_last = words(told_match(BOTH[:1], [("P02", "made an illegal move")], moves))[-1]
+    last = words(one_match(BOTH[:1], [("P02", "made an illegal move")], moves))[-1]
 
-    assert told_last.startswith("Agent 2 (P02) lost without a game: no move was sent, only null")
-    assert "its function raised an exception or returned nothing" in told_last
+    assert last.startswith("Agent 2 (P02) lost without a game: no move was sent, only null")
+    assert "its function raised an exception or returned nothing" in last
 
 
-def test_who_won_by_a_ruling_is_not_told_what_to_change():
+def test_a_winner_by_a_ruling_gets_no_advice():
     moves = [asked("P01", "even"), asked("P02", "EVEN", "E004")]
-    decisions = told_match(BOTH[:1], [("P02", "made an illegal move")], moves)
+    decisions = one_match(BOTH[:1], [("P02", "made an illegal move")], moves)
     decisions.record(MatchRuled("R1M1", "win", "P02", "the referee was wrong"))
-    facts = told(decisions.league, "R1M1", decisions.events)
+    facts = facts_of(decisions.league, "R1M1", decisions.events)
 
     winner, loser = (
-        list(player_story.in_words(player_story.told_of(facts, p))) for p in ("P02", "P01")
+        list(player_story.in_words(player_story.player_match(facts, p))) for p in ("P02", "P01")
     )
 
     *_, before, _ = words(decisions)
@@ -412,12 +412,12 @@ def test_who_won_by_a_ruling_is_not_told_what_to_change():
 
 
 @rule("R-DIA-09")
-def test_what_was_tried_in_vain_is_told():
+def test_the_forms_that_were_tried_are_shown():
     row = (*asked("P01", None, "no content"), "tried tool (HTTP 500), bare (HTTP 500)")
-    decisions = told_match(BOTH, transcript=[row])
+    decisions = one_match(BOTH, transcript=[row])
 
     assert words(decisions)[2].endswith("(tried tool (HTTP 500), bare (HTTP 500))")
-    facts = told(decisions.league, "R1M1")
-    (failure,) = told_of(facts, "P01").failures
+    facts = facts_of(decisions.league, "R1M1")
+    (failure,) = player_match(facts, "P01").failures
     assert failure.came.endswith("(tried tool (HTTP 500), bare (HTTP 500))")
     assert failure.rules[-1] == "R-DIA-01"

@@ -1,4 +1,4 @@
-"""What `verify` finds: every lie is told with a valid chain, so only its content gives it away."""
+"""What `verify` finds: every lie has a valid chain, so only its content gives it away."""
 
 import pytest
 from msgspec.structs import replace
@@ -229,10 +229,10 @@ def test_the_wrong_winner_is_refused():
     ],
 )
 def test_a_result_that_does_not_follow_is_refused(fields, sentence):
-    match_id, told = lie(otherwise(LEAGUE, "R1M1", **fields))
+    match_id, problem = lie(otherwise(LEAGUE, "R1M1", **fields))
 
     assert match_id == "R1M1"
-    assert told.startswith(sentence)
+    assert problem.startswith(sentence)
 
 
 def test_other_words_for_the_same_reason_are_no_difference():
@@ -630,10 +630,10 @@ def test_a_cut_tail_is_found_with_a_receipt():
 
 
 def test_a_journal_that_was_written_anew_is_found_with_a_receipt():
-    told = rows_of(LEAGUE)[20]
+    row = rows_of(LEAGUE)[20]
     anew = rows_of(played(name=lambda number: f"Another {number}"))
 
     assert verify(anew, lambda name: even_odd).difference is None
-    difference = missing_receipt(anew, [(told.seq, told.hash.hex())])
+    difference = missing_receipt(anew, [(row.seq, row.hash.hex())])
     assert difference.row == 21
     assert "it was written anew" in difference.sentence

@@ -1,4 +1,4 @@
-"""A journal row in words and as JSON that may be shown to anybody: no token, no digest of one."""
+"""A journal row as a sentence and as JSON for everybody: without tokens and their digests."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,11 +11,11 @@ from agentleague.league import events
 from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.roles.effects import Event
 
-HIDDEN = frozenset({"token_digest", "kind"})  # the kind is told beside
+HIDDEN = frozenset({"token_digest", "kind"})  # a log line has the kind by itself
 
 
-def shown(event: Event) -> dict[str, Any]:
-    """The fields of an event that are for everybody."""
+def public_fields(event: Event) -> dict[str, Any]:
+    """The fields of an event without secrets."""
     fields = {
         k: v for k, v in msgspec.json.decode(msgspec.json.encode(event)).items() if k not in HIDDEN
     }
@@ -25,7 +25,7 @@ def shown(event: Event) -> dict[str, Any]:
 
 
 def public_url(url: str) -> str:
-    """An end point without what may be secret in it: a query can hold a key."""
+    """An end point without its user and query, which may hold a secret."""
     try:
         scheme, place, path, _, _ = urlsplit(url)
     except ValueError:
@@ -34,7 +34,7 @@ def public_url(url: str) -> str:
 
 
 def sentence(event: Event) -> str:
-    """What was decided; of a kind that has no sentence yet, nothing."""
+    """An event as a sentence; empty for a kind that has none."""
     write = _SENTENCES.get(type(event))
     return write(event) if write else ""
 

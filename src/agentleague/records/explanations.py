@@ -1,6 +1,6 @@
-"""What goes wrong with an answer of a player: one wording for every place that tells it.
+"""Why a match ended as it did, by which rules of docs/protocol.md, and what would have helped.
 
-Why a match ended as it did, by which rules of docs/protocol.md, and what would have helped.
+CAUSES has the wording for everything that can be wrong with an answer of a player.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from agentleague.protocol.printable import one_line
 
 
 class Cause(NamedTuple):
-    """What came instead of an answer, which rule of docs/protocol.md says so, what to change."""
+    """What came instead of a good answer, its rule in docs/protocol.md, and what to change."""
 
     came: str
     rule: str
-    change: str  # It "should" do that.
+    change: str  # follows "should"
 
 
 NULL_MOVE = "null"  # a verdict of its own: not a wrong move, but none
@@ -70,7 +70,7 @@ CAUSES = {  # by verdict
 
 
 class Result(Struct):
-    """How a match ended, as far as its ending is told from it."""
+    """The fields of a result that explain it."""
 
     status: str
     winner_player_id: str | None = None
@@ -82,7 +82,7 @@ class Result(Struct):
 
 
 class Ending(Struct, frozen=True):
-    """Why, by which rules, and a sentence of advice for each who lost."""
+    """Why, by which rules, and a sentence of advice for each loser."""
 
     sentence: str
     rules: list[str]
@@ -92,7 +92,7 @@ class Ending(Struct, frozen=True):
 class _GameRules(NamedTuple):
     ends: str  # the rule that says who wins
     moves: str  # the rule that says what is legal
-    luck: str  # what to tell who lost by the rules
+    luck: str  # the advice for a player that lost by the rules
 
 
 _GAMES = {
@@ -109,7 +109,7 @@ _GAMES = {
 _OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "could have made other moves")
 
 _REMOVED = "could change nothing: the organiser removed it"
-_VERDICTS = {  # by words of a cause: it decided, so it is asked first
+_VERDICTS = {  # by words of a cause, which counts before the last verdict
     "timeout": "E001",
     "illegal": "E004",
     "reach": "E009",
@@ -128,7 +128,7 @@ def ending_of(  # noqa: PLR0913 - six facts of one match.
     verdicts: Mapping[str, str],
     verified: bool,
 ) -> Ending:
-    """Why a match ended; `forfeits` says why players failed, `verdicts` how they last did."""
+    """Why a match ended; `forfeits` says why players lost, `verdicts` what was wrong last."""
     game = _GAMES.get(game_type, _OTHER_GAME)
     losers = [player_id for player_id in names if player_id != result.winner_player_id]
     reason = one_line(result.reason, 500)
@@ -165,7 +165,7 @@ def _won(names: Mapping[str, str], result: Result) -> str:
 
 
 def _blamed(cause: str, verdict: str) -> str:
-    """The verdict that lost the match: the cause decided, the verdict says more."""
+    """The verdict that lost the match, by its cause, else the last one."""
     found = [known for word, known in _VERDICTS.items() if word in cause]
     blamed = found[0] if found else verdict
     return NULL_MOVE if blamed == "E004" and verdict == NULL_MOVE else blamed

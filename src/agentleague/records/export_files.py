@@ -16,8 +16,8 @@ from agentleague.league.roster import Member
 from agentleague.league.standings import Standing
 from agentleague.protocol.messages import GameResult
 from agentleague.protocol.printable import printable
-from agentleague.records.event_text import public_url, sentence, shown
-from agentleague.records.match_story import told
+from agentleague.records.event_text import public_fields, public_url, sentence
+from agentleague.records.match_story import facts_of
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
@@ -46,7 +46,7 @@ def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
     events = [event_of(row) for row in rows]
     times = [row.at for row in rows]
     assigned = by_match(events)
-    yield "README.txt", index(league)
+    yield "README.txt", readme(league)
     yield from league_files(league, times)
     for match_id in league.matches:
         yield match_file(league, match_id, times, assigned.get(match_id, ()))
@@ -55,8 +55,8 @@ def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
     yield log_path(league), "".join(map(log_line, rows, events))
 
 
-def index(league: League) -> str:
-    """What lies where, for people."""
+def readme(league: League) -> str:
+    """Where each file is, and what it holds."""
     league_id = path_part(league.rules.league_id)
     home, matches = f"data/leagues/{league_id}", f"data/matches/{league_id}"
     lines = {
@@ -70,71 +70,71 @@ def index(league: League) -> str:
         f"{log_path(league)}": "every decision, in order",
         "export.json": "the names of all files, and the last row of the journal",
     }
-    told_where = "".join(f"{path}\n    {what}\n" for path, what in lines.items())
-    return f"{league.rules.league_id}, a league of {league.rules.game_type}.\n\n{told_where}"
+    contents = "".join(f"{path}\n    {what}\n" for path, what in lines.items())
+    return f"{league.rules.league_id}, a league of {league.rules.game_type}.\n\n{contents}"
 
 
 def table_path(league: League) -> str:
-    """Where the table goes, as people open it."""
+    """The path of the table for a spreadsheet."""
     return f"data/leagues/{path_part(league.rules.league_id)}/standings.csv"
 
 
 def league_files(league: League, times: Sequence[str]) -> Iterator[File]:
-    """Those that are about all: agents, table, rounds; `times` has when each row was written."""
+    """Agents, table, rounds and list of matches; `times` has when each row was written."""
     home = f"data/leagues/{path_part(league.rules.league_id)}"
     table = _table(league)
     yield "config/agents/agents_config.json", _json(_agents(league))
     yield f"{home}/standings.json", _json({**_state(league, times), "standings": table})
     yield f"{home}/rounds.json", _json({**_state(league, times), "rounds": _rounds(league)})
     yield f"{home}/standings.csv", _csv(TABLE_FIELDS, table)
-    matches = [_match_row(league, file) for file in league.matches.values()]
+    matches = [_match_row(league, match) for match in league.matches.values()]
     yield f"{home}/matches.csv", _csv(MATCH_FIELDS, matches)
 
 
 def match_file(
     league: League, match_id: str, times: Sequence[str], events: Iterable[Event]
 ) -> File:
-    """One match: what GET_MATCH tells of it, its moves in full, and when it was decided."""
-    file = league.matches[match_id]
-    facts = {"league_id": league.rules.league_id, **told(league, match_id, events)}
+    """One match: the facts of GET_MATCH, all its moves, and when it was decided."""
+    match = league.matches[match_id]
+    facts = {"league_id": league.rules.league_id, **facts_of(league, match_id, events)}
     facts["referee_endpoint"] = public_url(facts["referee_endpoint"])
-    if file.decided:
-        facts["result"] = msgspec.to_builtins(file.decided.result)
-        facts["draw"]["moves"] = msgspec.to_builtins(file.decided.moves)
-        facts["decided_at"] = times[file.decided_seq - 1]
+    if match.decided:
+        facts["result"] = msgspec.to_builtins(match.decided.result)
+        facts["draw"]["moves"] = msgspec.to_builtins(match.decided.moves)
+        facts["decided_at"] = times[match.decided_seq - 1]
     path = f"data/matches/{path_part(league.rules.league_id)}/{path_part(match_id)}.json"
     return path, _json(facts)
 
 
 def history_file(league: League, player_id: str, times: Sequence[str]) -> File:
     """One player: its record and its matches."""
-    played = [f for f in league.matches.of_player.get(player_id, ()) if f.decided]
+    played = [each for each in league.matches.of_player.get(player_id, ()) if each.decided]
     history = {
         "player_id": player_id,
         "display_name": league.roster.players[player_id].display_name,
         "league_id": league.rules.league_id,
         "record": _record(league, player_id),
-        "matches": [_played(league, player_id, file, times) for file in played],
+        "matches": [_played(league, player_id, match, times) for match in played],
     }
     return f"data/players/{path_part(player_id)}/history.json", _json(history)
 
 
 def log_path(league: League) -> str:
-    """Where the log goes."""
+    """The path of the log."""
     return f"logs/league/{path_part(league.rules.league_id)}/league.log.jsonl"
 
 
 def log_line(row: Row, event: Event) -> str:
-    """One row of the journal for everybody, as a line of JSON."""
-    told_as = {"timestamp": row.at, "seq": row.seq, "event": row.kind, "words": sentence(event)}
-    return json.dumps({**told_as, "data": shown(event), "hash": row.hash.hex()}) + "\n"
+    """One row of the journal as a line of JSON, without secrets."""
+    head = {"timestamp": row.at, "seq": row.seq, "event": row.kind, "words": sentence(event)}
+    return json.dumps({**head, "data": public_fields(event), "hash": row.hash.hex()}) + "\n"
 
 
 def path_part(name: str) -> str:
     """An id as part of a path.
 
     Raises:
-        LeagueError: it could lead elsewhere.
+        LeagueError: it could lead out of the folder.
     """
     if not _ID.fullmatch(name) or _RESERVED.fullmatch(name):
         raise LeagueError(f"the id {name[:64]!r} cannot be part of a file's name")
@@ -142,7 +142,7 @@ def path_part(name: str) -> str:
 
 
 def cell(value: Any) -> Any:
-    """A value that no spreadsheet takes for a formula, and no terminal for a command."""
+    """A value that no spreadsheet reads as a formula, and no terminal as a control sequence."""
     if not isinstance(value, str):
         return value
     text = printable(value.replace("\n", "?"))
@@ -150,7 +150,7 @@ def cell(value: Any) -> Any:
 
 
 def by_match(events: Iterable[Event]) -> dict[str, list[Event]]:
-    """The events that are about a match, for each of them."""
+    """The events about each match."""
     found: dict[str, list[Event]] = {}
     for event in events:
         match_id = getattr(event, "match_id", None)
@@ -213,8 +213,8 @@ def _agent(league: League, member: Member) -> dict[str, Any]:
 
 def _rounds(league: League) -> list[dict[str, Any]]:
     matches: dict[int, list[dict[str, Any]]] = {round_id: [] for round_id in league.byes}
-    for file in league.matches.values():
-        matches[file.round_id].append(_match_row(league, file))
+    for match in league.matches.values():
+        matches[match.round_id].append(_match_row(league, match))
     return [
         {
             "round_id": round_id,
@@ -226,34 +226,34 @@ def _rounds(league: League) -> list[dict[str, Any]]:
     ]
 
 
-def _match_row(league: League, file: MatchRecord) -> dict[str, Any]:
+def _match_row(league: League, match: MatchRecord) -> dict[str, Any]:
     players = league.roster.players
-    a, b = file.players
-    result = file.result
+    a, b = match.players
+    result = match.result
     return {
-        "match_id": file.match_id,
-        "round_id": file.round_id,
+        "match_id": match.match_id,
+        "round_id": match.round_id,
         "player_A_id": a,
         "player_A_name": players[a].display_name,
         "player_B_id": b,
         "player_B_name": players[b].display_name,
-        "referee_id": file.referee_id,
+        "referee_id": match.referee_id,
         "status": result.status if result else None,
         "winner_player_id": result.winner_player_id if result else None,
         "drawn_number": result.drawn_number if result else None,
         "no_contest": bool(result and result.no_contest is True),
-        "verified": _is_recomputable(file),
-        "disputed": file.is_disputed,
-        "ruled": file.is_overruled,
+        "verified": _is_recomputable(match),
+        "disputed": match.is_disputed,
+        "ruled": match.is_overruled,
         "reason": result.reason if result else None,
     }
 
 
-def _is_recomputable(file: MatchRecord) -> bool | None:
-    """Whether the result follows from the moves; a forfeit is the word of a referee."""
-    if file.decided is None:
+def _is_recomputable(match: MatchRecord) -> bool | None:
+    """Whether the result follows from the moves; a forfeit is only what a referee says."""
+    if match.decided is None:
         return None
-    return file.decided.verified and not file.decided.forfeits
+    return match.decided.verified and not match.decided.forfeits
 
 
 def _record(league: League, player_id: str) -> dict[str, Any] | None:
@@ -268,24 +268,24 @@ def _record(league: League, player_id: str) -> dict[str, Any] | None:
 
 
 def _played(
-    league: League, player_id: str, file: MatchRecord, times: Sequence[str]
+    league: League, player_id: str, match: MatchRecord, times: Sequence[str]
 ) -> dict[str, Any]:
-    result = file.result
+    result = match.result
     assert result
-    opponent = file.players[file.players[0] == player_id]
+    opponent = match.players[match.players[0] == player_id]
     return {
-        "match_id": file.match_id,
-        "round_id": file.round_id,
+        "match_id": match.match_id,
+        "round_id": match.round_id,
         "opponent_id": opponent,
         "opponent_name": league.roster.players[opponent].display_name,
         "outcome": _outcome(player_id, result),
-        "ruled": file.is_overruled,
+        "ruled": match.is_overruled,
         "status": result.status,
         "my_choice": result.choices.get(player_id),
         "opponent_choice": result.choices.get(opponent),
         "drawn_number": result.drawn_number,
         "reason": result.reason,
-        "decided_at": times[file.decided_seq - 1],
+        "decided_at": times[match.decided_seq - 1],
     }
 
 

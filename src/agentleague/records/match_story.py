@@ -1,7 +1,7 @@
-"""How one match went, told line by line.
+"""How one match went, line by line.
 
-The facts are those that GET_MATCH answers, from a directory or from a manager alike; a directory
-adds why the match was given out again, which only the journal knows.
+The facts are those that GET_MATCH answers, from a directory or from a manager; a directory adds why
+the match was given out again, which only the journal knows.
 """
 
 import json
@@ -28,7 +28,7 @@ DETAIL_MAX = 400  # characters of each detail that a game adds to its result
 
 
 class Contact(Struct):
-    """One attempt to get something out of a player; times in ms."""
+    """One question to a player and its answer; times in ms."""
 
     at: int
     player_id: str
@@ -49,20 +49,20 @@ class Assignment(Struct):
 
 
 class Draw(Struct):
-    """What was moved; None where it is too long to be told."""
+    """The moves; None where they are too long."""
 
     moves: list[tuple[int, str, Any]] | None = None
 
 
 class Dispute(Struct):
-    """A referee's word against a result, or against itself."""
+    """A referee contradicts a result, or itself."""
 
     referee_id: str
     words: str
 
 
 class OrganisersRuling(Struct):
-    """What the organiser said of a match."""
+    """The organiser's ruling on a match."""
 
     verdict: str
     words: str
@@ -71,7 +71,7 @@ class OrganisersRuling(Struct):
 
 
 class Facts(Struct):
-    """What is known of a match; what has not happened yet is missing."""
+    """What is known of a match so far."""
 
     match_id: str
     round_id: int
@@ -99,23 +99,23 @@ class Facts(Struct):
     assignments: list[Assignment] = []
 
     def name(self, player_id: str) -> str:
-        """A player as people know it."""
+        """A player by name and id."""
         names = {self.player_A_id: self.player_A_name, self.player_B_id: self.player_B_name}
         return named(names.get(player_id, "somebody"), player_id)
 
 
 def named(name: str, player_id: str) -> str:
-    """A player by name and id; a name that was not the only one ends with the id already."""
+    """A player by name and id; a name that others have too ends with the id already."""
     return one_line(name if name.endswith(f"({player_id})") else f"{name} ({player_id})")
 
 
-def told(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[str, Any]:
+def facts_of(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[str, Any]:
     """The facts of a match as GET_MATCH has them, its whole transcript in one piece.
 
-    `events` are the league's, or none: then nobody knows why the match was given out again.
+    `events` say why the match was given out again; they may be missing.
 
     Raises:
-        MatchMismatch: there is no such match; the sentence says what there is.
+        MatchMismatch: there is no such match; the sentence says which there are.
     """
     if not league.has_started:
         raise MatchMismatch("the league has not begun: there are no matches yet")
@@ -139,7 +139,7 @@ def told(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[st
     return with_ending(facts)
 
 
-class Answer(Struct):
+class MatchAnswer(Struct):
     """The `data` of a manager's answer to GET_MATCH."""
 
     match: dict[str, Any]
@@ -151,22 +151,22 @@ class Answer(Struct):
         return rows if isinstance(rows, list) else []
 
 
-def read_answer(data: Any) -> Answer:
-    """A manager's answer.
+def read_answer(data: Any) -> MatchAnswer:
+    """A manager's answer to GET_MATCH.
 
     Raises:
-        LeagueError: it is none.
+        LeagueError: it has no match.
     """
     try:
-        return msgspec.convert(data, Answer)
+        return msgspec.convert(data, MatchAnswer)
     except msgspec.ValidationError as error:
         raise LeagueError(
-            f"the manager told no match ({error}); use --dir with its journal"
+            f"the manager's answer has no match ({error}); use --dir with its journal"
         ) from None
 
 
 def next_page(rows: list[Any], total: int) -> dict[str, int]:
-    """What to ask for next, when so many rows of a transcript are here; nothing if all are."""
+    """The parameters of the next page of a transcript; empty if all rows are here."""
     return {"offset": len(rows)} if 0 < len(rows) < total else {}
 
 
@@ -233,7 +233,7 @@ def _referees(facts: Facts) -> Iterator[str]:
         Assignment(epoch, referee_id) for epoch, referee_id in enumerate(facts.referees[1:], 2)
     ]
     for assignment in later:
-        because = _WHYS.get(assignment.why, assignment.why)
+        because = _REASSIGNED.get(assignment.why, assignment.why)
         why = f" because {one_line(because)}" if because else ""
         yield f"Given to {one_line(assignment.referee_id)}{why} (epoch {assignment.epoch})."
 
@@ -243,7 +243,7 @@ _HARMLESS = {
     "in it already": "it counts as joined",
     "dropped": "nothing came of it",
 }
-_WHYS = {UNREACHABLE: "the referee before reached neither player"}
+_REASSIGNED = {UNREACHABLE: "the referee before reached neither player"}
 
 
 def _exchange(facts: Facts, contact: Contact) -> str:
@@ -255,8 +255,8 @@ def _exchange(facts: Facts, contact: Contact) -> str:
     why = cause.came if cause else _HARMLESS.get(contact.verdict)
     verdict += f" ({why})" if why else ""
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
-    is_told = contact.note.startswith(("as ", TRIED))
-    note = f" ({one_line(contact.note, NOTE_MAX)})" if is_told else ""
+    has_note = contact.note.startswith(("as ", TRIED))
+    note = f" ({one_line(contact.note, NOTE_MAX)})" if has_note else ""
     who = facts.name(contact.player_id)
     return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}{note}"
 

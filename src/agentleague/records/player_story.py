@@ -1,7 +1,7 @@
-"""The matches of one player, a sentence each, and whatever went wrong in them.
+"""The matches of one player, a sentence each, and what went wrong in them.
 
-A failure is told with what was asked, what came, how long it took, which rule of docs/protocol.md
-says so, and what to change.
+A failure has what was asked, what came, how long it took, the rule of docs/protocol.md and what to
+change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ INDENT = " " * 8
 
 
 class Failure(Struct, frozen=True):
-    """One attempt of a referee that came to nothing; times in ms since the match began."""
+    """One question without a usable answer; times in ms since the match began."""
 
     asked: str
     attempt: int
@@ -31,7 +31,7 @@ class Failure(Struct, frozen=True):
     change: str
 
 
-class Told(Struct, frozen=True):
+class PlayerMatch(Struct, frozen=True):
     """One match from the side of one player."""
 
     match_id: str
@@ -52,7 +52,7 @@ _LEGAL = {
 }
 
 
-def told_of(facts: Mapping[str, Any], player_id: str) -> Told:
+def player_match(facts: Mapping[str, Any], player_id: str) -> PlayerMatch:
     """A match as GET_MATCH has it, from the side of one of its players.
 
     Raises:
@@ -60,14 +60,14 @@ def told_of(facts: Mapping[str, Any], player_id: str) -> Told:
     """
     ending = with_ending(facts)["ending"] or {"rules": [], "advice": []}
     ruling = _ruling(facts)
-    if ruling["verdict"] != STAND:  # By the organiser's word, not by a rule of the game.
+    if ruling["verdict"] != STAND:  # The organiser decided it, not a rule of the game.
         ending = {"rules": [], "advice": []}
     own, other = ("A", "B") if facts["player_A_id"] == player_id else ("B", "A")
     opponent_id = facts[f"player_{other}_id"]
     name = named(facts[f"player_{own}_name"], player_id)
     opponent = named(facts[f"player_{other}_name"], opponent_id)
     rows = msgspec.convert(facts.get("transcript", []), list[Contact])
-    return Told(
+    return PlayerMatch(
         facts["match_id"],
         facts["round_id"],
         opponent_id,
@@ -84,21 +84,21 @@ def told_of(facts: Mapping[str, Any], player_id: str) -> Told:
     )
 
 
-def in_words(told: Told) -> Iterator[str]:
+def in_words(match: PlayerMatch) -> Iterator[str]:
     """A match for people: how it ended, then each failure, then what to change."""
-    rules = f" ({', '.join(told.rules)})" if told.rules else ""
-    yield f"{told.match_id:<6}  {told.sentence}{rules}."
-    for failure in told.failures:
+    rules = f" ({', '.join(match.rules)})" if match.rules else ""
+    yield f"{match.match_id:<6}  {match.sentence}{rules}."
+    for failure in match.failures:
         again = f", attempt {failure.attempt}," if failure.attempt > 1 else ""
         took = "" if failure.answered_after is None else f" after {failure.answered_after} ms"
         yield (
             f"{INDENT}At {failure.at / 1000:.3f} s it was asked with {failure.asked}{again} and "
             f"there came {failure.came}{took} ({', '.join([failure.verdict, *failure.rules])})."
         )
-    for change in dict.fromkeys(failure.change for failure in told.failures):
+    for change in dict.fromkeys(failure.change for failure in match.failures):
         yield f"{INDENT}To change: {change}."
-    if told.advice and not told.failures:
-        yield f"{INDENT}{told.advice}"
+    if match.advice and not match.failures:
+        yield f"{INDENT}{match.advice}"
 
 
 def _ended(facts: Mapping[str, Any], player_id: str) -> str:
@@ -119,7 +119,7 @@ def _ended(facts: Mapping[str, Any], player_id: str) -> str:
 
 
 def _ruling(facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The organiser's word on a match; without one the result stands."""
+    """The organiser's ruling on a match; without one the result stands."""
     return facts.get("ruling") or {"verdict": STAND}
 
 

@@ -11,7 +11,7 @@ from agentleague.cli.output import print_facts, print_json, say
 from agentleague.cli.reading import Source, id_of, read, reading_options, source_option
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
-from agentleague.records.player_story import Told, in_words, told_of
+from agentleague.records.player_story import PlayerMatch, in_words, player_match
 
 EXAMPLES = """\b
 Examples:
@@ -66,7 +66,7 @@ def command(
         raise click.ClickException(
             f"there is no agent {agent_id!r} in this league; see who is there with: {look}"
         )
-    told = [told_of(facts, agent["agent_id"]) for facts in agent.pop("facts")]
+    told = [player_match(facts, agent["agent_id"]) for facts in agent.pop("facts")]
     if as_json:
         print_json({**agent, "told": msgspec.to_builtins(told)})
         return
@@ -74,7 +74,7 @@ def command(
     _tell(told, agent.get("matches") or 0)
 
 
-def _tell(told: Sequence[Told], total: int) -> None:
+def _tell(told: Sequence[PlayerMatch], total: int) -> None:
     for match in told:
         for line in in_words(match):
             print(line)

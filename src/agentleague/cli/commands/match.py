@@ -43,11 +43,13 @@ def command(match_id: str, directory: Path | None, manager_url: str | None, as_j
 
 def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
     """From the journal, which alone knows why a match was given out again."""
-    from agentleague.records.match_story import told
+    from agentleague.records.match_story import facts_of
     from agentleague.records.reading import event_of, open_league
 
     league, rows = open_league(directory)
-    return told(league, match_id, (event_of(row) for row in rows if row.kind == "match_assigned"))
+    return facts_of(
+        league, match_id, (event_of(row) for row in rows if row.kind == "match_assigned")
+    )
 
 
 async def _facts(source: Source, match_id: str) -> dict[str, Any]:

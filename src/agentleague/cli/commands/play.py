@@ -126,7 +126,7 @@ def _look_away(league: League) -> None:
 
 def _told(directory: Path) -> dict[str, Any]:
     """All of it, from the journal."""
-    from agentleague.records.match_story import told
+    from agentleague.records.match_story import facts_of
     from agentleague.records.reading import event_of, open_league
 
     league, rows = open_league(directory)
@@ -137,7 +137,7 @@ def _told(directory: Path) -> dict[str, Any]:
         "game_type": league.rules.game_type,
         "winner": _winner(table),
         "players": table,
-        "matches": [told(league, match_id, given) for match_id in ids],
+        "matches": [facts_of(league, match_id, given) for match_id in ids],
     }
 
 
