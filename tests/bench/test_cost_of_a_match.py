@@ -26,9 +26,9 @@ def costs():
         return {10: small, 100: cost_in_memory(100, 1, patch)}
 
 
-@pytest.mark.parametrize("what", Cost._fields)
-def test_a_match_costs_no_more_than_it_did(costs, what):
-    assert getattr(costs[10], what) <= getattr(CEILINGS, what)
+def test_a_match_costs_no_more_than_it_did(costs):
+    for what in Cost._fields:
+        assert getattr(costs[10], what) <= getattr(CEILINGS, what)
 
 
 @pytest.mark.parametrize("what", ["exchanges", "rows", "commits", "calls"])

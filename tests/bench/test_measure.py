@@ -24,18 +24,15 @@ def mounts(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(
-    ("folder", "kind"),
-    [
+def test_a_folder_is_on_the_nearest_file_system_above_it(mounts):
+    for folder, kind in [
         ("/nowhere/at/all", "ext4"),
         ("/tmp/league-bench-7", "tmpfs"),
         ("/tmp/disk/league-bench-7", "ext4"),
         ("/srv/with space", "xfs"),
         ("/srv/twice", "tmpfs"),  # what was mounted last
-    ],
-)
-def test_a_folder_is_on_the_nearest_file_system_above_it(folder, kind, mounts):
-    assert file_system_of(Path(folder), mounts) == kind
+    ]:
+        assert file_system_of(Path(folder), mounts) == kind
 
 
 def test_where_the_system_does_not_tell_the_file_system_has_no_name(tmp_path):

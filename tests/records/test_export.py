@@ -201,9 +201,8 @@ def test_an_end_point_that_is_no_url_is_left_out():
     assert event_text.public_url("http://[broken") == ""
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
+def test_no_cell_is_taken_for_a_formula():
+    for value, shown in [
         ("=SUM(A1)", "'=SUM(A1)"),
         ("+1", "'+1"),
         ("-1", "'-1"),
@@ -212,10 +211,8 @@ def test_an_end_point_that_is_no_url_is_left_out():
         ("plain", "plain"),
         (-3, -3),
         (None, None),
-    ],
-)
-def test_no_cell_is_taken_for_a_formula(value, shown):
-    assert cell(value) == shown
+    ]:
+        assert cell(value) == shown
 
 
 def test_the_csv_files_have_harmless_names(tmp_path):
@@ -231,20 +228,17 @@ def test_the_csv_files_have_harmless_names(tmp_path):
     assert matches[0]["player_A_name"] == "'=cmd|1"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_an_id_that_could_lead_elsewhere_becomes_no_path(tmp_path):
+    for name in [
         *("..", ".hidden", "a/b", "a\\b", "", "a\n", "ä", "x" * 65),
         *("CON", "nul.txt", "Com1", "LPT9", "a."),  # reserved by Windows
-    ],
-)
-def test_an_id_that_could_lead_elsewhere_becomes_no_path(name, tmp_path):
-    with pytest.raises(LeagueError, match="cannot be part of a file's name"):
-        path_part(name)
-    with pytest.raises(LeagueError):
-        exported(changed(LEAGUE, LeagueOpened, league_id=name), tmp_path / "out")
+    ]:
+        with pytest.raises(LeagueError, match="cannot be part of a file's name"):
+            path_part(name)
+        with pytest.raises(LeagueError):
+            exported(changed(LEAGUE, LeagueOpened, league_id=name), tmp_path / "out")
 
-    assert list(tmp_path.iterdir()) == []
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_an_earlier_export_of_the_league_is_replaced(tmp_path):

@@ -157,19 +157,16 @@ def test_before_the_start_there_are_no_matches():
         facts_of(Decisions(2).league, "R1M1")
 
 
-@pytest.mark.parametrize(
-    ("wanted", "sentence"),
-    [
+def test_an_unknown_match_is_answered_with_those_there_are():
+    for wanted, sentence in [
         ("R1M3", "there is no match 'R1M3' in this league; did you mean R1M2? There are R1M1 to"),
         ("final", "there is no match 'final' in this league; there are R1M1 to R3M2"),
         ("\x1b[2J", "there is no match '?[2J' in this league"),
-    ],
-)
-def test_an_unknown_match_is_answered_with_those_there_are(wanted, sentence):
-    with pytest.raises(MatchMismatch) as caught:
-        facts_of(Decisions(4).start().league, wanted)
+    ]:
+        with pytest.raises(MatchMismatch) as caught:
+            facts_of(Decisions(4).start().league, wanted)
 
-    assert str(caught.value).startswith(sentence)
+        assert str(caught.value).startswith(sentence)
 
 
 def test_a_match_given_out_again_tells_to_whom_and_why():
@@ -287,9 +284,8 @@ def test_another_game_has_its_own_rules():
     )
 
 
-@pytest.mark.parametrize(
-    ("cause", "verdict", "advice"),
-    [
+def test_advice_follows_from_the_cause_and_from_the_last_verdict():
+    for cause, verdict, advice in [
         ("unreachable", "", "should be running and reachable"),
         ("was removed by the organiser", "", "could change nothing: the organiser removed it"),
         ("gave no usable answer", "E015", "should repeat the `match_id` of the call"),
@@ -297,20 +293,18 @@ def test_another_game_has_its_own_rules():
         ("gave no usable answer", "rate limited", "without a rate limit"),
         ("failed", "E004", "should send one of the legal moves, exactly; R-MATCH-07 says which"),
         ("failed", "something new", "should answer with what was asked for"),
-    ],
-)
-def test_advice_follows_from_the_cause_and_from_the_last_verdict(cause, verdict, advice):
-    ending = ending_of(
-        "chess",
-        {"P01": "Ann", "P02": "Bob"},
-        Result("TECHNICAL_LOSS", "P02"),
-        forfeits={"P01": cause},
-        verdicts={"P01": verdict},
-        verified=True,
-    )
+    ]:
+        ending = ending_of(
+            "chess",
+            {"P01": "Ann", "P02": "Bob"},
+            Result("TECHNICAL_LOSS", "P02"),
+            forfeits={"P01": cause},
+            verdicts={"P01": verdict},
+            verified=True,
+        )
 
-    assert ending.advice[0].startswith("Ann ")
-    assert advice in ending.advice[0]
+        assert ending.advice[0].startswith("Ann ")
+        assert advice in ending.advice[0]
 
 
 def test_a_verdict_that_nobody_knows_yet_is_printed_as_it_is():
@@ -343,16 +337,16 @@ def test_the_facts_say_how_it_ended_too():
     assert facts_of(Decisions(2).start().league, "R1M1")["ending"] is None
 
 
-@pytest.mark.parametrize("facts", [{}, {"match_id": 7}])
-def test_what_is_no_match_is_an_error_and_no_traceback(facts):
-    with pytest.raises(LeagueError, match="these are no facts of a match"):
-        in_words(facts)
+def test_what_is_no_match_is_an_error_and_no_traceback():
+    for facts in [{}, {"match_id": 7}]:
+        with pytest.raises(LeagueError, match="these are no facts of a match"):
+            in_words(facts)
 
 
-@pytest.mark.parametrize("data", [None, {}, {"match": []}, {"match": {}, "total": "many"}])
-def test_an_answer_without_a_match_is_an_error(data):
-    with pytest.raises(LeagueError, match="answer has no match"):
-        read_answer(data)
+def test_an_answer_without_a_match_is_an_error():
+    for data in [None, {}, {"match": []}, {"match": {}, "total": "many"}]:
+        with pytest.raises(LeagueError, match="answer has no match"):
+            read_answer(data)
 
 
 def test_pages_end_when_all_rows_are_here_or_none_came():

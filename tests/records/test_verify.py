@@ -84,15 +84,15 @@ def test_every_beginning_of_a_true_journal_is_true_so_far():
         assert (findings.difference, findings.complete) == (None, False)
 
 
-@pytest.mark.parametrize("players", [2, 3, 5, 8])
-def test_leagues_of_any_size_with_forfeits_and_byes_are_true(players):
-    decisions = Decisions(players, referees=2, cycles=2).start()
-    decisions.play("R1M1", forfeits=[decisions.league.matches["R1M1"].players[0]])
+def test_leagues_of_any_size_with_forfeits_and_byes_are_true():
+    for players in [2, 3, 5, 8]:
+        decisions = Decisions(players, referees=2, cycles=2).start()
+        decisions.play("R1M1", forfeits=[decisions.league.matches["R1M1"].players[0]])
 
-    decisions.play_round()
+        decisions.play_round()
 
-    assert found(decisions.events).difference is None
-    assert found(decisions.events).forfeited == 1
+        assert found(decisions.events).difference is None
+        assert found(decisions.events).forfeited == 1
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,12 @@ def test_agents_may_renew_their_tokens_at_any_time():
     assert found([*LEAGUE, *renewed]).difference is None
 
 
-@pytest.mark.parametrize("champion", ["P01", ""])
-def test_a_league_that_was_ended_early_is_true(champion):
-    begun = LEAGUE[: place(LEAGUE, MatchDecided)]
-    findings = found([*begun, LeagueEnded(champion, aborted=True)])
+def test_a_league_that_was_ended_early_is_true():
+    for champion in ["P01", ""]:
+        begun = LEAGUE[: place(LEAGUE, MatchDecided)]
+        findings = found([*begun, LeagueEnded(champion, aborted=True)])
 
-    assert (findings.difference, findings.complete, findings.aborted) == (None, True, True)
+        assert (findings.difference, findings.complete, findings.aborted) == (None, True, True)
 
 
 def test_a_league_that_was_ended_before_its_start_is_true():
@@ -220,19 +220,16 @@ def test_the_wrong_winner_is_refused():
     )
 
 
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
+def test_a_result_that_does_not_follow_is_refused():
+    for fields, sentence in [
         ({"status": "DRAW"}, "the status is 'DRAW' in the journal, but 'WIN' follows"),
         ({"number_parity": None}, "the parity is None in the journal, but"),
         ({"choices": {}}, "the choices is {} in the journal, but {'P01': 'even', 'P02': 'odd'}"),
-    ],
-)
-def test_a_result_that_does_not_follow_is_refused(fields, sentence):
-    match_id, problem = lie(otherwise(LEAGUE, "R1M1", **fields))
+    ]:
+        match_id, problem = lie(otherwise(LEAGUE, "R1M1", **fields))
 
-    assert match_id == "R1M1"
-    assert problem.startswith(sentence)
+        assert match_id == "R1M1"
+        assert problem.startswith(sentence)
 
 
 def test_other_words_for_the_same_reason_are_no_difference():
@@ -248,13 +245,13 @@ def test_moves_exchanged_afterwards_are_refused():
     assert "follows from seed and moves" in sentence
 
 
-@pytest.mark.parametrize("seed", ["00" * 32, "no seed", ""])
-def test_a_seed_that_does_not_open_the_commitment_is_refused(seed):
-    assert lie(changed(LEAGUE, MatchDecided, "R1M2", seed=seed)) == (
-        "R1M2",
-        "the seed in its result does not open the commitment that was made before the match; its "
-        "draws may have been chosen",
-    )
+def test_a_seed_that_does_not_open_the_commitment_is_refused():
+    for seed in ["00" * 32, "no seed", ""]:
+        assert lie(changed(LEAGUE, MatchDecided, "R1M2", seed=seed)) == (
+            "R1M2",
+            "the seed in its result does not open the commitment that was made before the match; "
+            "its draws may have been chosen",
+        )
 
 
 def test_a_commitment_exchanged_afterwards_is_refused():
@@ -365,22 +362,19 @@ def test_a_match_is_closed_once_and_in_an_epoch_that_was():
     )
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
+def test_a_row_about_a_match_that_is_not_scheduled_is_refused():
+    for event in [
         MatchDecided("R9M9", 1, 0, [], [], GameResult("DRAW"), ""),
         MatchLocked("R9M9", 1, 0, [], 3),
         MatchAssigned("R9M9", 2, "REF01", "why not"),
         MatchClosed("R9M9", 1),
         Disputed("R9M9", "REF01", "why not"),
         MatchRuled("R9M9", "draw", None, "why not"),
-    ],
-)
-def test_a_row_about_a_match_that_is_not_scheduled_is_refused(event):
-    assert lie(inserted(LEAGUE, RoundEnded, event)) == (
-        "R9M9",
-        "R9M9 is no match of the rounds scheduled so far",
-    )
+    ]:
+        assert lie(inserted(LEAGUE, RoundEnded, event)) == (
+            "R9M9",
+            "R9M9 is no match of the rounds scheduled so far",
+        )
 
 
 def test_another_pairing_than_that_of_the_schedule_is_refused():
@@ -470,20 +464,17 @@ def test_a_league_cannot_end_before_its_last_round():
     assert lie(events)[1] == "the league ends after 1 of 3 rounds"
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
+def test_nothing_after_the_end_may_change_a_result():
+    for event in [
         LEAGUE[place(LEAGUE, MatchDecided)],
         LEAGUE[place(LEAGUE, RoundEnded)],
         LeagueEnded("P01"),
         PlayerRemoved("P01"),
         MatchAssigned("R3M2", 2, "REF01", "why not"),
-    ],
-)
-def test_nothing_after_the_end_may_change_a_result(event):
-    assert lie([*LEAGUE, event])[1] == (
-        "the league had ended before; nothing may change its results any more"
-    )
+    ]:
+        assert lie([*LEAGUE, event])[1] == (
+            "the league had ended before; nothing may change its results any more"
+        )
 
 
 def test_a_league_begins_once_with_its_opening():
@@ -518,19 +509,16 @@ def test_points_that_were_set_otherwise_change_the_champion():
     assert "its champion is 'P02', but by the results 'P04'" in lie(worth_less)[1]
 
 
-@pytest.mark.parametrize(
-    ("players", "sentence"),
-    [
+def test_another_field_of_players_is_refused():
+    for players, sentence in [
         (["P01", "P02", "P03", "P09"], "P09 starts and never registered"),
         (["P01", "P02", "P03"], "P04 registered and does not start"),
         (
             ["P01", "P02", "P03", "P04", "P04"],
             "the row cannot follow those before it (A round robin needs distinct",
         ),
-    ],
-)
-def test_another_field_of_players_is_refused(players, sentence):
-    assert lie(changed(LEAGUE, LeagueStarted, players=players))[1].startswith(sentence)
+    ]:
+        assert lie(changed(LEAGUE, LeagueStarted, players=players))[1].startswith(sentence)
 
 
 def test_another_order_of_the_players_is_another_schedule():
@@ -547,17 +535,14 @@ def test_nobody_registers_twice_or_too_late():
     assert lie(inserted(LEAGUE, RoundScheduled, late))[1] == "P05 is registered after the start"
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
+def test_rows_about_nobody_are_refused():
+    for event in [
         TokenRenewed("P09", "d", 2, "http://127.0.0.1:81/mcp"),
         TokenConfirmed("P09", 2),
         PlayerReturned("P09", "d", 2),
         PlayerRemoved("P09"),
-    ],
-)
-def test_rows_about_nobody_are_refused(event):
-    assert lie(inserted(LEAGUE, LeagueStarted, event))[1] == "nobody is registered as P09"
+    ]:
+        assert lie(inserted(LEAGUE, LeagueStarted, event))[1] == "nobody is registered as P09"
 
 
 def test_a_believed_result_must_make_sense():

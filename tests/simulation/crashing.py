@@ -1,4 +1,4 @@
-"""Simulated leagues for tests: what befalls them, and what does not hold then."""
+"""Simulated leagues for tests, with faults, and what does not hold then."""
 
 from collections.abc import Callable, Iterable
 from random import Random
@@ -52,7 +52,7 @@ def running(**more):
 
 
 def commanded(league, command, **params):
-    """What the organiser is told."""
+    """The answer to a command of the organiser."""
     answers = []
     league.command(command, answers.append, **params)
     league.run_until(lambda: bool(answers))
@@ -79,13 +79,13 @@ def run_with(make: Make, fault: Fault, number: int) -> SimulatedLeague:
 
 
 def failures(
-    make: Make, fault: Fault, points: Iterable[int], course: LeagueHistory = REFEREES_AWAY
+    make: Make, fault: Fault, points: Iterable[int], history: LeagueHistory = REFEREES_AWAY
 ) -> dict[int, str]:
     """Event -> what did not hold when the fault came right after it."""
     found = {}
     for number in points:
         try:
-            check(run_with(make, fault, number), course)
+            check(run_with(make, fault, number), history)
         except Violation as violation:
             found[number] = str(violation)
         except Exception as bug:  # A planted one may break anything.

@@ -10,9 +10,9 @@ from simulation.crashing import a_league
 from simulation.test_scenarios import results
 
 
-def played(name, trait, course=None, **more):
+def played(name, trait, history=None, **more):
     league = a_league(agents=Agents(traits={name: trait}), **more).run(2000.0)
-    check(league, course or LeagueHistory(away=[name], prompt=True))
+    check(league, history or LeagueHistory(away=[name], prompt=True))
     return league
 
 
@@ -38,11 +38,11 @@ def test_a_mute_player_loses_all_its_matches_technically():
 def test_the_matches_of_a_foreign_referee_are_believed_and_marked():
     league = played("referee2", traits.FOREIGN, LeagueHistory(referees_away=True))
 
-    files = league.observer.league.matches.values()
-    foreign = [file for file in files if league.observer.is_foreign(file)]
+    matches = league.observer.league.matches.values()
+    foreign = [match for match in matches if league.observer.is_foreign(match)]
     assert foreign
-    assert all(file.decided and not file.decided.verified for file in foreign)
-    assert all(file.decided.verified for file in files if file not in foreign)
+    assert all(match.decided and not match.decided.verified for match in foreign)
+    assert all(match.decided.verified for match in matches if match not in foreign)
 
 
 def test_what_a_false_referee_reports_is_refused_and_noted():
@@ -54,11 +54,11 @@ def test_what_a_false_referee_reports_is_refused_and_noted():
         check(league, LeagueHistory(referees_away=True))
 
 
-def test_a_thief_gains_nothing_and_harms_nobody():
+def test_an_impostor_gains_nothing_and_harms_nobody():
     league = played("player1", traits.IMPOSTOR, LeagueHistory(prompt=True))
 
-    thefts = [heard for heard in league.observer.deliveries if heard.source == "impostor"]
-    assert len(thefts) > 20
+    forgeries = [each for each in league.observer.deliveries if each.source == "impostor"]
+    assert len(forgeries) > 20
 
 
 def test_a_foreign_referee_plays_games_of_several_turns():

@@ -1,4 +1,4 @@
-"""What can befall a league, each by itself, and how the league takes it."""
+"""Each fault by itself, and what becomes of the league."""
 
 import pytest
 
@@ -9,13 +9,13 @@ from simulation.crashing import a_league, running
 LOSSY = LeagueHistory(lossy=True, referees_away=True, no_contests=True)
 
 
-def struck(fault, course, **more):
+def struck(fault, history, **more):
     league = running(**more)
     faults = Faults(league, seed=0)
     faults.end_at(200.0)
     faults.happen(fault)
     league.run(2000.0)
-    check(league, course)
+    check(league, history)
     return league
 
 
@@ -36,12 +36,12 @@ def test_a_partition_heals_way_by_way():
 
 
 def test_a_player_that_nobody_hears_loses_and_nobody_else_does():
-    course = LeagueHistory(away=["player1"], lossy=False, referees_away=True)
+    history = LeagueHistory(away=["player1"], lossy=False, referees_away=True)
     for referee in ("referee1", "referee2"):
         league = running()
         Faults(league, seed=0).happen(Fault(0, "one-way cut", ("player1", referee), 500.0))
         league.run(2000.0)
-        check(league, course)
+        check(league, history)
         rows = league.observer.league.table.rows()
         assert {row.display_name for row in rows if row.technical_losses} == {"Player 1"}
 
@@ -164,7 +164,7 @@ def test_nobody_dies_for_good_before_the_league_has_begun():
     assert league.has_begun
 
 
-def test_a_fault_says_when_what_befalls_whom_for_how_long():
+def test_a_fault_as_text_says_when_what_to_whom_for_how_long():
     assert str(Fault(7, "crash", ("manager",), 0.5)) == "after event 7: crash of manager for 0.5 s"
     assert str(Fault(7, "crash", ("player1",), None)) == "after event 7: crash of player1 for good"
     assert str(Fault(7, "abort", seconds=0.0)) == "after event 7: abort of manager"

@@ -20,9 +20,9 @@ def count_once_more(league):
 
 
 def change_a_result(league):
-    file = league.manager.league.matches["R1M1"]
-    wrong = msgspec.structs.replace(file.decided.result, drawn_number=11)
-    file.decided = msgspec.structs.replace(file.decided, result=wrong)
+    match = league.manager.league.matches["R1M1"]
+    wrong = msgspec.structs.replace(match.decided.result, drawn_number=11)
+    match.decided = msgspec.structs.replace(match.decided, result=wrong)
 
 
 def take_a_player_out(league):
@@ -96,8 +96,8 @@ def test_waiting_longer_than_the_rules_say_is_found(seconds):
     league.run()
     check(league, LeagueHistory(away=["player1"], prompt=True))
     dead = league.player_id("player1")
-    files = league.observer.league.matches.of_player[dead]
-    match_id = next(each.match_id for each in files if each.match_id in league.observer.waits)
+    matches = league.observer.league.matches.of_player[dead]
+    match_id = next(each.match_id for each in matches if each.match_id in league.observer.waits)
 
     league.observer.waits[match_id] = seconds
 

@@ -73,12 +73,12 @@ def test_before_the_end_of_the_trouble_nothing_of_that_is_expected():
 
 def test_a_player_that_loses_later_is_named_unless_it_is_odd():
     league = recovered()
-    file = league.observer.league.matches["R3M1"]
+    match = league.observer.league.matches["R3M1"]
     names = [name for name in league.processes if name.startswith("player")]
-    loser = next(name for name in names if league.player_id(name) == file.players[0])
+    loser = next(name for name in names if league.player_id(name) == match.players[0])
 
-    lost = GameResult("TECHNICAL_LOSS", file.players[1])
-    file.decided = msgspec.structs.replace(file.decided, result=lost)
+    lost = GameResult("TECHNICAL_LOSS", match.players[1])
+    match.decided = msgspec.structs.replace(match.decided, result=lost)
 
     with pytest.raises(Violation, match=r"I8: .* lost R3M1"):
         check(league, LOSSY)

@@ -8,17 +8,17 @@ from simulation.crashing import AGENTS, a_league, commanded, running
 
 def results(league):
     return {
-        match_id: file.decided.result
-        for match_id, file in league.observer.league.matches.items()
-        if file.decided
+        match_id: match.decided.result
+        for match_id, match in league.observer.league.matches.items()
+        if match.decided
     }
 
 
 def matches_of(league, player_id):
     return {
         match_id
-        for match_id, file in league.observer.league.matches.items()
-        if player_id in file.players
+        for match_id, match in league.observer.league.matches.items()
+        if player_id in match.players
     }
 
 

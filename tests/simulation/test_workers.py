@@ -36,16 +36,13 @@ def test_a_process_that_is_killed_ends_the_run():
             list(together)
 
 
-@pytest.mark.parametrize(
-    ("leagues", "jobs", "processes"),
-    [
+def test_there_are_as_many_processes_as_are_worth_it():
+    for leagues, jobs, processes in [
         (1, None, 1),  # Nothing is gained by another.
         (1, 8, 1),
         (30, 8, 1),
         (40, 8, 2),
         (10_000, 3, 3),
         (10_000, None, cores()),
-    ],
-)
-def test_there_are_as_many_processes_as_are_worth_it(leagues, jobs, processes):
-    assert processes_for(leagues, jobs) == processes
+    ]:
+        assert processes_for(leagues, jobs) == processes
