@@ -1,6 +1,6 @@
-"""A match costs so much and no more, in a small league and in a large one: a guard without a clock.
+"""A match costs no more than these ceilings, in a small league and in a large one; no clock is read.
 
-Who makes a match cheaper lowers the ceilings here; who has to raise one says why in the commit.
+A commit that makes a match cheaper lowers them; one that has to raise them says why.
 """
 
 import pytest
@@ -10,7 +10,7 @@ from bench.cost import Cost, cost_in_memory, cost_over_http
 
 # A match of even/odd among 10 players, all agents together, in a round that is neither the first
 # nor the last: 7 requests of the match itself, and 6 or more to tell both of round and table.
-CEILINGS = Cost(exchanges=15, bytes_sent=13_500, rows=3, commits=2, calls=1_300)
+CEILINGS = Cost(exchanges=15, bytes_sent=13_500, rows=3, commits=2, calls=1_320)
 # The same over real HTTP, with what only a whole league has: its registrations and its end.
 HTTP_CALLS, HTTP_COMMITS, HTTP_EXCHANGES = 2_150, 3, 17
 GROWTH = 1.3  # at most so many times as much in a larger league
@@ -28,7 +28,7 @@ def costs():
 
 def test_a_match_costs_no_more_than_it_did(costs):
     for what in Cost._fields:
-        assert getattr(costs[10], what) <= getattr(CEILINGS, what)
+        assert getattr(costs[10], what) <= getattr(CEILINGS, what), what
 
 
 @pytest.mark.parametrize("what", ["exchanges", "rows", "commits", "calls"])
