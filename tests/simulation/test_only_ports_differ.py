@@ -45,7 +45,7 @@ def test_the_roles_and_their_host_are_the_shipped_ones():
     for name, kind in kinds.items():
         host = league.processes[name].host
         assert type(host) is Host
-        assert type(host.role._role) is kind
+        assert type(host.role.role) is kind
 
 
 def test_no_class_of_the_simulator_decides_as_a_role_does():

@@ -158,22 +158,20 @@ class Process:
 class Watched:
     """A role whose exceptions are kept; a host only answers INTERNAL_ERROR and goes on."""
 
-    def __init__(self, role: Any, bugs: list[str]) -> None:
-        self._role, self._bugs = role, bugs
+    def __init__(self, role: Role, bugs: list[str]) -> None:
+        self.role, self._bugs = role, bugs
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._role, name)
+        return getattr(self.role, name)
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """As the role does."""
-        role: Role = self._role
         try:
-            return role.handle(stimulus, now)
+            return self.role.handle(stimulus, now)
         except Exception as bug:
-            self._bugs.append(f"{type(self._role).__name__}: {type(bug).__name__}: {bug}")
+            self._bugs.append(f"{type(self.role).__name__}: {type(bug).__name__}: {bug}")
             raise
 
     def apply(self, event: Event) -> None:
         """As the role does."""
-        role: Role = self._role
-        role.apply(event)
+        self.role.apply(event)
