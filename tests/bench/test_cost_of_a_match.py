@@ -1,4 +1,4 @@
-"""A match costs no more than these ceilings, in a small league and in a large one. No clock is used.
+"""A match costs no more than these ceilings, in a small league and a large one; no clock is used.
 
 A commit that makes a match cheaper lowers them; one that has to raise them says why.
 """

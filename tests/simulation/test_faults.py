@@ -29,7 +29,7 @@ def test_a_partition_heals_way_by_way():
     while league.clock.step():
         whole = [way for way in everybody if not league.links.loses(*way)]
         cut_at.update({way: league.clock.now() for way in whole if way not in cut_at})
-        if league.links.is_fine:
+        if league.links.is_reliable:
             break
 
     assert len(set(cut_at.values())) == 3
@@ -150,7 +150,7 @@ def test_with_the_end_of_the_trouble_everybody_is_back_but_who_is_gone_for_good(
 
     assert not league.processes["referee1"].is_alive
     assert league.processes["referee2"].is_alive
-    assert league.links.is_fine
+    assert league.links.is_reliable
 
 
 def test_nobody_dies_for_good_before_the_league_has_begun():

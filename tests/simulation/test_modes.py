@@ -125,8 +125,8 @@ def test_the_seeds_of_chaos_have_every_kind_of_trouble():
         "foreign",
         "false",
     }
-    assert any(scenario.weather.loss for scenario in scenarios)
-    assert any(scenario.weather.repeats for scenario in scenarios)
+    assert any(scenario.conditions.loss for scenario in scenarios)
+    assert any(scenario.conditions.repeats for scenario in scenarios)
     assert any(scenario.wrong_clocks for scenario in scenarios)
 
 

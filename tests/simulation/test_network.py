@@ -6,11 +6,11 @@ from agentleague.errors import NoAnswer, NoConnection
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.simulation.network import FINE, Links, SimulatedNetwork, Watcher, Weather
+from agentleague.simulation.network import RELIABLE, Conditions, Links, SimulatedNetwork, Watcher
 
 MANAGER = Address("manager", "http://manager/mcp")
 QUERY = LeagueQuery("GET_STATUS")
-SLOW = Weather(delay_seconds=(1.0, 1.0))
+SLOW = Conditions(delay_seconds=(1.0, 1.0))
 
 
 class World:
@@ -19,7 +19,7 @@ class World:
     def __init__(self):
         self.clock = VirtualClock(100.0)
         self.links = Links(Random(0))
-        self.links.weather = SLOW
+        self.links.conditions = SLOW
         self.network = SimulatedNetwork(self.clock, self.links, Watcher())
         self.lifetime, self.anns = Lifetime(self.clock), Lifetime(self.clock)
         self.manager = self.network.add(MANAGER.url, "manager", self.lifetime)
@@ -199,7 +199,7 @@ def test_a_way_that_is_cut_the_other_way_loses_the_answer():
 
 def test_who_loses_a_message_may_be_told_that_the_connection_is_gone():
     world = World()
-    world.links.weather = SLOW._replace(loss=1.0, resets=1.0)
+    world.links.conditions = SLOW._replace(loss=1.0, resets=1.0)
     world.links.loses = lambda source, target: source == "ann"
 
     world.ask()
@@ -210,7 +210,7 @@ def test_who_loses_a_message_may_be_told_that_the_connection_is_gone():
 
 def test_a_request_that_is_repeated_is_answered_once():
     world = World()
-    world.links.weather = SLOW._replace(repeats=1.0)
+    world.links.conditions = SLOW._replace(repeats=1.0)
 
     world.ask()
     world.clock.run(until=lambda: len(world.asked) == 2)
@@ -223,7 +223,7 @@ def test_a_request_that_is_repeated_is_answered_once():
 
 def test_messages_overtake_one_another():
     world = World()
-    world.links.weather = Weather(delay_seconds=(0.0, 10.0))
+    world.links.conditions = Conditions(delay_seconds=(0.0, 10.0))
     numbers = range(1, 21)
 
     for number in numbers:
@@ -247,15 +247,15 @@ def test_ways_heal_one_by_one_and_a_way_cut_twice_heals_twice():
     again()
     assert (links.loses("ann", "bob"), links.loses("bob", "ann")) == (False, True)
     second()
-    assert links.is_fine
+    assert links.is_reliable
 
 
 def test_whatever_was_cut_heals_in_the_end_and_is_not_healed_twice():
     links = Links(Random(0))
-    links.weather = Weather(loss=0.5)
+    links.conditions = Conditions(loss=0.5)
     (mend,) = links.cut([("ann", "bob")])
 
     links.heal()
     mend()
 
-    assert (links.is_fine, links.weather) == (True, FINE)
+    assert (links.is_reliable, links.conditions) == (True, RELIABLE)

@@ -67,7 +67,7 @@ def prepare(scenario: Scenario) -> SimulatedLeague:
     league = SimulatedLeague(
         scenario.players, scenario.referees, scenario.seed, scenario.settings, scenario.agents
     )
-    league.links.weather = scenario.weather
+    league.links.conditions = scenario.conditions
     faults = Faults(league, scenario.seed)
     faults.plan(scenario.faults)
     if scenario.wrong_clocks:

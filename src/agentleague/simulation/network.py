@@ -20,10 +20,10 @@ from agentleague.roles.ports import Answer, Cancel
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.transport.memory import MemoryNetwork, MemoryTransport, head_of
 
-DELAY_SECONDS = (0.0005, 0.01)  # of one message in fine weather, at least and at most
+DELAY_SECONDS = (0.0005, 0.01)  # of one message, at least and at most
 
 
-class Weather(NamedTuple):
+class Conditions(NamedTuple):
     """Delay and loss of messages between any two agents; different delays change their order."""
 
     delay_seconds: tuple[float, float] = DELAY_SECONDS
@@ -32,7 +32,7 @@ class Weather(NamedTuple):
     repeats: float = 0.0  # the part of requests that arrive twice
 
 
-FINE = Weather()
+RELIABLE = Conditions()
 
 
 class Links:
@@ -42,18 +42,18 @@ class Links:
         self._chance = chance
         self._random = chance.random
         self._cut: dict[tuple[str, str], int] = {}  # way -> by how many cuts
-        self.is_fine = True  # every message arrives once
-        self.weather = FINE
+        self.is_reliable = True  # every message arrives once
+        self.conditions = RELIABLE
 
     @property
-    def weather(self) -> Weather:
+    def conditions(self) -> Conditions:
         """Delay and loss where no way is cut."""
-        return self._weather
+        return self._conditions
 
-    @weather.setter
-    def weather(self, weather: Weather) -> None:
-        self._weather = weather
-        self._least, most = weather.delay_seconds
+    @conditions.setter
+    def conditions(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+        self._least, most = conditions.delay_seconds
         self._span = most - self._least
         self._look()
 
@@ -65,16 +65,16 @@ class Links:
         """Whether the next message from one to the other is lost."""
         if (source, target) in self._cut:
             return True
-        loss = self.weather.loss
+        loss = self.conditions.loss
         return loss > 0 and self._chance.random() < loss
 
     def resets(self) -> bool:
         """Whether the sender of a lost message is told that the connection is gone."""
-        return self._chance.random() < self.weather.resets
+        return self._chance.random() < self.conditions.resets
 
     def repeats(self) -> bool:
         """Whether the next request arrives twice."""
-        repeats = self.weather.repeats
+        repeats = self.conditions.repeats
         return repeats > 0 and self._chance.random() < repeats
 
     def cut(self, ways: Iterable[tuple[str, str]]) -> list[Callable[[], None]]:
@@ -82,9 +82,9 @@ class Links:
         return [self._cut_one(way) for way in ways]
 
     def heal(self) -> None:
-        """Whatever was cut is whole again, and the weather is fine."""
+        """Mend all cuts, and lose and repeat nothing any more."""
         self._cut.clear()
-        self.weather = FINE
+        self.conditions = RELIABLE
 
     def _cut_one(self, way: tuple[str, str]) -> Callable[[], None]:
         self._cut[way] = self._cut.get(way, 0) + 1
@@ -101,8 +101,8 @@ class Links:
         return mend
 
     def _look(self) -> None:
-        weather = self._weather
-        self.is_fine = not weather.loss and not weather.repeats and not self._cut
+        conditions = self._conditions
+        self.is_reliable = not conditions.loss and not conditions.repeats and not self._cut
 
 
 AnswerFilter = Callable[[Message, bytes], bytes | None]  # changes an answer; None: drops it
@@ -221,14 +221,14 @@ class _Exchange:
         network.watcher.called(url, self._message)
         body = codec.write_request(self._message, network.calls)
         self._stop_deadline = network.clock.call_at(until, self._late)
-        if network.links.is_fine:
+        if network.links.is_reliable:
             network.later(partial(self._arrive, url, body))
         else:
-            self._send_in_bad_weather(url, body)
+            self._send_unreliably(url, body)
         network.on_sent()
         return self._close
 
-    def _send_in_bad_weather(self, url: str, body: bytes) -> None:
+    def _send_unreliably(self, url: str, body: bytes) -> None:
         network, target = self._network, host_of(url)
         for _ in range(2 if network.links.repeats() else 1):
             if not network.links.loses(self._asker.source, target):
@@ -270,7 +270,7 @@ class _Exchange:
                 return
             body = changed
         self._asked.remove(agent)
-        if network.links.is_fine or not network.links.loses(source, self._asker.source):
+        if network.links.is_reliable or not network.links.loses(source, self._asker.source):
             network.later(partial(self._answered, source, body))
         else:
             network.watcher.lost(source, self._asker.source, self._message)
@@ -279,7 +279,7 @@ class _Exchange:
     def _break(self, why: str, source: str) -> None:
         """Tell the asker that the connection is gone, unless that is lost too."""
         links = self._network.links
-        if links.is_fine or not links.loses(source, self._asker.source):
+        if links.is_reliable or not links.loses(source, self._asker.source):
             self._network.later(partial(self._failed, NoConnection(why)))
 
     def _answered(self, source: str, body: bytes) -> None:

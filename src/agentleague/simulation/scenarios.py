@@ -32,7 +32,7 @@ from agentleague.simulation.agents import (
 from agentleague.simulation.faults import Fault
 from agentleague.simulation.invariants import LeagueHistory
 from agentleague.simulation.league import MANAGER, SimulatedLeague
-from agentleague.simulation.network import FINE, Weather
+from agentleague.simulation.network import RELIABLE, Conditions
 
 GAMES: tuple[Game, ...] = (even_odd, even_odd, even_odd, rock_paper_scissors, tic_tac_toe)
 EVENTS_A_PLAYER = 150  # in a league of one cycle, roughly
@@ -51,7 +51,7 @@ class Scenario(NamedTuple):
     referees: int = 2
     settings: Mapping[str, Any] = {}
     agents: Agents = DEFAULT
-    weather: Weather = FINE
+    conditions: Conditions = RELIABLE
     faults: Sequence[Fault] = ()
     dead: str = ""  # dies as soon as the league has begun
     wrong_clocks: bool = False
@@ -100,7 +100,7 @@ def chaos(seed: int) -> Scenario:
         seed,
         players,
         chance.choice((1, 2, 2, 3)),
-        weather=Weather((0.0005, chance.choice((0.01, 0.01, 0.1, 1.0)))),
+        conditions=Conditions((0.0005, chance.choice((0.01, 0.01, 0.1, 1.0)))),
         wrong_clocks=chance.random() < 0.3,
         trouble_seconds=TROUBLE_SECONDS,
     )
@@ -129,7 +129,7 @@ def liveness(seed: int) -> Scenario:
         chance.randint(1, 3),
         settings={"cycles": chance.choice((1, 2, 3))},
         agents=agents,
-        weather=Weather((0.0005, 1.0), loss, resets=0.5, repeats=0.2),
+        conditions=Conditions((0.0005, 1.0), loss, resets=0.5, repeats=0.2),
         wrong_clocks=True,
         trouble_seconds=chance.choice((30.0, 100.0, TROUBLE_SECONDS)),
     )
@@ -176,17 +176,19 @@ def _ways_are_cut(scenario: Scenario, chance: Random) -> Scenario:
     return scenario._replace(faults=faults)
 
 
-def _bad_weather(scenario: Scenario, chance: Random) -> Scenario:
-    weather = scenario.weather._replace(
+def _messages_are_lost(scenario: Scenario, chance: Random) -> Scenario:
+    conditions = scenario.conditions._replace(
         loss=chance.choice((0.02, 0.1, 0.3)),
         resets=chance.choice((0.0, 0.5, 1.0)),
         repeats=chance.choice((0.0, 0.2)),
     )
-    return scenario._replace(weather=weather)
+    return scenario._replace(conditions=conditions)
 
 
 def _messages_repeat(scenario: Scenario, chance: Random) -> Scenario:
-    return scenario._replace(weather=scenario.weather._replace(repeats=chance.choice((0.1, 0.5))))
+    return scenario._replace(
+        conditions=scenario.conditions._replace(repeats=chance.choice((0.1, 0.5)))
+    )
 
 
 def _disk_trouble(scenario: Scenario, chance: Random) -> Scenario:
@@ -222,7 +224,7 @@ TROUBLES: Sequence[Callable[[Scenario, Random], Scenario]] = (
     _players_crash,
     _somebody_sleeps,
     _ways_are_cut,
-    _bad_weather,
+    _messages_are_lost,
     _messages_repeat,
     _disk_trouble,
     _organiser_commands,
@@ -261,7 +263,7 @@ def expected(scenario: Scenario) -> LeagueHistory:
     traits = scenario.agents.traits
     is_cut = [fault for fault in scenario.faults if fault.kind in ("one-way cut", "cut")]
     referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
-    lossy = scenario.weather.loss > 0 or any(MANAGER in fault.who for fault in is_cut)
+    lossy = scenario.conditions.loss > 0 or any(MANAGER in fault.who for fault in is_cut)
     lossy = lossy or any(fault.kind == "partition" for fault in scenario.faults)
     odd = {name for name, trait in traits.items() if trait != IMPOSTOR}
     is_foreign = FOREIGN in traits.values()
