@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 
 from agentleague.cli.app import SECTIONS, app
-from agentleague.cli.options import always
+from agentleague.cli.options import common_options
 from agentleague.cli.settings_options import SettingOption
 from page_parts import GENERATED, code, page, table
 
@@ -17,7 +17,7 @@ found a difference. `league COMMAND --help` says the same as this page.
 Every command also has `--help`, `--quiet` (say nothing on stderr but errors) and `--debug` (print
 the traceback of an error too). `league --version` says which version it is."""
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
-EVERYWHERE = {name for option in always() for name in option.opts} | {"--help"}
+EVERYWHERE = {name for option in common_options() for name in option.opts} | {"--help"}
 
 
 def commands_page() -> str:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentleague.cli import app as app_module
-from agentleague.cli.app import COMMANDS, MEANT, app
+from agentleague.cli.app import ALIASES, COMMANDS, app
 from agentleague.cli.commands import games
 from agentleague.cli.options import Real, Whole
 from agentleague.errors import LeagueError
@@ -114,7 +114,7 @@ def test_quiet_holds_for_one_command_line_only(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("wrong", "meant"),
-    [("standing", "standings"), ("Demo", "demo"), ("mangaer", "manager"), *MEANT.items()],
+    [("standing", "standings"), ("Demo", "demo"), ("mangaer", "manager"), *ALIASES.items()],
 )
 def test_the_nearest_command_is_suggested(wrong, meant):
     done = typed(wrong)
@@ -126,8 +126,8 @@ def test_the_nearest_command_is_suggested(wrong, meant):
 def test_what_is_suggested_is_there():
     options = {name for option in app.params for name in option.opts} | {"--help"}
 
-    assert set(MEANT.values()) <= {*COMMANDS, *options}
-    assert not set(MEANT) & set(COMMANDS)
+    assert set(ALIASES.values()) <= {*COMMANDS, *options}
+    assert not set(ALIASES) & set(COMMANDS)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_any_number_of_players_meets_everybody_once(players, rounds, matches):
         (("demo", "--players", "501"), "--players must be a whole number from 2 to 500, not '501'"),
         (("demo", "--players", "four"), "--players must be a whole number from 2 to 500, not 'fo"),
         (("demo", "--referees", "0"), "--referees must be a whole number from 1"),
-        (("standings", "--dir", ".", "--manager", "x"), "say either --dir DIR or --manager URL"),
+        (("standings", "--dir", ".", "--manager", "x"), "give either --dir DIR or --manager URL"),
         (("schema", "NOPE"), "NOPE is no message"),
         (("schema", "game_invite"), "did you mean GAME_INVITATION?"),
         (("nope",), "there is no command 'nope'; did you mean: league "),

@@ -210,18 +210,18 @@ def test_new_game_never_writes_into_a_folder_that_is_there(tmp_path):
     done = league("new", "game", "undercut", cwd=tmp_path, check=False)
 
     assert done.returncode == 1
-    assert "undercut is there already; choose another name, or remove it" in done.stderr
+    assert "undercut exists already; choose another name, or remove it" in done.stderr
     assert (tmp_path / "undercut" / "undercut.py").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("my-game", "'my-game' is no name for a game"),
-        ("../mine", "'../mine' is no name for a game"),
+        ("my-game", "'my-game' is not a name for a game"),
+        ("../mine", "'../mine' is not a name for a game"),
         ("2048", "'2048' must begin with a letter, as in my_2048"),
-        ("class", "'class' is no name for a game"),  # a word of Python
-        ("_game", "'_game' is no name for a game"),  # no name for a project
+        ("class", "'class' is not a name for a game"),  # a word of Python
+        ("_game", "'_game' is not a name for a game"),  # no name for a project
         ("x" * 41, "at most 40"),
         ("random", "random is a game or module that is installed"),
         ("tic_tac_toe", "tic_tac_toe is a game or module that is installed"),

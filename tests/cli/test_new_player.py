@@ -90,17 +90,17 @@ def test_it_never_writes_into_a_folder_that_is_there(tmp_path):
     done = league("new", "player", "mine", cwd=tmp_path, check=False)
 
     assert done.returncode == 1
-    assert "mine is there already; choose another name, or remove it first" in done.stderr
+    assert "mine exists already; choose another name, or remove it first" in done.stderr
     assert list((tmp_path / "mine").iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["my-player"], "'my-player' is no name for a player; take letters, digits and single _"),
-        (["../mine"], "'../mine' is no name for a player"),
+        (["my-player"], "'my-player' is not a name for a player; use letters, digits and single _"),
+        (["../mine"], "'../mine' is not a name for a player"),
         (["class"], "such as my_player, at most 40"),
-        (["my-player", "--language", "javascript"], "'my-player' is no name for a player"),
+        (["my-player", "--language", "javascript"], "'my-player' is not a name for a player"),
         (["random"], "random is a module that is installed; choose another"),
         (["mine", "--language", "cobol"], "'cobol' is not one of 'python', 'javascript'"),
     ],

@@ -233,8 +233,8 @@ def test_every_hint_names_the_directory(tmp_path):
     assert waiting[1] == f"The league starts with: league start --dir '{cup}'\n"
     assert begun.stderr == f"Watch it with: league status --dir '{cup}'\n"
     assert paused.stdout.startswith("The league is paused")
-    assert paused.stderr == f"Go on with: league start --dir '{cup}'\n"
-    assert again[2] == f"It is paused; go on with: league start --dir '{cup}'\n"
+    assert paused.stderr == f"Continue with: league start --dir '{cup}'\n"
+    assert again[2] == f"It is paused; continue with: league start --dir '{cup}'\n"
 
 
 def test_a_manager_that_serves_on_prints_the_final_table_at_once_and_what_next(tmp_path):

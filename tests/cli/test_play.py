@@ -49,7 +49,7 @@ def test_several_matches_are_a_table_with_a_line_for_each():
         [f"R{n}M1", f"P0{1 + (n + 1) % 2}"] for n in range(1, 13)
     ]
     assert "in 12 matches" in score
-    assert "Each match is told in full with: -v" in done.stderr
+    assert "See each match in full with: -v" in done.stderr
 
 
 def test_who_lost_by_silence_is_told_what_a_league_would_have_granted(tmp_path):

@@ -155,11 +155,11 @@ def test_verify_says_what_counts_as_the_organiser_ruled(directory):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "say how it counts with one of: --winner PLAYER, --draw, --no-contest, --let-stand"),
-        (["--draw", "--no-contest", "--reason", "x"], "say how it counts with one of"),
-        (["--winner", "P01", "--let-stand"], "say how it counts with one of"),
-        (["--draw"], "say why, since everybody will see it: --reason"),
-        (["--winner", "P01", "--reason", " "], "say why, since everybody will see it"),
+        ([], "say what counts with one of: --winner PLAYER, --draw, --no-contest, --let-stand"),
+        (["--draw", "--no-contest", "--reason", "x"], "say what counts with one of"),
+        (["--winner", "P01", "--let-stand"], "say what counts with one of"),
+        (["--draw"], "give a reason, which everybody will see: --reason"),
+        (["--winner", "P01", "--reason", " "], "give a reason, which everybody will see"),
     ],
 )
 def test_a_ruling_must_say_what_and_why(arguments, why, tmp_path):

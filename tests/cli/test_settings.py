@@ -39,7 +39,7 @@ def test_init_says_what_to_do_next_and_changes_no_file_that_is_there(tmp_path):
 
     assert "league manager 'my cup.toml'" in done.stderr
     assert again.returncode == 1
-    assert "my cup.toml is there already, and stays as it is" in again.stderr
+    assert "my cup.toml exists already and is not changed" in again.stderr
     assert (tmp_path / "my cup.toml").read_text() == "cycles = 2\n"
 
 
@@ -162,7 +162,7 @@ def test_a_league_begun_with_a_join_code_does_not_go_on_without_it(tmp_path, mon
     _, err = manager.communicate(timeout=SECONDS)
 
     assert "sesame" not in err
-    assert err.endswith(f"Go on with: league manager --port {port}\n")
+    assert err.endswith(f"Continue with: league manager --port {port}\n")
     refused = league("manager", "--port", port, cwd=tmp_path, check=False)
     assert refused.returncode == 1
     assert (

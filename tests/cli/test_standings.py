@@ -152,7 +152,7 @@ def test_two_places_at_once_are_misuse(command, tmp_path):
     done = league(*command.split(), "--dir", tmp_path, "--manager", "http://127.0.0.1:9/mcp")
 
     assert done.exit_code == 2
-    assert "say either --dir DIR or --manager URL, not both" in done.stderr
+    assert "give either --dir DIR or --manager URL, not both" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["standings", "schedule"])

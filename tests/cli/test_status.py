@@ -99,7 +99,7 @@ def test_a_directory_says_where_its_manager_runs_while_that_holds_its_lock(tmp_p
     elsewhere = league("status", "--dir", directory).stderr
 
     assert "; a manager runs, here at http://127.0.0.1:" in here
-    assert here.endswith(f"; go on with: league start --dir {tmp_path}\n")
+    assert here.endswith(f"; continue with: league start --dir {tmp_path}\n")
     assert f"no manager runs in {tmp_path}; start it with: league manager cup.toml" in elsewhere
 
 

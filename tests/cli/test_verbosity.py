@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentleague.cli.output import aloud, speak_up
+from agentleague.cli.output import log_printer, log_to_stderr
 from agentleague.runtime.log import Entry, Level
 
 
@@ -20,14 +20,14 @@ class Quiet:
 def test_every_message_is_said_only_if_it_was_asked_for_twice(verbose, watched):
     agent = Quiet()
 
-    speak_up(agent, verbose, print)
+    log_to_stderr(agent, verbose)
 
     assert agent.watched == watched
 
 
 def test_what_the_news_say_already_is_not_said_twice():
     said = []
-    tell = aloud(said.append)
+    tell = log_printer(said.append)
 
     for event in ("started", "player_registered", "ended"):
         tell(Entry(level=Level.INFO, event=event))

@@ -112,7 +112,7 @@ def test_forfeits_and_a_seed_are_said(tmp_path):
     lines = run("verify", written(tmp_path, events)).stdout.splitlines()
 
     assert "Forfeited, by the word of a referee: 1." in lines
-    assert "A seed was given at the start: whoever knew it could foretell the draws." in lines
+    assert "A seed was given at the start: anybody who knew it could predict the draws." in lines
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_what_is_no_receipt_is_misuse(cup, receipt):
     done = run("verify", cup, "--receipt", receipt)
 
     assert done.exit_code == 2
-    assert "is no receipt; give the row and its 64 hex digits" in done.stderr
+    assert "is not a receipt; give the row and its 64 hex digits" in done.stderr
 
 
 def test_receipts_are_honoured_and_a_cut_tail_is_found_by_one(cup, tmp_path):

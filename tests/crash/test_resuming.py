@@ -9,7 +9,7 @@ import pytest
 from commands import BIN, SECONDS, first_line, free_port, league, started
 from crash.cup import Cup, until
 
-GO_ON = re.compile(r"nothing is lost\. Go on with: (.+)")
+GO_ON = re.compile(r"nothing is lost\. Continue with: (.+)")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def told(function, times=1, *, in_full=False):
     player.plays("even_odd")(function)
     player.author_errors = AuthorErrors(said.append)
     player.author_errors.in_full = in_full
-    runner = InlineRunner(player._move, lambda call: call())
+    runner = InlineRunner(player.move, lambda call: call())
     for _ in range(times):
         runner.run(Turn(), lambda *thought: heard.append(thought))
     player.author_errors.close()

@@ -126,14 +126,14 @@ MISBEHAVIOUR = {
         answered(completion("odd"), "200 OK", "text/plain"),
         "answered 'text/plain', not 'application/json'",
     ),
-    "sends broken JSON": (answered('{"choices": [{'), "answered what is no JSON"),
-    "sends an empty body": (answered(""), "answered what is no JSON"),
-    "sends no UTF-8": (answered(b'{"usage": "\xff\xfe"}'), "answered what is no JSON"),
-    "nests deeply": (answered('{"usage":' + "[" * 100_000), "answered what is no JSON"),
-    "sends a list": (answered("[1, 2]"), "answered JSON that is no chat completion"),
+    "sends broken JSON": (answered('{"choices": [{'), "answered something that is not JSON"),
+    "sends an empty body": (answered(""), "answered something that is not JSON"),
+    "sends no UTF-8": (answered(b'{"usage": "\xff\xfe"}'), "answered something that is not JSON"),
+    "nests deeply": (answered('{"usage":' + "[" * 100_000), "answered something that is not JSON"),
+    "sends a list": (answered("[1, 2]"), "answered JSON that is not a chat completion"),
     "sends strange choices": (
         answered('{"choices": {"move": "odd"}}'),
-        "answered JSON that is no chat completion",
+        "answered JSON that is not a chat completion",
     ),
     "has no choices": (answered('{"choices": []}'), "answered without choices"),
     "has an error inside": (answered('{"error": {"message": "no"}}'), "answered without choices"),
@@ -240,8 +240,8 @@ def test_an_end_point_that_is_always_busy_is_asked_twice_and_no_more():
     ("seconds_left", "told"),
     [
         (1.0, "did not answer within 0.8 s"),  # a fifth is left for the way back
-        (0.1, "is not asked, for no time is left"),
-        (-3.0, "is not asked, for no time is left"),
+        (0.1, "is not asked, because no time is left"),
+        (-3.0, "is not asked, because no time is left"),
     ],
 )
 def test_the_deadline_of_the_turn_is_kept_with_a_margin(seconds_left, told):
@@ -271,7 +271,7 @@ def test_where_a_game_lists_no_moves_nobody_is_asked_and_the_fallback_decides():
         assert model.choose(turn_of(dice)) == 6
 
     assert there.requests == []
-    assert "is not asked, for the game lists no legal moves" in heard[0]
+    assert "is not asked, because the game lists no legal moves" in heard[0]
 
 
 def test_the_key_is_said_no_further_even_where_the_end_point_repeats_it():

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from agentleague.errors import IllegalMove
 from agentleague.player.memory import Memory
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall, MoveContext
-from agentleague.sdk.llm import MATCHES_TOLD, MOVE_MAX, RULE, TEXT_MAX, question, read_move
+from agentleague.sdk.llm import MATCHES_SHOWN, MOVE_MAX, RULE, TEXT_MAX, question, read_move
 
 WORDS = ("even", "odd")
 
@@ -60,7 +60,7 @@ def test_the_latest_matches_against_this_opponent_are_told():
         '- your last move "odd", your opponent\'s null: drawn',
         '- your last move "odd", your opponent\'s "even": you lost',
     ]
-    assert len(told(call, history=history * 50)) == 5 + MATCHES_TOLD
+    assert len(told(call, history=history * 50)) == 5 + MATCHES_SHOWN
     assert len(told(call, history=others)) == 4
 
 

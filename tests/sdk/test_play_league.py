@@ -7,7 +7,7 @@ import pytest
 from agentleague import Player, Turn, play_league
 from agentleague.errors import LeagueError, UnsupportedGame
 from agentleague.runtime import installed_games as games
-from agentleague.sdk.offline import Contestant, OfflineLeague
+from agentleague.sdk.offline import Entrant, OfflineLeague
 from commands import league
 from games.throwaway import THROWAWAY
 from sdk.roles_league import with_messages
@@ -45,7 +45,7 @@ def test_a_game_that_draws_several_numbers_is_played_as_by_roles_too():
 
     dice, functions = THROWAWAY["dice"], [guess, chance, chance]
     offline = OfflineLeague(
-        dice, "7", [Contestant(each.__name__, each) for each in functions], cycles=2
+        dice, "7", [Entrant(each.__name__, each) for each in functions], cycles=2
     )
     here, there = list(offline.play()), with_messages(functions, dice, "7", cycles=2)
 
@@ -194,7 +194,7 @@ def test_the_hooks_of_a_player_are_told_in_order():
         ([even], {}, "at least two players, not 1"),
         ([even, odd], {"cycles": 0}, "at least one cycle, not 0"),
         ([even, "nobody"], {}, "nobody"),
-        ([even, 7], {}, "7 is no player: give a function"),
+        ([even, 7], {}, "7 is not a player: give a function"),
         ([even, Player("Ann")], {}, "Ann plays nothing, not even_odd"),
     ],
 )

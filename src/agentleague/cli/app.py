@@ -1,4 +1,4 @@
-"""The commands of `league`, each in a module of its own that is imported when it is called."""
+"""The commands of `league`; the module of a command is imported when the command is called."""
 
 import os
 import sys
@@ -10,36 +10,36 @@ import click
 from click.shell_completion import CompletionItem
 
 from agentleague.cli import exits
-from agentleague.cli.options import always, prepare
+from agentleague.cli.options import common_options, prepare
 
 SECTIONS = {
     "Play on this machine": {
         "demo": "Play a whole league and print the table.",
-        "play": "Play matches between two agents and tell how they went.",
+        "play": "Play matches between two agents and show how they went.",
     },
     "Take part": {
-        "new": "Write a player or a game of your own to begin with.",
+        "new": "Write a player or a game that works, for you to change.",
         "player": "Run a player that registers at a manager.",
         "referee": "Run a referee that registers at a manager.",
     },
     "Run a league": {
-        "init": "Write a file with every setting, to be changed.",
+        "init": "Write a file with every setting, for you to change.",
         "manager": "Run a league manager: it registers agents and keeps the table.",
-        "start": "Start a league, or let it go on after a pause.",
-        "pause": "Pause a league: nothing new begins, no clock runs.",
-        "add-player": "Bring a player in that does not register itself.",
-        "add-referee": "Bring a referee in that does not register itself.",
+        "start": "Start a league, or continue it after a pause.",
+        "pause": "Pause a league: no match begins, no clock runs.",
+        "add-player": "Add a player that does not register itself.",
+        "add-referee": "Add a referee that does not register itself.",
         "remove": "Take a player out of a league.",
-        "rule": "Rule on a match: what counts in the table.",
+        "rule": "Decide what counts of a match in the table.",
         "abort": "End a league as it stands.",
     },
     "Look at a league": {
-        "status": "Say how far a league is, and how well it goes.",
-        "standings": "Print the table of a league that runs or was played.",
-        "schedule": "Print who meets whom, and how it ended.",
-        "agents": "Print who takes part, and what they do now.",
-        "agent": "Print all of one agent, and why it lost what it lost.",
-        "match": "Tell how a match went, and why it ended so.",
+        "status": "Show how far a league is, and how well it works.",
+        "standings": "Print the table of a league, running or over.",
+        "schedule": "Print who meets whom, and how each match ended.",
+        "agents": "Print who takes part, and what they are doing.",
+        "agent": "Print everything about one agent, and why it lost matches.",
+        "match": "Show how a match went, and why it ended that way.",
         "verify": "Recompute a league from its journal: draws, results, table.",
         "export": "Write a league as files: JSON, CSV, logs.",
     },
@@ -53,9 +53,9 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
-# One module for what is so much alike.
+# These share the module `organise`.
 ORGANISER = ("start", "pause", "abort", "add-player", "add-referee", "remove", "rule")
-MEANT = {  # what people type, and what it is called here
+ALIASES = {  # what people type, and the command they mean
     "create": "new",
     "join": "player",
     "players": "agents",
@@ -69,13 +69,13 @@ MEANT = {  # what people type, and what it is called here
     "table": "standings",
     "version": "--version",
 }
-CALLED = "agentleague.called"  # in a context's `meta`: the command, by name
-VARIABLE = "_LEAGUE_COMPLETE"  # by which the script of `league completion` asks; click's name
-NEAR = 0.5  # A command is short: half of its letters is a likeness.
+CALLED = "agentleague.called"  # in the `meta` of a context: the command and its name
+COMPLETION_VARIABLE = "_LEAGUE_COMPLETE"  # click's name; the completion script sets it
+SIMILARITY_MIN = 0.5  # Commands are short words.
 
 
 class Commands(click.Group):
-    """Lists the commands without importing them; whatever happens ends in a sentence."""
+    """Lists the commands without importing them; every error ends in a sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -83,23 +83,22 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        of_organiser = cmd_name in ORGANISER
-        module, name = (
-            ("organise", cmd_name.replace("-", "_")) if of_organiser else (cmd_name, "command")
-        )
+        module, name = cmd_name, "command"
+        if cmd_name in ORGANISER:
+            module, name = "organise", cmd_name.replace("-", "_")
         return prepare(getattr(import_module(f"agentleague.cli.commands.{module}"), name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            raise click.UsageError(f"there is no command {args[0]!r}{_meant(args[0])}", ctx)
+            raise click.UsageError(f"there is no command {args[0]!r}{_suggestion(args[0])}", ctx)
         found = super().resolve_command(ctx, args)
         ctx.meta[CALLED] = found[:2]
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command; an error of the parser is one of that command."""
+        """Call the command; give an error of the parser the context of that command."""
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
@@ -115,7 +114,7 @@ class Commands(click.Group):
                 formatter.write_dl([(f"{name:<{width}}", what) for name, what in commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin so, without importing them; else the options."""
+        """The commands that begin so, or the options."""
         found = [
             CompletionItem(name, help=what)
             for name, what in COMMANDS.items()
@@ -130,7 +129,7 @@ class Commands(click.Group):
         arguments = list(sys.argv[1:] if args is None else args)
         if arguments[:1] == ["help"]:  # As in git: `league help play`.
             arguments = [*arguments[1:], "--help"]
-        if VARIABLE in os.environ:  # The shell asks what could be typed.
+        if COMPLETION_VARIABLE in os.environ:  # The shell asks for completions.
             super().main(arguments, "league", **extra)
         sys.exit(exits.run(lambda: self._run(arguments, extra), arguments))
 
@@ -143,12 +142,12 @@ class Commands(click.Group):
         return 0
 
 
-def _meant(name: str) -> str:
-    """What may have been meant by a command that is not there."""
+def _suggestion(name: str) -> str:
+    """The existing command that was probably meant."""
     from difflib import get_close_matches
 
-    near = MEANT.get(name.lower()) or next(
-        iter(get_close_matches(name.lower(), COMMANDS, n=1, cutoff=NEAR)), None
+    near = ALIASES.get(name.lower()) or next(
+        iter(get_close_matches(name.lower(), COMMANDS, n=1, cutoff=SIMILARITY_MIN)), None
     )
     return f"; did you mean: league {near}?" if near else ""
 
@@ -157,7 +156,7 @@ EXAMPLES = """\b
 Examples:
   league demo                          a league of 4 players, start to end
   league demo --players 12 --seed 7    the same table every time
-  league new player my_player          a player of your own, to be changed
+  league new player my_player          a player of your own, to change
   league play random pattern           a match between two agents
 
 \b
@@ -165,19 +164,19 @@ Examples:
   league referee --manager http://127.0.0.1:8000/mcp
   league player --strategy random --manager http://127.0.0.1:8000/mcp
 """
-WHAT = """
+DESCRIPTION = """
 Leagues of AI agents that talk JSON-RPC over HTTP. Each command has a --help of its own.
 
-Results go to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 misused, 3 verification found
-a difference, 130 stopped by Ctrl-C.
+Results go to stdout, all else to stderr. Exit codes: 0 done, 1 failed, 2 misused, 3 verification
+found a difference, 130 stopped by Ctrl-C.
 """
 
 
 @click.group(
     cls=Commands,
-    help=EXAMPLES + WHAT,
+    help=EXAMPLES + DESCRIPTION,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    params=always(),
+    params=common_options(),
 )
 @click.version_option(package_name="agentleague", prog_name="league")
 def app() -> None:

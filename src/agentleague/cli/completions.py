@@ -1,4 +1,4 @@
-"""What the shell offers for a value when Tab is pressed: games, strategies, files."""
+"""What the shell completes when Tab is pressed: games, strategies, messages, files."""
 
 from collections.abc import Callable, Iterable
 from glob import escape, glob
@@ -8,8 +8,8 @@ import click
 from click.shell_completion import CompletionItem
 
 
-class Offered(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes none.
-    """Any text; some words are offered, and Python files if they may stand there too."""
+class Completed(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes none.
+    """Any text; the shell completes these words, and Python files if `files` is true."""
 
     name = "text"
 
@@ -17,13 +17,13 @@ class Offered(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes non
         self._words, self._files = words, files
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Whatever was typed."""
+        """Accept any text."""
         return value
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The words that begin so, then files; any path if there is nothing else to offer."""
+        """The words and files that begin so; any path if there are none."""
         found = [word for word in self._words() if word.startswith(incomplete)]
         if self._files:
             found += sorted(glob(f"{escape(incomplete)}*.py"))
@@ -51,13 +51,13 @@ def _messages() -> Iterable[str]:
     return MESSAGES
 
 
-_PLAYER = Offered(_strategies, files=True)
-OFFERS = {  # by the name of the parameter
+_PLAYER = Completed(_strategies, files=True)
+COMPLETIONS = {  # by the name of the parameter
     "a": _PLAYER,
     "b": _PLAYER,
     "brought": _PLAYER,
-    "game": Offered(_games, files=True),
-    "game_type": Offered(_games, files=True),
-    "message_type": Offered(_messages),
-    "strategy": Offered(_strategies),
+    "game": Completed(_games, files=True),
+    "game_type": Completed(_games, files=True),
+    "message_type": Completed(_messages),
+    "strategy": Completed(_strategies),
 }

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and an error that says what to type next.
+"""How a command ends: its exit code, and an error text that says what to type next.
 
 0 done, 1 failed, 2 misused, 3 verification found a difference, 130 stopped by Ctrl-C, 143 by
 SIGTERM. There is no traceback without --debug.
@@ -13,14 +13,16 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import click
 
-from agentleague.cli.usage_errors import in_words
 from agentleague.errors import LeagueError
 
 FAILED, STOPPED = 1, 128  # The number of the signal is added to the latter.
+EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)")
+REMARK = re.compile(r"\s{2,}\S.*")  # after an example
 NOISE = re.compile(r"\[Errno -?\d+\] | \(while attempting to bind on address \(.*?\)\)")
 ADVICE = {
     errno.ENOENT: "check the path",
@@ -37,37 +39,36 @@ ADVICE = {
 
 
 def run(work: Callable[[], int], arguments: Sequence[str]) -> int:
-    """Run a command line; the code to exit with, after all is said."""
+    """Run a command line, print its error if it fails, and return the exit code."""
     signals: list[int] = []
     try:
         with _terminations(signals):
             code = work()
             sys.stdout.flush()
-    except BrokenPipeError:  # As in `league schema | head`: nobody reads on, and that is no error.
+    except BrokenPipeError:  # As in `league schema | head`: not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, Exception) as error:
         if "--debug" in arguments:
             traceback.print_exc()
-        text, code = _told(error, signals)
-        print(_harmless(text), file=sys.stderr, flush=True)
+        text, code = _text_and_code(error, signals)
+        print(_printable(text), file=sys.stderr, flush=True)
     return code
 
 
-def _told(error: BaseException, signals: Sequence[int]) -> tuple[str, int]:
-    """What to say of an error, and the code to exit with."""
+def _text_and_code(error: BaseException, signals: Sequence[int]) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         after_ctrl_c = "\n" if sys.stderr.isatty() else ""  # The terminal has shown ^C.
-        said = " ".join(["Stopped.", *map(str, error.args)])
-        return after_ctrl_c + said, STOPPED + (signals[0] if signals else signal.SIGINT)
+        text = " ".join(["Stopped.", *map(str, error.args)])
+        return after_ctrl_c + text, STOPPED + (signals[0] if signals else signal.SIGINT)
     if isinstance(error, click.UsageError):
-        return in_words(error), error.exit_code
+        return _usage_error(error), error.exit_code
     if isinstance(error, click.ClickException):
         return f"Error: {error.format_message()}", error.exit_code
     if isinstance(error, LeagueError):
         return f"Error: {error}", FAILED
     if isinstance(error, OSError):
-        return f"Error: {_of_system(error)}", FAILED
+        return f"Error: {_system_error(error)}", FAILED
     return (
         f"Error: this is a fault of the program, not of what you typed: {type(error).__name__}: "
         f"{error}. Type the same again with --debug, and report what it prints.",
@@ -75,15 +76,116 @@ def _told(error: BaseException, signals: Sequence[int]) -> tuple[str, int]:
     )
 
 
-def _of_system(error: OSError) -> str:
-    """What the system refused, and what can be done about it."""
+def _usage_error(error: click.UsageError) -> str:
+    """The mistake, an example of the right form, and where to read more."""
+    context = error.ctx
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) or context is None:
+        return error.format_message()
+    is_group = isinstance(context.command, click.Group)
+    lines = [f"Error: {_mistake(error, context)}"]
+    example = None if is_group else _example(context, _options_in(error))
+    if example:
+        lines.append(f"For example: {example}")
+    lines.append(f"All {'commands' if is_group else 'options'}: {context.command_path} --help")
+    return "\n".join(lines)
+
+
+def _mistake(error: click.UsageError, context: click.Context) -> str:
+    extra = EXTRA.fullmatch(error.message)
+    if isinstance(error, click.NoSuchOption):
+        near = " or ".join(error.possibilities or _commands_like(error.option_name, context))
+        return f"there is no option {error.option_name}{f'; did you mean {near}?' if near else ''}"
+    if isinstance(error, click.BadOptionUsage):
+        return _wrong_value(error.option_name, error.message, context)
+    if isinstance(error, click.MissingParameter):
+        return f"{_shown(error.param, context)} is missing; type: {_usage(context)}"
+    if isinstance(error, click.BadParameter) and error.param:
+        verb = "" if error.message.startswith("must ") else ":"
+        return f"{_shown(error.param, context)}{verb} {error.message}"
+    if extra:
+        return f"{extra[1]!r} is not expected here{_left_out(extra[1], context)}"
+    if isinstance(context.command, click.Group) and error.message.startswith("No such command"):
+        there = ", ".join(context.command.list_commands(context))
+        return f"{error.message[0].lower()}{error.message[1:].rstrip('.')}; there are: {there}"
+    return error.message
+
+
+def _left_out(extra: str, context: click.Context) -> str:
+    """The option whose name was left out, guessed from its value."""
+    likely = {
+        "--players": extra.isdecimal(),
+        "--player": extra.endswith(".py"),
+        "--game": extra.endswith(".py"),
+        "--dir": Path(extra).is_dir(),
+    }
+    known = {name for param in context.command.params for name in param.opts}
+    near = next((name for name, fits in likely.items() if fits and name in known), None)
+    return f"; did you mean {near} {extra}?" if near else ""
+
+
+def _commands_like(option: str, context: click.Context) -> list[str]:
+    """The command that was typed as an option, if it is one."""
+    name, command = option.lstrip("-"), context.command
+    is_one = isinstance(command, click.Group) and name in command.list_commands(context)
+    return [f"{context.command_path} {name}"] if is_one else []
+
+
+def _wrong_value(name: str, message: str, context: click.Context) -> str:
+    if "requires" not in message:
+        return f"{name} takes no value"
+    for param in context.command.params:
+        if name in param.opts:
+            return f"{name} needs a value: {name} {param.make_metavar(context)}"
+    return f"{name} needs a value"
+
+
+def _shown(param: click.Parameter | None, context: click.Context) -> str:
+    """An option by its name, an argument as the usage line has it."""
+    if param is None:
+        return "something"
+    return param.opts[-1] if isinstance(param, click.Option) else param.make_metavar(context)
+
+
+def _usage(context: click.Context) -> str:
+    """The shortest command line that is complete."""
+    words = [context.command_path]
+    for param in context.command.params:
+        metavar = param.make_metavar(context)
+        is_named = isinstance(param, click.Argument) and metavar[:1] != "["  # or by an option
+        if not param.required and not is_named:
+            continue
+        name = f"{param.opts[-1]} " if isinstance(param, click.Option) else ""
+        words.append(name + metavar)
+    return " ".join(words)
+
+
+def _options_in(error: click.UsageError) -> list[str]:
+    """The options that the example should show."""
+    if isinstance(error, click.NoSuchOption):
+        return list(error.possibilities or ())
+    if isinstance(error, click.BadOptionUsage):
+        return [error.option_name]
+    param = error.param if isinstance(error, click.BadParameter) else None
+    return param.opts if isinstance(param, click.Option) else []
+
+
+def _example(context: click.Context, names: list[str]) -> str | None:
+    """The first example of the help that shows one of these options, or the first of all."""
+    lines = [line.strip() for line in (context.command.help or "").splitlines()]
+    examples = [REMARK.sub("", line) for line in lines if line.startswith("league ")]
+    fitting = [line for line in examples if set(names) & set(line.split())]
+    return next(iter(fitting or examples), None)
+
+
+def _system_error(error: OSError) -> str:
+    """What the operating system refused, and what to do about it."""
     what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     advice = ADVICE.get(error.errno or 0)
     return f"{what}; {advice}" if advice else what
 
 
-def _harmless(text: str) -> str:
-    """Without the system's own remarks, and without what could harm a terminal."""
+def _printable(text: str) -> str:
+    """Without the system's own remarks and without control characters."""
     from agentleague.protocol.printable import printable
 
     return printable(NOISE.sub("", text))
@@ -91,9 +193,9 @@ def _harmless(text: str) -> str:
 
 @contextmanager
 def _terminations(signals: list[int]) -> Iterator[None]:
-    """SIGTERM is as orderly an end as Ctrl-C, where that is one; `signals` gets what came."""
+    """Let SIGTERM end the command as Ctrl-C does; `signals` gets the number of the signal."""
     before = signal.getsignal(signal.SIGTERM)
-    is_ours = (
+    is_handled = (
         threading.current_thread() is threading.main_thread()
         and before == signal.SIG_DFL
         and callable(signal.getsignal(signal.SIGINT))  # Not in the background of a script.
@@ -103,10 +205,10 @@ def _terminations(signals: list[int]) -> Iterator[None]:
         signals.append(number)
         signal.raise_signal(signal.SIGINT)
 
-    if is_ours:
+    if is_handled:
         signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
-        if is_ours:
+        if is_handled:
             signal.signal(signal.SIGTERM, before)

@@ -1,4 +1,4 @@
-"""Players that somebody brings to a league on this machine: files, URLs, strategies."""
+"""The players of `league play` and `league demo --player`: files, URLs, strategies."""
 
 import asyncio
 import re
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from agentleague.cli.player_files import check_file, check_game, load_player, moves_of
+from agentleague.cli.player_files import check_file, check_game, load_player
 from agentleague.errors import LeagueError
 from agentleague.protocol.messages import LeagueRegisterRequest, LeagueRegisterResponse, PlayerMeta
 from agentleague.protocol.timestamps import write
@@ -19,9 +19,8 @@ from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.local_league import (
     HOSTS,
     Cast,
-    ForeignManager,
+    LocalPlayer,
     LocalWorkers,
-    Opener,
     RemoteWorkers,
     Tally,
 )
@@ -32,32 +31,32 @@ from agentleague.transport.http import HttpTransport, TransportPolicy
 
 IS_URL = re.compile(r"[a-z]+://", re.IGNORECASE)
 REGISTER_SECONDS = 10.0
-FAREWELL_SECONDS = 2.0  # for a file to hear that the league is over
+FINISH_SECONDS = 2.0  # for a file to receive the end of the league
 
 
 def local_players(
     texts: Sequence[str], game: str, seed: str | None, *, in_full: bool = False
-) -> list[ForeignManager]:
-    """One guest for each text: a URL, a file that ends with .py, or the name of a strategy.
+) -> list[LocalPlayer]:
+    """A player for each text: a URL, a file that ends with .py, or the name of a strategy.
 
-    What a file raises is said in a sentence, or `in_full` with its traceback.
+    An error in a file is printed in one sentence, or `in_full` with its traceback.
 
     Raises:
-        LeagueError: one of them cannot be; the sentence says what is wrong with it.
+        LeagueError: one of them cannot play; the sentence says why.
     """
     names: list[str] = []
     for text in texts:
         name = _name(text)
         names.append(name if name not in names else f"{name}-{len(names) + 1}")
-    opener = partial(open_file, in_full=in_full)
+    cast = partial(Cast, "player", 0, 1, game=game, seed=seed, is_private=True)
     return [
-        _foreign_manager(text, partial(_cast, text, name, game, seed), opener)
+        _local_player(text, partial(cast, source=text, name=name), in_full=in_full)
         for text, name in zip(texts, names, strict=True)
     ]
 
 
 def _name(text: str) -> str:
-    """Under which name it plays, unless it has one of its own."""
+    """The name it plays under, unless it has one of its own."""
     if IS_URL.match(text):
         Guard("local").check_url(text)
         endpoint = parse_url(text)
@@ -76,49 +75,34 @@ def _name(text: str) -> str:
     return text
 
 
-def _cast(text: str, name: str, game: str, seed: str | None, manager_url: str) -> Cast:
-    return Cast(
-        "player",
-        0,
-        1,
-        manager_url=manager_url,
-        game=game,
-        seed=seed,
-        is_private=True,
-        foreign_manager=text,
-        name=name,
-    )
-
-
-def _foreign_manager(
-    text: str, cast: Callable[[str], Cast], open_its_file: Opener
-) -> ForeignManager:
+def _local_player(text: str, cast: Callable[..., Cast], *, in_full: bool) -> LocalPlayer:
     if IS_URL.match(text):
-        return lambda manager_url: Registration(cast(manager_url))
+        return lambda manager_url: Registration(cast(manager_url=manager_url))
     if text.endswith(".py"):
-        return lambda manager_url: FileWorkers(cast(manager_url), open_its_file)
-    return lambda manager_url: LocalWorkers(cast(manager_url), open_strategy)
+        opener = partial(open_file, in_full=in_full)
+        return lambda manager_url: FileWorkers(cast(manager_url=manager_url), opener)
+    return lambda manager_url: LocalWorkers(cast(manager_url=manager_url), open_strategy)
 
 
 class FileWorkers(RemoteWorkers):
-    """A file in a process of its own: whatever its author wrote, the league goes on."""
+    """A file in a process of its own, so that an error in it cannot stop the league."""
 
     async def finish(self) -> Tally:
-        """Give it a moment to hear that the league is over."""
+        """Wait a moment for it to receive the end of the league."""
         try:
-            return await asyncio.wait_for(super().finish(), FAREWELL_SECONDS)
-        except (LeagueError, TimeoutError):  # It lost its matches; that is told.
+            return await asyncio.wait_for(super().finish(), FINISH_SECONDS)
+        except (LeagueError, TimeoutError):  # Its lost matches are in the result.
             return Tally("player", 0, 0, 0, 0.0)
 
 
 class Registration:
-    """An agent that somebody else runs: all there is to do is to register it."""
+    """An agent that runs already: it only has to be registered."""
 
     def __init__(self, cast: Cast) -> None:
         self._cast = cast
 
     async def start(self) -> None:
-        """Register it, as it would do itself."""
+        """Register it as it would register itself."""
         loop = asyncio.get_running_loop()
         transport = HttpTransport(LoopClock(loop), TransportPolicy("player", Guard("local"), wall))
         answered: asyncio.Future[Answer] = loop.create_future()
@@ -130,11 +114,11 @@ class Registration:
             await transport.stop()
         message = answer.message
         if not isinstance(message, LeagueRegisterResponse) or message.status != "ACCEPTED":
-            why = message.reason if isinstance(message, LeagueRegisterResponse) else answer.error
-            raise LeagueError(f"{self._cast.name} cannot take part: {why}")
+            reason = message.reason if isinstance(message, LeagueRegisterResponse) else answer.error
+            raise LeagueError(f"{self._cast.name} cannot take part: {reason}")
 
     async def finish(self) -> Tally:
-        """It was told; what it does with it is its own affair."""
+        """Nothing to wait for."""
         return Tally("player", 0, 0, 0, 0.0)
 
     async def stop(self) -> None:
@@ -143,7 +127,7 @@ class Registration:
     def _request(self) -> LeagueRegisterRequest:
         game = find_game(self._cast.game).name
         return LeagueRegisterRequest(
-            PlayerMeta(self._cast.name, self._cast.foreign_manager, "1.0.0", [game]),
+            PlayerMeta(self._cast.name, self._cast.source, "1.0.0", [game]),
             sender=f"player:{self._cast.name}"[:64],
             timestamp=write(wall()),
             conversation_id="conv-player-register",
@@ -152,17 +136,18 @@ class Registration:
 
 async def open_file(cast: Cast, number: int, *, in_full: bool = False) -> Running:
     """The player of a file."""
-    path, game = Path(cast.foreign_manager), find_game(cast.game).name
+    path, game = Path(cast.source), find_game(cast.game).name
     player = load_player(path, lambda: [game])
     check_game(player, game, path)
-    agent = await _open(cast, player.name, moves_of(player, in_full=in_full))
-    player.join(agent)
+    player.author_errors.in_full = in_full
+    agent = await _open(cast, player.name, player.move)
+    player.attach(agent)
     return agent
 
 
 async def open_strategy(cast: Cast, number: int) -> Running:
-    """A player with a strategy that is installed; it may take its time."""
-    return await _open(cast, cast.name, strategies.load(cast.foreign_manager))
+    """A player with an installed strategy, which may be slow."""
+    return await _open(cast, cast.name, strategies.load(cast.source))
 
 
 async def _open(cast: Cast, name: str, strategy: Strategy) -> Running:

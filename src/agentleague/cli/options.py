@@ -1,20 +1,18 @@
-"""What the options of all commands have in common: two of them, and the words for their values.
+"""Options that several commands share: --quiet, --debug, --game, and numbers within bounds.
 
-Which game is played on this machine, and with which options: the same for demo and play.
+`league --help` imports this, so it imports no more than click.
 """
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from agentleague.cli.completions import OFFERS
+from agentleague.cli.completions import COMPLETIONS
 from agentleague.cli.output import DEBUG, QUIET
-from agentleague.cli.settings_options import misused
-from agentleague.errors import LeagueError
-from agentleague.games.game import Game
-from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.settings import SettingError, read_settings
+
+if TYPE_CHECKING:
+    from agentleague.games.game import Game
 
 T = TypeVar("T", int, float)
 METAVARS = {  # what an option of this name takes, unless it says so itself
@@ -24,8 +22,8 @@ METAVARS = {  # what an option of this name takes, unless it says so itself
 }
 
 
-class BoundedText(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # click 8.2 takes none.
-    """A number within bounds; a wrong one is refused in words."""
+class BoundedNumber(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # click 8.2 takes none.
+    """A number within bounds; the error text names them."""
 
     name = "N"
     kind: type[T]
@@ -35,7 +33,7 @@ class BoundedText(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # cli
         self.least, self.most = least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        """The number, if it is one and within the bounds."""
+        """The number, if it is within the bounds."""
         try:
             number = self.kind(value)
         except (ValueError, OverflowError):
@@ -45,7 +43,7 @@ class BoundedText(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # cli
         return number
 
     def _fits(self, number: T) -> bool:
-        """Whether it lies within the bounds; NaN does nowhere."""
+        """Whether it is within the bounds; NaN never is."""
         is_enough = self.least is None or number >= self.least
         return is_enough and (self.most is None or number <= self.most)
 
@@ -59,64 +57,64 @@ class BoundedText(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # cli
         return f" from {self.least:,g} to {self.most:,g}"
 
 
-class Whole(BoundedText[int]):
+class Whole(BoundedNumber[int]):
     """A whole number."""
 
     kind, noun = int, "whole number"
 
 
-class Real(BoundedText[float]):
+class Real(BoundedNumber[float]):
     """Any number."""
 
     kind, noun = float, "number"
 
 
 def prepare(command: click.Command) -> click.Command:
-    """The command with --quiet and --debug, its values named and asked for as everywhere."""
+    """Add --quiet and --debug to a command, and give its values their names and completions."""
     if isinstance(command, click.Group):
         for each in command.commands.values():
             prepare(each)
     for param in command.params:
-        _name(param)
-        if param.type is click.STRING and param.name in OFFERS:
-            param.type = OFFERS[param.name]
+        _set_type(param)
+        if param.type is click.STRING and param.name in COMPLETIONS:
+            param.type = COMPLETIONS[param.name]
     known = {name for param in command.params for name in param.opts}
-    command.params += [option for option in always() if not known & set(option.opts)]
+    command.params += [option for option in common_options() if not known & set(option.opts)]
     return command
 
 
-def always() -> list[click.Option]:
+def common_options() -> list[click.Option]:
     """The options that every command has."""
     return [
         click.Option(
             ["-q", "--quiet"],
             is_flag=True,
             expose_value=False,
-            callback=_hush,
-            help="Say nothing on stderr but errors.",
+            callback=_set_quiet,
+            help="Print nothing on stderr but errors.",
         ),
         click.Option(
             ["--debug"],
             is_flag=True,
             expose_value=False,
-            callback=_debug,
+            callback=_set_debug,
             help="Print the traceback of an error too.",
         ),
     ]
 
 
-def _hush(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
+def _set_quiet(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
     if is_given:
         context.meta[QUIET] = True
 
 
-def _debug(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
+def _set_debug(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
     if is_given:
         context.meta[DEBUG] = True
 
 
-def _name(param: click.Parameter) -> None:
-    """Give it the word for its value, and a number its bounds in words."""
+def _set_type(param: click.Parameter) -> None:
+    """Name the value of an option; let a number name its bounds in its error."""
     if isinstance(param, click.Option) and param.metavar is None:
         param.metavar = next((METAVARS[name] for name in param.opts if name in METAVARS), None)
     if isinstance(param.type, click.IntRange) and not getattr(param, "count", False):
@@ -135,7 +133,7 @@ game_option = click.option(
 game_options_option = click.option(
     "--game-options",
     metavar="JSON",
-    help='What the game can be told, like {"best_of": 5}; `league games NAME` lists it.',
+    help='Options of the game, like {"best_of": 5}; `league games NAME` lists them.',
 )
 
 
@@ -144,12 +142,17 @@ def game_choice(command: Command) -> Command:
     return game_option(game_options_option(command))
 
 
-def chosen_options(game: Game, typed: str | None) -> dict[str, Any]:
-    """The options as the game takes them.
+def read_game_options(game: "Game", typed: str | None) -> dict[str, Any]:
+    """The options of the game.
 
     Raises:
-        Misused: it does not, or it is no JSON.
+        Misused: they are not JSON, or the game refuses them.
     """
+    from agentleague.cli.settings_options import misused
+    from agentleague.errors import LeagueError
+    from agentleague.roles.settings import ManagerSettings
+    from agentleague.runtime.settings import SettingError, read_settings
+
     try:
         given = read_settings(ManagerSettings, environment={}, options={"game_options": typed})
         options: dict[str, Any] = given.values.get("game_options", {})

@@ -1,30 +1,28 @@
-"""What is said beside the result: on stderr, plainly where it must be, not at all with --quiet.
-
-How tables are printed: for people, or as JSON.
-
-`-v` for `league manager`, `referee` and `player`: what is going on, in words on stderr.
-"""
+"""What commands print: tables or JSON on stdout; sentences, progress and the log on stderr."""
 
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-import msgspec
 
-from agentleague.league.standings import Standing
 from agentleague.protocol.printable import printable, printable_json
-from agentleague.runtime.log import Entry, in_words
-from agentleague.runtime.processes import Running
+
+if TYPE_CHECKING:
+    from agentleague.league.league import League
+    from agentleague.league.standings import Standing
+    from agentleague.runtime.log import Entry
+    from agentleague.runtime.processes import Running
 
 QUIET = "agentleague.quiet"  # in the `meta` that the contexts of a command line share
 DEBUG = "agentleague.debug"  # likewise
-DULL = ("dumb", "unknown")  # terminals that would show escape codes as rubbish
+DUMB_TERMINALS = ("dumb", "unknown")  # They print escape codes as text.
 
 
 def say(sentence: str) -> None:
-    """Talk goes to stderr, and nowhere with --quiet."""
+    """Print a sentence on stderr, unless --quiet was given."""
     if not is_quiet():
         print(printable(sentence), file=sys.stderr, flush=True)
 
@@ -42,11 +40,11 @@ def is_debugging() -> bool:
 
 
 def is_plain(stream: Any) -> bool:
-    """Whether nothing but text may be written there: no colour, no bar that moves."""
+    """Whether only text may be written there: no colour, no moving bar."""
     return (
         not stream.isatty()
         or bool(os.environ.get("NO_COLOR"))
-        or os.environ.get("TERM", "").lower() in DULL
+        or os.environ.get("TERM", "").lower() in DUMB_TERMINALS
     )
 
 
@@ -55,17 +53,17 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-WIDTH_ELSEWHERE = 120  # where stdout is no terminal
-NARROW = 4  # no column becomes narrower
+WIDTH_ELSEWHERE = 120  # where stdout is not a terminal
+WIDTH_MIN = 4  # of a column
 
 
 class Column(NamedTuple):
-    """One column: what it shows; in a narrow terminal it may give way, and is cut or wrapped."""
+    """One column of a table; in a narrow terminal it may shrink, and is then cut or wrapped."""
 
     field: str
     heading: str
     is_text: bool = False
-    gives_way: bool = False
+    shrinks: bool = False
     wraps: bool = False
 
 
@@ -82,8 +80,10 @@ STANDINGS = (
 )
 
 
-def plain(rows: Sequence[Standing]) -> list[dict[str, Any]]:
-    """The rows as JSON has them."""
+def row_dicts(rows: Sequence["Standing"]) -> list[dict[str, Any]]:
+    """The rows of a table as JSON has them."""
+    import msgspec
+
     return [dict(msgspec.structs.asdict(row)) for row in rows]
 
 
@@ -125,8 +125,10 @@ def print_rows(
     for row in rows:
         cells = (Text(shown(row.get(column.field))) for column in columns)
         table.add_row(*cells, style=style(row))
-    with console.capture() as captured:  # Rich itself would exit with 1 where nobody reads on.
-        console.print(Text(shown(title), style="bold"))  # A table's own title is too narrow.
+    with console.capture() as captured:  # Rich itself would exit with 1 at a broken pipe.
+        console.print(
+            Text(shown(title), style="bold")
+        )  # The title of a rich table wraps at its width.
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
@@ -139,14 +141,14 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value as text that is harmless to print, whoever sent it."""
+    """A value as one line of printable text."""
     return "" if value is None else printable(str(value).replace("\n", "?"))
 
 
 def _widths(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], room: int
 ) -> Sequence[int]:
-    """Only names give way in a narrow terminal: a number that is cut is a wrong number."""
+    """Only names shrink in a narrow terminal: a number that is cut is a wrong number."""
     from rich.cells import cell_len
 
     widths = [
@@ -154,12 +156,66 @@ def _widths(
         for c in columns
     ]
     while sum(width + 2 for width in widths) > room:
-        yielding = [n for n, c in enumerate(columns) if c.gives_way and widths[n] > NARROW]
-        if not yielding:
+        shrinkable = [n for n, c in enumerate(columns) if c.shrinks and widths[n] > WIDTH_MIN]
+        if not shrinkable:
             break
-        widest = max(yielding, key=widths.__getitem__)
+        widest = max(shrinkable, key=widths.__getitem__)
         widths[widest] -= 1
     return widths
+
+
+LINES_MAX = 10  # of progress, where stderr is not a terminal
+
+
+class Progress:
+    """Shows on stderr how far a league is: a bar on a terminal, a few lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._task: Any = None
+        self._rounds_printed = 0
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def __call__(self, league: "League") -> None:
+        if not league.has_started or is_quiet():
+            return
+        if not is_plain(sys.stderr):
+            self._show_bar(league, league.total_rounds, league.total_matches)
+        else:
+            self._print_round(league, league.total_rounds)
+
+    def _show_bar(self, league: "League", rounds: int, matches: int) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            self._bar = Bar(*columns, TextColumn("matches"), console=Console(stderr=True))
+            self._task = self._bar.add_task("", total=matches)
+            self._bar.start()
+        text = f"Round {league.round_id} of {rounds}"
+        self._bar.update(self._task, completed=league.decided_total, description=text)
+
+    def _print_round(self, league: "League", rounds: int) -> None:
+        step = max(1, rounds // LINES_MAX)
+        if league.rounds_ended >= self._rounds_printed + step or (
+            league.rounds_ended == rounds > self._rounds_printed
+        ):
+            self._rounds_printed = league.rounds_ended
+            played = counted(league.decided_total, "match", "matches")
+            say(f"Round {league.rounds_ended} of {rounds} is over, {played} played.")
 
 
 verbose_option = click.option(
@@ -170,18 +226,19 @@ verbose_option = click.option(
 )
 
 
-def speak_up(agent: Running, verbose: int, say: Callable[[str], None]) -> None:
-    """Say what happens to an agent, as much as was asked for: every message if asked twice."""
+def log_to_stderr(agent: "Running", verbose: int) -> None:
+    """Print what happens to an agent: with -v the log, with -vv every message too."""
     if verbose:
-        agent.watch(aloud(say), every_message=verbose > 1)
+        agent.watch(log_printer(say), every_message=verbose > 1)
 
 
-def aloud(say: Callable[[str], None]) -> Callable[[Entry], None]:
-    """A sink that says each entry in words."""
+def log_printer(say: Callable[[str], None]) -> Callable[["Entry"], None]:
+    """A sink that prints the log entries that have a sentence."""
+    from agentleague.runtime.log import in_words
 
-    def tell(entry: Entry) -> None:
+    def write(entry: "Entry") -> None:
         sentence = in_words(entry)
         if sentence:
             say(sentence)
 
-    return tell
+    return write

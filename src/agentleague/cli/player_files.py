@@ -10,25 +10,23 @@ from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from agentleague.errors import LeagueError
-from agentleague.roles.effects import Turn
 from agentleague.runtime import installed_games
 from agentleague.sdk.player import Player
 
 
 def load_player(path: Path, games: Callable[[], Sequence[str]]) -> Player:
-    """The player in that file; a mere function plays all that `games` names.
+    """The player in a file; a file with only `choose(turn)` plays all games that `games` names.
 
     Raises:
-        LeagueError: there is none; the sentence says what is missing.
+        LeagueError: it holds no player; the sentence says what is missing.
     """
     check_file(path)
     try:
         with _without_running():
             module = _run(path.absolute())
-    except (Exception, SystemExit) as error:  # The file may be anybody's.
+    except (Exception, SystemExit) as error:  # Anybody may have written the file.
         frames = traceback.extract_tb(error.__traceback__)
         lines = [f" (line {f.lineno})" for f in frames if f.filename == str(path.absolute())]
         what = f"{type(error).__name__}: {error}{''.join(lines[-1:])}"
@@ -61,12 +59,6 @@ def check_game(player: Player, game: str, path: Path) -> None:
             f'{path} plays {", ".join(games)}, not {game}; put @player.plays("{game}") above a '
             f"function in it, or say: --game {games[0]}"
         )
-
-
-def moves_of(player: Player, *, in_full: bool) -> Callable[[Turn], Any]:
-    """What makes its moves, whatever the game; what goes wrong is said aloud, or shown in full."""
-    player.author_errors.in_full = in_full
-    return player._move
 
 
 def _player_of(module: ModuleType, path: Path, games: Callable[[], Sequence[str]]) -> Player:

@@ -1,9 +1,4 @@
-"""What the reading commands have in common: a running manager or a directory answers them.
-
-Who is meant: an agent goes by its id or by its name.
-
-Who can be reached: no journal holds it, but the manager that writes the journal knows.
-"""
+"""For commands that read a league: they ask a running manager, or the journal of a directory."""
 
 import asyncio
 import os
@@ -14,14 +9,13 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from agentleague.cli.manager_address import address_of, dir_option
+from agentleague.cli.directory import dir_option, manager_address, one_directory
 from agentleague.errors import LeagueError
-from agentleague.storage.directory import FILE_NAME
 
 T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
 MANAGER = "http://127.0.0.1:8000/mcp"
-VARIABLE = "LEAGUE_MANAGER"  # Not for click: set for good, it would forbid every --dir.
+VARIABLE = "LEAGUE_MANAGER"  # Not by click: --dir must work where it is set.
 
 
 class Source(Protocol):
@@ -30,8 +24,8 @@ class Source(Protocol):
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]: ...
 
 
-class Archive:
-    """The league of a directory, as its journal has it now."""
+class JournalSource:
+    """Answers from the journal of a directory, as it is now."""
 
     def __init__(self, directory: Path) -> None:
         from agentleague.records.reading import open_league
@@ -39,52 +33,24 @@ class Archive:
         self._league, _ = open_league(directory)
 
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
-        """What the manager would answer to anybody."""
+        """What the manager would answer without a token."""
         from agentleague.league import queries
 
         return queries.answer(self._league, query_type, params, None)
 
 
-def league_directory(path: Path) -> Path:
-    """The directory of a league, also where somebody named the journal in it."""
-    return path.parent if path.name == FILE_NAME else path
-
-
-def one_directory(place: Path | None, option: Path | None) -> Path | None:
-    """DIR as it was typed, with --dir before it or without."""
-    if place and option:
-        raise click.UsageError(f"name one directory: either {place} or --dir {option}")
-    found = place or option
-    return league_directory(found) if found else None
-
-
-def directory_argument(command: Command) -> Command:
-    """DIR, which must be named, with --dir before it or without; the command is told it."""
-
-    @wraps(command)
-    def with_place(*, place: Path | None, option: Path | None, **more: Any) -> Any:
-        directory = one_directory(place, option)
-        if directory is None:
-            context = click.get_current_context()
-            raise click.UsageError(f"DIR is missing; type: {context.command_path} DIR", context)
-        return command(directory=directory, **more)
-
-    kind = click.Path(path_type=Path)
-    option = click.option("--dir", "option", metavar="DIR", type=kind, help="The same as DIR.")
-    argument = click.argument("place", metavar="DIR", required=False, type=kind)
-    return argument(option(with_place))  # type: ignore[return-value]
-
-
 def reading_options(command: Command) -> Command:
-    """DIR, --manager, --dir and --json; the command is told one directory."""
+    """Add DIR, --manager, --dir and --json; the command gets one `directory`."""
 
     @wraps(command)
-    def with_place(*, place: Path | None, directory: Path | None, **more: Any) -> Any:
-        return command(directory=one_directory(place, directory), **more)
+    def with_directory(*, argument: Path | None, directory: Path | None, **more: Any) -> Any:
+        return command(directory=one_directory(argument, directory), **more)
 
-    decorated: Any = with_place
+    decorated: Any = with_directory
     for option in (
-        click.argument("place", metavar="[DIR]", required=False, type=click.Path(path_type=Path)),
+        click.argument(
+            "argument", metavar="[DIR]", required=False, type=click.Path(path_type=Path)
+        ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option(
             "--dir",
@@ -109,11 +75,11 @@ def reading_options(command: Command) -> Command:
 def read(
     directory: Path | None, manager_url: str | None, work: Callable[[Source], Awaitable[T]]
 ) -> T:
-    """What `work` makes of the answers."""
+    """Run `work` with the source that was named, and return its result."""
     if directory is not None and manager_url is not None:
-        raise click.UsageError("say either --dir DIR or --manager URL, not both")
+        raise click.UsageError("give either --dir DIR or --manager URL, not both")
     if directory is not None:
-        return asyncio.run(_from(Archive(directory), work))
+        return asyncio.run(_from(JournalSource(directory), work))
     from agentleague.runtime.processes import run
 
     url = manager_url or _as_url(os.environ.get(VARIABLE) or MANAGER)
@@ -121,7 +87,7 @@ def read(
 
 
 def source_option(directory: Path | None, manager_url: str | None) -> str:
-    """The option by which a league was named, to be typed again; with a space before it."""
+    """The option that named the league, with a space before it, for a command to type next."""
     if directory is not None:
         return f" {dir_option(directory)}"
     return f" --manager {manager_url}" if manager_url else ""
@@ -131,7 +97,7 @@ async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> 
     """The rows of all pages.
 
     Raises:
-        LeagueError: whoever answers is no manager of ours.
+        LeagueError: a foreign manager answered, which does not know this query.
     """
     rows: list[Any] = []
     while True:
@@ -139,7 +105,7 @@ async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> 
         page = data.get(key)
         if not isinstance(page, list):
             raise LeagueError(
-                f"the answer to {query_type} has no {key!r}; this manager is of another make"
+                f"the answer to {query_type} has no {key!r}; this is not a manager of agentleague"
             )
         rows += page
         if not page or len(rows) >= data.get("total", 0):
@@ -173,11 +139,11 @@ async def _from_manager(url: str, work: Callable[[Source], Awaitable[T]]) -> T:
         await client.close()
 
 
-async def id_of(source: Source, typed: str, **params: Any) -> str | None:
-    """The id of the agent that has this id or, alone, this name; None if there is none.
+async def find_agent_id(source: Source, typed: str, **params: Any) -> str | None:
+    """The id of the agent with this id or name; None if there is none.
 
     Raises:
-        LeagueError: several have the name; the sentence has their ids.
+        LeagueError: several agents have the name; the sentence lists their ids.
     """
     rows = await all_rows(source, "GET_AGENTS", "agents", **params)
     for row in rows:
@@ -190,8 +156,8 @@ async def id_of(source: Source, typed: str, **params: Any) -> str | None:
 
 
 async def mark_reachable(rows: Iterable[dict[str, Any]], directory: Path | None) -> None:
-    """Say it of agents that were read from a directory, if its manager runs and answers."""
-    address = address_of(directory) if directory else None
+    """Mark which agents can be reached; a running manager knows it, the journal does not."""
+    address = manager_address(directory) if directory else None
     if address is None:
         return
     from agentleague.runtime.clock import wall
@@ -199,12 +165,12 @@ async def mark_reachable(rows: Iterable[dict[str, Any]], directory: Path | None)
 
     client = ManagerClient(address, wall)
     try:
-        told = await all_rows(client, "GET_AGENTS", "agents")
-    except LeagueError:  # It has just ended: then nobody knows any more.
+        agents = await all_rows(client, "GET_AGENTS", "agents")
+    except LeagueError:  # It has just ended.
         return
     finally:
         await client.close()
-    known = {row["agent_id"]: row["reachable"] for row in told if "reachable" in row}
+    known = {row["agent_id"]: row["reachable"] for row in agents if "reachable" in row}
     for row in rows:
         if row["agent_id"] in known:
             row["reachable"] = known[row["agent_id"]]

@@ -1,4 +1,4 @@
-"""An option for every setting of a role, in groups; the file, the environment and they as one."""
+"""An option for every setting of a role, and the settings from options, environment and file."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from agentleague.cli.completions import Offered
+from agentleague.cli.completions import Completed
 from agentleague.roles.settings import AgentSettings, ManagerSettings
 from agentleague.runtime.network import Wishes
 from agentleague.runtime.settings import Given, Setting, SettingError, describe, read_settings
@@ -16,7 +16,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class SettingOption(click.Option):
-    """One setting; its value is judged where all of them are, so here it is just a text."""
+    """One setting, as text: its value is checked with all other settings."""
 
     def __init__(self, setting: Setting) -> None:
         options = list(setting.options)
@@ -33,7 +33,7 @@ class SettingOption(click.Option):
         self.heading = setting.heading
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The first of its names; the longer one is for those who know the setting."""
+        """Show only the first, shorter name."""
         record = super().get_help_record(ctx)
         if record is None or "/" in record[0]:
             return record
@@ -41,12 +41,12 @@ class SettingOption(click.Option):
 
 
 def _text(setting: Setting) -> Any:
-    """A text; where there are only a few, the shell offers them."""
-    return Offered(lambda: setting.choices) if setting.choices else str
+    """A text; where only a few are allowed, the shell completes them."""
+    return Completed(lambda: setting.choices) if setting.choices else str
 
 
 class SettingsCommand(click.Command):
-    """A command with settings: its own options first, then those of the settings by group."""
+    """A command with settings: its help lists its own options first, then the settings by group."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
@@ -71,7 +71,7 @@ def settings_options(cls: type) -> Callable[[Decorated], Decorated]:
 
 
 def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> Given:
-    """What was given for this role: by file, environment and options."""
+    """Read the settings of a role from a file, the environment and options."""
     try:
         return read_settings(cls, file=file, environment=os.environ, options=options)
     except SettingError as error:
@@ -79,18 +79,18 @@ def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> 
 
 
 class Misused(click.ClickException):
-    """A setting that cannot be: its sentence says all, so no example follows it."""
+    """A wrong setting; its sentence is enough, so no example follows it."""
 
     exit_code = 2
 
 
 def misused(error: SettingError) -> Misused:
-    """The error of a command that was called with a setting that cannot be."""
+    """The error of a command for a wrong setting."""
     return Misused(str(error))
 
 
 def _plain(value: Any) -> str:
-    """A default as it would be typed; nothing for one that is empty."""
+    """A default as it is typed; empty if there is none."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -99,7 +99,7 @@ def _plain(value: Any) -> str:
 
 
 def wishes(settings: ManagerSettings | AgentSettings) -> Wishes:
-    """What they say of the network."""
+    """The settings that concern the network."""
     return Wishes(settings.bind, settings.endpoint, settings.network, settings.lan)
 
 

@@ -55,7 +55,7 @@ class Cast:
     game: str  # a name, or a file that each process loads for itself
     seed: str | None
     is_private: bool = False  # on any free port: the usual ones may be somebody else's
-    foreign_manager: str = ""  # what a guest plays: its strategy or file
+    source: str = ""  # the file, URL or strategy of a player that was named
     name: str = ""  # and its name, if it has none of its own
 
 
@@ -103,9 +103,7 @@ class Workers(Protocol):
         """Close all, at once if need be."""
 
 
-ForeignManager = Callable[
-    [str], Workers
-]  # one player that somebody brings; told where the manager is
+LocalPlayer = Callable[[str], Workers]  # starts one player that was named, at this manager
 
 
 async def play(
@@ -114,13 +112,13 @@ async def play(
     seed: str | None,
     on_progress: Callable[[League], None],
     *,
-    guests: Sequence[ForeignManager] = (),
+    local_players: Sequence[LocalPlayer] = (),
 ) -> Played:
     """Play a league to its end. `settings` say how many players and referees.
 
     Their `game_type` may also be the file of a game; the league goes by the game's own name.
-    `guests` play first, in their order; built-in players fill up. Agents get processes of their own
-    if there are many.
+    `local_players` register first, in their order; built-in players fill up. Agents get processes
+    of their own if there are many.
     """
     assert settings.players
     remote = settings.players > ONE_PROCESS_MAX
@@ -128,20 +126,20 @@ async def play(
     manager = await open_manager(
         replace(settings, game_type=game.name),
         Home(directory, seed, resumes=False),
-        Place(0 if guests else 8000, hosts=HOSTS),
+        Place(0 if local_players else 8000, hosts=HOSTS),
         lambda name: game,
     )
     role, stopwatch = manager.host.role, Stopwatch("manager")
     assert isinstance(role, Manager)
     make = partial(Cast, manager_url=manager.url, game=settings.game_type, seed=seed)
-    referees = make("referee", 0, settings.referees, is_private=bool(guests))
+    referees = make("referee", 0, settings.referees, is_private=bool(local_players))
     groups = PLAYER_PROCESSES if remote else 1
     worker_groups: list[Workers] = []
     try:
         worker_groups.append(RemoteWorkers(referees) if remote else LocalWorkers(referees))
-        worker_groups += [foreign_manager(manager.url) for foreign_manager in guests]
-        for first, end in pairwise(_bounds(settings.players - len(guests), groups)):
-            cast = make("player", first, end - first, is_private=bool(guests))
+        worker_groups += [player(manager.url) for player in local_players]
+        for first, end in pairwise(_bounds(settings.players - len(local_players), groups)):
+            cast = make("player", first, end - first, is_private=bool(local_players))
             worker_groups.append(RemoteWorkers(cast) if remote else LocalWorkers(cast))
         for workers in worker_groups:
             await _unless_failed(manager, workers.start())

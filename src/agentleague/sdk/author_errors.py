@@ -1,4 +1,4 @@
-"""What goes wrong in an author's function, for the author: each thing once, then how often."""
+"""Tells an author what went wrong in a function: each error once, and at the end how often."""
 
 import traceback
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from typing import Any
 
 from agentleague.runtime.author_functions import traceback_of
 
-KINDS_MAX = 100  # A function may fail in another way each time.
-UNCALLED = "; it is called with the turn, so begin it with:"
+KINDS_MAX = 100  # A function may fail in a different way each time.
+NO_ARGUMENT = "; it is called with the turn, so begin it with:"
 
 
 class AuthorErrors:
-    """Says of each different mishap what it was and where; when closed, how often it came again."""
+    """Prints each different error and where it happened; when closed, how often it was repeated."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -20,22 +20,22 @@ class AuthorErrors:
         self.in_full = True  # whether tracebacks are shown
 
     def raised(self, function: Callable[..., Any], error: BaseException, match_id: str) -> None:
-        """The function raised: say where in the author's file."""
+        """The function raised; print where in the author's file."""
         place = _place(function, error)
         what = _line(f"{name_of(function)} raised {type(error).__name__}: {error}{place}")
         if self._is_new(what):
-            is_shown = self.in_full and UNCALLED not in place
+            is_shown = self.in_full and NO_ARGUMENT not in place
             shown = f":\n{traceback_of(error)}" if is_shown else ""
             self._say(f"{what}, in {_line(match_id)}{shown}")
 
     def returned(self, function: Callable[..., Any], what: str, match_id: str, then: str) -> None:
-        """The function returned what cannot be sent, or will lose the match."""
+        """The function returned something that cannot be sent, or that loses the match."""
         said = _line(f"{name_of(function)} returned {what}")
         if self._is_new(said):
             self._say(f"{said} in {_line(match_id)}; {then}")
 
     def close(self) -> None:
-        """Say what came more than once."""
+        """Print which errors were repeated."""
         for what, times in self._times.items():
             if times > 1:
                 self._say(f"{what}, {times - 1} more {'time' if times == 2 else 'times'}")
@@ -49,7 +49,7 @@ class AuthorErrors:
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """A function as its author calls it."""
+    """The name of a function."""
     return str(getattr(function, "__name__", "the function"))
 
 
@@ -63,9 +63,9 @@ def _place(function: Callable[..., Any], error: BaseException) -> str:
     lines = [frame.lineno for frame in frames if frame.filename == code.co_filename]
     if lines:
         return f", at {file} line {lines[-1]}"
-    return f", at {file} line {code.co_firstlineno}{UNCALLED} def {name_of(function)}(turn)"
+    return f", at {file} line {code.co_firstlineno}{NO_ARGUMENT} def {name_of(function)}(turn)"
 
 
 def _line(text: str) -> str:
-    """In one line: a match may be called anything."""
+    """On one line: a match id may hold anything."""
     return text.replace("\n", "?")

@@ -1,4 +1,4 @@
-"""How an author's player takes part in a league: its settings and place, what it hears, keeps."""
+"""How an author's player joins a league: its settings, its end point, its hooks and its history."""
 
 import os
 from collections import deque
@@ -25,16 +25,13 @@ from agentleague.sdk.player import Player
 CLOSE_SECONDS = 10.0  # for hooks that are not done when the league is over
 INTERRUPTED_SECONDS = 1.0  # and after Ctrl-C
 Say = Callable[[str], None]
-Watcher = Callable[[Stimulus, Sequence[Effect]], None]
 
 
-def join_league(
-    player: Player, given: Mapping[str, Any], move: Callable[[Turn], Any], say: Say
-) -> None:
-    """Register, play by this function, and return when the league is over.
+def join_league(player: Player, given: Mapping[str, Any], say: Say) -> None:
+    """Register, play, and return when the league is over.
 
     Raises:
-        SystemExit: whatever stops it, in a sentence.
+        SystemExit: something stopped it; a sentence says what.
     """
     try:
         if not player.games:
@@ -44,21 +41,15 @@ def join_league(
         place = place_of_agent(asked.port, wishes, asked.manager_url, say)
         whose = Whose(asked.manager_url, "player", asked.display_name, asked.port)
         with kept(whose, asked.state or None, say) as state:
-            run(_play(player, partial(_open, asked, move, place, state), say))
+            run(_play(player, partial(_open, asked, player.move, place, state), say))
     except (LeagueError, SettingError, OSError) as error:
         raise SystemExit(printable(f"{player.name}: {error}")) from None
     except KeyboardInterrupt:
-        raise SystemExit(130) from None  # Ctrl-C is no error of the author's.
-
-
-def listen(player: Player, agent: Running, say: Say) -> Callable[[], None]:
-    """From now on its hooks hear what this agent hears; what ends that."""
-    history = HistoryFile(agent.state.path.parent, player.name) if agent.state else None
-    return _Hooks(agent, player.tell, history, Background(say), agent.host.on_seen).close
+        raise SystemExit(130) from None  # Ctrl-C is not an error.
 
 
 def _settings(player: Player, given: Mapping[str, Any]) -> PlayerSettings:
-    """What was given there, and by the environment; what is a path or a number, as a text."""
+    """The settings from the arguments of run() and the environment; both are read as text."""
     texts = {
         name: str(value) if isinstance(value, int | float | Path) else value
         for name, value in given.items()
@@ -88,7 +79,7 @@ async def _play(
     player: Player, open_agent: Callable[[], Coroutine[Any, Any, Running]], say: Say
 ) -> None:
     agent = await open_agent()
-    player.join(agent)
+    player.attach(agent)
     say(f"listens at {agent.url}")
     agent.tell(say)
     try:
@@ -98,41 +89,37 @@ async def _play(
         await agent.stop()
 
 
-class _Hooks:
-    """Takes what a role heard to the author's hooks, and its matches to the history."""
+class Hooks:
+    """Calls the author's hooks for what an agent hears, and keeps the history of its matches."""
 
     def __init__(
-        self,
-        agent: Running,
-        tell: Callable[[HookCall], None],
-        history: HistoryFile | None,
-        background: Background,
-        watcher: Watcher | None = None,  # who is shown each step already
+        self, name: str, call_hook: Callable[[HookCall], None], agent: Running, say: Say
     ) -> None:
         role = agent.host.role
         assert isinstance(role, Role)
-        self._agent, self._role, self._tell, self._history = agent, role, tell, history
-        self._background = background
+        self._agent, self._role, self._call_hook = agent, role, call_hook
+        self._history = HistoryFile(agent.state.path.parent, name) if agent.state else None
+        self._background = Background(say)
         self._is_saving = False
         self._heard: deque[HookCall] = deque()
         role.hook_calls = self._heard
-        role.kept = history.read() if history else ()
-        self._watcher = watcher
-        agent.host.on_seen = self._listen
+        role.kept = self._history.read() if self._history else ()
+        self._next_watcher = agent.host.on_seen  # which -v has set already
+        agent.host.on_seen = self._watch
 
     def close(self) -> None:
-        """What was heard is told, and what was played is kept, before this returns."""
+        """Finish the hooks that wait, and the history."""
         is_over = self._agent.ended.done()
         self._background.close(CLOSE_SECONDS if is_over else INTERRUPTED_SECONDS)
 
-    def _listen(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
-        if self._watcher:
-            self._watcher(stimulus, effects)
+    def _watch(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
+        if self._next_watcher:
+            self._next_watcher(stimulus, effects)
         while self._heard:
             heard = self._heard.popleft()
-            self._background.do(f"on_{heard.name}", partial(self._tell, heard))
+            self._background.do(f"on_{heard.name}", partial(self._call_hook, heard))
             if heard.name in ("result", "league_end") and self._history and not self._is_saving:
-                self._is_saving = True  # One file holds all that is played until it is written.
+                self._is_saving = True  # The next save holds all matches until then.
                 self._background.do("keeping the history", partial(self._save, self._history))
 
     def _save(self, history: HistoryFile) -> None:
@@ -140,5 +127,5 @@ class _Hooks:
         try:
             history.save(self._role.memory.records())
         except OSError as error:
-            self._history = None  # Once said, it is not tried again.
+            self._history = None  # Report it once, and do not try again.
             self._role.news.append(f"The history cannot be kept ({error}).")

@@ -1,6 +1,6 @@
-"""What a model is told of a turn, and how its answer is read.
+"""A language model that plays: the question it is asked, how its answer is read, and a fallback.
 
-A language model that plays: any OpenAI-compatible end point, with a strategy to fall back on.
+It needs an OpenAI-compatible end point:
 
 from agentleague import Player
 from agentleague.sdk.llm import Llm, LlmSettings
@@ -29,10 +29,10 @@ from agentleague.runtime import installed_games as games
 from agentleague.runtime import installed_strategies
 from agentleague.sdk.llm_client import Exchange, LlmSettings, read_settings
 
-MATCHES_TOLD = 10  # the latest against this opponent
+MATCHES_SHOWN = 10  # the latest against this opponent
 TEXT_MAX = 8_000  # characters of the position, and of the legal moves
 MOVE_MAX = 2_000  # characters of an answer that may still be a move
-SHOWN_MAX = 60  # characters of an answer that are shown where it is none
+SHOWN_MAX = 60  # characters of an unusable answer in the error text
 
 RULE = (
     "You play a game in a league of agents. Answer with one JSON object and nothing else: "
@@ -45,35 +45,35 @@ FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?```", re.DOTALL)
 
 def question(turn: Turn) -> list[dict[str, str]]:
     """The messages of a chat that asks for a move."""
-    told = [
+    lines = [
         f"Game: {turn.game_type}. {_rules(turn.game_type)}".rstrip(),
         f"You are {turn.player_id}, your opponent is {turn.opponent_id}.",
         f"Position: {_json(turn.position)}",
         f"Legal moves: {_json(turn.legal_moves)}",
         *_earlier(turn),
     ]
-    return [{"role": "system", "content": RULE}, {"role": "user", "content": "\n".join(told)}]
+    return [{"role": "system", "content": RULE}, {"role": "user", "content": "\n".join(lines)}]
 
 
 def read_move(text: str, legal_moves: Sequence[Any]) -> Any:
-    """The legal move that the whole answer names; none is looked for inside of prose.
+    """The legal move that the whole answer names; a move inside of prose does not count.
 
     Raises:
-        IllegalMove: it names none; the sentence goes on after "the model".
+        IllegalMove: it names none; the text continues the sentence "the model".
     """
     answer = THOUGHT.sub("", text, count=1).strip() if THOUGHT.match(text) else text.strip()
     fenced = FENCED.fullmatch(answer)
     answer = fenced[1].strip() if fenced else answer
-    named = [_spelled(value) for value in _values(answer)]
+    named = [_as_json(value) for value in _values(answer)]
     for move in legal_moves:
-        if _spelled(move) in named:
+        if _as_json(move) in named:
             return move
     shown = answer[:SHOWN_MAX] + ("…" if len(answer) > SHOWN_MAX else "")
     raise IllegalMove(f"answered {shown!r}, which is no legal move")
 
 
 def _values(answer: str) -> list[Any]:
-    """What the answer may mean: itself as a text, or what it is as JSON."""
+    """The values the answer may stand for: its text, and its JSON value."""
     if len(answer) > MOVE_MAX:
         return []
     try:
@@ -83,33 +83,33 @@ def _values(answer: str) -> list[Any]:
     return [value["move"]] if isinstance(value, dict) and "move" in value else [value, answer]
 
 
-def _spelled(move: Any) -> str:
-    """True and 1.0 equal 1 and are other moves."""
+def _as_json(move: Any) -> str:
+    """For comparing: in Python True and 1.0 equal 1, but they are other moves."""
     return json.dumps(move, sort_keys=True)
 
 
 @cache
 def _rules(game_type: str) -> str:
-    """The rules as the game itself tells them."""
+    """The rules, from the docstrings of the game."""
     try:
         game: Any = games.load(game_type)
     except UnsupportedGame:
         return ""
-    told = {"": game, " You see: ": game.view, " A move: ": game.check}
-    texts = {before: " ".join((what.__doc__ or "").split()) for before, what in told.items()}
+    sources = {"": game, " You see: ": game.view, " A move: ": game.check}
+    texts = {before: " ".join((what.__doc__ or "").split()) for before, what in sources.items()}
     return "".join(before + text for before, text in texts.items() if text)[:TEXT_MAX]
 
 
 def _earlier(turn: Turn) -> list[str]:
     matches = [match for match in turn.history if match["opponent_id"] == turn.opponent_id]
-    told = []
-    for match in matches[-MATCHES_TOLD:]:
+    lines = []
+    for match in matches[-MATCHES_SHOWN:]:
         result = match["result"]
         mine, theirs = (result["choices"].get(who) for who in (turn.player_id, turn.opponent_id))
         drawn = result["winner_player_id"] is None
         ended = "you won" if match["won"] else "drawn" if drawn else "you lost"
-        told.append(f"- your last move {_json(mine)}, your opponent's {_json(theirs)}: {ended}")
-    return ["Earlier matches against this opponent, oldest first:", *told] if told else []
+        lines.append(f"- your last move {_json(mine)}, your opponent's {_json(theirs)}: {ended}")
+    return ["Earlier matches against this opponent, oldest first:", *lines] if lines else []
 
 
 def _json(value: Any) -> str:
@@ -119,9 +119,9 @@ def _json(value: Any) -> str:
 
 __all__ = ["Llm", "LlmSettings", "Spent", "llm", "read_settings"]
 
-MARGIN_SECONDS = 2.0  # left for the way back to the referee,
-MARGIN_SHARE = 0.2  # or this part of what is left, where that is less
-SECONDS_MIN = 0.1  # With less than that, nobody is asked.
+MARGIN_SECONDS = 2.0  # for the answer to reach the referee,
+MARGIN_SHARE = 0.2  # or this part of the time left, if that is less
+SECONDS_MIN = 0.1  # With less time than that the model is not asked.
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -139,7 +139,7 @@ class Choice(msgspec.Struct):
 
 
 class Completion(msgspec.Struct):
-    """As much as matters here of a chat completion."""
+    """The parts of a chat completion that are used here."""
 
     choices: list[Choice] = []
     usage: Any = None
@@ -153,7 +153,7 @@ class Usage(msgspec.Struct):
 
 
 class Spent(NamedTuple):
-    """What was asked and spent so far."""
+    """The questions and tokens so far."""
 
     questions: int = 0
     failures: int = 0  # moves that the fallback made
@@ -161,8 +161,8 @@ class Spent(NamedTuple):
     completion_tokens: int = 0
 
 
-def say_aloud(sentence: str) -> None:
-    """Talk goes to stderr."""
+def print_to_stderr(sentence: str) -> None:
+    """Print one line on stderr."""
     print(sentence, file=sys.stderr, flush=True)
 
 
@@ -174,7 +174,7 @@ class Llm:
         settings: LlmSettings,
         *,
         fallback: Strategy | None = None,
-        say: Callable[[str], None] = say_aloud,
+        say: Callable[[str], None] = print_to_stderr,
     ) -> None:
         self.settings = settings
         self.spent = Spent()
@@ -185,22 +185,22 @@ class Llm:
     def choose(self, turn: Turn) -> Any:
         """The model's move; the fallback's where the model gives no legal one in time."""
         try:
-            move, tokens = self._asked(turn)
+            move, tokens = self._ask(turn)
         except (PeerUnavailable, IllegalMove) as failure:
             self._count(failures=1)
             move = self._fallback(turn)
-            self._tell(f"{turn.match_id}: the model {failure}; the fallback plays {move!r}.")
+            self._report(f"{turn.match_id}: the model {failure}; the fallback plays {move!r}.")
         else:
-            self._tell(f"{turn.match_id}: the model plays {move!r} ({tokens}).")
+            self._report(f"{turn.match_id}: the model plays {move!r} ({tokens}).")
         return move
 
-    def _asked(self, turn: Turn) -> tuple[Any, str]:
-        """A legal move, and what it cost in words."""
+    def _ask(self, turn: Turn) -> tuple[Any, str]:
+        """A legal move, and a text about its cost."""
         seconds = self._seconds(turn)
         if not turn.legal_moves:
-            raise PeerUnavailable("is not asked, for the game lists no legal moves")
+            raise PeerUnavailable("is not asked, because the game lists no legal moves")
         if seconds < SECONDS_MIN:
-            raise PeerUnavailable("is not asked, for no time is left")
+            raise PeerUnavailable("is not asked, because no time is left")
         asked = {"model": self.settings.model, "messages": question(turn), "stream": False}
         self._count(questions=1)
         body = Exchange(self.settings, msgspec.json.encode(asked)).answer(seconds)
@@ -209,12 +209,12 @@ class Llm:
         return read_move(self._hidden(_text(completion)), turn.legal_moves), tokens
 
     def _seconds(self, turn: Turn) -> float:
-        """How long the model may take, so that the move is there before the deadline."""
+        """How long the model may take, so that the move arrives before the deadline."""
         margin = min(MARGIN_SECONDS, turn.seconds_left * MARGIN_SHARE)
         return min(self.settings.seconds, turn.seconds_left - margin)
 
     def _tokens(self, completion: Completion) -> str:
-        """Counts them, whatever the answer is worth."""
+        """Count the tokens, also of an unusable answer."""
         try:
             usage = msgspec.convert(completion.usage, Usage)
         except msgspec.ValidationError:
@@ -225,17 +225,17 @@ class Llm:
         return f"{prompt_tokens + completion_tokens} tokens, {so_far} so far"
 
     def _count(self, **more: int) -> Spent:
-        with self._lock:  # Several moves may be thought about at once.
+        with self._lock:  # Several moves may be asked for at once.
             before = self.spent._asdict()
             self.spent = Spent(*(before[name] + more.get(name, 0) for name in before))
             return self.spent
 
-    def _tell(self, sentence: str) -> None:
+    def _report(self, sentence: str) -> None:
         plain = "".join(char if char.isprintable() else "?" for char in self._hidden(sentence))
         self._say(plain)
 
     def _hidden(self, text: str) -> str:
-        """An end point may say anything, even the key; it is said no further."""
+        """Without the key, in case the end point repeats it."""
         return text.replace(self.settings.key, "(key)") if self.settings.key else text
 
 
@@ -243,9 +243,9 @@ def _read(body: bytes) -> Completion:
     try:
         return msgspec.json.decode(body, type=Completion)
     except msgspec.ValidationError:
-        raise PeerUnavailable("answered JSON that is no chat completion") from None
+        raise PeerUnavailable("answered JSON that is not a chat completion") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise PeerUnavailable("answered what is no JSON") from None
+        raise PeerUnavailable("answered something that is not JSON") from None
 
 
 def _text(completion: Completion) -> str:
@@ -265,5 +265,5 @@ def from_environment() -> Llm:
 
 @plays(ready=from_environment)
 def llm(turn: Turn) -> Any:
-    """What a language model says, asked at the end point of LEAGUE_LLM_URL."""
+    """The move of a language model, asked at the end point of LEAGUE_LLM_URL."""
     return from_environment().choose(turn)

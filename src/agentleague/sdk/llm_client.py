@@ -1,10 +1,8 @@
-"""Which model plays, where it is asked and with which key; the key is never printed.
+"""The settings of a language model, and one question to its end point within a time limit.
 
-One question to an OpenAI-compatible end point, over after so many seconds whatever it does.
-
-The question is asked in a thread of its own, and who asked waits for that thread and no longer:
-looking up a name, connecting and an answer that comes byte by byte have no limit that a socket
-would keep. Nothing is sent twice but after "too many requests, come again in so many seconds".
+The question is asked in a thread of its own, and the caller waits for it only until the limit: the
+time-out of a socket limits neither the look-up of a name nor an answer that arrives byte by byte.
+A question is repeated only after 429 or 503 with Retry-After. The key is never printed.
 """
 
 import socket
@@ -29,7 +27,7 @@ class LlmSettings:
     """A model at an OpenAI-compatible end point.
 
     Raises:
-        LeagueError: a value cannot be what it must be; the sentence never holds the key.
+        LeagueError: a value is wrong; the sentence never holds the key.
     """
 
     url: str
@@ -39,11 +37,11 @@ class LlmSettings:
     key: str = field(default="", repr=False)
     """The key, where the end point wants one."""
     seconds: float = 20.0
-    """How long to wait for an answer at most; less where the deadline is nearer."""
+    """How long to wait for an answer at most; less if the deadline is nearer."""
     fallback: str = "random"
-    """The strategy that moves where the model gives no legal move in time."""
+    """The strategy that moves if the model gives no legal move in time."""
     proxy: str = ""
-    """The proxy to go through; HTTP_PROXY and its like are not heeded."""
+    """The proxy to use; HTTP_PROXY and similar variables are ignored."""
 
     def __post_init__(self) -> None:
         _check_url("url", self.url, ("http", "https"))
@@ -70,7 +68,7 @@ def read_settings(environment: Mapping[str, str]) -> LlmSettings:
     """The settings from LEAGUE_LLM_URL, LEAGUE_LLM_MODEL and so on.
 
     Raises:
-        LeagueError: one is missing, or is not what it must be.
+        LeagueError: one is missing or wrong.
     """
     names = {known.name: PREFIX + known.name.upper() for known in fields(LlmSettings)}
     given: dict[str, Any] = {
@@ -94,7 +92,7 @@ def read_settings(environment: Mapping[str, str]) -> LlmSettings:
 
 
 def _check_url(name: str, url: str, schemes: tuple[str, ...]) -> None:
-    """What stands in a URL may be said in a sentence, so no secret may stand there."""
+    """A URL may appear in an error text, so it must hold no secret."""
     try:
         parts = urlsplit(url)
         plain = parts.hostname and parts.port != 0 and parts.scheme in schemes
@@ -102,8 +100,8 @@ def _check_url(name: str, url: str, schemes: tuple[str, ...]) -> None:
     except ValueError:
         plain = bare = False
     if not plain or not bare or not all("!" <= char <= "~" for char in url):
-        told = " or ".join(f"{scheme}://HOST" for scheme in schemes)
-        raise _wrong(name, f"must begin with {told} and have no user, query or fragment")
+        allowed = " or ".join(f"{scheme}://HOST" for scheme in schemes)
+        raise _wrong(name, f"must begin with {allowed} and have no user, query or fragment")
 
 
 def _wrong(name: str, what: str) -> LeagueError:
@@ -111,7 +109,7 @@ def _wrong(name: str, what: str) -> LeagueError:
 
 
 ANSWER_BYTES_MAX = 262_144
-LINGER_SECONDS = 5.0  # The thread waits longer than who asked, who so is first to say it took long.
+EXTRA_SECONDS = 5.0  # The socket waits longer than the caller, who reports the delay.
 HINTS = {
     400: "; it may not know the model",
     401: "; check the key",
@@ -121,7 +119,7 @@ HINTS = {
 
 
 class Exchange:
-    """One question; what it is told of the end point is never the end point's own words."""
+    """One question; its errors never quote the end point."""
 
     def __init__(self, settings: LlmSettings, question: bytes) -> None:
         self._settings, self._question = settings, question
@@ -130,10 +128,10 @@ class Exchange:
         self._socket: socket.socket | None = None
 
     def answer(self, seconds: float) -> bytes:
-        """What is answered within so many seconds.
+        """The answer, if it arrives within so many seconds.
 
         Raises:
-            PeerUnavailable: nothing of use; the sentence goes on after "the model".
+            PeerUnavailable: there is no usable answer; the text continues "the model".
         """
         threading.Thread(target=self._work, args=(seconds,), name="llm", daemon=True).start()
         try:
@@ -146,7 +144,7 @@ class Exchange:
         return outcome
 
     def _give_up(self) -> None:
-        """Let the thread end; what it still learns, nobody hears."""
+        """Let the thread end; its result is dropped."""
         self._given_up.set()
         if self._socket:
             with suppress(OSError):  # It may be closed already.
@@ -154,31 +152,31 @@ class Exchange:
 
     def _work(self, seconds: float) -> None:
         try:
-            self._outcome.put(self._asked(seconds))
+            self._outcome.put(self._ask(seconds))
         except PeerUnavailable as failure:
             self._outcome.put(failure)
         except HTTPException as error:
             kind = type(error).__name__
             self._outcome.put(PeerUnavailable(f"gave no whole HTTP answer ({kind})"))
         except OSError as error:
-            why = error.strerror or str(error) or type(error).__name__
-            self._outcome.put(PeerUnavailable(f"could not be asked ({why:.100})"))
-        except Exception as error:  # Whatever it is, who waits must not wait in vain.
+            reason = error.strerror or str(error) or type(error).__name__
+            self._outcome.put(PeerUnavailable(f"could not be asked ({reason:.100})"))
+        except Exception as error:  # Whatever it is, the caller must get an outcome.
             kind = type(error).__name__
             self._outcome.put(PeerUnavailable(f"could not be asked ({kind})"))
 
-    def _asked(self, seconds: float) -> bytes:
-        """The answer; once more where the end point says when."""
+    def _ask(self, seconds: float) -> bytes:
+        """Ask, and ask again once if the end point says when."""
         try:
-            return self._once(seconds)
+            return self._request(seconds)
         except RateLimited as busy:
             if busy.context["retry_after"] >= seconds:
                 raise
             self._given_up.wait(busy.context["retry_after"])
-            return self._once(seconds)
+            return self._request(seconds)
 
-    def _once(self, seconds: float) -> bytes:
-        connection, target = _connection(self._settings, seconds + LINGER_SECONDS)
+    def _request(self, seconds: float) -> bytes:
+        connection, target = _connection(self._settings, seconds + EXTRA_SECONDS)
         try:
             connection.connect()
             self._socket = connection.sock
@@ -209,7 +207,7 @@ class Exchange:
 
 
 def _connection(settings: LlmSettings, seconds: float) -> tuple[HTTPConnection, str]:
-    """A connection that is still to be made, and what to ask it for."""
+    """A connection that is not open yet, and the target of the request."""
     target, proxy = settings.target, urlsplit(settings.proxy)
     kind: Any = HTTPSConnection if target.scheme == "https" else HTTPConnection
     if not proxy.hostname:

@@ -1,13 +1,11 @@
-"""Where leagues are played in memory: the real rules, draws, schedule and table, and no messages.
+"""`play_league`: a whole league in memory, thousands of matches a second, each repeatable.
 
-Nobody has to join and nobody is late; all else is as in any league with this seed. An illegal move
-is told to its player, who is asked again; the third loses the match (R-MATCH-20).
-
-A whole league in memory, for researchers: thousands of matches a second, each repeatable.
+It uses the real rules, draws, schedule and table, but sends no messages: nobody has to join and
+nobody is late. A player that makes an illegal move is asked again; the third one loses the match
+(R-MATCH-20).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -48,29 +46,29 @@ from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.state_files import new_league_id, new_secrets
 from agentleague.sdk.player import Player
 
-MOVE_SECONDS = 30.0  # what a turn is told it has; the clock stands still
+MOVE_SECONDS = 30.0  # what a turn says; no time passes
 PARITY_GAME = "even_odd"
 
 
-class Contestant(NamedTuple):
-    """Somebody who plays: a name, what moves, and who is told what happens."""
+class Entrant(NamedTuple):
+    """Who enters a league: a name, a function that moves, and the hooks if there are any."""
 
     name: str
     move: Callable[[Turn], Any]
-    tell: Callable[[HookCall], None] | None = None
+    call_hook: Callable[[HookCall], None] | None = None
 
 
-class Seated(NamedTuple):
-    """A contestant in a league."""
+class OfflinePlayer(NamedTuple):
+    """An entrant in a league."""
 
     player_id: str
-    contestant: Contestant
+    entrant: Entrant
     memory: Memory
 
-    def hear(self, name: str, what: Any) -> None:
-        """Tell whoever wants to know."""
-        if self.contestant.tell:
-            self.contestant.tell(HookCall(name, what))
+    def call_hook(self, name: str, what: Any) -> None:
+        """Call the author's hook for this event, if there is one."""
+        if self.entrant.call_hook:
+            self.entrant.call_hook(HookCall(name, what))
 
 
 class PlayedMatch(Struct, frozen=True):
@@ -89,21 +87,19 @@ class PlayedMatch(Struct, frozen=True):
 class OfflineLeague:
     """One league; `table` and `illegal_moves` grow while its matches are played."""
 
-    def __init__(
-        self, game: Game, seed: str, contestants: Sequence[Contestant], cycles: int
-    ) -> None:
-        self.illegal_moves: list[tuple[str, str]] = []  # who, and what was wrong in which match
+    def __init__(self, game: Game, seed: str, entrants: Sequence[Entrant], cycles: int) -> None:
+        self.illegal_moves: list[tuple[str, str]] = []  # player, and what was wrong in which match
         self._game, self._cycles = game, cycles
         self._league_id = new_league_id(game.name, 0, seed)
         self._secret = new_secrets(seed).draw_secret
-        self._seats: dict[str, Seated] = {}
+        self._players: dict[str, OfflinePlayer] = {}
         names = {}
         roster = Roster()
-        for contestant in contestants:
+        for entrant in entrants:
             player_id = roster.next_player_id()
-            names[player_id] = roster.effective_name(contestant.name, player_id)
+            names[player_id] = roster.effective_name(entrant.name, player_id)
             roster.add_player(PlayerRegistered(player_id, names[player_id], "", "", ""))
-            self._seats[player_id] = Seated(player_id, contestant, Memory(seed))
+            self._players[player_id] = OfflinePlayer(player_id, entrant, Memory(seed))
         self._entrants, self._options = list(names), {"cycles": cycles}
         self._totals = ROUND_ROBIN.begin(self._entrants, self._options)
         self.table = Table(names)
@@ -123,8 +119,8 @@ class OfflineLeague:
         round_id, ids = int(match_id[1:].partition("M")[0]), (players[0], players[1])
         seed = draws.seed_of(self._secret, self._league_id, match_id)
         case = MatchSetup(self._game, {}, self._league_id, match_id, ids, seed)
-        course = GameProgress(self._game, {}, players)
-        result = self._course(case, course, round_id, rows)
+        progress = GameProgress(self._game, {}, players)
+        result = self._play_game(case, progress, round_id, rows)
         winner = result.winner_player_id
         self.table.count(*ids, winner=winner, technical=result.status == "TECHNICAL_LOSS")
         over = GameOver(
@@ -135,45 +131,49 @@ class OfflineLeague:
             game_type=self._game.name,
         )
         for player_id in ids:
-            seat = self._seats[player_id]
-            seat.memory.over(over, player_id)
-            seat.hear("result", seat.memory.history[-1])
-        facts = (winner, result.status, course.moves, result.drawn_number, result.reason)
+            player = self._players[player_id]
+            player.memory.over(over, player_id)
+            player.call_hook("result", player.memory.history[-1])
+        facts = (winner, result.status, progress.moves, result.drawn_number, result.reason)
         return PlayedMatch(match_id, round_id, ids, *facts)
 
-    def _course(
-        self, case: MatchSetup, course: GameProgress, round_id: int, rows: dict[str, Standing]
+    def _play_game(
+        self, case: MatchSetup, progress: GameProgress, round_id: int, rows: dict[str, Standing]
     ) -> GameResult:
-        """Turn by turn until there is a result."""
+        """Ask for moves, turn by turn, until there is a result."""
         while True:
             made, forfeits = {}, []
-            for seat in course.to_move():
-                call = self._call(case, course, (seat, round_id), rows[case.players[seat]])
+            for seat in progress.to_move():
+                call = self._call(case, progress, (seat, round_id), rows[case.players[seat]])
                 try:
-                    made[seat] = self._ask(case.players[seat], call, course, seat)
+                    made[seat] = self._ask(case.players[seat], call, progress, seat)
                 except IllegalMove as error:
                     forfeits.append((case.players[seat], failure_in_words(error)))
-            if forfeits or course.wants_number:
-                course.note(made)
+            if forfeits or progress.wants_number:
+                progress.note(made)
             else:
-                course.play(made)
-                if not course.is_over:
+                progress.play(made)
+                if not progress.is_over:
                     continue
-            verdict = compute_result(case, course.moves, forfeits)
+            verdict = compute_result(case, progress.moves, forfeits)
             if verdict.result:
                 return verdict.result
             assert verdict.value is not None
-            course.adopt(course.moves, verdict.value)
+            progress.adopt(progress.moves, verdict.value)
 
     def _ask(
-        self, player_id: str, call: ChooseParityCall | GameMoveCall, course: GameProgress, seat: int
+        self,
+        player_id: str,
+        call: ChooseParityCall | GameMoveCall,
+        progress: GameProgress,
+        seat: int,
     ) -> Any:
-        """The move of a player; raises IllegalMove for one that makes none."""
-        seated = self._seats[player_id]
+        """The move of a player. Raises IllegalMove after too many illegal ones."""
+        player = self._players[player_id]
         for _ in range(ANSWERS_MAX):
-            move = _moved(seated, seated.memory.turn(call, player_id, MOVE_SECONDS))
+            move = _move_of(player.entrant, player.memory.turn(call, player_id, MOVE_SECONDS))
             try:
-                course.check(seat, move)
+                progress.check(seat, move)
             except IllegalMove as error:
                 self.illegal_moves.append((player_id, f"{call.match_id}: {error}"))
             else:
@@ -181,7 +181,7 @@ class OfflineLeague:
         raise IllegalMove(f"{ANSWERS_MAX} moves in a row were illegal")
 
     def _call(
-        self, case: MatchSetup, course: GameProgress, where: tuple[int, int], row: Standing
+        self, case: MatchSetup, progress: GameProgress, where: tuple[int, int], row: Standing
     ) -> ChooseParityCall | GameMoveCall:
         seat, round_id = where
         context = MoveContext(
@@ -199,15 +199,15 @@ class OfflineLeague:
         if self._game.name == PARITY_GAME:
             return ChooseParityCall(**fields)
         name = self._game.seats[seat]
-        legal = self._game.legal_moves(course.state, name)
+        legal = self._game.legal_moves(progress.state, name)
         fields["legal_moves"] = None if legal is None else list(legal)
         return GameMoveCall(
-            **fields, turn=course.turn, position=self._game.view(course.state, name)
+            **fields, turn=progress.turn, position=self._game.view(progress.state, name)
         )
 
     def _announce(self, planned: Round) -> None:
-        told = [seat for seat in self._seats.values() if seat.contestant.tell]
-        if told:
+        with_hooks = [player for player in self._players.values() if player.entrant.call_hook]
+        if with_hooks:
             matches = [
                 RoundMatch(match_id, self._game.name, player_a, player_b)
                 for match_id, (player_a, player_b) in planned.matches
@@ -218,14 +218,14 @@ class OfflineLeague:
                 matches=matches,
                 byes=list(planned.byes),
             )
-            for seat in told:
-                seat.hear("round", seen_by(seat.player_id, message))
+            for player in with_hooks:
+                player.call_hook("round", seen_by(player.player_id, message))
 
     def _show_table(self, round_id: int) -> None:
         message = LeagueStandingsUpdate(round_id=round_id, standings=self._rows())
-        for seat in self._seats.values():
-            seat.memory.table(message)
-            seat.hear("standings", seat.memory.standings)
+        for player in self._players.values():
+            player.memory.table(message)
+            player.call_hook("standings", player.memory.standings)
 
     def _end(self) -> None:
         first = self.table.rows()[0]
@@ -236,32 +236,31 @@ class OfflineLeague:
             champion=Champion(first.player_id, first.display_name, first.points),
             final_standings=self._rows(),
         )
-        for seat in self._seats.values():
-            seat.hear("league_end", msgspec.to_builtins(message))
+        for player in self._players.values():
+            player.call_hook("league_end", msgspec.to_builtins(message))
 
     def _rows(self) -> list[StandingRow]:
         return [StandingRow(**msgspec.structs.asdict(row)) for row in self.table.rows()]
 
 
-def _moved(seated: Seated, turn: Turn) -> Any:
-    """What the function says, as it would come over the wire; its exception says where."""
+def _move_of(entrant: Entrant, turn: Turn) -> Any:
+    """The move as it would arrive over the wire; an exception gets a note with the match."""
     try:
-        move = seated.contestant.move(turn)
+        move = entrant.move(turn)
         return msgspec.json.decode(msgspec.json.encode(move))
     except Exception as error:
-        name = seated.contestant.name
-        error.add_note(f"{name} ({turn.player_id}) was to move in {turn.match_id}.")
+        error.add_note(f"{entrant.name} ({turn.player_id}) was to move in {turn.match_id}.")
         raise
 
 
 class PlayedLeague(Struct, frozen=True):
-    """What became of a league: the table, best first, and every match in order."""
+    """The result of a league: the table, best first, and every match in order."""
 
     game: str
     seed: str
     table: Sequence[Standing]
     matches: Sequence[PlayedMatch]
-    illegal_moves: Sequence[tuple[str, str]]  # by whom, and what was wrong in which match
+    illegal_moves: Sequence[tuple[str, str]]  # player, and what was wrong in which match
 
     @property
     def champion(self) -> Standing:
@@ -282,8 +281,8 @@ def play_league(
     """Everybody against everybody, `cycles` times, in memory and without a clock.
 
     A player is a function, the name of a strategy, or a Player; a game may also be a file. An
-    exception in a function comes out of here as it is, with a note that says in which match.
-    Without a seed one is drawn, and told in the result.
+    exception in a function is not caught; it gets a note that names the match. Without a seed one
+    is drawn; the result holds it.
 
     Raises:
         LeagueError: there are too few players, or one of them or the game cannot be found.
@@ -294,8 +293,8 @@ def play_league(
         raise LeagueError(f"a league needs at least one cycle, not {cycles}")
     rules, loop = find_game(game), LoopThread()
     drawn = token_hex(8) if seed is None else str(seed)
-    contestants = [_contestant(player, rules.name, loop) for player in players]
-    offline = OfflineLeague(rules, drawn, contestants, cycles)
+    entrants = [_entrant(player, rules.name, loop) for player in players]
+    offline = OfflineLeague(rules, drawn, entrants, cycles)
     try:
         matches = list(offline.play())
     finally:
@@ -306,21 +305,15 @@ def play_league(
     return PlayedLeague(rules.name, drawn, offline.table.rows(), matches, offline.illegal_moves)
 
 
-def _contestant(
-    player: Player | Callable[[Turn], Any] | str, game: str, loop: LoopThread
-) -> Contestant:
+def _entrant(player: Player | Callable[[Turn], Any] | str, game: str, loop: LoopThread) -> Entrant:
     if isinstance(player, str):
-        return Contestant(player, installed_strategies.load(player))
+        return Entrant(player, installed_strategies.load(player))
     if isinstance(player, Player):
-        tell = player.tell if player.has_hooks else None
-        return Contestant(player.name, player.function_for(game), tell)
+        call_hook = player.call_hook if player.has_hooks else None
+        return Entrant(player.name, player.function_for(game), call_hook)
     if callable(player):
         name = getattr(player, "__name__", type(player).__name__)
-        return Contestant(name, partial(_finish, player, loop))
+        return Entrant(name, lambda turn: loop.finish(player(turn)))
     raise LeagueError(
-        f"{player!r} is no player: give a function, the name of a strategy, or a Player"
+        f"{player!r} is not a player: give a function, the name of a strategy, or a Player"
     )
-
-
-def _finish(strategy: Callable[[Turn], Any], loop: LoopThread, turn: Turn) -> Any:
-    return loop.finish(strategy(turn))

@@ -1,6 +1,6 @@
-"""A player from a plain function: it registers, answers every message, and ends with the league.
+"""`Player`: an agent made of an author's functions.
 
-What it takes to play is loaded when it plays: an author's tests and tools import this alone.
+The modules that it needs to play are imported when it plays, so importing this is cheap.
 """
 
 import sys
@@ -25,15 +25,15 @@ Hook = TypeVar("Hook", bound=Callable[[Any], Any])
 class Player:
     """An agent by name; `plays` says which function moves in which game.
 
-    Functions and hooks may be async. Hooks are told what happens, one after another, in a thread of
-    their own: they delay no answer, and an exception in one is shown and changes nothing.
+    Functions and hooks may be async. Hooks are called one after another in a thread of their own:
+    they delay no answer, and an exception in one is printed and changes nothing.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._strategies: dict[str, Strategy] = {}
         self._hooks: dict[str, Callable[[Any], Any]] = {}
-        self._loop = LoopThread()  # for all its async functions, so that they can share things
+        self._loop = LoopThread()  # one for all its async functions, so that they can share objects
         self.author_errors = AuthorErrors(self._say)
 
     @property
@@ -57,19 +57,19 @@ class Player:
         return remember
 
     def on_round(self, hook: Hook) -> Hook:
-        """Tell the function below of each round: whom this player meets in it."""
+        """Call the function below for each round: whom this player meets in it."""
         return self._hook("round", hook)
 
     def on_result(self, hook: Hook) -> Hook:
-        """Tell the function below how each match ended."""
+        """Call the function below with how each match ended."""
         return self._hook("result", hook)
 
     def on_standings(self, hook: Hook) -> Hook:
-        """Show the function below each table."""
+        """Call the function below with each table."""
         return self._hook("standings", hook)
 
     def on_league_end(self, hook: Hook) -> Hook:
-        """Tell the function below how the league ended."""
+        """Call the function below with how the league ended."""
         return self._hook("league_end", hook)
 
     def run(
@@ -87,16 +87,17 @@ class Player:
         unless it is given. If it is on another machine, the player listens at the address from
         which it reaches it; `bind`, `endpoint` and every other setting of `league player` can be
         given too, here or in the environment.
-        Its token and its history are kept in the directory `state`, in the user's own unless given:
-        started again it is the same player. Whatever stops it ends the program with a sentence.
+        Its token and its history are kept in the directory `state` (default: the user's own), so
+        that it is the same player when it is started again. An error ends the program with a
+        sentence.
         """
         from agentleague.sdk.joining import join_league
 
         given = {"manager_url": manager, "port": port, "join_code": join_code, "state": state}
-        join_league(self, {**given, **settings}, self._move, self._say)
+        join_league(self, {**given, **settings}, self._say)
 
     def function_for(self, game: str) -> Strategy:
-        """What moves in this game; an async function of the author's is a plain one here.
+        """The function for this game; an async one is wrapped into a plain one.
 
         Raises:
             LeagueError: there is none.
@@ -112,31 +113,32 @@ class Player:
 
     @property
     def has_hooks(self) -> bool:
-        """Whether it wants to know what happens."""
+        """Whether the author has written any hook."""
         return bool(self._hooks)
 
-    def tell(self, heard: "HookCall") -> None:
-        """Let the author's hook know, if there is one."""
+    def call_hook(self, heard: "HookCall") -> None:
+        """Call the author's hook for this event, if there is one."""
         hook = self._hooks.get(heard.name)
         if hook:
             self._loop.finish(hook(heard.data))
 
-    def join(self, agent: "Running") -> None:
-        """From now on the hooks hear what this agent hears, and its matches lie by its token."""
-        from agentleague.sdk.joining import listen
+    def attach(self, agent: "Running") -> None:
+        """From now on the hooks are called for this agent, and its history is kept."""
+        from agentleague.sdk.joining import Hooks
 
-        agent.closing += [listen(self, agent, self._say), self.close, self.author_errors.close]
+        hooks = Hooks(self.name, self.call_hook, agent, self._say)
+        agent.closing += [hooks.close, self.close, self.author_errors.close]
 
     def close(self) -> None:
-        """Let go of what its async functions ran on; it may play again."""
+        """Stop the event loop of its async functions; it may play again."""
         self._loop.close()
 
     def _hook(self, name: str, hook: Hook) -> Hook:
         self._hooks[name] = hook
         return hook
 
-    def _move(self, turn: "Turn") -> Any:
-        """The author's move; one that will lose the match is said aloud, and sent all the same."""
+    def move(self, turn: "Turn") -> Any:
+        """The author's move; an illegal one is reported to the author, and sent all the same."""
         strategy = self._strategies[turn.game_type]
         try:
             move = self._loop.finish(strategy(turn))

@@ -1,4 +1,4 @@
-"""`league agent P03`: all that anybody may know of one agent, and why it lost what it lost."""
+"""`league agent P03`: everything public about one agent, and why it lost matches."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from agentleague.cli.output import print_facts, print_json, say
-from agentleague.cli.reading import Source, id_of, read, reading_options, source_option
+from agentleague.cli.reading import Source, find_agent_id, read, reading_options, source_option
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
 from agentleague.records.player_story import PlayerMatch, in_words, player_match
@@ -20,10 +20,10 @@ Examples:
   league agent P03 --dir ./league --all
   league agent REF01 --dir ./league --json
 """
-WHAT = """
-Print all of one agent, by its id or its name. Of a player, its matches are told too: how each
-ended, and for whatever went wrong what was asked, what came, how long it took, which rule of
-docs/protocol.md says so, and what to change.
+DESCRIPTION = """
+Print everything about one agent, by its id or its name. For a player this includes its matches: how
+each ended, and for each error what was asked, what was answered, how long it took, which rule of
+docs/protocol.md applies, and what to change.
 """
 HEADINGS = {
     "kind": "Kind",
@@ -48,9 +48,9 @@ HEADINGS = {
 }
 
 
-@click.command(help=EXAMPLES + WHAT)
+@click.command(help=EXAMPLES + DESCRIPTION)
 @click.argument("agent_id", metavar="AGENT")
-@click.option("--all", "all_matches", is_flag=True, help="Tell all matches, not the last 20.")
+@click.option("--all", "all_matches", is_flag=True, help="Show all matches, not the last 20.")
 @reading_options
 def command(
     agent_id: str,
@@ -83,9 +83,9 @@ def _tell(told: Sequence[PlayerMatch], total: int) -> None:
 
 
 async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any] | None:
-    """What is known of an agent, with the `facts` of its matches; None if there is none."""
+    """An agent, with the `facts` of its matches; None if there is none."""
     agent = await _known(source, typed.upper())
-    if agent is None and (agent_id := await id_of(source, typed)):
+    if agent is None and (agent_id := await find_agent_id(source, typed)):
         agent = await _known(source, agent_id)
     if agent is None:
         return None

@@ -1,4 +1,4 @@
-"""`league agents`: who takes part, and what they do now."""
+"""`league agents`: who takes part, and what they are doing."""
 
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ COLUMNS = (
     Column("matches", "Matches"),
     Column("open_matches", "Open"),
 )
-SPEAKS = Column("speaks", "Speaks", True)  # only where somebody does not speak as we do
+SPEAKS = Column("speaks", "Speaks", True)  # only if somebody uses another dialect
 
 
-@click.command(help=EXAMPLES + "\nPrint who takes part, and what they do now.")
+@click.command(help=EXAMPLES + "\nPrint who takes part, and what they are doing.")
 @click.option(
     "--kind",
     type=click.Choice(["player", "referee"]),
@@ -54,6 +54,6 @@ def command(
         if row.get("misuses"):
             row["state"] += ", misused a token"
     players = sum(row["kind"] == "player" for row in rows)
-    told = f"{counted(players, 'player')}, {counted(len(rows) - players, 'referee')}"
+    title = f"{counted(players, 'player')}, {counted(len(rows) - players, 'referee')}"
     speaks = (SPEAKS,) if any("speaks" in row for row in rows) else ()
-    print_rows(rows, (*COLUMNS, *speaks), told)
+    print_rows(rows, (*COLUMNS, *speaks), title)

@@ -10,12 +10,19 @@ from typing import Any
 
 import click
 
-from agentleague.cli.directory_check import check_room
+from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
-from agentleague.cli.manager_address import dir_option
-from agentleague.cli.options import chosen_options, game_choice
-from agentleague.cli.output import counted, is_debugging, plain, print_json, print_table, say, shown
-from agentleague.cli.serving import Progress
+from agentleague.cli.options import game_choice, read_game_options
+from agentleague.cli.output import (
+    Progress,
+    counted,
+    is_debugging,
+    print_json,
+    print_table,
+    row_dicts,
+    say,
+    shown,
+)
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
@@ -35,23 +42,23 @@ Examples:
   league demo --game rock_paper_scissors --game-options '{"best_of": 5}'
   league demo --player ./mine.py --player http://127.0.0.1:8101/mcp --player random
 """
-WHAT = """
+DESCRIPTION = """
 Play a whole league on this machine over real HTTP.
 
-Each --player is a file that ends with .py, the URL of an agent that is running, or a strategy by
-its name. --players fills up with built-in ones. The journal stays, so all that can be asked about a
-league can be asked about this one.
+Each --player is a file that ends with .py, the URL of an agent that is running, or the name of a
+strategy. --players fills up with built-in ones. The journal stays, so all commands that look at a
+league work on this one too.
 """
-PLAYERS = 4  # unless somebody says how many
-LOSERS_MAX = 3  # of whom it is said how to find out why
+PLAYERS = 4  # by default
+LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 
 
-@click.command(help=EXAMPLES + WHAT)
+@click.command(help=EXAMPLES + DESCRIPTION)
 @game_choice
 @click.option(
     "--players",
     type=click.IntRange(2, 500),
-    help=f"How many players, from 2 to 500; those of --player alone, or {PLAYERS}, unless given.",
+    help=f"How many players, from 2 to 500; by default those of --player, or {PLAYERS}.",
 )
 @click.option(
     "--player",
@@ -72,7 +79,7 @@ LOSERS_MAX = 3  # of whom it is said how to find out why
     "--dir",
     "directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the journal goes; a new temporary folder unless given.",
+    help="Where the journal goes; by default a new temporary folder.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -87,12 +94,12 @@ def command(
 ) -> None:
     """Play, print, exit."""
     if directory:
-        check_room(directory)
+        check_free(directory)
     raise_descriptor_limit()
     how_many = _how_many(players, brought)
     found = find_game(game)
-    options = chosen_options(found, game_options)
-    invited = local_players(brought, game, seed, in_full=is_debugging())
+    options = read_game_options(found, game_options)
+    named = local_players(brought, game, seed, in_full=is_debugging())
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(found.name, year, seed),
@@ -105,9 +112,9 @@ def command(
     folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
     try:
         with Progress() as progress:
-            played = run(play(settings, folder, seed, progress, guests=invited))
+            played = run(play(settings, folder, seed, progress, local_players=named))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(*_left(folder)) from None
+        raise KeyboardInterrupt(*_interrupted(folder)) from None
     if as_json:
         print_json(_summary(played, folder))
     else:
@@ -123,7 +130,7 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
         return len(brought) if len(brought) > 1 else PLAYERS
     if players < len(brought):
         raise click.UsageError(
-            f"--player is there {len(brought)} times, --players says {players}; say --players "
+            f"--player is given {len(brought)} times, --players says {players}; give --players "
             f"{len(brought)} or more, or leave it out"
         )
     return players
@@ -131,11 +138,11 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
 
 def _tell(played: Played, folder: Path) -> None:
     league = played.league
-    rows = plain(league.table.rows())
+    rows = row_dicts(league.table.rows())
     print_table(rows, f"{league.rules.league_id}: final table")
     rate = league.total_matches / played.seconds if played.seconds else 0.0
     say(
-        f"{shown(rows[0]['display_name'])} is the champion{_by_what(league, rows)}. "
+        f"{shown(rows[0]['display_name'])} is the champion{_tie_break(league, rows)}. "
         f"{counted(league.total_rounds, 'round')}, "
         f"{counted(league.total_matches, 'match', 'matches')} and "
         f"{counted(played.messages, 'message')} in {played.seconds:.2f} s "
@@ -151,15 +158,15 @@ def _tell(played: Played, folder: Path) -> None:
         )
 
 
-def _by_what(league: League, rows: Sequence[dict[str, Any]]) -> str:
-    """Why, where two have the points of the champion."""
+def _tie_break(league: League, rows: Sequence[dict[str, Any]]) -> str:
+    """The tie-break, if two players have the most points."""
     if rows[0]["points"] != rows[1]["points"]:
         return ""
     return f", with {league.table.why(rows[0]['player_id'])}"
 
 
-def _left(folder: Path) -> list[str]:
-    """What to say of a league that was stopped, if there is anything to see."""
+def _interrupted(folder: Path) -> list[str]:
+    """The text after Ctrl-C, if there is anything to see."""
     from agentleague.storage.directory import has_journal
 
     if not has_journal(folder):
@@ -168,13 +175,13 @@ def _left(folder: Path) -> list[str]:
 
 
 def _command() -> str:
-    """How this command is called from here."""
+    """How this command is called in this shell."""
     return "league" if which("league") else sys.argv[0]
 
 
 def _summary(played: Played, folder: Path) -> dict[str, object]:
     league = played.league
-    rows = plain(league.table.rows())
+    rows = row_dicts(league.table.rows())
     return {
         "league_id": league.rules.league_id,
         "game_type": league.rules.game_type,

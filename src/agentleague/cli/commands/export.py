@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from agentleague.cli.reading import directory_argument
+from agentleague.cli.directory import directory_argument
 
 EXAMPLES = """\b
 Examples:
   league export ./league --out ./published
   league export ./league --out ./published     again: the earlier export is replaced
 """
-WHAT = """
+DESCRIPTION = """
 Write a league as files: config/agents/agents_config.json, data/leagues (standings, rounds, CSV),
 data/matches (a file for each), data/players (a history for each) and logs. No token is in them.
 
@@ -20,8 +20,8 @@ this league to which nothing was added; anything else is left alone. The league 
 """
 
 
-@click.command(help=EXAMPLES + WHAT)
-@directory_argument
+@click.command(help=EXAMPLES + DESCRIPTION)
+@directory_argument()
 @click.option(
     "--out",
     required=True,

@@ -1,4 +1,4 @@
-"""`league games`: what can be played."""
+"""`league games`: the games that are installed."""
 
 import json
 from typing import Any
@@ -18,19 +18,19 @@ Examples:
   league games ./my_game.py
   league games --json
 """
-WHAT = """
-List the games that are installed, one a line; of GAME alone, all that the author of a player must
+DESCRIPTION = """
+List the games that are installed, one a line. With GAME, show what the author of a player needs to
 know: its rules, options, moves, and what `turn.position` looks like.
 """
 
 
-@click.command(help=EXAMPLES + WHAT)
+@click.command(help=EXAMPLES + DESCRIPTION)
 @click.argument("game", metavar="[GAME]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(game: str | None, as_json: bool) -> None:
     """Print the list, or one game."""
     if game:
-        _tell(find_game(game), as_json)
+        _print_game(find_game(game), as_json)
         return
     games = [_described(name) for name in installed_games.names()]
     if as_json:
@@ -38,11 +38,11 @@ def command(game: str | None, as_json: bool) -> None:
         return
     width = max((len(game["name"]) for game in games), default=0)
     for each in games:
-        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{_told(each)}")
+        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{_options(each)}")
 
 
-def _tell(game: Game, as_json: bool) -> None:
-    """One game, by what it shows at the start and after a turn."""
+def _print_game(game: Game, as_json: bool) -> None:
+    """One game, and what it shows at the start and after a turn."""
     options = dict(getattr(game, "defaults", {}))
     state = game.start(options)
     seat = game.to_move(state)[0]
@@ -72,7 +72,7 @@ def _tell(game: Game, as_json: bool) -> None:
 
 
 def _later(game: Game, state: Any) -> Any:
-    """What the next to move sees after one turn; nothing where the game is over then."""
+    """The position after one turn; None if the game is over then."""
     moves = {
         seat: next(iter(game.legal_moves(state, seat) or ()), None) for seat in game.to_move(state)
     }
@@ -85,7 +85,7 @@ def _later(game: Game, state: Any) -> Any:
 
 
 def _described(name: str) -> dict[str, Any]:
-    """One game; a plug-in that is broken is listed with what is wrong with it."""
+    """One game; a broken plug-in is listed with its error."""
     try:
         game = installed_games.load(name)
     except UnsupportedGame as error:
@@ -100,7 +100,7 @@ def _first_sentence(game: object) -> str:
     return sentence + stop.strip()
 
 
-def _told(game: dict[str, Any]) -> str:
+def _options(game: dict[str, Any]) -> str:
     """The options with their defaults, at the end of the line."""
-    told = ", ".join(f"{name}={value}" for name, value in game["options"].items())
-    return f" ({told})" if told else ""
+    options = ", ".join(f"{name}={value}" for name, value in game["options"].items())
+    return f" ({options})" if options else ""

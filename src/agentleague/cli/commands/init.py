@@ -1,4 +1,4 @@
-"""`league init`: a file with every setting of a role, ready to be changed."""
+"""`league init`: a file with every setting of a role, to change."""
 
 import shlex
 from pathlib import Path
@@ -15,10 +15,10 @@ Examples:
   league init cup.toml
   league manager cup.toml
 """
-WHAT = """
+DESCRIPTION = """
 Write a file with every setting, its default and what it is for.
 
-All lines begin with #: take it away from those that you change.
+Every line begins with #: remove it from the lines that you change.
 """
 ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}
 USES = {
@@ -29,7 +29,7 @@ USES = {
 WIDTH = 96
 
 
-@click.command(help=EXAMPLES + WHAT)
+@click.command(help=EXAMPLES + DESCRIPTION)
 @click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
 @click.option(
     "--for",
@@ -51,9 +51,9 @@ def command(file: Path, role: str) -> None:
             out.write(page(role, use))
     except FileExistsError:
         raise click.ClickException(
-            f"{file} is there already, and stays as it is; choose another name"
+            f"{file} exists already and is not changed; choose another name"
         ) from None
-    say(f"{file} is written. Change what you like, then start with:")
+    say(f"{file} is written. Change it as you like, then start with:")
     say(f"  {use}")
 
 
@@ -61,8 +61,8 @@ def page(role: str, use: str) -> str:
     """The whole file."""
     about = (
         f"Settings of a {role}; start it with: {use}. The values shown are the defaults: to "
-        "change one, take away its # and write another. The environment (LEAGUE_MOVE_SECONDS=10) "
-        "counts more than this file, an option (--move-seconds 10) more than both."
+        "change one, remove its # and write another. The environment (LEAGUE_MOVE_SECONDS=10) "
+        "overrides this file, an option (--move-seconds 10) overrides both."
     )
     if role != "manager":
         about = about.replace("MOVE_SECONDS", "PORT").replace("move-seconds", "port")
@@ -85,11 +85,11 @@ def _block(row: Setting) -> str:
     if row.type == "a table":
         return f"{_comment(sentence)}\n# [{row.name}]"
     if not row.default:
-        sentence += " Not set unless you do; for example:"
+        sentence += " Not set by default; for example:"
     return f"{_comment(sentence)}\n# {row.name} = {row.default or EXAMPLE_VALUES[row.name]}"
 
 
-# What is shown for settings that have no default.
+# Shown for settings that have no default.
 EXAMPLE_VALUES = {
     "players": "4",
     "start_after_seconds": "600.0",

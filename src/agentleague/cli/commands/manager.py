@@ -1,6 +1,6 @@
-"""`league manager`: one league, its journal in a directory.
+"""`league manager`: runs one league, and keeps its journal in a directory.
 
-`league manager --shared-dir`: the documents' files are kept current while the league runs.
+With --shared-dir it also keeps the documents' files up to date while the league runs.
 """
 
 import shlex
@@ -15,9 +15,15 @@ from typing import Any
 
 import click
 
-from agentleague.cli.directory_check import check_room
-from agentleague.cli.manager_address import dir_option
-from agentleague.cli.output import counted, plain, print_table, say, speak_up, verbose_option
+from agentleague.cli.directory import check_free, dir_option
+from agentleague.cli.output import (
+    counted,
+    log_to_stderr,
+    print_table,
+    row_dicts,
+    say,
+    verbose_option,
+)
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
@@ -40,22 +46,22 @@ from agentleague.runtime.processes import CannotListen, Home, open_manager, run
 from agentleague.runtime.settings import Given, describe
 from agentleague.runtime.state_files import new_league_id
 
-LAST_SECONDS = 0.5  # Players that were told that the league is over ask whether that is true.
+LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 EXAMPLES = """\b
 Examples:
   league manager --players 4
   league init cup.toml; league manager cup.toml
   league manager --players 30 --port 9000 --dir ./cup --exit
 """
-WHAT = """
+DESCRIPTION = """
 Run a league manager: it registers agents and keeps the table.
 
-CONFIG.toml holds settings; `league init` writes one with all of them. The environment counts more
-(LEAGUE_MOVE_SECONDS=10), and the options below count most.
+CONFIG.toml holds settings; `league init` writes one with all of them. The environment
+(LEAGUE_MOVE_SECONDS=10) overrides it, and the options below override both.
 """
 
 
-@click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
+@click.command(cls=SettingsCommand, help=EXAMPLES + DESCRIPTION)
 @click.argument("config", required=False, metavar="[CONFIG.toml]", type=click.Path(path_type=Path))
 @click.option("--config", "config_too", hidden=True, type=click.Path(path_type=Path))
 @click.option(
@@ -65,13 +71,13 @@ CONFIG.toml holds settings; `league init` writes one with all of them. The envir
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the journal goes.  [league, or the name of the file of settings]",
 )
-@click.option("--seed", metavar="TEXT", help="Makes draws repeatable, and foretellable: for tests.")
+@click.option("--seed", metavar="TEXT", help="Makes draws repeatable, and predictable: for tests.")
 @click.option("--exit", "exits", is_flag=True, help="Exit when the league is over.")
 @verbose_option
 @settings_options(ManagerSettings)
 def command(
     config: Path | None,
-    config_too: Path | None,  # as it is said to a referee or a player
+    config_too: Path | None,  # as for a referee or a player
     directory: Path | None,
     seed: str | None,
     exits: bool,
@@ -93,7 +99,7 @@ def command(
         seeded=seed is not None,
     )
     directory = directory or Path(config.stem if config else "league")
-    check_room(directory)
+    check_free(directory)
     where = place_of_manager(settings.port, wishes(settings), say)
 
     async def serve() -> tuple[League, bool]:
@@ -105,40 +111,40 @@ def command(
         league_id = role.league.rules.league_id
         say(f"{league_id}: the manager is at {running.url}, its journal in {directory}.")
         if seed is not None:
-            say("A seed was given: whoever knows it can foretell the draws.")
-        say(_where_it_stands(role.league, settings, directory))
+            say("A seed was given: anybody who knows it can predict the draws.")
+        say(_state(role.league, settings, directory))
         if settings.shared_dir:
             mirror = Mirror(directory, league_id, Path(settings.shared_dir))
             running.closing.append(Mirroring(mirror, settings.standings_seconds, say).close)
         running.tell(say)
-        speak_up(running, verbose, say)
+        log_to_stderr(running, verbose)
         if not exits:
-            running.ended.add_done_callback(lambda ended: _tell_end(role.league, directory, game))
+            running.ended.add_done_callback(lambda ended: _print_end(role.league, directory, game))
         last = LAST_SECONDS if exits else 0.0
         await until_stopped(running, stopped, ends=exits, last_seconds=last)
         return role.league, running.ended.done() and not exits
 
     try:
-        league, told = run(serve())
+        league, is_printed = run(serve())
     except CannotListen as error:
         address = f"{settings.bind or '127.0.0.1'} port {settings.port}"
         option = "--port" if error.errno in (EADDRINUSE, EACCES) else "--bind or --port"
         raise click.ClickException(
             f"{address} cannot be opened ({error.strerror or error}); choose another with {option}"
         ) from None
-    if told:
+    if is_printed:
         return
-    league, _ = open_league(directory)  # What is on disk: before a full one the manager ran ahead.
+    league, _ = open_league(directory)  # What is on disk: with a full disk the manager is ahead.
     if league.phase is Phase.COMPLETED:
-        _tell_end(league, directory, game)
+        _print_end(league, directory, game)
         return
     ended = league.rounds_ended
     _print_table(league, f"after round {ended}" if ended else "before the first round ended")
-    say(f"Stopped; nothing is lost. Go on with: {_this_command()}")
+    say(f"Stopped; nothing is lost. Continue with: {_this_command()}")
 
 
 def _check(given: Given, asked: ManagerSettings) -> None:
-    """What two settings say of one another."""
+    """Raises Misused if two settings contradict each other."""
     if asked.players and asked.players > asked.players_max:
         problem = f"is {asked.players}, and players_max is {asked.players_max}; raise the latter"
         raise misused(given.wrong("players", problem))
@@ -156,23 +162,23 @@ def _check(given: Given, asked: ManagerSettings) -> None:
 
 
 def _game(given: Given, asked: ManagerSettings) -> Game:
-    """The game, if it is there and knows its options."""
+    """The game, if it is installed and takes these options."""
     name = "game_type"
     try:
         game = find_game(asked.game_type)
         name = "game_options"
         game.start(asked.game_options)
     except (LeagueError, ValueError) as error:
-        lost = [row.name for row in describe(ManagerSettings) if row.name in asked.game_options]
-        if name == "game_options" and lost:
-            problem = f"holds {lost[0]!r}, a setting of the league; move it above [game_options]"
+        wrong = [row.name for row in describe(ManagerSettings) if row.name in asked.game_options]
+        if name == "game_options" and wrong:
+            problem = f"holds {wrong[0]!r}, a setting of the league; move it above [game_options]"
             raise misused(given.wrong(name, problem)) from None
         raise misused(given.wrong(name, f"cannot be: {error}")) from None
     return game
 
 
 def _this_command(without: str = "--join-code") -> str:
-    """What was typed, but for the join code: others may see where this is shown."""
+    """The command as it was typed, without the join code, which others may not see."""
     words, hidden = sys.argv[1:], {"--join-code", without}
     shown = [
         word
@@ -182,8 +188,8 @@ def _this_command(without: str = "--join-code") -> str:
     return shlex.join(["league", *shown])
 
 
-def _tell_end(league: League, directory: Path, game: str) -> None:
-    """The final table, and what can be done with a league that is over."""
+def _print_end(league: League, directory: Path, game: str) -> None:
+    """Print the final table, and what to do with a league that is over."""
     _print_table(league, "final table")
     shown = shlex.quote(str(directory))
     file = f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
@@ -196,17 +202,17 @@ def _tell_end(league: League, directory: Path, game: str) -> None:
 
 def _print_table(league: League, state: str) -> None:
     if league.has_started:
-        print_table(plain(league.table.rows()), f"{league.rules.league_id}: {state}")
+        print_table(row_dicts(league.table.rows()), f"{league.rules.league_id}: {state}")
         sys.stdout.flush()
 
 
-def _where_it_stands(league: League, settings: ManagerSettings, directory: Path) -> str:
-    """What is waited for, or where a league that is resumed goes on."""
+def _state(league: League, settings: ManagerSettings, directory: Path) -> str:
+    """What the manager waits for, or where it resumes the league."""
     start = f"league start {dir_option(directory)}"
     if league.phase is Phase.COMPLETED:
-        return "This league is over; its table can still be asked for. Stop with Ctrl-C."
+        return "This league is over; its table can still be read. Stop with Ctrl-C."
     if league.phase is not Phase.REGISTERING:
-        paused = f"\nIt is paused; go on with: {start}" if league.paused else ""
+        paused = f"\nIt is paused; continue with: {start}" if league.paused else ""
         decided = counted(league.decided_total, "match", "matches")
         return f"Resumed in round {league.round_id}: {decided} decided. Stop with Ctrl-C.{paused}"
     here = len(league.roster.players)
@@ -223,11 +229,11 @@ def _where_it_stands(league: League, settings: ManagerSettings, directory: Path)
 
 
 class Mirroring:
-    """A thread that looks at the journal now and then; nobody ever waits for it."""
+    """A thread that writes the shared files from the journal now and then; nothing waits for it."""
 
     def __init__(self, mirror: Mirror, seconds: float, say: Callable[[str], None]) -> None:
         self._mirror, self._seconds, self._say = mirror, seconds, say
-        self._trouble = ""
+        self._last_error = ""
         self._closing = Event()
         self._thread = Thread(target=self._run, name="mirror", daemon=True)
         self._thread.start()
@@ -245,8 +251,8 @@ class Mirroring:
     def _update(self) -> None:
         try:
             self._mirror.update()
-            self._trouble = ""
+            self._last_error = ""
         except (LeagueError, OSError) as error:
-            if str(error) != self._trouble:
+            if str(error) != self._last_error:
                 self._say(f"The shared files cannot be written: {error}")
-            self._trouble = str(error)
+            self._last_error = str(error)

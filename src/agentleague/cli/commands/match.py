@@ -1,4 +1,4 @@
-"""`league match`: how one match went, and why it ended so."""
+"""`league match`: how one match went, and why it ended that way."""
 
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,18 @@ Examples:
   league match R1M1 --dir ./league
   league match R2M3 --manager http://127.0.0.1:8000/mcp --json
 """
-WHAT = """
-Tell how a match went: a line for each message that a player was sent and what came back, then the
-draw, and in the last line why it ended, by which rule of docs/protocol.md, and what the loser could
-change.
+DESCRIPTION = """
+Show how a match went: a line for each message to a player and its answer, then the draw, and in the
+last line why it ended, by which rule of docs/protocol.md, and what the loser could change.
 """
 PAGES_MAX = 1000  # of a transcript; no manager needs so many
 
 
-@click.command(help=EXAMPLES + WHAT)
+@click.command(help=EXAMPLES + DESCRIPTION)
 @click.argument("match_id", metavar="MATCH")
 @reading_options
 def command(match_id: str, directory: Path | None, manager_url: str | None, as_json: bool) -> None:
-    """Tell the match."""
+    """Print the match."""
     from agentleague.records.match_story import in_words
 
     wanted = match_id.upper()
@@ -42,7 +41,7 @@ def command(match_id: str, directory: Path | None, manager_url: str | None, as_j
 
 
 def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
-    """From the journal, which alone knows why a match was given out again."""
+    """From the journal: only it knows why a match was assigned again."""
     from agentleague.records.match_story import facts_of
     from agentleague.records.reading import event_of, open_league
 

@@ -40,9 +40,9 @@ TEMPLATES = {  # the files of each folder, in the order in which they are listed
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")  # What Python, pip and node all take.
 
 
-@click.group(help=EXAMPLES + "\nWrite a player or a game of your own to begin with.")
+@click.group(help=EXAMPLES + "\nWrite a player or a game that works, for you to change.")
 def command() -> None:
-    """What can be written is a subcommand each."""
+    """Each kind of template is a subcommand."""
 
 
 @command.command(
@@ -51,7 +51,7 @@ def command() -> None:
 )
 @click.argument("name", metavar="NAME")
 def game(name: str) -> None:
-    """Write the folder, say what to type next."""
+    """Write the folder and print what to type next."""
     _check_name(name, "game")
     if name in installed_games.names() or find_spec(name):
         raise click.BadParameter(f"{name} is a game or module that is installed; choose another")
@@ -75,10 +75,10 @@ def game(name: str) -> None:
     default="python",
     show_default=True,
     type=click.Choice(["python", "javascript"]),
-    help="The language to write it in; docs/how-to/any-language.md says how to go about any other.",
+    help="The language to write it in; docs/how-to/any-language.md is about any other.",
 )
 def player(name: str, language: str) -> None:
-    """Write the folder, say what to type next."""
+    """Write the folder and print what to type next."""
     _check_name(name, "player")
     if language == "javascript":
         folder = _write(name, "player_javascript")
@@ -105,8 +105,8 @@ def _check_name(name: str, what: str) -> None:
         raise click.BadParameter(f"{name!r} must begin with a letter, as in my_{name}")
     if not WORD.fullmatch(name) or keyword.iskeyword(name) or len(name) > NAME_MAX:
         raise click.BadParameter(
-            f"{name!r} is no name for a {what}; take letters, digits and single _ between them, "
-            f"such as my_{what}, at most {NAME_MAX}"
+            f"{name!r} is not a name for a {what}; use letters, digits and single _ between them, "
+            f"such as my_{what}, at most {NAME_MAX} characters"
         )
 
 
@@ -117,7 +117,7 @@ def _write(name: str, template: str) -> Path:
         folder.mkdir()
     except FileExistsError:
         raise click.ClickException(
-            f"{folder} is there already; choose another name, or remove it first"
+            f"{folder} exists already; choose another name, or remove it first"
         ) from None
     except OSError as error:
         raise click.ClickException(f"{folder} cannot be made ({error.strerror})") from None

@@ -1,17 +1,16 @@
-"""`league start`, `pause`, `abort`, `remove`, `rule`, …: what the organiser commands a manager."""
+"""`league start`, `pause`, `abort`, `remove`, `rule`, …: the commands of the organiser."""
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from agentleague.cli.manager_address import address_of, dir_option, none_runs
+from agentleague.cli.directory import dir_option, directory_argument, manager_address, no_manager
 from agentleague.cli.output import say
-from agentleague.cli.reading import Archive, id_of, one_directory
+from agentleague.cli.reading import JournalSource, find_agent_id
 from agentleague.errors import LeagueError, NoConnection
 from agentleague.protocol.printable import printable
 
@@ -21,8 +20,8 @@ folder = click.Path(file_okay=False, path_type=Path)
 directory_option = click.option(
     "--dir", "directory", default=DEFAULT, show_default=True, type=folder, help=WHERE
 )
-yes_option = click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
-NEXT = {"start": "Watch it with: league status", "pause": "Go on with: league start"}
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+NEXT = {"start": "Watch it with: league status", "pause": "Continue with: league start"}
 # Where to see why a command was refused, if not in the status.
 LOOK = {
     "remove": "agents",
@@ -33,36 +32,21 @@ LOOK = {
 RULED = {"draw": "a draw", "no_contest": "no contest", "stand": "the result stands"}
 
 
-def directory_argument(command: Callable[..., None]) -> Callable[..., None]:
-    """DIR, with --dir before it or without; for commands that take nothing else."""
-
-    @wraps(command)
-    def with_place(*, place: Path | None, option: Path | None, **more: Any) -> None:
-        command(directory=one_directory(place, option) or Path(DEFAULT), **more)
-
-    help_text = f"{WHERE}  [default: {DEFAULT}]"
-    option = click.option("--dir", "option", metavar="DIR", type=folder, help=help_text)
-    argument = click.argument(
-        "place", metavar="[DIR]", required=False, type=click.Path(path_type=Path)
-    )
-    return argument(option(with_place))
-
-
 @click.command(
     help="\b\nExample:\n  league start --dir ./cup\n\n"
-    "Start the league with those who are registered, or go on after a pause."
+    "Start the league with the agents that are registered, or continue after a pause."
 )
-@directory_argument
+@directory_argument(DEFAULT, f"{WHERE}  [default: {DEFAULT}]")
 def start(directory: Path) -> None:
-    """Begin, or go on."""
+    """Begin, or continue."""
     _command(directory, "start")
 
 
 @click.command(
     help="\b\nExample:\n  league pause --dir ./cup\n\n"
-    "Pause the league: matches in play end, nothing new begins, no clock runs."
+    "Pause the league: running matches end, no match begins, no clock runs."
 )
-@directory_argument
+@directory_argument(DEFAULT, f"{WHERE}  [default: {DEFAULT}]")
 def pause(directory: Path) -> None:
     """Stop the clock."""
     _command(directory, "pause")
@@ -70,15 +54,15 @@ def pause(directory: Path) -> None:
 
 @click.command(
     help="\b\nExample:\n  league abort --dir ./cup --yes\n\n"
-    "End the league as it stands: matches in play do not count. This cannot be undone."
+    "End the league as it stands: running matches do not count. This cannot be undone."
 )
-@directory_argument
+@directory_argument(DEFAULT, f"{WHERE}  [default: {DEFAULT}]")
 @yes_option
 def abort(directory: Path, yes: bool) -> None:
-    """End it, if it is meant."""
-    _look(directory, ends=True)
+    """End it, after confirmation."""
+    _check_possible(directory, refuse_ended=True)
     if not yes:
-        _ask(f"End the league in {directory} as it stands, for good?")
+        _confirm(f"End the league in {directory} as it stands, for good?")
     _command(directory, "abort")
 
 
@@ -92,38 +76,38 @@ def abort(directory: Path, yes: bool) -> None:
 @directory_option
 @yes_option
 def remove(player: str, directory: Path, yes: bool) -> None:
-    """Take a player out, if it is meant."""
-    _look(directory, ends=True)
+    """Take a player out, after confirmation."""
+    _check_possible(directory, refuse_ended=True)
     player_id = _player_id(directory, player)
     if not yes:
         named = player if player.upper() == player_id else f"{player} ({player_id})"
-        _ask(f"Take {named} out of the league in {directory}, for good?")
+        _confirm(f"Take {named} out of the league in {directory}, for good?")
     _command(directory, "remove", player_id=player_id)
 
 
 @click.command(
     help="\b\nExample:\n  league add-player Ann http://127.0.0.1:8101/mcp --dir ./cup\n\n"
-    "Bring a player in that does not register itself: it is called at its end point, before the "
-    "league starts."
+    "Add a player that does not register itself, before the league starts: it is called at its end "
+    "point."
 )
 @click.argument("name")
 @click.argument("url")
 @directory_option
 def add_player(name: str, url: str, directory: Path) -> None:
-    """Bring a player in."""
+    """Add a player."""
     _command(directory, "add_player", name=name, url=_with_scheme(url))
 
 
 @click.command(
     help="\b\nExample:\n  league add-referee Ref http://127.0.0.1:8001/mcp --dir ./cup\n\n"
-    "Bring a referee in that does not register itself: it is sent one match at a time, and may "
-    "report it from that machine without a token."
+    "Add a referee that does not register itself: it is sent one match at a time, and may report "
+    "it from that machine without a token."
 )
 @click.argument("name")
 @click.argument("url")
 @directory_option
 def add_referee(name: str, url: str, directory: Path) -> None:
-    """Bring a referee in."""
+    """Add a referee."""
     _command(directory, "add_referee", name=name, url=_with_scheme(url))
 
 
@@ -136,9 +120,9 @@ def _with_scheme(url: str) -> str:
     '  league rule R1M1 --winner P03 --reason "P01 read the other\'s file" --dir ./cup\n'
     '  league rule R1M1 --draw --reason "both agents crashed"\n'
     "  league rule R1M1 --let-stand          the dispute is settled, the result counts\n\n"
-    "Rule on a match that has a result: your word counts in the table from then on, the result "
-    "itself stays in the journal, and both are shown. A later ruling takes the place of an earlier "
-    "one. Players are sent the new table; nobody is told the match anew."
+    "Decide what counts of a match that has a result: from then on the table uses your ruling. The "
+    "result itself stays in the journal, and both are shown. A later ruling replaces an earlier "
+    "one. Players are sent the new table, but no second GAME_OVER."
 )
 @click.argument("match_id", metavar="MATCH")
 @click.option("--winner", metavar="PLAYER", help="This player won.")
@@ -151,37 +135,37 @@ def _with_scheme(url: str) -> str:
 def rule(
     match_id: str, winner: str | None, reason: str, directory: Path, yes: bool, **flags: bool
 ) -> None:
-    """Say what counts of a match, if it is meant."""
+    """Rule on a match, after confirmation."""
     verdicts = [name for name, given in flags.items() if given] + ["win"] * (winner is not None)
     if len(verdicts) != 1:
         raise click.UsageError(
-            "say how it counts with one of: --winner PLAYER, --draw, --no-contest, --let-stand"
+            "say what counts with one of: --winner PLAYER, --draw, --no-contest, --let-stand"
         )
     if verdicts != ["stand"] and not reason.strip():
-        raise click.UsageError('say why, since everybody will see it: --reason "..."')
+        raise click.UsageError('give a reason, which everybody will see: --reason "..."')
     wanted = {"match_id": match_id.upper(), "verdict": verdicts[0], "reason": reason}
-    _look(directory)
+    _check_possible(directory)
     if winner is not None:
         wanted["winner"] = _player_id(directory, winner)
     if not yes:
         how = RULED.get(verdicts[0]) or f"{wanted['winner']} won"
-        _ask(f"Rule on {wanted['match_id']} of the league in {directory}: {how}?")
+        _confirm(f"Rule on {wanted['match_id']} of the league in {directory}: {how}?")
     _command(directory, "rule", **wanted)
 
 
-def _look(directory: Path, *, ends: bool = False) -> None:
-    """Raises ClickException where nothing can be commanded, before anybody is asked.
+def _check_possible(directory: Path, *, refuse_ended: bool = False) -> None:
+    """Raises ClickException if no command is possible, before any confirmation.
 
-    After its end (`ends`) a league takes no such command any more.
+    `refuse_ended`: the command is not for a league that is over.
     """
     _key(directory)
-    if ends and _is_over(directory):
+    if refuse_ended and _is_over(directory):
         raise click.ClickException(
             f"the league in {directory} is over already; see it with: league standings "
             f"{dir_option(directory)}"
         )
-    if address_of(directory) is None:
-        raise click.ClickException(none_runs(directory))
+    if manager_address(directory) is None:
+        raise click.ClickException(no_manager(directory))
 
 
 def _is_over(directory: Path) -> bool:
@@ -190,14 +174,14 @@ def _is_over(directory: Path) -> bool:
 
     try:
         return open_league(directory)[0].phase is Phase.COMPLETED
-    except LeagueError:  # Nothing was written yet, or it cannot be read: the manager knows.
+    except LeagueError:  # Nothing was written yet, or it cannot be read.
         return False
 
 
 def _player_id(directory: Path, typed: str) -> str:
-    """The id of the player that goes by this id or name in the league of a directory."""
+    """The id of the player with this id or name."""
     try:
-        player_id = asyncio.run(id_of(Archive(directory), typed, kind="player"))
+        player_id = asyncio.run(find_agent_id(JournalSource(directory), typed, kind="player"))
     except LeagueError as error:
         raise click.ClickException(str(error)) from None
     if player_id is None:
@@ -208,8 +192,8 @@ def _player_id(directory: Path, typed: str) -> str:
     return player_id
 
 
-def _ask(question: str) -> None:
-    """Raises ClickException unless somebody says yes."""
+def _confirm(question: str) -> None:
+    """Raises ClickException unless the answer is yes."""
     try:
         is_meant = click.confirm(question, err=True)
     except click.Abort:  # Ctrl-C, or nobody there to answer.
@@ -217,7 +201,7 @@ def _ask(question: str) -> None:
             raise
         click.echo(err=True)
         raise click.UsageError(
-            "nobody answered, so nothing was done; say --yes where nobody can be asked",
+            "nobody answered, so nothing was done; add --yes where nobody can answer",
             click.get_current_context(),
         ) from None
     if not is_meant:
@@ -225,16 +209,16 @@ def _ask(question: str) -> None:
 
 
 def _command(directory: Path, command: str, **params: Any) -> None:
-    """Do it, and say what was done and what can be done next."""
+    """Send the command, and print what was done and what to do next."""
     from agentleague.runtime.processes import run
 
-    key, address = _key(directory), address_of(directory)
+    key, address = _key(directory), manager_address(directory)
     if address is None:
-        raise click.ClickException(none_runs(directory))
+        raise click.ClickException(no_manager(directory))
     try:
-        click.echo(printable(run(_demand(address, command, params, key))))
+        click.echo(printable(run(_send(address, command, params, key))))
     except NoConnection:
-        raise click.ClickException(none_runs(directory)) from None
+        raise click.ClickException(no_manager(directory)) from None
     except LeagueError as error:
         look = f"league {LOOK.get(command, 'status')} {dir_option(directory)}"
         raise click.ClickException(f"{error}; look with: {look}") from None
@@ -254,8 +238,8 @@ def _key(directory: Path) -> str:
         ) from None
 
 
-async def _demand(address: str, command: str, params: Mapping[str, Any], key: str) -> str:
-    """The key goes to the manager that holds the lock of the directory, on this machine."""
+async def _send(address: str, command: str, params: Mapping[str, Any], key: str) -> str:
+    """Send it to the manager that holds the lock of the directory, on this machine."""
     from agentleague.runtime.clock import wall
     from agentleague.runtime.manager_client import ManagerClient
 

@@ -1,4 +1,4 @@
-"""`league play`: one match between two agents, told at once."""
+"""`league play`: matches between two agents, and how they went."""
 
 import sys
 import tempfile
@@ -10,9 +10,17 @@ from typing import Any
 import click
 
 from agentleague.cli.local_players import local_players
-from agentleague.cli.options import chosen_options, game_choice
-from agentleague.cli.output import Column, is_debugging, plain, print_json, print_rows, say, shown
-from agentleague.cli.serving import Progress
+from agentleague.cli.options import game_choice, read_game_options
+from agentleague.cli.output import (
+    Column,
+    Progress,
+    is_debugging,
+    print_json,
+    print_rows,
+    row_dicts,
+    say,
+    shown,
+)
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
@@ -28,16 +36,16 @@ Examples:
   league play random fixed --game tic_tac_toe --matches 10
   league play ./mine.py pattern --matches 3 -v
 """
-WHAT = """
-Play a match between two agents on this machine, over real HTTP, and tell how it went. Of several
-matches a table is printed; -v tells each.
+DESCRIPTION = """
+Play a match between two agents on this machine, over real HTTP, and show how it went. Several
+matches are shown as a table; with -v, each in full.
 
 An agent is a file that ends with .py, with `player = Player(...)` or a function `choose(turn)` in
-it; the URL of an agent that is running, which need not register; or a strategy by its name. A file
+it; the URL of an agent that is running, which need not register; or the name of a strategy. A file
 runs in a process of its own, and may be a program that ends with `player.run()`.
 
-It exits with 0 when the matches were played, whoever won and however: an agent that fails loses its
-match, and that is told. It exits with 1 if they could not be played.
+It exits with 0 when the matches were played, also when an agent failed and lost. It exits with 1 if
+they could not be played.
 """
 MATCHES = (
     Column("match_id", "Match", True),
@@ -45,13 +53,13 @@ MATCHES = (
     Column("winner", "Winner", True, True),
     Column("reason", "Why", True, True, True),
 )
-RETRIES = 1  # after two silences there is nothing new to see
+RETRIES = 1  # A third silence would show nothing new.
 RETRY_SECONDS = 0.2
-SILENCE = ("timeout", "reach")  # in the cause of a loss that more patience might have spared
-OTHER_SECONDS = (1.0, 5.0)  # for all but moves: as long as for a move, within these bounds
+SILENCE = ("timeout", "reach")  # in the cause of a loss that more time might have prevented
+OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
 
 
-@click.command(help=EXAMPLES + WHAT)
+@click.command(help=EXAMPLES + DESCRIPTION)
 @click.argument("a")
 @click.argument("b")
 @game_choice
@@ -69,9 +77,9 @@ OTHER_SECONDS = (1.0, 5.0)  # for all but moves: as long as for a move, within t
     show_default=True,
     metavar="SECONDS",
     type=click.FloatRange(0.1, 3600.0),
-    help="How long an agent may take for a move, from 0.1 to 3600; a league grants 30.",
+    help="How long an agent may take for a move, from 0.1 to 3600; in a league it is 30.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Tell each of several matches in full.")
+@click.option("-v", "--verbose", is_flag=True, help="Show each of several matches in full.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     a: str,
@@ -84,11 +92,11 @@ def command(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Play, tell, exit."""
+    """Play, print, exit."""
     least, most = OTHER_SECONDS
     other_seconds = max(least, min(move_seconds, most))
     found = find_game(game)
-    options = chosen_options(found, game_options)
+    options = read_game_options(found, game_options)
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(found.name, year, seed),
@@ -105,11 +113,11 @@ def command(
         retry_delay_seconds=RETRY_SECONDS,
         seeded=seed is not None,
     )
-    brought = local_players((a, b), game, seed, in_full=verbose or is_debugging())
+    named = local_players((a, b), game, seed, in_full=verbose or is_debugging())
     with tempfile.TemporaryDirectory(prefix="league-") as folder:
         with Progress() as progress:
-            watch = progress if matches > 1 or sys.stderr.isatty() else _look_away
-            run(play(settings, Path(folder), seed, watch, guests=brought))
+            watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
+            run(play(settings, Path(folder), seed, watch, local_players=named))
         told = _told(Path(folder))
     if as_json:
         print_json(told)
@@ -117,11 +125,11 @@ def command(
     _tell(told, in_full=verbose or matches == 1)
     causes = [cause for facts in told["matches"] for _, cause in facts.get("forfeits", ())]
     if any(word in cause for cause in causes for word in SILENCE):
-        say(_patience(move_seconds))
+        say(_more_time(move_seconds))
 
 
-def _look_away(league: League) -> None:
-    """One match is its own progress."""
+def _no_progress(league: League) -> None:
+    """A single match needs no progress."""
 
 
 def _told(directory: Path) -> dict[str, Any]:
@@ -131,7 +139,7 @@ def _told(directory: Path) -> dict[str, Any]:
 
     league, rows = open_league(directory)
     given = [event_of(row) for row in rows if row.kind == "match_assigned"]
-    table = plain(league.table.rows())
+    table = row_dicts(league.table.rows())
     ids = [f"R{number}M1" for number in range(1, league.total_rounds + 1)]
     return {
         "game_type": league.rules.game_type,
@@ -142,7 +150,7 @@ def _told(directory: Path) -> dict[str, Any]:
 
 
 def _winner(table: list[dict[str, Any]]) -> str | None:
-    """The id of who won more matches."""
+    """The id of the player that won more matches."""
     first, second = sorted(table, key=lambda row: int(row["wins"]), reverse=True)
     return str(first["player_id"]) if first["wins"] > second["wins"] else None
 
@@ -157,12 +165,12 @@ def _tell(told: dict[str, Any], *, in_full: bool) -> None:
         rows = [_row(facts) for facts in told["matches"]]
         first, second = sorted(told["players"], key=lambda row: str(row["player_id"]))
         print_rows(rows, MATCHES, f"{told['game_type']}: {_named(first)} against {_named(second)}")
-        say("Each match is told in full with: -v")
+        say("See each match in full with: -v")
     print(_score(told))
 
 
 def _row(facts: dict[str, Any]) -> dict[str, Any]:
-    """A match in a line."""
+    """A match as a row."""
     result = facts["result"]
     names = {facts[f"player_{seat}_id"]: facts[f"player_{seat}_name"] for seat in "AB"}
     return {
@@ -177,18 +185,18 @@ def _named(row: dict[str, Any]) -> str:
     return f"{row['display_name']} ({row['player_id']})"
 
 
-def _patience(move_seconds: float) -> str:
-    """What a league would have granted whoever lost by silence."""
+def _more_time(move_seconds: float) -> str:
+    """How much time a league gives, for a player that lost by silence."""
     usual: dict[str, Any] = {field.name: field.default for field in fields(ManagerSettings)}
     return (
         f"Here each call was made at most {RETRIES + 1} times, and a move had {move_seconds:g} s; "
         f"a league calls {usual['retries'] + 1} times, and a move has {usual['move_seconds']:g} s. "
-        "Grant more time with: --move-seconds"
+        "Give more time with: --move-seconds"
     )
 
 
 def _score(told: dict[str, Any]) -> str:
-    """Who won, in a line."""
+    """Who won, in one line."""
     first, second = sorted(told["players"], key=lambda row: int(row["wins"]), reverse=True)
     winner = f"{shown(first['display_name'])} wins" if told["winner"] else "Nobody wins"
     count = len(told["matches"])

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import is_debugging, say, speak_up, verbose_option
-from agentleague.cli.player_files import load_player, moves_of
+from agentleague.cli.output import is_debugging, log_to_stderr, say, verbose_option
+from agentleague.cli.player_files import load_player
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
@@ -30,28 +30,28 @@ Examples:
   league player ./mine.py --manager http://127.0.0.1:8000/mcp
   league player --strategy random --name "Agent Alpha" --manager http://127.0.0.1:8000/mcp
 """
-WHAT = """
+DESCRIPTION = """
 Run a player that registers at a manager.
 
 FILE is a Python file with `player = Player(...)` or a function `choose(turn)` in it; its
-`player.run()` is left out. Settings also come from the environment (LEAGUE_MANAGER=9000,
+`player.run()` does nothing here. Settings also come from the environment (LEAGUE_MANAGER=9000,
 LEAGUE_JOIN_CODE=sesame).
 """
 
 
-@click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
+@click.command(cls=SettingsCommand, help=EXAMPLES + DESCRIPTION)
 @click.argument("file", required=False, metavar="[FILE.py]", type=click.Path(path_type=Path))
 @click.option(
     "--strategy",
     metavar="NAME",
-    help="What it plays: a strategy that is installed, or a plug-in of yours.  [random]",
+    help="The strategy it plays by, from `league strategies`.  [random]",
 )
 @click.option(
     "--game",
     "games",
     metavar="NAME|FILE.py",
     multiple=True,
-    help="A game that it plays beside those installed; may be given several times.",
+    help="A game that it plays besides the installed ones; may be given several times.",
 )
 @config_option
 @verbose_option
@@ -66,11 +66,13 @@ def command(
 ) -> None:
     """Serve until the league is over, or until Ctrl-C."""
     if file and strategy:
-        raise click.UsageError(f"say either {file} or --strategy {strategy}, not both")
+        raise click.UsageError(f"give either {file} or --strategy {strategy}, not both")
     if file and not file.exists() and str(file) in strategies.names():
         raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
     asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
     player = load_player(file, installed_games.names) if file else None
+    if player:
+        player.author_errors.in_full = bool(verbose) or is_debugging()
     own_name = player.name if player else f"Player {strategy or 'random'}"
     settings = replace(
         asked,
@@ -85,18 +87,16 @@ def command(
         stopped = stop_signal()
         agent = await open_player(
             lambda url: replace(settings, endpoint=url),
-            moves_of(player, in_full=bool(verbose) or is_debugging())
-            if player
-            else strategies.load(strategy or "random"),
+            player.move if player else strategies.load(strategy or "random"),
             where,
             threads=True,
             state=kept_state,
         )
         say(f"{shown} listens at {agent.url} and registers at {settings.manager_url}.")
         agent.tell(say)
-        speak_up(agent, verbose, say)
+        log_to_stderr(agent, verbose)
         if player:
-            player.join(agent)
+            player.attach(agent)
         await until_stopped(agent, stopped, ends=True)
 
     whose = Whose(settings.manager_url, "player", shown, settings.port)
@@ -105,6 +105,6 @@ def command(
 
 
 def _games(own: Sequence[str], more: Sequence[str]) -> list[str]:
-    """What it says it plays: a game in a file by the name it has there."""
+    """The names of the games it plays; a game in a file has its name there."""
     named = (find_game(each).name if each.endswith(".py") else each for each in more)
     return sorted({*own, *named})

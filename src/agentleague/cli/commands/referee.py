@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import say, speak_up, verbose_option
+from agentleague.cli.output import log_to_stderr, say, verbose_option
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
@@ -30,20 +30,20 @@ Examples:
 """
 
 
-WHAT = """
+DESCRIPTION = """
 Run a referee that registers at a manager.
 
 Settings also come from the environment (LEAGUE_MANAGER=9000, LEAGUE_JOIN_CODE=sesame).
 """
 
 
-@click.command(cls=SettingsCommand, help=EXAMPLES + WHAT)
+@click.command(cls=SettingsCommand, help=EXAMPLES + DESCRIPTION)
 @click.option(
     "--game",
     "files",
     metavar="FILE.py",
     multiple=True,
-    help="A game that it runs beside those installed; may be given several times.",
+    help="A game that it runs besides the installed ones; may be given several times.",
 )
 @config_option
 @verbose_option
@@ -71,7 +71,7 @@ def command(files: tuple[str, ...], config: Path | None, verbose: int, **options
         )
         say(f"{name} listens at {agent.url} and registers at {settings.manager_url}.")
         agent.tell(say)
-        speak_up(agent, verbose, say)
+        log_to_stderr(agent, verbose)
         if await until_stopped(agent, stopped, ends=True):
             say("The league is over.")
 

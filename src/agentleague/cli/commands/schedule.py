@@ -1,4 +1,4 @@
-"""`league schedule`: who meets whom, and how it ended."""
+"""`league schedule`: who meets whom, and how each match ended."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ COLUMNS = (
 Schedule = tuple[list[dict[str, Any]], dict[str, str]]
 
 
-@click.command(help=EXAMPLES + "\nPrint who meets whom, and how it ended.")
+@click.command(help=EXAMPLES + "\nPrint who meets whom, and how each match ended.")
 @click.option(
     "--round", "round_id", metavar="N", type=click.IntRange(min=1), help="This round alone."
 )
@@ -65,7 +65,7 @@ async def _rounds(source: Source, params: dict[str, int]) -> list[dict[str, Any]
         data = await source.ask("GET_SCHEDULE", offset=seen, **params)
         if not isinstance(data.get("rounds"), list):
             raise LeagueError(
-                "the answer to GET_SCHEDULE has no 'rounds'; this manager is of another make"
+                "the answer to GET_SCHEDULE has no 'rounds'; this is not a manager of agentleague"
             )
         for part in data["rounds"]:
             whole = rounds.setdefault(part["round_id"], {**part, "matches": []})
@@ -98,7 +98,7 @@ def _named(player_id: str, names: dict[str, str]) -> str:
 
 
 def _marks(match: dict[str, Any]) -> Iterator[str]:
-    """What is special about a match: the organiser's word, its referee's alone, or a dispute."""
+    """What is special about a match: a ruling, a result that nobody can verify, or a dispute."""
     for field, words in (
         ("ruled", "ruled"),
         ("unverified", "not verified"),

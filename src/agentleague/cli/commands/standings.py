@@ -17,10 +17,10 @@ Examples:
   league standings --manager http://127.0.0.1:8000/mcp --json
 """
 NOTES_MAX = 10
-TRIES = 5  # to read a long table that changes meanwhile
+TRIES = 5  # to read a long table that changes between its pages
 
 
-@click.command(help=EXAMPLES + "\nPrint the table of a league that runs or was played.")
+@click.command(help=EXAMPLES + "\nPrint the table of a league, running or over.")
 @reading_options
 def command(directory: Path | None, manager_url: str | None, as_json: bool) -> None:
     """Print the table."""
@@ -39,26 +39,26 @@ async def _table(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]], 
     for _ in range(TRIES):
         rows = await all_rows(source, "GET_STANDINGS", "standings")
         if len({row["player_id"] for row in rows}) == len(rows):
-            break  # Else somebody changed places between two pages.
+            break  # Else a row moved between two pages.
     status = await source.ask("GET_STATUS")
     notes = [note async for note in _footnotes(source, status)]
     return status, rows, notes, await _tie(source, rows)
 
 
 async def _tie(source: Source, rows: list[dict[str, Any]]) -> str:
-    """By what the first is before the second, where points do not say it."""
+    """The tie-break between first and second, if they have the same points."""
     if len(rows) < 2 or rows[0]["points"] != rows[1]["points"] or not rows[0]["played"]:
         return ""
     first = rows[0]["player_id"]
     try:
         why = (await source.ask("GET_AGENT", agent_id=first))["agent"]["why"]
-    except (LeagueError, LookupError):  # It is a manager of another make.
+    except (LeagueError, LookupError):  # A foreign manager.
         return ""
     return f"{first} is first with {why}."
 
 
 async def _footnotes(source: Source, status: dict[str, Any]) -> AsyncIterator[str]:
-    """What somebody who counts the results by hand must know."""
+    """Rulings and disputes, for somebody who recounts the results."""
     ruled = status.get("ruled_matches") or []
     for match_id in ruled[:NOTES_MAX]:
         match = (await source.ask("GET_MATCH", match_id=match_id, limit=0))["match"]
@@ -74,7 +74,7 @@ async def _footnotes(source: Source, status: dict[str, Any]) -> AsyncIterator[st
 
 
 def where_it_stands(status: dict[str, Any]) -> str:
-    """What a table is the table of."""
+    """When in the league this table was."""
     rounds = status.get("rounds_completed")
     after = f"after round {rounds}" if rounds else "before the first round ended"
     if status.get("aborted"):

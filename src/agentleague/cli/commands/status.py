@@ -1,11 +1,11 @@
-"""`league status`: how far a league is, and how well it goes."""
+"""`league status`: how far a league is, and how well it works."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from agentleague.cli.manager_address import address_of, dir_option, none_runs
+from agentleague.cli.directory import dir_option, manager_address, no_manager
 from agentleague.cli.output import Column, counted, print_facts, print_json, print_rows, say
 from agentleague.cli.reading import Source, all_rows, mark_reachable, read, reading_options
 from agentleague.errors import LeagueError
@@ -34,12 +34,12 @@ LISTS = {  # of matches or agents, shown where they are not empty
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
-@click.command(help=EXAMPLES + "\nSay how far a league is, and how well it goes.")
+@click.command(help=EXAMPLES + "\nShow how far a league is, and how well it works.")
 @click.option(
     "--metrics",
     "with_metrics",
     is_flag=True,
-    help="Say also how well it goes: answers in time, losses by default, and more.",
+    help="Show also how well it works: answers in time, losses by default, and more.",
 )
 @reading_options
 def command(
@@ -66,7 +66,7 @@ def command(
 
 
 async def _now(source: Source, directory: Path | None = None) -> dict[str, list[str]]:
-    """The matches in play, and the agents that cannot be reached; nothing if it is not told."""
+    """The matches in play and the agents that cannot be reached; empty if the source cannot say."""
     try:
         agents = await all_rows(source, "GET_AGENTS", "agents")
         await mark_reachable(agents, directory)
@@ -76,24 +76,24 @@ async def _now(source: Source, directory: Path | None = None) -> dict[str, list[
             answer = await source.ask("GET_AGENT", agent_id=row["agent_id"])
             in_play += answer["agent"]["at_matches"]
         lost = [row["agent_id"] for row in agents if row.get("reachable") is False]
-    except (LeagueError, LookupError):  # It is a manager of another make.
+    except (LeagueError, LookupError):  # A foreign manager.
         return {}
     return {"in_play": in_play, "not_reachable": lost}
 
 
 def _of_directory(directory: Path, status: dict[str, Any]) -> str:
-    """What only the directory knows: when its manager last wrote, and whether it runs."""
+    """When the manager of a directory last wrote, and whether it runs."""
     from agentleague.records.reading import read_rows
 
     wrote = f"The last row was written at {read_rows(directory)[-1].at}"
-    address = address_of(directory)
+    address = manager_address(directory)
     if address:
-        paused = f"; go on with: league start {dir_option(directory)}"
+        paused = f"; continue with: league start {dir_option(directory)}"
         more = paused if status.get("paused") else "."
         return f"{wrote}; a manager runs, here at {address}{more}"
     if status.get("status") == Phase.COMPLETED:
         return f"{wrote}; no manager runs in {directory}."
-    return f"{wrote}; {none_runs(directory)}"
+    return f"{wrote}; {no_manager(directory)}"
 
 
 def _facts(status: dict[str, Any]) -> dict[str, Any]:

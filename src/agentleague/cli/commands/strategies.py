@@ -1,4 +1,4 @@
-"""`league strategies`: what a player can be told to play."""
+"""`league strategies`: the strategies that are installed."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ Examples:
 """
 COLUMNS = (
     Column("name", "Name", True),
-    Column("told_games", "Made for", True, True, True),
-    Column("told", "What it plays", True, True, True),
+    Column("games_text", "Made for", True, True, True),
+    Column("summary_text", "What it plays", True, True, True),
 )
 
 
@@ -31,19 +31,19 @@ def command(as_json: bool) -> None:
         print_json(rows)
         return
     print_rows(
-        [row | _told(row) for row in rows], COLUMNS, counted(len(rows), "strategy", "strategies")
+        [row | _texts(row) for row in rows], COLUMNS, counted(len(rows), "strategy", "strategies")
     )
 
 
-def _told(row: dict[str, Any]) -> dict[str, str]:
-    """What the table says of it."""
+def _texts(row: dict[str, Any]) -> dict[str, str]:
+    """The texts of its row."""
     if row["error"]:
-        return {"told_games": "", "told": row["error"]}
-    return {"told_games": ", ".join(row["games"]) or "any game", "told": row["summary"]}
+        return {"games_text": "", "summary_text": row["error"]}
+    return {"games_text": ", ".join(row["games"]) or "any game", "summary_text": row["summary"]}
 
 
 def _described(name: str) -> dict[str, Any]:
-    """One strategy; a plug-in that is broken is listed with what is wrong with it."""
+    """One strategy; a broken plug-in is listed with its error."""
     try:
         strategy = installed_strategies.find(name)
     except LeagueError as error:

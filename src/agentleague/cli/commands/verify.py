@@ -1,4 +1,4 @@
-"""`league verify`: whether a journal says what follows from its own rows."""
+"""`league verify`: recompute a league, and compare with its journal."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from agentleague.cli.directory import directory_argument
 from agentleague.cli.output import counted, print_json
-from agentleague.cli.reading import directory_argument
 from agentleague.errors import Damaged, UnsupportedGame
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ Examples:
   league verify ./league --receipt 41:9f86d0...   the receipt of a GAME_OVER, hash in full
   league verify ./cup --game ./my_game.py         a game that is not installed
 """
-WHAT = """
+DESCRIPTION = """
 Recompute a league from its journal: the chain of its rows, the schedule, every draw and result,
 the table and the champion.
 
-It exits with 0 if everything follows, 3 at the first difference, 2 if there is no league. It may
-run while the league does.
+It exits with 0 if everything is the same, 3 at the first difference, 2 if there is no league. The
+league may still run.
 """
 DIFFERS = 3
 RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
@@ -41,14 +41,14 @@ def _receipts(
         found = RECEIPT.fullmatch(value)
         if found is None:
             raise click.BadParameter(
-                f"{value!r} is no receipt; give the row and its 64 hex digits, as in 41:9f86..."
+                f"{value!r} is not a receipt; give the row and its 64 hex digits, as in 41:9f86..."
             )
         receipts.append((int(found[1]), found[2].lower()))
     return receipts
 
 
-@click.command(help=EXAMPLES + WHAT)
-@directory_argument
+@click.command(help=EXAMPLES + DESCRIPTION)
+@directory_argument()
 @click.option(
     "--receipt",
     "receipts",
@@ -57,7 +57,7 @@ def _receipts(
     callback=_receipts,
     help="A row that must be there, with that hash; may be given several times.",
 )
-@click.option("--game", metavar="FILE.py", help="The game, where it is not installed.")
+@click.option("--game", metavar="FILE.py", help="The game, if it is not installed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     directory: Path, receipts: list[tuple[int, str]], game: str | None, as_json: bool
@@ -131,13 +131,13 @@ def in_words(findings: "Findings") -> list[str]:
     )
     lines += [f"{words}: {_list(found)}." for words, found in _not_recomputed(findings) if found]
     if findings.seeded:
-        lines.append("A seed was given at the start: whoever knew it could foretell the draws.")
+        lines.append("A seed was given at the start: anybody who knew it could predict the draws.")
     lines.append(f"The last row is {findings.head}; it serves as a receipt of all before it.")
     return lines
 
 
 def _not_recomputed(findings: "Findings") -> list[tuple[str, int | list[str]]]:
-    """What rests on somebody's word, and on whose: matches, or how many."""
+    """Matches, or their number, whose result cannot be recomputed, and why."""
     return [
         ("Forfeited, by the word of a referee", findings.forfeited),
         ("Forfeited, since the organiser had removed the player", findings.forfeited_by_removal),

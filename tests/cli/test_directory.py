@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from agentleague.cli.directory_check import check_room
+from agentleague.cli.directory import check_free
 from commands import league
 
 
@@ -21,8 +21,8 @@ def test_a_league_may_begin_or_go_on_there(tmp_path, names):
     for name in names:
         (tmp_path / name).touch()
 
-    check_room(tmp_path)
-    check_room(tmp_path / "new")
+    check_free(tmp_path)
+    check_free(tmp_path / "new")
 
 
 def test_a_directory_of_other_things_is_refused_by_name(tmp_path):
@@ -30,7 +30,7 @@ def test_a_directory_of_other_things_is_refused_by_name(tmp_path):
         (tmp_path / name).touch()
 
     with pytest.raises(click.UsageError) as refused:
-        check_room(tmp_path)
+        check_free(tmp_path)
 
     assert str(tmp_path) in refused.value.message
     assert "(README.md, duel.py, notes.txt, ...); name a new directory" in refused.value.message
@@ -42,5 +42,5 @@ def test_a_demo_writes_nothing_among_other_things(tmp_path):
     done = league("demo", "--dir", tmp_path, check=False)
 
     assert done.returncode == 2
-    assert "holds other things and no league (mine.py)" in done.stderr
+    assert "holds other files and no league (mine.py)" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]

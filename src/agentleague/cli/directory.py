@@ -1,0 +1,94 @@
+"""The directory of a league as commands use it: which one, whether it is free, who writes to it."""
+
+import shlex
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from agentleague.storage.directory import FILE_NAME
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+OWN_NAMES = (FILE_NAME, "secret.key", "admin.token", "manager.lock", "log")
+SETTINGS = ".toml"  # A league may lie beside its settings.
+SHOWN_MAX = 3
+
+
+def one_directory(argument: Path | None, option: Path | None) -> Path | None:
+    """The directory as it was typed, with --dir before it or without.
+
+    Somebody who names the journal means its directory.
+    """
+    if argument and option:
+        raise click.UsageError(f"name one directory: either {argument} or --dir {option}")
+    found = argument or option
+    return found.parent if found and found.name == FILE_NAME else found
+
+
+def directory_argument(
+    default: str | None = None, help_text: str = "The same as DIR."
+) -> Callable[[Command], Command]:
+    """Add DIR to a command, with --dir before it or without; it must be given without a default."""
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def with_directory(*, argument: Path | None, option: Path | None, **more: Any) -> Any:
+            directory = one_directory(argument, option) or (Path(default) if default else None)
+            if directory is None:
+                context = click.get_current_context()
+                raise click.UsageError(f"DIR is missing; type: {context.command_path} DIR", context)
+            return command(directory=directory, **more)
+
+        metavar = "[DIR]" if default else "DIR"
+        kind = click.Path(path_type=Path)
+        option = click.option("--dir", "option", metavar="DIR", type=kind, help=help_text)
+        argument = click.argument("argument", metavar=metavar, required=False, type=kind)
+        return argument(option(with_directory))  # type: ignore[return-value]
+
+    return add
+
+
+def dir_option(directory: Path) -> str:
+    """--dir as it is typed."""
+    return f"--dir {shlex.quote(str(directory))}"
+
+
+def check_free(directory: Path) -> None:
+    """Raises UsageError if other files are there and no league: a new one would mix with them."""
+    if not directory.is_dir() or (directory / FILE_NAME).exists():
+        return
+    others = sorted(path.name for path in directory.iterdir() if not _may_be_there(path.name))
+    if others:
+        more = ", ..." if len(others) > SHOWN_MAX else ""
+        raise click.UsageError(
+            f"--dir {directory} holds other files and no league "
+            f"({', '.join(others[:SHOWN_MAX])}{more}); name a new directory, or an empty one"
+        )
+
+
+def _may_be_there(name: str) -> bool:
+    return name.startswith((".", *OWN_NAMES)) or name.endswith(SETTINGS)
+
+
+def manager_address(directory: Path) -> str | None:
+    """Where to call the manager of this directory from this machine, if one runs.
+
+    Only the lock counts: an address in a file may belong to another program by now.
+    """
+    from agentleague.storage.lock import address_in, is_held
+
+    return address_in(directory) if is_held(directory) else None
+
+
+def no_manager(directory: Path) -> str:
+    """The sentence for a directory where no manager runs: how to start it.
+
+    It names the command of the last start: another one may mean other rules, or no join code.
+    """
+    from agentleague.storage.lock import command_in
+
+    command = command_in(directory) or f"league manager {dir_option(directory)}"
+    return f"no manager runs in {directory}; start it with: {command}"
