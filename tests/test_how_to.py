@@ -133,14 +133,14 @@ def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):
     desk.replaced["8000"] = house.stdout.readline().strip().split(":")[2].removesuffix("/mcp")
 
     player, referee = JOIN.commands
-    guests = [desk.serve(referee), desk.serve(player), desk.serve(player.replace("Ann", "Bob"))]
+    agents = [desk.serve(referee), desk.serve(player), desk.serve(player.replace("Ann", "Bob"))]
     (told,) = json.loads(house.communicate(timeout=SECONDS)[0]).values()
 
     assert told["players"] == ["P01", "P02"]
     assert len(told["results"]) == 1
-    assert "Registered as REF07" in guests[0].heard
-    for foreign_manager in guests:
-        said = foreign_manager.heard + foreign_manager.communicate(timeout=SECONDS)[1]
+    assert "Registered as REF07" in agents[0].heard
+    for agent in agents:
+        said = agent.heard + agent.communicate(timeout=SECONDS)[1]
         assert "The league is over." in said
 
 

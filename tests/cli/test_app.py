@@ -27,7 +27,7 @@ def failing(monkeypatch):
         def names():
             raise error
 
-        monkeypatch.setattr(games.registry, "names", names)
+        monkeypatch.setattr(games.installed_games, "names", names)
 
     return fail_with
 

@@ -101,7 +101,7 @@ def test_each_other_way_to_begin_works_and_can_be_aborted(command, tmp_path):
     cup.type(command)
     _, abort = commands_of("Take")
 
-    said = [cup.type(each) for each in commands_of("Bring")]
+    said = [cup.type(each) for each in commands_of("Add")]
     assert [words.split(",")[0] for words in said] == ["Alpha is P01", "Theirs is REF01"]
     assert "is aborted" in cup.type(abort)
 

@@ -81,7 +81,11 @@ def test_the_hooks_of_a_file_are_called_however_much_is_said(tmp_path, verbose):
             "there is no file nowhere.py; write a player to begin with: league new",
         ),
         (["mine.py"], 1, "mine.py has neither `player = Player(...)` nor a function"),
-        (["mine.py", "--strategy", "fixed"], 2, "give either mine.py or --strategy fixed, not both"),
+        (
+            ["mine.py", "--strategy", "fixed"],
+            2,
+            "give either mine.py or --strategy fixed, not both",
+        ),
     ],
 )
 def test_a_file_that_cannot_play_is_refused_at_once(tmp_path, arguments, code, complaint):
