@@ -12,7 +12,7 @@ from pages import Desk, Page
 
 ADD_A_GAME = Page("docs", "how-to", "add-a-game.md")
 JOIN = Page("docs", "how-to", "join-another-league.md")
-HOUSE = ROOT / "tests" / "foreign" / "leagues.py"
+FOREIGN_MANAGER = ROOT / "tests" / "foreign" / "leagues.py"
 MOVE = Page("docs", "how-to", "move-a-league.md")
 RESUME = Page("docs", "how-to", "resume-after-a-crash.md")
 SEVERAL = Page("docs", "how-to", "several-machines.md")
@@ -129,18 +129,18 @@ def test_the_commands_for_several_machines_register_agents_with_the_join_code(tm
 
 def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):
     desk = Desk(tmp_path)
-    house = started(sys.executable, HOUSE, "2", "form=type,unknown=404,names=letters")
-    desk.replaced["8000"] = house.stdout.readline().strip().split(":")[2].removesuffix("/mcp")
+    foreign = started(sys.executable, FOREIGN_MANAGER, "2", "form=type,unknown=404,names=letters")
+    desk.replaced["8000"] = foreign.stdout.readline().strip().split(":")[2].removesuffix("/mcp")
 
     player, referee = JOIN.commands
     agents = [desk.serve(referee), desk.serve(player), desk.serve(player.replace("Ann", "Bob"))]
-    (told,) = json.loads(house.communicate(timeout=SECONDS)[0]).values()
+    (told,) = json.loads(foreign.communicate(timeout=SECONDS)[0]).values()
 
     assert told["players"] == ["P01", "P02"]
     assert len(told["results"]) == 1
     assert "Registered as REF07" in agents[0].heard
     for agent in agents:
-        said = agent.heard + agent.communicate(timeout=SECONDS)[1]
+        said = agent.heard + agent.stderr.read()  # `communicate` would lose what was read ahead.
         assert "The league is over." in said
 
 

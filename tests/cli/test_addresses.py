@@ -12,29 +12,28 @@ from cli.two_sources import keep, served
 from commands import BIN, first_line, free_port, started
 from commands import league as run_league
 
+TYPED = [
+    ("26000", "http://127.0.0.1:26000/mcp"),
+    ("localhost:26000", "http://localhost:26000/mcp"),
+    ("[::1]:26000", "http://[::1]:26000/mcp"),
+    ("127.0.0.1:26000/elsewhere", "http://127.0.0.1:26000/elsewhere"),
+    ("http://127.0.0.1:26000", "http://127.0.0.1:26000/mcp"),
+    ("https://cup.example", "https://cup.example/mcp"),
+    ("http://127.0.0.1:26000/", "http://127.0.0.1:26000/"),
+    ("http://127.0.0.1:26000/mcp", "http://127.0.0.1:26000/mcp"),
+    ("ftp://127.0.0.1/mcp", "ftp://127.0.0.1/mcp"),
+    ("banana", "http://banana:8000/mcp"),
+    ("192.168.1.10", "http://192.168.1.10:8000/mcp"),
+    ("[::1]", "http://[::1]:8000/mcp"),
+    ("two words", "two words"),
+    ("http://", "http://"),
+    ("", ""),
+]
 
-@pytest.mark.parametrize(
-    ("typed", "url"),
-    [
-        ("26000", "http://127.0.0.1:26000/mcp"),
-        ("localhost:26000", "http://localhost:26000/mcp"),
-        ("[::1]:26000", "http://[::1]:26000/mcp"),
-        ("127.0.0.1:26000/elsewhere", "http://127.0.0.1:26000/elsewhere"),
-        ("http://127.0.0.1:26000", "http://127.0.0.1:26000/mcp"),
-        ("https://cup.example", "https://cup.example/mcp"),
-        ("http://127.0.0.1:26000/", "http://127.0.0.1:26000/"),
-        ("http://127.0.0.1:26000/mcp", "http://127.0.0.1:26000/mcp"),
-        ("ftp://127.0.0.1/mcp", "ftp://127.0.0.1/mcp"),
-        ("banana", "http://banana:8000/mcp"),
-        ("192.168.1.10", "http://192.168.1.10:8000/mcp"),
-        ("[::1]", "http://[::1]:8000/mcp"),
-        ("two words", "two words"),
-        ("http://", "http://"),
-        ("", ""),
-    ],
-)
-def test_what_a_person_types_becomes_a_url(typed, url):
-    assert manager_url(typed) == url
+
+def test_what_a_person_types_becomes_a_url():
+    for typed, url in TYPED:
+        assert manager_url(typed) == url
 
 
 def test_a_reading_command_takes_a_port_a_host_and_the_environment(monkeypatch, tmp_path):

@@ -112,15 +112,15 @@ def test_quiet_holds_for_one_command_line_only(tmp_path, monkeypatch):
     assert "two.py" in quiet.stdout
 
 
-@pytest.mark.parametrize(
-    ("wrong", "meant"),
-    [("standing", "standings"), ("Demo", "demo"), ("mangaer", "manager"), *ALIASES.items()],
-)
-def test_the_nearest_command_is_suggested(wrong, meant):
-    done = typed(wrong)
+SUGGESTED = [("standing", "standings"), ("Demo", "demo"), ("mangaer", "manager"), *ALIASES.items()]
 
-    assert done.exit_code == 2
-    assert f"there is no command {wrong!r}; did you mean: league {meant}?\n" in done.stderr
+
+def test_the_nearest_command_is_suggested():
+    for wrong, meant in SUGGESTED:
+        done = typed(wrong)
+
+        assert done.exit_code == 2
+        assert f"there is no command {wrong!r}; did you mean: league {meant}?\n" in done.stderr
 
 
 def test_what_is_suggested_is_there():
@@ -130,23 +130,23 @@ def test_what_is_suggested_is_there():
     assert not set(ALIASES) & set(COMMANDS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "complaint"),
-    [
-        (Whole(2, 5), "1", "must be a whole number from 2 to 5, not '1'"),
-        (Whole(2, 5), "6", "must be a whole number from 2 to 5, not '6'"),
-        (Whole(2), "1", "must be a whole number of 2 or more, not '1'"),
-        (Whole(None, 5), "6", "must be a whole number of 5 or less, not '6'"),
-        (Whole(), "1.5", "must be a whole number, not '1.5'"),
-        (Real(0.1, 3600), "nan", "must be a number from 0.1 to 3,600, not 'nan'"),
-        (Real(0.1), "x", "must be a number of 0.1 or more, not 'x'"),
-    ],
-)
-def test_a_number_that_cannot_be_is_refused_in_words(kind, value, complaint):
-    with pytest.raises(click.BadParameter) as refused:
-        kind.convert(value, None, None)
+BAD_NUMBERS = [
+    (Whole(2, 5), "1", "must be a whole number from 2 to 5, not '1'"),
+    (Whole(2, 5), "6", "must be a whole number from 2 to 5, not '6'"),
+    (Whole(2), "1", "must be a whole number of 2 or more, not '1'"),
+    (Whole(None, 5), "6", "must be a whole number of 5 or less, not '6'"),
+    (Whole(), "1.5", "must be a whole number, not '1.5'"),
+    (Real(0.1, 3600), "nan", "must be a number from 0.1 to 3,600, not 'nan'"),
+    (Real(0.1), "x", "must be a number of 0.1 or more, not 'x'"),
+]
 
-    assert refused.value.message == complaint
+
+def test_a_number_that_cannot_be_is_refused_in_words():
+    for kind, value, complaint in BAD_NUMBERS:
+        with pytest.raises(click.BadParameter) as refused:
+            kind.convert(value, None, None)
+
+        assert refused.value.message == complaint
 
 
 @pytest.mark.parametrize(("kind", "value"), [(Whole(2, 5), "2"), (Whole(2, 5), "5")])

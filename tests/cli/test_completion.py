@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from commands import BIN, SECONDS, environment, league
+from cli.in_process import league
+from commands import BIN, SECONDS, environment
 
 ASK = """
 source <('{league}' completion bash)
@@ -30,35 +31,44 @@ def completed(words, cwd):
     return done.stdout.split()
 
 
-@needs_bash
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        ("league sta", ["start", "status", "standings"]),
-        ("league new ''", ["game", "player"]),
-        ("league demo --pl", ["--players", "--player"]),
-        ("league -q demo --refe", ["--referees"]),
-        ("league demo --game t", ["tic_tac_toe"]),
-        ("league demo --game m", ["mine.py"]),
-        ("league play ./mine.py pa", ["pattern"]),
-        ("league play m", ["mine.py"]),
-        ("league player --strategy fr", ["frequency"]),
-        ("league agents --kind ''", ["player", "referee"]),
-        ("league manager --network ''", ["local", "lan"]),
-        ("league manager --unique-names r", ["reject"]),
-        ("league schema GAME_I", ["GAME_INVITATION"]),
-        ("league completion ''", ["bash", "zsh", "fish"]),
-        ("league nonsense --q", ["--quiet"]),
-        ("league --versi", ["--version"]),
-    ],
-)
-def test_bash_completes_commands_options_and_values(words, offered, tmp_path):
+COMPLETED = [
+    ("league sta", ["start", "status", "standings"]),
+    ("league new ''", ["game", "player"]),
+    ("league demo --pl", ["--players", "--player"]),
+    ("league -q demo --refe", ["--referees"]),
+    ("league demo --game t", ["tic_tac_toe"]),
+    ("league demo --game m", ["mine.py"]),
+    ("league play ./mine.py pa", ["pattern"]),
+    ("league play m", ["mine.py"]),
+    ("league player --strategy fr", ["frequency"]),
+    ("league agents --kind ''", ["player", "referee"]),
+    ("league manager --network ''", ["local", "lan"]),
+    ("league manager --unique-names r", ["reject"]),
+    ("league schema GAME_I", ["GAME_INVITATION"]),
+    ("league completion ''", ["bash", "zsh", "fish"]),
+    ("league nonsense --q", ["--quiet"]),
+    ("league --versi", ["--version"]),
+]
+
+
+def test_commands_options_and_values_are_completed(tmp_path):
     (tmp_path / "mine.py").touch()
     (tmp_path / "notes.txt").touch()
 
-    found = completed(words, tmp_path)
+    for words, found in COMPLETED:
+        typed = words.replace("''", "").split(" ")
+        asked = {"COMP_WORDS": " ".join(typed), "COMP_CWORD": str(len(typed) - 1)}
+        answer = league(cwd=tmp_path, _LEAGUE_COMPLETE="bash_complete", **asked).stdout
 
-    assert found == offered
+        assert [line.partition(",")[2] for line in answer.split()] == found, words
+
+
+@needs_bash
+def test_bash_shows_what_is_completed(tmp_path):
+    (tmp_path / "mine.py").touch()
+
+    assert completed("league sta", tmp_path) == ["start", "status", "standings"]
+    assert completed("league play m", tmp_path) == ["mine.py"]
 
 
 @needs_bash

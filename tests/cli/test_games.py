@@ -5,11 +5,9 @@ import site
 import subprocess
 import venv
 
-import pytest
-from click.testing import CliRunner
-
-from agentleague.cli.app import app
-from commands import BIN, SECONDS, environment, league
+import commands
+from cli.in_process import league
+from commands import BIN, SECONDS, environment
 
 HIGHER = '''
 """Both name a number; the higher one wins.
@@ -40,8 +38,8 @@ def outcome(state):
 '''
 
 
-def demo(*arguments, cwd=None):
-    return json.loads(league("demo", "--json", *arguments, cwd=cwd).stdout)
+def demo(*arguments, cwd=".", run=league):
+    return json.loads(run("demo", "--json", *arguments, cwd=cwd).stdout)
 
 
 def lost_technically(played):
@@ -77,77 +75,83 @@ def test_a_plug_in_that_cannot_be_loaded_is_listed_with_what_is_wrong(tmp_path, 
     (information / "entry_points.txt").write_text("[agentleague.games]\nbad = nowhere\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
-    lines = league("games").stdout.splitlines()
+    lines = commands.league("games").stdout.splitlines()
 
     told = "game 'bad' cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"
     assert lines[0].split(maxsplit=1) == ["bad", told]
     assert len(lines) == 4
 
 
-@pytest.mark.parametrize("game", ["even_odd", "rock_paper_scissors", "tic_tac_toe"])
-def test_demo_plays_every_game_and_the_same_seed_gives_the_same_table(game):
-    first, second = (demo("--game", game, "--seed", "7") for _ in range(2))
+def test_demo_plays_every_game_and_the_same_seed_gives_the_same_table():
+    for game in ("even_odd", "rock_paper_scissors", "tic_tac_toe"):
+        first, second = (demo("--game", game, "--seed", "7") for _ in range(2))
 
-    assert first["game_type"] == game
-    assert first["league_id"].startswith(f"league_{game}_")
-    assert first["final_standings"] == second["final_standings"]
-    assert [row["played"] for row in first["final_standings"]] == [3] * 4
-    assert lost_technically(first) == 0
+        assert first["game_type"] == game
+        assert first["league_id"].startswith(f"league_{game}_")
+        assert first["final_standings"] == second["final_standings"]
+        assert [row["played"] for row in first["final_standings"]] == [3] * 4
+        assert lost_technically(first) == 0
 
 
-@pytest.mark.parametrize("players", [4, 21])  # in one process, and in several
-@pytest.mark.parametrize("written", ["./mine.py", "mine.py", "absolute"])
-def test_demo_plays_a_single_file_under_the_games_own_name(tmp_path, players, written):
+def test_demo_plays_a_single_file_under_the_games_own_name(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(HIGHER)
-    game = path if written == "absolute" else written
 
-    played = demo("--game", game, "--players", players, "--dir", "cup", cwd=tmp_path)
+    for number, game in enumerate(("./mine.py", "mine.py", path)):
+        check_single_file(game, tmp_path / f"cup{number}", 4, league)
+    check_single_file("mine.py", tmp_path / "large", 21, commands.league)  # in several processes
+
+
+def check_single_file(game, directory, players, run):
+    options = ("--game", game, "--players", players, "--dir", directory)
+    played = demo(*options, cwd=directory.parent, run=run)
 
     assert played["game_type"] == "higher"
     assert "_higher_" in played["league_id"]
     assert [row["played"] for row in played["final_standings"]] == [players - 1] * players
     assert lost_technically(played) == 0
-    table = league("standings", "--dir", tmp_path / "cup", "--json").stdout
+    table = league("standings", "--dir", directory, "--json").stdout
     assert json.loads(table) == played["final_standings"]
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("", "mine.py: the game lacks name, seats, start, to_move, view, legal_moves, check"),
-        (HIGHER.replace("def chance", "def luck"), "mine.py: the game lacks chance"),
-        (HIGHER.replace('"higher"', '"./x"'), "mine.py: name is './x', not a word such as"),
-        (HIGHER.replace("(state): pass", "(state)"), "SyntaxError: expected ':'"),
-        ("\nimport nowhere\n", "No module named 'nowhere' (line 2)"),
-        (HIGHER.replace('moves["A"]', 'moves["a"]'), "mine.py does not work: KeyError: 'a' (line "),
-        (HIGHER.replace("<= 3:", "<= 2:"), "mine.py: legal_moves gives 3, check refuses it"),
-    ],
-)
-def test_a_file_that_is_no_game_is_refused_with_what_is_wrong(tmp_path, text, complaint):
-    assert text != HIGHER
-    (tmp_path / "mine.py").write_text(text)
-
-    done = league("demo", "--game", "./mine.py", cwd=tmp_path, check=False)
-
-    assert done.returncode == 1
-    assert complaint in done.stderr
-    assert "Traceback" not in done.stderr
+NO_GAMES = [
+    ("", "mine.py: the game lacks name, seats, start, to_move, view, legal_moves, check"),
+    (HIGHER.replace("def chance", "def luck"), "mine.py: the game lacks chance"),
+    (HIGHER.replace('"higher"', '"./x"'), "mine.py: name is './x', not a word such as"),
+    (HIGHER.replace("(state): pass", "(state)"), "SyntaxError: expected ':'"),
+    ("\nimport nowhere\n", "No module named 'nowhere' (line 2)"),
+    (HIGHER.replace('moves["A"]', 'moves["a"]'), "mine.py does not work: KeyError: 'a' (line "),
+    (HIGHER.replace("<= 3:", "<= 2:"), "mine.py: legal_moves gives 3, check refuses it"),
+]
 
 
-@pytest.mark.parametrize(
-    ("game", "complaint"),
-    [
-        ("./nowhere.py", "nowhere.py; games that are installed: even_odd, rock_paper_scissors, ti"),
-        ("nowhere", "no game 'nowhere' is installed; there are even_odd, rock_paper_scissors, tic"),
-    ],
-)
-def test_a_game_that_is_not_there_is_told_with_those_that_are(tmp_path, game, complaint):
-    done = league("demo", "--game", game, cwd=tmp_path, check=False)
+def test_a_file_that_is_no_game_is_refused_with_what_is_wrong(tmp_path):
+    for number, (text, complaint) in enumerate(NO_GAMES):
+        assert text != HIGHER
+        folder = tmp_path / str(number)  # A file is loaded once.
+        folder.mkdir()
+        (folder / "mine.py").write_text(text)
 
-    assert done.returncode == 1
-    assert complaint in done.stderr
-    assert "Traceback" not in done.stderr
+        done = league("demo", "--game", "./mine.py", cwd=folder, check=False)
+
+        assert done.returncode == 1
+        assert complaint in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+UNKNOWN_GAMES = [
+    ("./nowhere.py", "nowhere.py; games that are installed: even_odd, rock_paper_scissors, ti"),
+    ("nowhere", "no game 'nowhere' is installed; there are even_odd, rock_paper_scissors, tic"),
+]
+
+
+def test_a_game_that_is_not_there_is_told_with_those_that_are(tmp_path):
+    for game, complaint in UNKNOWN_GAMES:
+        done = league("demo", "--game", game, cwd=tmp_path, check=False)
+
+        assert done.returncode == 1
+        assert complaint in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_one_game_is_told_with_its_moves_and_its_position():
@@ -214,25 +218,25 @@ def test_new_game_never_writes_into_a_folder_that_is_there(tmp_path):
     assert (tmp_path / "undercut" / "undercut.py").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    ("name", "complaint"),
-    [
-        ("my-game", "'my-game' is not a name for a game"),
-        ("../mine", "'../mine' is not a name for a game"),
-        ("2048", "'2048' must begin with a letter, as in my_2048"),
-        ("class", "'class' is not a name for a game"),  # a word of Python
-        ("_game", "'_game' is not a name for a game"),  # no name for a project
-        ("x" * 41, "at most 40"),
-        ("random", "random is a game or module that is installed"),
-        ("tic_tac_toe", "tic_tac_toe is a game or module that is installed"),
-    ],
-)
-def test_a_name_that_python_or_pip_would_not_take_is_refused(tmp_path, name, complaint):
-    done = league("new", "game", name, cwd=tmp_path, check=False)
+BAD_NAMES = [
+    ("my-game", "'my-game' is not a name for a game"),
+    ("../mine", "'../mine' is not a name for a game"),
+    ("2048", "'2048' must begin with a letter, as in my_2048"),
+    ("class", "'class' is not a name for a game"),  # a word of Python
+    ("_game", "'_game' is not a name for a game"),  # no name for a project
+    ("x" * 41, "at most 40"),
+    ("random", "random is a game or module that is installed"),
+    ("tic_tac_toe", "tic_tac_toe is a game or module that is installed"),
+]
 
-    assert done.returncode == 2
-    assert complaint in done.stderr
-    assert list(tmp_path.iterdir()) == []
+
+def test_a_name_that_python_or_pip_would_not_take_is_refused(tmp_path):
+    for name, complaint in BAD_NAMES:
+        done = league("new", "game", name, cwd=tmp_path, check=False)
+
+        assert done.returncode == 2
+        assert complaint in done.stderr
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_new_game_that_is_installed_is_found_played_and_passes_its_own_test(tmp_path):
@@ -277,14 +281,6 @@ def environment_beside_ours(folder):
     return python
 
 
-@pytest.mark.parametrize("command", ["games", "new", "new game"])
-def test_help_begins_with_an_example(command):
-    usage, _, first, *_ = league(*command.split(), "--help").stdout.splitlines()
-
-    assert usage.startswith(f"Usage: league {command}")
-    assert first.strip().startswith("Example")
-
-
 def test_a_game_is_told_its_options(tmp_path):
     options = ("--game", "rock_paper_scissors", "--game-options", '{"best_of": 1}', "--seed", "1")
 
@@ -296,17 +292,17 @@ def test_a_game_is_told_its_options(tmp_path):
     assert " won 1 to 0 after " in told
 
 
-@pytest.mark.parametrize(
-    ("typed", "problem"),
-    [
-        ('{"best": 5}', "--game-options cannot be: rock_paper_scissors has no option 'best'"),
-        ("best_of=5", '--game-options must be a JSON object like {"name": 1}, not'),
-    ],
-)
-@pytest.mark.parametrize("words", ["play random fixed", "demo"])
-def test_an_option_that_a_game_does_not_have_is_misuse(words, typed, problem):
-    arguments = [*words.split(), "--game", "rock_paper_scissors", "--game-options", typed]
-    done = CliRunner().invoke(app, arguments)
+BAD_OPTIONS = [
+    ('{"best": 5}', "--game-options cannot be: rock_paper_scissors has no option 'best'"),
+    ("best_of=5", '--game-options must be a JSON object like {"name": 1}, not'),
+]
 
-    assert done.exit_code == 2
-    assert problem in done.stderr
+
+def test_an_option_that_a_game_does_not_have_is_misuse():
+    for words in ("play random fixed", "demo"):
+        for typed, problem in BAD_OPTIONS:
+            options = ("--game", "rock_paper_scissors", "--game-options", typed)
+            done = league(*words.split(), *options, check=False)
+
+            assert done.returncode == 2
+            assert problem in done.stderr

@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import click
-import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import COMMANDS, app
@@ -21,9 +21,7 @@ def every_command():
             yield from (f"{name} {sub}" for sub in command.list_commands(context))
 
 
-WORDS = list(every_command())
-
-
+@cache
 def shown(words):
     done = CliRunner().invoke(app, [*words.split(), "--help"], terminal_width=80)
     assert done.exit_code == 0
@@ -31,41 +29,42 @@ def shown(words):
     return done.stdout
 
 
-@pytest.mark.parametrize("words", WORDS)
-def test_the_help_is_as_it_was_read_last(words):
-    snapshot.check(f"help/{words.replace(' ', '-') or 'league'}", shown(words))
+WORDS = list(every_command())
+
+
+def test_every_help_is_as_it_was_read_last():
+    for words in WORDS:
+        snapshot.check(f"help/{words.replace(' ', '-') or 'league'}", shown(words))
 
 
 def test_there_is_no_snapshot_of_a_command_that_is_gone():
     assert snapshot.names("help") == {words.replace(" ", "-") or "league" for words in WORDS}
 
 
-@pytest.mark.parametrize("words", WORDS)
-def test_help_begins_with_examples_that_call_this_very_command(words):
-    usage, _, heading, example, *_ = shown(words).splitlines()
+def test_help_begins_with_examples_that_call_this_very_command():
+    for words in WORDS:
+        usage, _, heading, example, *_ = shown(words).splitlines()
 
-    assert usage.startswith(f"Usage: league {words}".rstrip())
-    assert heading.strip() in ("Example:", "Examples:")
-    assert example.strip().startswith(f"league {words}".rstrip())
-
-
-@pytest.mark.parametrize("words", WORDS)
-def test_help_keeps_within_a_narrow_terminal_and_leaves_out_what_only_programmers_read(words):
-    lines = shown(words).splitlines()
-
-    text = " ".join(lines)
-    for noise in ("INTEGER", "FLOAT", "<=", "DIRECTORY", " PATH ", "BOOLEAN"):
-        assert noise not in text
-    prose = [line for line in lines if not line.strip().startswith("league ")]
-    assert max(map(len, prose)) <= 80
+        assert usage.startswith(f"Usage: league {words}".rstrip())
+        assert heading.strip() in ("Example:", "Examples:"), words
+        assert example.strip().startswith(f"league {words}".rstrip())
 
 
-@pytest.mark.parametrize("words", WORDS)
-def test_every_command_can_be_told_to_be_quiet_and_to_show_tracebacks(words):
-    text = shown(words)
+def test_help_keeps_within_a_narrow_terminal_and_leaves_out_what_only_programmers_read():
+    for words in WORDS:
+        lines = shown(words).splitlines()
 
-    assert "  -q, --quiet" in text
-    assert "  --debug" in text
+        text = " ".join(lines)
+        for noise in ("INTEGER", "FLOAT", "<=", "DIRECTORY", " PATH ", "BOOLEAN"):
+            assert noise not in text, words
+        prose = [line for line in lines if not line.strip().startswith("league ")]
+        assert max(map(len, prose)) <= 80, words
+
+
+def test_every_command_can_be_told_to_be_quiet_and_to_show_tracebacks():
+    for words in WORDS:
+        assert "  -q, --quiet" in shown(words), words
+        assert "  --debug" in shown(words), words
 
 
 def test_the_list_of_commands_imports_nothing_slow():

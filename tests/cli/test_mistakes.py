@@ -10,8 +10,10 @@ import sys
 
 import pytest
 
+import commands
 from cli import snapshot
-from commands import BIN, SECONDS, environment, first_line, free_port, league, started
+from cli.in_process import league
+from commands import BIN, SECONDS, environment, first_line, free_port, started
 
 MISTAKES = {  # name: what is typed; CUP is a league that was played, BUSY and FREE are ports
     "nothing": "",
@@ -41,12 +43,9 @@ MISTAKES = {  # name: what is typed; CUP is a league that was played, BUSY and F
     "one-agent-alone": "play random",
     "an-agent-too-many": "play random fixed pattern",
     "a-player-file-that-is-not": "player nofile.py",
-    "a-player-file-that-is-broken": "play ./broken.py random",
     "a-strategy-that-is-not": "player --strategy minmax",
     "a-strategy-misspelt": "play randon fixed",
     "a-strategy-without-the-option": "player random",
-    "a-game-misspelt-in-a-player": "play ./typo.py random",
-    "a-decorator-without-brackets": "play ./bare.py random",
     "a-strategy-and-a-file": "player ./broken.py --strategy random",
     "an-address-that-is-none": "referee --manager banana",
     "an-address-that-is-ftp": "standings --manager ftp://127.0.0.1/mcp",
@@ -76,6 +75,11 @@ MISTAKES = {  # name: what is typed; CUP is a league that was played, BUSY and F
     "new-without-a-name": "new player",
     "a-message-that-is-not": "schema GAME_INVITE",
     "a-shell-that-is-not": "completion tcsh",
+}
+IN_FILES = {  # likewise, but they start a process for the file
+    "a-player-file-that-is-broken": "play ./broken.py random",
+    "a-game-misspelt-in-a-player": "play ./typo.py random",
+    "a-decorator-without-brackets": "play ./bare.py random",
 }
 PLAYER = """from agentleague import Player
 
@@ -112,23 +116,12 @@ def room(cup, tmp_path):
     return tmp_path
 
 
-def typed(words, room, ports):
+def typed(words, room, ports, run=league):
     """Run it; its code, and what it said with what differs from day to day left out."""
     places = {"CUP": "./cup", **{name: str(port) for name, port in ports.items()}}
-    done = subprocess.run(
-        [BIN / "league", *(places.get(word, word) for word in words.split())],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        cwd=room,
-        stdin=subprocess.DEVNULL,
-        env={**plain_environment(), "COLUMNS": "80", "XDG_STATE_HOME": str(room / "state")},
-    )
+    arguments = [places.get(word, word) for word in words.split()]
+    done = run(*arguments, cwd=room, check=False)
     return done.returncode, *(lasting(text, room, ports) for text in (done.stderr, done.stdout))
-
-
-def plain_environment():
-    return {name: value for name, value in environment().items() if name[:7] != "LEAGUE_"}
 
 
 def lasting(text, room, ports):
@@ -140,20 +133,27 @@ def lasting(text, room, ports):
     return re.sub(r"\b(?!0{64})[0-9a-f]{64}\b", "HASH", text)
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_answered_as_it_was_read_last(name, room):
+def test_each_mistake_is_answered_as_it_was_read_last(room):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         ports = {"BUSY": other.getsockname()[1], "FREE": free_port()}
-        code, said, out = typed(MISTAKES[name], room, ports)
+        for name, words in MISTAKES.items():
+            check_mistake(name, words, room, ports)
 
-    assert "Traceback" not in said
-    assert "Errno" not in said
-    told = f"$ league {MISTAKES[name]}\n{said}{out}exit {code}\n"
-    snapshot.check(f"mistakes/{name}", told)
-    assert code in (1, 2, 3)
-    assert out == "" or code == 3
+
+def test_each_mistake_in_a_file_is_answered_as_it_was_read_last(room):
+    for name, words in IN_FILES.items():
+        check_mistake(name, words, room, {}, commands.league)
+
+
+def check_mistake(name, words, room, *how):
+    code, said, out = typed(words, room, *how)
+    assert "Traceback" not in said, name
+    assert "Errno" not in said, name
+    assert code in (1, 2, 3), name
+    assert out == "" or code == 3, name
+    snapshot.check(f"mistakes/{name}", f"$ league {words}\n{said}{out}exit {code}\n")
 
 
 def test_two_managers_do_not_write_to_one_directory(room):
@@ -193,16 +193,18 @@ def test_a_place_that_is_not_ones_own_is_said_with_what_to_do(room):
 
 def test_there_is_no_snapshot_of_a_mistake_that_is_gone():
     others = {"a-directory-of-another-manager", "a-manager-that-does-not-answer"}
-    assert snapshot.names("mistakes") == {*MISTAKES, *others}
+    assert snapshot.names("mistakes") == {*MISTAKES, *IN_FILES, *others}
 
 
-@pytest.mark.parametrize("named", ["{}", "--dir {}", "{}/journal.sqlite"])
-@pytest.mark.parametrize("command", ["standings", "status", "verify", "agent P01", "match R1M1"])
-def test_a_directory_is_understood_however_it_is_named(command, named, cup):
-    typed_so = league(*command.split(), *named.format(cup).split())
+def test_a_directory_is_understood_however_it_is_named(cup):
+    for command in ("standings", "status", "verify", "agent P01", "match R1M1"):
+        first, *others = (
+            league(*command.split(), *named.format(cup).split()).stdout
+            for named in ("--dir {}", "{}", "{}/journal.sqlite")
+        )
 
-    plain = "" if command == "verify" else "--dir"
-    assert typed_so.stdout == league(*command.split(), *plain.split(), cup).stdout
+        assert first
+        assert others == [first, first], command
 
 
 def test_help_is_given_before_or_after_the_command():

@@ -371,14 +371,6 @@ def test_new_players_of_both_languages_register_play_a_league_and_end_with_it(tm
     assert lost_technically(table) == 0
 
 
-@pytest.mark.parametrize("command", ["new", "new player"])
-def test_help_begins_with_an_example(command):
-    usage, _, first, *_ = league(*command.split(), "--help").stdout.splitlines()
-
-    assert usage.startswith(f"Usage: league {command}")
-    assert first.strip() == "Examples:"
-
-
 @needs_node
 @pytest.mark.parametrize(
     ("body", "losses"),

@@ -107,7 +107,7 @@ def test_each_other_way_to_begin_works_and_can_be_aborted(command, tmp_path):
 
 
 def test_every_command_of_the_page_is_in_a_section_that_is_run():
-    headings = ("Begin", "Watch", "Pause", "After a crash", "Bring", "Take", "Why", "When")
+    headings = ("Begin", "Watch", "Pause", "After a crash", "Add", "Take", "Why", "When")
     run = [command for heading in headings for command in commands_of(heading)]
 
     assert run == COMMANDS

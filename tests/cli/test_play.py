@@ -6,6 +6,9 @@ import signal
 
 import pytest
 
+from agentleague.cli.player_files import check_game, load_player
+from agentleague.errors import LeagueError
+from cli import in_process
 from cli.agent_files import FUNCTION, TEN_LINES, listening_agent
 from commands import BIN, SECONDS, free_port, league, started
 
@@ -199,60 +202,66 @@ def test_what_a_function_raises_is_said_in_a_line_and_shown_if_wanted(tmp_path):
     assert "agentleague" not in in_full.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("", "mine.py has neither `player = Player(...)` nor a function `choose(turn)`; write"),
-        ("choose = 7", "mine.py has neither `player = Player(...)` nor a function `choose(turn)`"),
-        ("def choose(turn)\n", "mine.py cannot be loaded: SyntaxError: expected ':'"),
-        ("\nimport nowhere\n", "ModuleNotFoundError: No module named 'nowhere' (line 2)"),
-        ("\n\nimport sys; sys.exit(4)", "mine.py cannot be loaded: SystemExit: 4 (line 3)"),
-        (
-            TEN_LINES.replace('@player.plays("even_odd")', ""),
-            'mine.py: put @player.plays("even_odd") above the function that moves',
-        ),
-        (
-            TEN_LINES.replace("even_odd", "chess"),
-            "mine.py plays chess, and there is no such game; did you mean "
-            '@player.plays("even_odd")?',
-        ),
-        (
-            TEN_LINES.replace("even_odd", "tic_tac_toe"),
-            'mine.py plays tic_tac_toe, not even_odd; put @player.plays("even_odd") above a '
-            "function in it, or say: --game tic_tac_toe",
-        ),
-    ],
-)
-@pytest.mark.parametrize("command", ["play", "demo"])
-def test_a_file_that_holds_no_player_is_refused_with_what_is_wrong(
-    tmp_path, command, text, complaint
-):
-    (tmp_path / "mine.py").write_text(text)
-    players = ("mine.py", "random") if command == "play" else ("--player", "mine.py")
-
-    done = league(command, *players, cwd=tmp_path, check=False)
-
-    assert done.returncode == 1
-    assert complaint in done.stderr
-    assert "Traceback" not in done.stderr
+NO_PLAYERS = [
+    ("", "mine.py has neither `player = Player(...)` nor a function `choose(turn)`; write"),
+    ("choose = 7", "mine.py has neither `player = Player(...)` nor a function `choose(turn)`"),
+    ("def choose(turn)\n", "mine.py cannot be loaded: SyntaxError: expected ':'"),
+    ("\nimport nowhere\n", "ModuleNotFoundError: No module named 'nowhere' (line 2)"),
+    ("\n\nimport sys; sys.exit(4)", "mine.py cannot be loaded: SystemExit: 4 (line 3)"),
+    (
+        TEN_LINES.replace('@player.plays("even_odd")', ""),
+        'mine.py: put @player.plays("even_odd") above the function that moves',
+    ),
+    (
+        TEN_LINES.replace("even_odd", "chess"),
+        'mine.py plays chess, and there is no such game; did you mean @player.plays("even_odd")?',
+    ),
+    (
+        TEN_LINES.replace("even_odd", "tic_tac_toe"),
+        'mine.py plays tic_tac_toe, not even_odd; put @player.plays("even_odd") above a '
+        "function in it, or say: --game tic_tac_toe",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("agent", "complaint"),
-    [
-        ("nowhere.py", "there is no file nowhere.py; write a player to begin with: league new"),
-        ("rndom", "no strategy 'rndom' is installed; did you mean random? There are alternating,"),
-        ("rndom", "a file that ends with .py, or a URL such as http://127.0.0.1:8101/mcp"),
-        ("ftp://127.0.0.1/mcp", "does not begin with http:// or https://"),
-        ("http://192.0.2.1:8101/mcp", "lies where this league does not call"),
-    ],
-)
-def test_what_is_no_agent_is_refused_with_what_there_is(tmp_path, agent, complaint):
-    done = league("play", "random", agent, cwd=tmp_path, check=False)
+def test_a_file_that_holds_no_player_is_refused_with_what_is_wrong(tmp_path):
+    path = tmp_path / "mine.py"
+    for text, complaint in NO_PLAYERS:
+        path.write_text(text)
 
-    assert done.returncode == 1
-    assert complaint in done.stderr
-    assert "Traceback" not in done.stderr
+        with pytest.raises(LeagueError) as refused:
+            check_game(load_player(path, lambda: ["even_odd"]), "even_odd", path)
+
+        assert complaint in str(refused.value)
+
+
+def test_a_league_with_a_file_that_holds_no_player_does_not_begin(tmp_path):
+    (tmp_path / "mine.py").write_text("choose = 7")
+
+    for command in ("play mine.py random", "demo --player mine.py"):
+        done = league(*command.split(), cwd=tmp_path, check=False)
+
+        assert done.returncode == 1
+        assert "mine.py has neither `player = Player(...)` nor a function" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+NO_AGENTS = [
+    ("nowhere.py", "there is no file nowhere.py; write a player to begin with: league new"),
+    ("rndom", "no strategy 'rndom' is installed; did you mean random? There are alternating,"),
+    ("rndom", "a file that ends with .py, or a URL such as http://127.0.0.1:8101/mcp"),
+    ("ftp://127.0.0.1/mcp", "does not begin with http:// or https://"),
+    ("http://192.0.2.1:8101/mcp", "lies where this league does not call"),
+]
+
+
+def test_what_is_no_agent_is_refused_with_what_there_is(tmp_path):
+    for agent, complaint in NO_AGENTS:
+        done = in_process.league("play", "random", agent, cwd=tmp_path, check=False)
+
+        assert done.returncode == 1
+        assert complaint in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")

@@ -7,6 +7,7 @@ import pytest
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime.settings import describe
+from cli import in_process
 from commands import BIN, SECONDS, first_line, free_port, league, started
 
 ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}
@@ -81,61 +82,60 @@ def test_a_league_is_played_by_its_file_the_environment_and_options(tmp_path, mo
     assert league("verify", "cup", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments", "sentence"),
-    [
-        (
-            "move_second = 3",
-            (),
-            "cup.toml, line 1: there is no setting 'move_second'; did you mean",
-        ),
-        (
-            "",
-            ("--players", "one"),
-            "--players must be a whole number from 2 to 1,000,000, not 'one'",
-        ),
-        ("", ("--port", "99999"), "--port must be a whole number from 0 to 65,535, not '99999'"),
-        (
-            "players = 5\nplayers_max = 4",
-            (),
-            "cup.toml, line 1: players is 5, and players_max is 4; raise the latter",
-        ),
-        (
-            "referees = 101",
-            (),
-            "line 1: referees is 101, and referees_max is 100; raise the latter",
-        ),
-        ("\ntie_breaks = ['wins', 'wins']", (), "line 2: tie_breaks names one twice; leave it out"),
-        (
-            "lan = ['192.168.1.7/24']",
-            (),
-            "line 1: lan cannot be: '192.168.1.7/24' is no network; did you mean 192.168.1.0/24?",
-        ),
-        ("endpoint = 'here'", (), "cup.toml, line 1: endpoint cannot be: The URL 'here' does not"),
-        ("bind = '0'", (), "cup.toml, line 1: bind cannot be: '0' is no address; write one of"),
-        ("game_type = 'even_od'", (), "cup.toml, line 1: game_type cannot be: "),
-        (
-            "[game_options]\nplayers = 3",
-            (),
-            "line 1: game_options holds 'players', a setting of the league; move it above [game_",
-        ),
-        (
-            "[game_options]\nlow = 2",
-            (),
-            "cup.toml, line 1: game_options cannot be: even_odd has no option 'low'",
-        ),
-    ],
-)
-def test_a_manager_with_a_setting_that_cannot_be_does_not_begin(
-    text, arguments, sentence, tmp_path
-):
-    (tmp_path / "cup.toml").write_text(text)
+WRONG = [
+    (
+        "move_second = 3",
+        (),
+        "cup.toml, line 1: there is no setting 'move_second'; did you mean",
+    ),
+    (
+        "",
+        ("--players", "one"),
+        "--players must be a whole number from 2 to 1,000,000, not 'one'",
+    ),
+    ("", ("--port", "99999"), "--port must be a whole number from 0 to 65,535, not '99999'"),
+    (
+        "players = 5\nplayers_max = 4",
+        (),
+        "cup.toml, line 1: players is 5, and players_max is 4; raise the latter",
+    ),
+    (
+        "referees = 101",
+        (),
+        "line 1: referees is 101, and referees_max is 100; raise the latter",
+    ),
+    ("\ntie_breaks = ['wins', 'wins']", (), "line 2: tie_breaks names one twice; leave it out"),
+    (
+        "lan = ['192.168.1.7/24']",
+        (),
+        "line 1: lan cannot be: '192.168.1.7/24' is no network; did you mean 192.168.1.0/24?",
+    ),
+    ("endpoint = 'here'", (), "cup.toml, line 1: endpoint cannot be: The URL 'here' does not"),
+    ("bind = '0'", (), "cup.toml, line 1: bind cannot be: '0' is no address; write one of"),
+    ("game_type = 'even_od'", (), "cup.toml, line 1: game_type cannot be: "),
+    (
+        "[game_options]\nplayers = 3",
+        (),
+        "line 1: game_options holds 'players', a setting of the league; move it above [game_",
+    ),
+    (
+        "[game_options]\nlow = 2",
+        (),
+        "cup.toml, line 1: game_options cannot be: even_odd has no option 'low'",
+    ),
+]
 
-    done = league("manager", "cup.toml", *arguments, cwd=tmp_path, check=False)
 
-    assert done.returncode == 2
-    assert sentence in done.stderr
-    assert not (tmp_path / "cup").exists()
+def test_a_manager_with_a_setting_that_cannot_be_does_not_begin(tmp_path):
+    for text, arguments, sentence in WRONG:
+        (tmp_path / "cup.toml").write_text(text)
+
+        done = in_process.league("manager", "cup.toml", *arguments, cwd=tmp_path, check=False)
+
+        assert done.returncode == 2
+        assert sentence in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not (tmp_path / "cup").exists()
 
 
 def test_a_league_that_goes_on_keeps_the_rules_it_was_begun_with(tmp_path):

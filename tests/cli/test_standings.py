@@ -120,23 +120,24 @@ def test_standings_as_json_are_a_list_of_rows(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_dead_manager_is_said_with_what_to_type(command):
-    done = league(*command.split(), "--manager", f"http://127.0.0.1:{free_port()}/mcp")
+def test_a_dead_manager_is_said_with_what_to_type():
+    url = f"http://127.0.0.1:{free_port()}/mcp"
+    for command in COMMANDS:
+        done = league(*command.split(), "--manager", url)
 
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "is it running? Start one with: league manager" in done.stderr
-    assert "Traceback" not in done.stderr
+        assert (done.exit_code, done.stdout) == (1, ""), command
+        assert "is it running? Start one with: league manager" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("missing", ["", "nowhere"])
-def test_a_directory_without_a_league_is_said_with_what_to_type(command, missing, tmp_path):
-    done = league(*command.split(), "--dir", tmp_path / missing)
+def test_a_directory_without_a_league_is_said_with_what_to_type(tmp_path):
+    for command in COMMANDS:
+        for directory in (tmp_path, tmp_path / "nowhere"):
+            done = league(*command.split(), "--dir", directory)
 
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "there is no league in" in done.stderr
-    assert "league demo --dir" in done.stderr
+            assert (done.exit_code, done.stdout) == (1, ""), command
+            assert "there is no league in" in done.stderr
+            assert "league demo --dir" in done.stderr
 
 
 @pytest.mark.parametrize("url", ["banana", "ftp://127.0.0.1/mcp", "http://user@127.0.0.1/mcp"])
@@ -147,12 +148,12 @@ def test_a_url_that_can_be_no_managers_is_said(url):
     assert url in done.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_two_places_at_once_are_misuse(command, tmp_path):
-    done = league(*command.split(), "--dir", tmp_path, "--manager", "http://127.0.0.1:9/mcp")
+def test_two_places_at_once_are_misuse(tmp_path):
+    for command in COMMANDS:
+        done = league(*command.split(), "--dir", tmp_path, "--manager", "http://127.0.0.1:9/mcp")
 
-    assert done.exit_code == 2
-    assert "give either --dir DIR or --manager URL, not both" in done.stderr
+        assert done.exit_code == 2, command
+        assert "give either --dir DIR or --manager URL, not both" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["standings", "schedule"])

@@ -1,7 +1,5 @@
 """-v in words."""
 
-import pytest
-
 from agentleague.cli.output import log_printer, log_to_stderr
 from agentleague.runtime.log import Entry, Level
 
@@ -16,13 +14,13 @@ class Quiet:
         self.watched.append(every_message)
 
 
-@pytest.mark.parametrize(("verbose", "watched"), [(0, []), (1, [False]), (2, [True]), (9, [True])])
-def test_every_message_is_said_only_if_it_was_asked_for_twice(verbose, watched):
-    agent = Quiet()
+def test_every_message_is_said_only_if_it_was_asked_for_twice():
+    for verbose, watched in ((0, []), (1, [False]), (2, [True]), (9, [True])):
+        agent = Quiet()
 
-    log_to_stderr(agent, verbose)
+        log_to_stderr(agent, verbose)
 
-    assert agent.watched == watched
+        assert agent.watched == watched
 
 
 def test_what_the_news_say_already_is_not_said_twice():

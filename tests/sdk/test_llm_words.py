@@ -71,64 +71,64 @@ def test_a_huge_position_is_cut():
     assert len(told(call)[2]) < TEXT_MAX + 50
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "odd",
-        " odd\n",
-        '"odd"',
-        '{"move": "odd"}',
-        '{"move": "odd", "why": "even is odd"}',
-        '```json\n{"move": "odd"}\n```',
-        "```\nodd\n```",
-        '<think>\neven? {"move": "even"}\n</think>\n\n{"move": "odd"}',
-    ],
-)
-def test_an_answer_that_is_one_legal_move_is_that_move(text):
-    assert read_move(text, WORDS) == "odd"
+MOVES = [
+    "odd",
+    " odd\n",
+    '"odd"',
+    '{"move": "odd"}',
+    '{"move": "odd", "why": "even is odd"}',
+    '```json\n{"move": "odd"}\n```',
+    "```\nodd\n```",
+    '<think>\neven? {"move": "even"}\n</think>\n\n{"move": "odd"}',
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Odd",
-        "odd.",
-        "odd or even",
-        "I play odd",
-        '{"move": "Odd"}',
-        '{"choice": "odd"}',
-        '["odd"]',
-        '{"move": ["odd"]}',
-        '{"move": {"move": "odd"}}',
-        '{"move": "odd"} {"move": "odd"}',
-        'Sure!\n```json\n{"move": "odd"}\n```',
-        "odd <think>or even</think>",
-        "<think>odd",
-        "[" * MOVE_MAX,
-        " odd " + "." * MOVE_MAX,
-        "NaN",
-    ],
-)
-def test_any_other_answer_is_no_move(text):
-    with pytest.raises(IllegalMove, match="which is no legal move") as refused:
-        read_move(text, WORDS)
-
-    assert len(str(refused.value)) < 120
+def test_an_answer_that_is_one_legal_move_is_that_move():
+    for text in MOVES:
+        assert read_move(text, WORDS) == "odd"
 
 
-@pytest.mark.parametrize(
-    ("text", "move"),
-    [("4", 4), ('{"move": 4}', 4), ('{"move": [1, 2]}', [1, 2]), ("1", 1)],
-)
-def test_numbers_and_lists_are_moves_too(text, move):
-    assert read_move(text, [1, 4, [1, 2]]) == move
+NO_MOVES = [
+    "",
+    "Odd",
+    "odd.",
+    "odd or even",
+    "I play odd",
+    '{"move": "Odd"}',
+    '{"choice": "odd"}',
+    '["odd"]',
+    '{"move": ["odd"]}',
+    '{"move": {"move": "odd"}}',
+    '{"move": "odd"} {"move": "odd"}',
+    'Sure!\n```json\n{"move": "odd"}\n```',
+    "odd <think>or even</think>",
+    "<think>odd",
+    "[" * MOVE_MAX,
+    " odd " + "." * MOVE_MAX,
+    "NaN",
+]
 
 
-@pytest.mark.parametrize("text", ["true", "1.0", '"1"', '{"move": true}', "9" * 5000])
-def test_what_only_equals_a_number_is_another_move(text):
-    with pytest.raises(IllegalMove):
-        read_move(text, [1, 0])
+def test_any_other_answer_is_no_move():
+    for text in NO_MOVES:
+        with pytest.raises(IllegalMove, match="which is no legal move") as refused:
+            read_move(text, WORDS)
+
+        assert len(str(refused.value)) < 120
+
+
+NUMBERS_AND_LISTS = [("4", 4), ('{"move": 4}', 4), ('{"move": [1, 2]}', [1, 2]), ("1", 1)]
+
+
+def test_numbers_and_lists_are_moves_too():
+    for text, move in NUMBERS_AND_LISTS:
+        assert read_move(text, [1, 4, [1, 2]]) == move
+
+
+def test_what_only_equals_a_number_is_another_move():
+    for text in ("true", "1.0", '"1"', '{"move": true}', "9" * 5000):
+        with pytest.raises(IllegalMove):
+            read_move(text, [1, 0])
 
 
 def test_a_move_that_is_a_text_of_digits_is_found_as_it_stands():

@@ -191,22 +191,22 @@ def test_the_manager_of_the_environment_is_the_default(monkeypatch, tmp_path):
         player.run(state=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"manager": "192.168.1.10:8000", "network": "local"}, "--network lan"),
-        ({"lan": ["192.168.1.7/24"]}, r"did you mean 192\.168\.1\.0/24"),
-        ({"network": "wan"}, "--network must be"),
-        ({"endpoint": "me:8101"}, "http://"),
-        ({"bnd": "0.0.0.0"}, "run\\(\\) knows no bnd"),
-    ],
-)
-def test_a_setting_that_cannot_be_is_said_in_a_sentence(given, problem, tmp_path):
-    player = Player("Ann")
-    player.plays("even_odd")(lambda turn: "even")
+WRONG_SETTINGS = [
+    ({"manager": "192.168.1.10:8000", "network": "local"}, "--network lan"),
+    ({"lan": ["192.168.1.7/24"]}, r"did you mean 192\.168\.1\.0/24"),
+    ({"network": "wan"}, "--network must be"),
+    ({"endpoint": "me:8101"}, "http://"),
+    ({"bnd": "0.0.0.0"}, "run\\(\\) knows no bnd"),
+]
 
-    with pytest.raises(SystemExit, match=problem):
-        player.run(state=tmp_path, **given)
+
+def test_a_setting_that_cannot_be_is_said_in_a_sentence(tmp_path):
+    for given, problem in WRONG_SETTINGS:
+        player = Player("Ann")
+        player.plays("even_odd")(lambda turn: "even")
+
+        with pytest.raises(SystemExit, match=problem):
+            player.run(state=tmp_path, **given)
 
 
 def test_its_settings_may_stand_in_the_environment(monkeypatch, tmp_path):
