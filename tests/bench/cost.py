@@ -116,7 +116,7 @@ async def _cost_over_http(players, cycles, folder):
     role = manager.host.role
     assert isinstance(role, Manager)
     make = partial(
-        local_league.Cast, manager_url=manager.url, game="even_odd", seed="7", is_private=True
+        local_league.AgentGroup, manager_url=manager.url, game="even_odd", seed="7", is_private=True
     )
     worker_groups = [
         local_league.LocalWorkers(make("referee", 0, 1)),

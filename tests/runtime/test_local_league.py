@@ -7,7 +7,7 @@ import pytest
 
 from agentleague.errors import StorageError
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.local_league import Cast, RemoteWorkers, play
+from agentleague.runtime.local_league import AgentGroup, RemoteWorkers, play
 from agentleague.storage.sqlite import SqliteJournal
 
 NOBODY = "http://127.0.0.1:9/mcp"
@@ -35,7 +35,7 @@ def test_a_journal_that_fails_ends_the_demo_with_its_error(rows, tmp_path, monke
 @pytest.mark.process
 def test_a_process_of_agents_that_is_not_done_is_ended_at_once():
     async def main():
-        workers = RemoteWorkers(Cast("player", 0, 1, NOBODY, "even_odd", None))
+        workers = RemoteWorkers(AgentGroup("player", 0, 1, NOBODY, "even_odd", None))
         assert workers._process.is_alive()
         await workers.stop()
         return workers._process.is_alive()

@@ -45,12 +45,12 @@ from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import (
     HOSTS,
-    Cast,
+    AgentGroup,
     RemoteWorkers,
     Stopwatch,
     Tally,
-    deaf_to_interrupts,
     end_with_the_league,
+    ignoring_interrupts,
     open_built_in,
     raise_descriptor_limit,
 )
@@ -143,7 +143,7 @@ def measure_league(plan: Plan) -> Measurement:
     ours, theirs = context.Pipe()
     with _folder(plan.directory) as folder:
         process = context.Process(target=_league_process, args=(plan, folder, theirs))
-        with deaf_to_interrupts():
+        with ignoring_interrupts():
             process.start()
         theirs.close()
         try:
@@ -228,7 +228,7 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
 
 
 def _workers(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[RemoteWorkers]]:
-    make = partial(Cast, manager_url=url, game="even_odd", seed="bench", is_private=True)
+    make = partial(AgentGroup, manager_url=url, game="even_odd", seed="bench", is_private=True)
     opener = partial(open_sampled if plan.is_profiled else open_timed, folder)
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]
@@ -324,10 +324,10 @@ class MatchTimes:
         return answered
 
 
-async def open_timed(folder: Path, cast: Cast, number: int) -> Running:
+async def open_timed(folder: Path, group: AgentGroup, number: int) -> Running:
     """An agent; a referee writes the times of its matches to this folder."""
-    agent = await open_built_in(cast, number)
-    if cast.role == "referee":
+    agent = await open_built_in(group, number)
+    if group.role == "referee":
         times = MatchTimes(agent, perf_counter)  # A loop's clock may only have milliseconds.
         agent.transport.call = times.call  # type: ignore[method-assign]
         path = folder / f"{number}{TIMES_SUFFIX}"
@@ -398,15 +398,15 @@ def sampling(folder: Path, role: str) -> Iterator[None]:
         _write_hits(sampler, folder, role)
 
 
-async def open_sampled(folder: Path, cast: Cast, number: int) -> Running:
+async def open_sampled(folder: Path, group: AgentGroup, number: int) -> Running:
     """An agent; the first referee of a process also counts which functions run there."""
-    agent = await open_timed(folder, cast, number)
-    if cast.role == "referee" and number == cast.first:
+    agent = await open_timed(folder, group, number)
+    if group.role == "referee" and number == group.first:
         sampler = Sampler()
 
         def registered(_: Any) -> None:
             sampler.start()
-            agent.ended.add_done_callback(lambda _: _write_hits(sampler, folder, cast.role))
+            agent.ended.add_done_callback(lambda _: _write_hits(sampler, folder, group.role))
 
         agent.registered.add_done_callback(registered)
     return agent

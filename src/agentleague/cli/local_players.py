@@ -18,7 +18,7 @@ from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.local_league import (
     HOSTS,
-    Cast,
+    AgentGroup,
     LocalPlayer,
     LocalWorkers,
     RemoteWorkers,
@@ -48,9 +48,9 @@ def local_players(
     for text in texts:
         name = _name(text)
         names.append(name if name not in names else f"{name}-{len(names) + 1}")
-    cast = partial(Cast, "player", 0, 1, game=game, seed=seed, is_private=True)
+    group = partial(AgentGroup, "player", 0, 1, game=game, seed=seed, is_private=True)
     return [
-        _local_player(text, partial(cast, source=text, name=name), in_full=in_full)
+        _local_player(text, partial(group, source=text, name=name), in_full=in_full)
         for text, name in zip(texts, names, strict=True)
     ]
 
@@ -75,13 +75,13 @@ def _name(text: str) -> str:
     return text
 
 
-def _local_player(text: str, cast: Callable[..., Cast], *, in_full: bool) -> LocalPlayer:
+def _local_player(text: str, group: Callable[..., AgentGroup], *, in_full: bool) -> LocalPlayer:
     if IS_URL.match(text):
-        return lambda manager_url: Registration(cast(manager_url=manager_url))
+        return lambda manager_url: Registration(group(manager_url=manager_url))
     if text.endswith(".py"):
         opener = partial(open_file, in_full=in_full)
-        return lambda manager_url: FileWorkers(cast(manager_url=manager_url), opener)
-    return lambda manager_url: LocalWorkers(cast(manager_url=manager_url), open_strategy)
+        return lambda manager_url: FileWorkers(group(manager_url=manager_url), opener)
+    return lambda manager_url: LocalWorkers(group(manager_url=manager_url), open_strategy)
 
 
 class FileWorkers(RemoteWorkers):
@@ -98,15 +98,15 @@ class FileWorkers(RemoteWorkers):
 class Registration:
     """An agent that runs already: it only has to be registered."""
 
-    def __init__(self, cast: Cast) -> None:
-        self._cast = cast
+    def __init__(self, group: AgentGroup) -> None:
+        self._group = group
 
     async def start(self) -> None:
         """Register it as it would register itself."""
         loop = asyncio.get_running_loop()
         transport = HttpTransport(LoopClock(loop), TransportPolicy("player", Guard("local"), wall))
         answered: asyncio.Future[Answer] = loop.create_future()
-        manager, until = Address("manager", self._cast.manager_url), loop.time() + REGISTER_SECONDS
+        manager, until = Address("manager", self._group.manager_url), loop.time() + REGISTER_SECONDS
         try:
             transport.call(manager, self._request(), until, answered.set_result)
             answer = await answered
@@ -115,7 +115,7 @@ class Registration:
         message = answer.message
         if not isinstance(message, LeagueRegisterResponse) or message.status != "ACCEPTED":
             reason = message.reason if isinstance(message, LeagueRegisterResponse) else answer.error
-            raise LeagueError(f"{self._cast.name} cannot take part: {reason}")
+            raise LeagueError(f"{self._group.name} cannot take part: {reason}")
 
     async def finish(self) -> Tally:
         """Nothing to wait for."""
@@ -125,39 +125,39 @@ class Registration:
         """It goes on running."""
 
     def _request(self) -> LeagueRegisterRequest:
-        game = find_game(self._cast.game).name
+        game = find_game(self._group.game).name
         return LeagueRegisterRequest(
-            PlayerMeta(self._cast.name, self._cast.source, "1.0.0", [game]),
-            sender=f"player:{self._cast.name}"[:64],
+            PlayerMeta(self._group.name, self._group.source, "1.0.0", [game]),
+            sender=f"player:{self._group.name}"[:64],
             timestamp=write(wall()),
             conversation_id="conv-player-register",
         )
 
 
-async def open_file(cast: Cast, number: int, *, in_full: bool = False) -> Running:
+async def open_file(group: AgentGroup, number: int, *, in_full: bool = False) -> Running:
     """The player of a file."""
-    path, game = Path(cast.source), find_game(cast.game).name
+    path, game = Path(group.source), find_game(group.game).name
     player = load_player(path, lambda: [game])
     check_game(player, game, path)
     player.author_errors.in_full = in_full
-    agent = await _open(cast, player.name, player.move)
+    agent = await _open(group, player.name, player.move)
     player.attach(agent)
     return agent
 
 
-async def open_strategy(cast: Cast, number: int) -> Running:
+async def open_strategy(group: AgentGroup, number: int) -> Running:
     """A player with an installed strategy, which may be slow."""
-    return await _open(cast, cast.name, strategies.load(cast.source))
+    return await _open(group, group.name, strategies.load(group.source))
 
 
-async def _open(cast: Cast, name: str, strategy: Strategy) -> Running:
+async def _open(group: AgentGroup, name: str, strategy: Strategy) -> Running:
     return await open_player(
         lambda url: PlayerSettings(
-            manager_url=cast.manager_url,
+            manager_url=group.manager_url,
             display_name=name,
             endpoint=url,
-            game_types=(find_game(cast.game).name,),
-            seed=cast.seed or "",
+            game_types=(find_game(group.game).name,),
+            seed=group.seed or "",
         ),
         strategy,
         Place(0, hosts=HOSTS),

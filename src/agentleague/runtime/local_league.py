@@ -1,6 +1,6 @@
-"""A whole league on this machine over real HTTP: one process while it is small, else several.
+"""A whole league on this machine over real HTTP: in one process, or in several if it is large.
 
-How much memory processes hold, as the system tells it.
+Also: how much memory a process holds.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ STRATEGIES = ("random", "alternating", "random", "fixed")
 
 
 @dataclass(frozen=True)
-class Cast:
-    """Who plays: so many of them, from this number on."""
+class AgentGroup:
+    """Agents of one role: how many, and from which number on."""
 
     role: str  # referee or player
     first: int
@@ -54,19 +54,16 @@ class Cast:
     manager_url: str
     game: str  # a name, or a file that each process loads for itself
     seed: str | None
-    is_private: bool = False  # on any free port: the usual ones may be somebody else's
+    is_private: bool = False  # on any free port: others may use the usual ones
     source: str = ""  # the file, URL or strategy of a player that was named
     name: str = ""  # and its name, if it has none of its own
 
 
-Opener = Callable[[Cast, int], Coroutine[Any, Any, Running]]  # of one agent, by its number
+Opener = Callable[[AgentGroup, int], Coroutine[Any, Any, Running]]  # of one agent, by its number
 
 
 class Tally(NamedTuple):
-    """What agents did: requests sent, bytes of them and of their answers, processor time, memory.
-
-    The memory is what their process ever held at once.
-    """
+    """What agents did: requests, their bytes and those of their answers, CPU time, peak memory."""
 
     role: str
     calls: int
@@ -78,7 +75,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class Played:
-    """What became of the league."""
+    """The result of a league."""
 
     league: League
     seconds: float  # from the first announcement to the last LEAGUE_COMPLETED
@@ -97,7 +94,7 @@ class Workers(Protocol):
         """Register all, one after another."""
 
     async def finish(self) -> Tally:
-        """Wait for all to be told that the league is over."""
+        """Wait until all know that the league is over."""
 
     async def stop(self) -> None:
         """Close all, at once if need be."""
@@ -131,7 +128,7 @@ async def play(
     )
     role, stopwatch = manager.host.role, Stopwatch("manager")
     assert isinstance(role, Manager)
-    make = partial(Cast, manager_url=manager.url, game=settings.game_type, seed=seed)
+    make = partial(AgentGroup, manager_url=manager.url, game=settings.game_type, seed=seed)
     referees = make("referee", 0, settings.referees, is_private=bool(local_players))
     groups = PLAYER_PROCESSES if remote else 1
     worker_groups: list[Workers] = []
@@ -139,8 +136,8 @@ async def play(
         worker_groups.append(RemoteWorkers(referees) if remote else LocalWorkers(referees))
         worker_groups += [player(manager.url) for player in local_players]
         for first, end in pairwise(_bounds(settings.players - len(local_players), groups)):
-            cast = make("player", first, end - first, is_private=bool(local_players))
-            worker_groups.append(RemoteWorkers(cast) if remote else LocalWorkers(cast))
+            group = make("player", first, end - first, is_private=bool(local_players))
+            worker_groups.append(RemoteWorkers(group) if remote else LocalWorkers(group))
         for workers in worker_groups:
             await _unless_failed(manager, workers.start())
         await _watch(manager, role.league, on_progress)
@@ -209,25 +206,25 @@ def _work_of(agents: Sequence[Running]) -> tuple[float, ...]:
 class LocalWorkers:
     """Agents in this process."""
 
-    def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
-        self._cast = cast
+    def __init__(self, group: AgentGroup, open_agent: Opener | None = None) -> None:
+        self._group = group
         self._open = open_agent or open_built_in
-        self._stopwatch = Stopwatch(cast.role)
+        self._stopwatch = Stopwatch(group.role)
         self._agents: list[Running] = []
 
     async def start(self) -> None:
         """Register all, one after another."""
-        for number in range(self._cast.first, self._cast.first + self._cast.count):
-            agent = await self._open(self._cast, number)
+        for number in range(self._group.first, self._group.first + self._group.count):
+            agent = await self._open(self._group, number)
             self._agents.append(agent)
             await agent.registered
 
     def count_from_now(self) -> None:
-        """What its agents have done so far does not count."""
-        self._stopwatch = Stopwatch(self._cast.role, self._agents)
+        """Do not count what its agents have done so far."""
+        self._stopwatch = Stopwatch(self._group.role, self._agents)
 
     async def finish(self) -> Tally:
-        """Wait for all to be told that the league is over."""
+        """Wait until all know that the league is over."""
         for agent in self._agents:
             await agent.ended
         return self._stopwatch.tally(self._agents)
@@ -240,13 +237,13 @@ class LocalWorkers:
 class RemoteWorkers:
     """Agents in a process of their own, which says when it is ready and when it is done."""
 
-    def __init__(self, cast: Cast, open_agent: Opener | None = None) -> None:
+    def __init__(self, group: AgentGroup, open_agent: Opener | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process: BaseProcess = context.Process(
-            target=_crew_process, args=(cast, open_agent, theirs), daemon=True
+            target=_worker_process, args=(group, open_agent, theirs), daemon=True
         )
-        with deaf_to_interrupts():  # A new process is deaf to what its parent is deaf to.
+        with ignoring_interrupts():  # A new process inherits that.
             self._process.start()
         theirs.close()
         self._is_done = False
@@ -259,16 +256,16 @@ class RemoteWorkers:
     async def start(self) -> None:
         """Let it register its agents."""
         self._pipe.send("register")
-        await self._hear()
+        await self._receive()
 
     async def count_from_now(self) -> None:
-        """What its agents have done so far, to register, does not count."""
+        """Do not count what its agents have done so far, to register."""
         self._pipe.send(COUNT)
-        await self._hear()
+        await self._receive()
 
     async def finish(self) -> Tally:
         """Wait for it to be done."""
-        tally = Tally(*await self._hear())
+        tally = Tally(*await self._receive())
         self._is_done = True
         return tally
 
@@ -279,20 +276,18 @@ class RemoteWorkers:
         self._process.terminate()
         await asyncio.to_thread(self._process.join)
 
-    async def _hear(self) -> Any:
+    async def _receive(self) -> Any:
         try:
             said = await asyncio.to_thread(self._pipe.recv)
         except EOFError:
-            raise LeagueError(
-                "a process with agents died; what it said last stands above"
-            ) from None
+            raise LeagueError("a process with agents died; its last words are above") from None
         if isinstance(said, Exception):
             raise said
         return said
 
 
 @contextmanager
-def deaf_to_interrupts() -> Iterator[None]:
+def ignoring_interrupts() -> Iterator[None]:
     """Ctrl-C reaches every process of a terminal; only the first should act on it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -301,12 +296,12 @@ def deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _crew_process(cast: Cast, open_agent: Opener | None, pipe: Connection) -> None:
-    """What runs in a process of agents; what they print is talk, stdout is for the result."""
+def _worker_process(group: AgentGroup, open_agent: Opener | None, pipe: Connection) -> None:
+    """Runs in a process of agents; what they print goes to stderr, stdout is for the result."""
     raise_descriptor_limit()
     try:
         with redirect_stdout(sys.stderr):
-            run(_workers(LocalWorkers(cast, open_agent), pipe))
+            run(_workers(LocalWorkers(group, open_agent), pipe))
     except LeagueError as error:
         pipe.send(LeagueError(str(error)))
     except Exception as error:
@@ -321,16 +316,16 @@ async def _workers(workers: LocalWorkers, pipe: Connection) -> None:
         workers.count_from_now()
         pipe.send("counts")
 
-    heed = partial(_heed, pipe, partial(loop.call_soon_threadsafe, count))
-    Thread(target=heed, daemon=True).start()
+    obey = partial(_obey, pipe, partial(loop.call_soon_threadsafe, count))
+    Thread(target=obey, daemon=True).start()
     await workers.start()
     pipe.send("registered")
     pipe.send(await workers.finish())
     await workers.stop()
 
 
-def _heed(pipe: Connection, count: Callable[[], object]) -> None:
-    """Such a process is told to count from now on, or nothing more."""
+def _obey(pipe: Connection, count: Callable[[], object]) -> None:
+    """Count from now on when told so; end when the league is gone."""
     with suppress(EOFError, OSError):
         while pipe.recv() == COUNT:
             count()
@@ -338,37 +333,37 @@ def _heed(pipe: Connection, count: Callable[[], object]) -> None:
 
 
 def end_with_the_league(pipe: Connection) -> None:
-    """Nothing more is said to such a process: when it can hear something, its league is gone."""
+    """End this process when the league is gone: nothing else is ever sent on this pipe."""
     pipe.poll(None)
     os._exit(1)
 
 
-async def open_built_in(cast: Cast, number: int) -> Running:
+async def open_built_in(group: AgentGroup, number: int) -> Running:
     """A referee, or a player of one of the built-in strategies."""
-    game = find_game(cast.game)
-    if cast.role == "referee":
+    game = find_game(group.game)
+    if group.role == "referee":
         referee_name = f"Referee {_name(number)}"
         return await open_referee(
             lambda url: RefereeSettings(
-                manager_url=cast.manager_url,
+                manager_url=group.manager_url,
                 display_name=referee_name,
                 endpoint=url,
                 game_types=(game.name,),
             ),
-            Place(0 if cast.is_private else 8001 + number, hosts=HOSTS),
+            Place(0 if group.is_private else 8001 + number, hosts=HOSTS),
             lambda name: game,
         )
     strategy = STRATEGIES[number % len(STRATEGIES)]
     return await open_player(
         lambda url: PlayerSettings(
-            manager_url=cast.manager_url,
+            manager_url=group.manager_url,
             display_name=f"{_name(number)} ({strategy})",
             endpoint=url,
             game_types=(game.name,),
-            seed=cast.seed or "",
+            seed=group.seed or "",
         ),
         strategies.load(strategy),
-        Place(0 if cast.is_private else 8101 + number, hosts=HOSTS),
+        Place(0 if group.is_private else 8101 + number, hosts=HOSTS),
     )
 
 
@@ -390,7 +385,7 @@ def raise_descriptor_limit() -> None:
 
 
 def peak_bytes() -> int:
-    """The most that this process ever held; 0 where the system does not tell."""
+    """The most memory that this process ever held; 0 if the system does not say."""
     told = _status("self").get("VmHWM")
     if told is not None:
         return told
@@ -403,7 +398,7 @@ def peak_bytes() -> int:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """What a process holds now; None where the system does not tell, or it is gone."""
+    """The memory of a process now; None if the system does not say, or it is gone."""
     return _status(str(pid)).get("VmRSS")
 
 

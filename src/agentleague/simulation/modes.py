@@ -127,7 +127,7 @@ def simulate_all(mode: str, seeds: Sequence[int], processes: int) -> Iterator[It
         gc.freeze()  # The loaded modules stay: collecting them again and again costs time.
         yield (simulate(mode, seed) for seed in seeds)
         return
-    from agentleague.runtime.local_league import deaf_to_interrupts
+    from agentleague.runtime.local_league import ignoring_interrupts
 
     context = multiprocessing.get_context("spawn")
     workers, readers = [], []
@@ -137,7 +137,7 @@ def simulate_all(mode: str, seeds: Sequence[int], processes: int) -> Iterator[It
             process = context.Process(
                 target=_work, args=(mode, seeds[number::processes], writer), daemon=True
             )
-            with deaf_to_interrupts():  # A new process inherits that.
+            with ignoring_interrupts():  # A new process inherits that.
                 process.start()
             writer.close()
             workers.append(process)

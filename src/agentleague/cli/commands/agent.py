@@ -66,27 +66,27 @@ def command(
         raise click.ClickException(
             f"there is no agent {agent_id!r} in this league; see who is there with: {look}"
         )
-    told = [player_match(facts, agent["agent_id"]) for facts in agent.pop("facts")]
+    stories = [player_match(facts, agent["agent_id"]) for facts in agent.pop("facts")]
     if as_json:
-        print_json({**agent, "told": msgspec.to_builtins(told)})
+        print_json({**agent, "told": msgspec.to_builtins(stories)})
         return
     print_facts(_facts(agent), f"{agent.get('agent_id')} {agent.get('display_name')}")
-    _tell(told, agent.get("matches") or 0)
+    _print_stories(stories, agent.get("matches") or 0)
 
 
-def _tell(told: Sequence[PlayerMatch], total: int) -> None:
-    for match in told:
-        for line in in_words(match):
+def _print_stories(stories: Sequence[PlayerMatch], total: int) -> None:
+    for story in stories:
+        for line in in_words(story):
             print(line)
-    if len(told) < total:
-        say(f"These are the last {len(told)} of {total} matches; see all with: --all")
+    if len(stories) < total:
+        say(f"These are the last {len(stories)} of {total} matches; see all with: --all")
 
 
 async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any] | None:
     """An agent, with the `facts` of its matches; None if there is none."""
-    agent = await _known(source, typed.upper())
+    agent = await _find_agent(source, typed.upper())
     if agent is None and (agent_id := await find_agent_id(source, typed)):
-        agent = await _known(source, agent_id)
+        agent = await _find_agent(source, agent_id)
     if agent is None:
         return None
     wanted = [match["match_id"] for match in agent.get("last_matches", ())]
@@ -96,7 +96,7 @@ async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any
     return {**agent, "facts": [read_answer(answer).match for answer in facts]}
 
 
-async def _known(source: Source, agent_id: str) -> dict[str, Any] | None:
+async def _find_agent(source: Source, agent_id: str) -> dict[str, Any] | None:
     try:
         answer = await source.ask("GET_AGENT", agent_id=agent_id)
     except LeagueError as error:
@@ -125,13 +125,13 @@ async def _all_matches(source: Source, player_id: str) -> list[str]:
 
 def _facts(agent: dict[str, Any]) -> dict[str, Any]:
     return {
-        heading: _words(agent[field])
+        heading: _text(agent[field])
         for field, heading in HEADINGS.items()
         if agent.get(field) not in (None, [])
     }
 
 
-def _words(value: Any) -> Any:
+def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(value) if isinstance(value, list) else value

@@ -118,7 +118,7 @@ def command(
     if as_json:
         print_json(_summary(played, folder))
     else:
-        _tell(played, folder)
+        _print_result(played, folder)
 
 
 def _how_many(players: int | None, brought: Sequence[str]) -> int:
@@ -136,7 +136,7 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
     return players
 
 
-def _tell(played: Played, folder: Path) -> None:
+def _print_result(played: Played, folder: Path) -> None:
     league = played.league
     rows = row_dicts(league.table.rows())
     print_table(rows, f"{league.rules.league_id}: final table")

@@ -118,12 +118,12 @@ def command(
         with Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
             run(play(settings, Path(folder), seed, watch, local_players=named))
-        told = _told(Path(folder))
+        played = _played(Path(folder))
     if as_json:
-        print_json(told)
+        print_json(played)
         return
-    _tell(told, in_full=verbose or matches == 1)
-    causes = [cause for facts in told["matches"] for _, cause in facts.get("forfeits", ())]
+    _print(played, in_full=verbose or matches == 1)
+    causes = [cause for facts in played["matches"] for _, cause in facts.get("forfeits", ())]
     if any(word in cause for cause in causes for word in SILENCE):
         say(_more_time(move_seconds))
 
@@ -132,20 +132,20 @@ def _no_progress(league: League) -> None:
     """A single match needs no progress."""
 
 
-def _told(directory: Path) -> dict[str, Any]:
-    """All of it, from the journal."""
+def _played(directory: Path) -> dict[str, Any]:
+    """The matches and the score, from the journal."""
     from agentleague.records.match_story import facts_of
     from agentleague.records.reading import event_of, open_league
 
     league, rows = open_league(directory)
-    given = [event_of(row) for row in rows if row.kind == "match_assigned"]
+    assignments = [event_of(row) for row in rows if row.kind == "match_assigned"]
     table = row_dicts(league.table.rows())
     ids = [f"R{number}M1" for number in range(1, league.total_rounds + 1)]
     return {
         "game_type": league.rules.game_type,
         "winner": _winner(table),
         "players": table,
-        "matches": [facts_of(league, match_id, given) for match_id in ids],
+        "matches": [facts_of(league, match_id, assignments) for match_id in ids],
     }
 
 
@@ -155,18 +155,20 @@ def _winner(table: list[dict[str, Any]]) -> str | None:
     return str(first["player_id"]) if first["wins"] > second["wins"] else None
 
 
-def _tell(told: dict[str, Any], *, in_full: bool) -> None:
+def _print(played: dict[str, Any], *, in_full: bool) -> None:
     from agentleague.records.match_story import in_words
 
     if in_full:
-        for facts in told["matches"]:
+        for facts in played["matches"]:
             print("\n".join([*in_words(facts), ""]))
     else:
-        rows = [_row(facts) for facts in told["matches"]]
-        first, second = sorted(told["players"], key=lambda row: str(row["player_id"]))
-        print_rows(rows, MATCHES, f"{told['game_type']}: {_named(first)} against {_named(second)}")
+        rows = [_row(facts) for facts in played["matches"]]
+        first, second = sorted(played["players"], key=lambda row: str(row["player_id"]))
+        print_rows(
+            rows, MATCHES, f"{played['game_type']}: {_named(first)} against {_named(second)}"
+        )
         say("See each match in full with: -v")
-    print(_score(told))
+    print(_score(played))
 
 
 def _row(facts: dict[str, Any]) -> dict[str, Any]:
@@ -195,11 +197,11 @@ def _more_time(move_seconds: float) -> str:
     )
 
 
-def _score(told: dict[str, Any]) -> str:
+def _score(played: dict[str, Any]) -> str:
     """Who won, in one line."""
-    first, second = sorted(told["players"], key=lambda row: int(row["wins"]), reverse=True)
-    winner = f"{shown(first['display_name'])} wins" if told["winner"] else "Nobody wins"
-    count = len(told["matches"])
+    first, second = sorted(played["players"], key=lambda row: int(row["wins"]), reverse=True)
+    winner = f"{shown(first['display_name'])} wins" if played["winner"] else "Nobody wins"
+    count = len(played["matches"])
     if count == 1:
         return f"{winner}."
     drawn = count - first["wins"] - second["wins"]

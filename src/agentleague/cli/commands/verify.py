@@ -70,8 +70,7 @@ def command(
         raise click.UsageError(no_league(directory))
     findings = _findings(directory, receipts, game)
     if as_json:
-        told = msgspec.to_builtins(findings)
-        print_json({"ok": findings.difference is None, **told})
+        print_json({"ok": findings.difference is None, **msgspec.to_builtins(findings)})
     else:
         for line in in_words(findings):
             print(line)
