@@ -44,9 +44,9 @@ def run(words, *, env=None, **options):
     return subprocess.CompletedProcess(process.args, process.returncode, out, said)
 
 
-def started(*words, cwd=None):
+def started(*words, **options):
     """A command that goes on running; what is left of it is ended after the test."""
-    process = popen(words, cwd=cwd)
+    process = popen(words, **options)
     RUNNING.append(process)
     return process
 

@@ -3,11 +3,12 @@
 import json
 import re
 import shutil
+import subprocess
 import sys
 
 import pytest
 
-from commands import ROOT, SECONDS, free_port, league, started
+from commands import ROOT, free_port, killed_when_late, league, started
 from pages import Desk, Page
 
 ADD_A_GAME = Page("docs", "how-to", "add-a-game.md")
@@ -129,12 +130,14 @@ def test_the_commands_for_several_machines_register_agents_with_the_join_code(tm
 
 def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):
     desk = Desk(tmp_path)
-    foreign = started(sys.executable, FOREIGN_MANAGER, "2", "form=type,unknown=404,names=letters")
+    shape = "form=type,unknown=404,names=letters"
+    foreign = started(sys.executable, FOREIGN_MANAGER, "2", shape, stdin=subprocess.PIPE)
     desk.replaced["8000"] = foreign.stdout.readline().strip().split(":")[2].removesuffix("/mcp")
 
     player, referee = JOIN.commands
     agents = [desk.serve(referee), desk.serve(player), desk.serve(player.replace("Ann", "Bob"))]
-    (told,) = json.loads(foreign.communicate(timeout=SECONDS)[0]).values()
+    with killed_when_late(foreign):
+        (told,) = json.loads(foreign.stdout.readline()).values()
 
     assert told["players"] == ["P01", "P02"]
     assert len(told["results"]) == 1

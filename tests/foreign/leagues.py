@@ -219,6 +219,7 @@ def main(players, *shapes):
     with ThreadPoolExecutor(len(houses)) as pool:
         for told in pool.map(House.run, houses):
             print(json.dumps(told), flush=True)
+    sys.stdin.read()  # Until then agents may still ask whether it is over.
 
 
 if __name__ == "__main__":
