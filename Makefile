@@ -4,8 +4,8 @@ BIN := .venv/bin
 SOURCES := src tests tools benchmarks
 # Tests start hundreds of processes: each would compile the package anew if it were not kept.
 export PYTHONDONTWRITEBYTECODE :=
-# As many at once as there are cores, but never so many that real processes wait for one another.
-PARALLEL := -n auto --maxprocesses 4 --dist worksteal
+# Two more at once than there are cores: tests of real processes wait for them most of the time.
+PARALLEL := -n $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2))) --maxprocesses 6 --dist worksteal
 
 .PHONY: help demo quick test check test-all fuzz bench performance figures picture reference docs snapshots requirements clean
 
