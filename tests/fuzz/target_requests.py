@@ -47,17 +47,17 @@ def _compare(data: bytes, taken: frozenset[str], *, thorough: bool) -> None:
     assert (quick.envelope.id, quick.envelope.method) == (slow.envelope.id, slow.envelope.method)
     assert quick.envelope.form is slow.envelope.form
     if isinstance(quick.message, tuple(PARTIAL_MESSAGES.values())):
-        _compare_glance(quick.message, slow)
+        _compare_partial(quick.message, slow)
     else:
         assert quick.message == slow.message
         assert quick.missing == slow.missing
         assert str(quick.error) == str(slow.error)
 
 
-def _compare_glance(glance: Message, slow: codec.Incoming) -> None:
+def _compare_partial(partial: Message, slow: codec.Incoming) -> None:
     """The same but for what is not looked at; where that is bad, the long way refuses it."""
-    for name in glance.__struct_fields__ if slow.message else ():
-        same = getattr(glance, name) == getattr(slow.message, name)
+    for name in partial.__struct_fields__ if slow.message else ():
+        same = getattr(partial, name) == getattr(slow.message, name)
         assert same or name in ("matches", "standings")
 
 
