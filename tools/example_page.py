@@ -83,7 +83,9 @@ class Recording(MemoryTransport):
         super().__init__(network, url, receiver)
         self._kept = network.kept
 
-    def receive(self, body: bytes, source: str, respond: Callable[[bytes], None]) -> None:
+    def receive(
+        self, body: bytes, source: str, respond: Callable[[bytes], None], head: bytes = b""
+    ) -> None:
         """Keep the request, and its answer when it is there."""
         exchange = Exchange(self._url, body)
         self._kept.append(exchange)
@@ -92,7 +94,7 @@ class Recording(MemoryTransport):
             exchange.answer = json.loads(answer)
             respond(answer)
 
-        super().receive(body, source, answered)
+        super().receive(body, source, answered, head)
 
 
 class Recorder(MemoryNetwork):
