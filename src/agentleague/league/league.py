@@ -175,13 +175,12 @@ class League:
         self.phase = Phase.RUNNING
         self.round_id = event.round_id
         self.byes[event.round_id] = event.byes
-        self.told = {
-            each for each in self.told if each[1] >= event.round_id - self.limits.told_rounds
-        }
+        oldest = event.round_id - self.limits.told_rounds
+        self.told = {each for each in self.told if each[1] >= oldest}
         self.matches.schedule(event, self.seq)
         self.open_matches.update(match.match_id for match in event.matches)
 
-    def _locked(self, event: MatchLocked) -> None:
+    def _of_match(self, event: MatchAssigned | MatchBegun | MatchLocked) -> None:
         self.matches[event.match_id].take(event, self.seq)
 
     def _decided(self, event: MatchDecided) -> None:
@@ -207,12 +206,6 @@ class League:
         self.ruled[event.match_id] = None
         if self.champion:
             self.champion = self.table.rows()[0].player_id
-
-    def _assigned(self, event: MatchAssigned) -> None:
-        self.matches[event.match_id].take(event, self.seq)
-
-    def _begun(self, event: MatchBegun) -> None:
-        self.matches[event.match_id].take(event, self.seq)
 
     def _closed(self, event: MatchClosed) -> None:
         self.matches[event.match_id].take(event, self.seq)
@@ -252,37 +245,22 @@ class League:
     def _told(self, event: Told) -> None:
         self.told.add((event.what, event.round_id))
 
-    def _player(self, event: PlayerRegistered) -> None:
-        self.roster.add_player(event)
-
-    def _returned(self, event: PlayerReturned) -> None:
-        self.roster.add_token(event)
-
-    def _renewed(self, event: TokenRenewed) -> None:
-        self.roster.renew(event)
-
-    def _confirmed(self, event: TokenConfirmed) -> None:
-        self.roster.confirm(event)
-
     def _removed(self, event: PlayerRemoved) -> None:
         self.roster.removed[event.player_id] = event.from_round
 
-    def _referee(self, event: RefereeRegistered) -> None:
-        self.roster.add_referee(event)
-
     _APPLY: ClassVar[dict[type[Event], Callable[..., None]]] = {
         LeagueOpened: _opened,
-        PlayerRegistered: _player,
-        PlayerReturned: _returned,
-        RefereeRegistered: _referee,
-        TokenRenewed: _renewed,
-        TokenConfirmed: _confirmed,
+        PlayerRegistered: lambda self, event: self.roster.add_player(event),
+        PlayerReturned: lambda self, event: self.roster.add_token(event),
+        RefereeRegistered: lambda self, event: self.roster.add_referee(event),
+        TokenRenewed: lambda self, event: self.roster.renew(event),
+        TokenConfirmed: lambda self, event: self.roster.confirm(event),
         PlayerRemoved: _removed,
         LeagueStarted: _started,
         RoundScheduled: _scheduled,
-        MatchAssigned: _assigned,
-        MatchBegun: _begun,
-        MatchLocked: _locked,
+        MatchAssigned: _of_match,
+        MatchBegun: _of_match,
+        MatchLocked: _of_match,
         MatchDecided: _decided,
         MatchClosed: _closed,
         Disputed: _disputed,

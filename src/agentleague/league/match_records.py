@@ -1,14 +1,10 @@
-"""All that is known of one scheduled match, as a fold over the decisions about it.
+"""What the journal says of each match: of the last rounds at hand, of older ones looked up.
 
-The files of a league's matches: the last rounds' at hand, older ones looked up in an archive.
-
-A league may run for ever, and a file takes 2 KB. So where there is an archive, which is the
-journal itself, a round that ended long enough ago is forgotten, but for where its rows lie; a match
-of it that is asked for is folded from its rows again. Disputed matches and those that the organiser
-ruled on are never forgotten, since more rows about them may follow. Without an archive nothing is.
-
-Only rows that are on disk are looked up: a round begins when its own row is there, and it is
-forgotten when at least one more has ended after it.
+A record takes 2 KB, and a league may run for ever. With an archive, which is the journal itself, a
+round that ended long ago is forgotten except for where its rows lie; a match of it is rebuilt from
+its rows when asked for. Disputed matches and those that the organiser ruled on are never forgotten:
+more rows about them may follow. Only rows that are on disk are looked up: a round is forgotten when
+a later one has ended.
 """
 
 import re
@@ -46,7 +42,7 @@ class MatchRecord(Struct):
     referee_id: str
     commitment: str
     epoch: int = 1
-    begun: int = 0  # the epoch whose referee, of another make, said that it runs
+    begun: int = 0  # the epoch whose foreign referee said that it runs
     locks: list[MatchLocked] = []
     decided: MatchDecided | None = None
     decided_seq: int = 0  # the row that holds the result
@@ -79,7 +75,7 @@ class MatchRecord(Struct):
 
 
 def scheduled(match: ScheduledMatch, round_id: int) -> MatchRecord:
-    """The file of a match that was just scheduled."""
+    """The record of a match that was just scheduled."""
     players = (match.player_a, match.player_b)
     record = MatchRecord(match.match_id, round_id, players, match.referee_id, match.commitment)
     record.referees.append(match.referee_id)
@@ -145,7 +141,7 @@ class Archive(Protocol):
 
 
 class _Ended(NamedTuple):
-    """A round whose files are still at hand."""
+    """A round whose records are still at hand."""
 
     round_id: int
     matches: list[str]
@@ -159,16 +155,14 @@ class MatchRecords(dict[str, MatchRecord]):
         self._limits = limits or LeagueLimits()
         self.of_player: dict[str, list[MatchRecord]] = {}  # those at hand
         self._archive = archive
-        self._held: dict[
-            str, MatchRecord
-        ] = {}  # disputed or ruled on, of rounds that are forgotten
+        self._held: dict[str, MatchRecord] = {}  # of forgotten rounds: disputed or ruled on
         self._recalled: dict[str, MatchRecord] = {}  # the last one asked for at the end
         self._totals: dict[str, int] = {}  # player -> its matches so far
         self._last: dict[str, list[str]] = {}  # player -> its last ones
         self._running: dict[int, list[str]] = {}  # round that has not ended -> its matches
         self._ended: deque[_Ended] = deque()
         self._ended_matches = 0  # of the rounds in `_ended`
-        self._forgotten = 0  # the last round whose files are not at hand
+        self._forgotten = 0  # the last round whose records are not at hand
         self._sizes = array("Q")  # of each round, in matches
         self._first_rows, self._last_rows = array("Q"), array("Q")  # of each round
 
@@ -203,7 +197,7 @@ class MatchRecords(dict[str, MatchRecord]):
             yield oldest.round_id
 
     def get(self, match_id: str) -> MatchRecord | None:  # type: ignore[override]
-        """The file of a match, if it was scheduled."""
+        """The record of a match, if it was scheduled."""
         try:
             return self[match_id]
         except KeyError:
@@ -218,7 +212,7 @@ class MatchRecords(dict[str, MatchRecord]):
         return record
 
     def hold(self, match_id: str) -> MatchRecord:
-        """The file of a match that is never to be forgotten from here on."""
+        """The record of a match, which is never forgotten from here on."""
         record = self[match_id]
         if match_id not in self:
             self._held[match_id] = record
@@ -242,7 +236,7 @@ class MatchRecords(dict[str, MatchRecord]):
         return [self[match_id] for match_id in self._last.get(player_id, ())]
 
     def newest(self) -> Iterator[MatchRecord]:
-        """The files at hand, the last one first."""
+        """The records at hand, the last one first."""
         return reversed(self.values())
 
     def _has_enough(self, at_hand: int) -> bool:
@@ -270,7 +264,7 @@ class MatchRecords(dict[str, MatchRecord]):
         return record
 
     def _look_up(self, match_id: str) -> MatchRecord | None:
-        """Fold a forgotten match from its rows; strangers' words are not searched for."""
+        """Rebuild a forgotten match from its rows; only what looks like a match id is searched."""
         assert self._archive
         named = _MATCH_ID.fullmatch(match_id)
         round_id, number = (int(named[1]), int(named[2])) if named else (0, 0)

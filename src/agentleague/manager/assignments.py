@@ -19,9 +19,9 @@ from agentleague.league.events import MatchAssigned
 from agentleague.league.league import Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.roster import Member
+from agentleague.manager import keys
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.foreign_starts import ForeignStarts
-from agentleague.manager.keys import AssignAgain, LeaseCheck, MatchesAssigned, RefereeWaitOver
 from agentleague.manager.leases import Leases, longest_match
 from agentleague.manager.notices import RefereeNotices, ResultNotices
 from agentleague.manager.step import Step
@@ -351,7 +351,7 @@ class Assignments:
             return
         self._workload.give_back(referee_id, matches)
         again = self._step.now + self._limits.assign_again_seconds
-        self._step.wake(AssignAgain(referee_id), again)
+        self._step.wake(keys.AssignAgain(referee_id), again)
 
     def answered(self, referee_id: str) -> None:
         """A referee took a match."""
@@ -423,7 +423,9 @@ class Assignments:
             self._alone_since = self._step.now
         if self._unassigned:
             self._unassigned = dict.fromkeys(self._unassigned, self._step.now)
-            self._step.wake(RefereeWaitOver(), self._step.now + self._settings.referee_wait_seconds)
+            self._step.wake(
+                keys.RefereeWaitOver(), self._step.now + self._settings.referee_wait_seconds
+            )
         self._set_check()
 
     # How a match is handed out
@@ -432,7 +434,7 @@ class Assignments:
         message = self._broadcasts.assignment(referee_id, self._described(matches))
         self._lease(referee_id, matches)
         if self._attendance.is_ours(referee_id):
-            self._step.tell(referee_id, message, MatchesAssigned(tuple(matches)), keep=True)
+            self._step.tell(referee_id, message, keys.MatchesAssigned(tuple(matches)), keep=True)
         elif not self._runs(matches[0]):
             until = self._step.now + self._longest_match()
             self.starts.begin(referee_id, matches[0], message, until)
@@ -463,7 +465,7 @@ class Assignments:
         when = self._leases.next_check(self._step.now, self._settings.lease_seconds / 4)
         if when is not None:
             self._is_check_set = True
-            self._step.wake(LeaseCheck(), when)
+            self._step.wake(keys.LeaseCheck(), when)
 
     def _expire(self, match_id: str) -> None:
         referee_id, attendance = self._league.matches[match_id].referee_id, self._attendance
@@ -519,7 +521,7 @@ class Assignments:
             )
         self._unassigned.setdefault(record.match_id, self._alone_since)
         first = min(self._unassigned.values())
-        self._step.wake(RefereeWaitOver(), first + self._settings.referee_wait_seconds)
+        self._step.wake(keys.RefereeWaitOver(), first + self._settings.referee_wait_seconds)
 
     def _give_up(self, record: MatchRecord, why: str) -> None:
         if record.decided is None:

@@ -32,31 +32,9 @@ from agentleague.league.adjudicator import Adjudicator, Decision
 from agentleague.league.events import Disputed, LeagueOpened
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
-from agentleague.manager import organiser_notices
+from agentleague.manager import keys, organiser_notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
-from agentleague.manager.keys import (
-    AnnouncementAnswersDue,
-    AssignAgain,
-    ControlCall,
-    Key,
-    LeagueEndDue,
-    LeagueEndTold,
-    LeagueStartDue,
-    LeaseCheck,
-    MatchesAssigned,
-    NewRefereeAnswersDue,
-    OutboxCall,
-    RefereeChanged,
-    RefereeWaitOver,
-    ResultTold,
-    RoundAnnounced,
-    RoundEndTold,
-    RoundStartDue,
-    StartAgain,
-    StartCall,
-    TableDue,
-)
 from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.organiser import Organiser
@@ -229,7 +207,7 @@ class Manager:
     def _answered(self, stimulus: Answered) -> None:
         self._CALLS[type(stimulus.key)](self, stimulus.key, stimulus)
 
-    def _message_answered(self, key: OutboxCall, stimulus: Answered) -> None:
+    def _message_answered(self, key: keys.OutboxCall, stimulus: Answered) -> None:
         """A message of the outbox was answered, or given up."""
         agent_id, error = key.agent_id, stimulus.error
         step, outbox = self._step, self._step.outbox
@@ -244,12 +222,12 @@ class Manager:
             self._settle(other_id, outgoing.subject, error)
         self._rounds.end_if_told()
 
-    def _settle(self, agent_id: str, subject: Key | None, error: LeagueError | None) -> None:
+    def _settle(self, agent_id: str, subject: keys.Key | None, error: LeagueError | None) -> None:
         """Go on with what waited for this message."""
         if subject is not None:
             self._SUBJECTS[type(subject)](self, agent_id, subject, error)
 
-    def _start_answered(self, key: StartCall, stimulus: Answered) -> None:
+    def _start_answered(self, key: keys.StartCall, stimulus: Answered) -> None:
         """A foreign referee was told to run a match, and answered or did not."""
         referee_id, error = self._foreign_referee(key, stimulus), stimulus.error
         if referee_id is None:
@@ -263,13 +241,15 @@ class Manager:
             self._assignments.answered(referee_id)
             self._assignments.starts.acknowledged(key.match_id, stimulus.message)
 
-    def _control_answered(self, key: ControlCall, stimulus: Answered) -> None:
+    def _control_answered(self, key: keys.ControlCall, stimulus: Answered) -> None:
         """A foreign referee was told nonsense."""
         if self._foreign_referee(key, stimulus):
             message, error = stimulus.message, stimulus.error
             self._assignments.starts.control_answered(key.match_id, message, error)
 
-    def _foreign_referee(self, key: StartCall | ControlCall, stimulus: Answered) -> str | None:
+    def _foreign_referee(
+        self, key: keys.StartCall | keys.ControlCall, stimulus: Answered
+    ) -> str | None:
         """The referee that answered; None if its answer does not matter any more."""
         referee_id = self.league.matches[key.match_id].referee_id
         self._step.notify(self.reachability.answered(referee_id, stimulus.error))
@@ -279,7 +259,7 @@ class Manager:
 
     def _woken(self, stimulus: Woken) -> None:
         key = stimulus.key
-        if self.league.phase is not Phase.COMPLETED or isinstance(key, LeagueEndDue):
+        if self.league.phase is not Phase.COMPLETED or isinstance(key, keys.LeagueEndDue):
             self._TIMERS[type(key)](self, key)
 
     # What is asked
@@ -399,41 +379,37 @@ class Manager:
         LeagueCommand: _command,
     }
     _CALLS: ClassVar[dict[type, Callable[["Manager", Any, Answered], None]]] = {
-        OutboxCall: _message_answered,
-        StartCall: _start_answered,
-        ControlCall: _control_answered,
+        keys.OutboxCall: _message_answered,
+        keys.StartCall: _start_answered,
+        keys.ControlCall: _control_answered,
     }
-    _SUBJECTS: ClassVar[
-        dict[type[Key], Callable[["Manager", str, Any, LeagueError | None], None]]
-    ] = {
-        MatchesAssigned: lambda self, agent_id, key, error: self._assignments.assignment_answered(
-            agent_id, key.matches, error
+    _SUBJECTS: ClassVar[dict[type, Callable[["Manager", str, Any, LeagueError | None], None]]] = {
+        keys.MatchesAssigned: lambda self, who, key, error: self._assignments.assignment_answered(
+            who, key.matches, error
         ),
-        RoundAnnounced: lambda self, agent_id, key, error: self._rounds.announcement_answered(
-            agent_id, key.round_id
+        keys.RoundAnnounced: lambda self, who, key, error: self._rounds.announcement_answered(
+            who, key.round_id
         ),
-        RefereeChanged: lambda self, agent_id, key, error: self._assignments.referee_notices.told(
-            agent_id, key.match_id
+        keys.RefereeChanged: lambda self, who, key, error: self._assignments.referee_notices.told(
+            who, key.match_id
         ),
-        ResultTold: lambda self, agent_id, key, error: self._result_notices.told(
-            agent_id, key.match_id
+        keys.ResultTold: lambda self, who, key, error: self._result_notices.told(who, key.match_id),
+        keys.RoundEndTold: lambda self, who, key, error: self._rounds.round_end_told(
+            who, key.round_id
         ),
-        RoundEndTold: lambda self, agent_id, key, error: self._rounds.round_end_told(
-            agent_id, key.round_id
-        ),
-        LeagueEndTold: lambda self, agent_id, key, error: None,  # The outbox is empty at last.
+        keys.LeagueEndTold: lambda self, who, key, error: None,  # `end_if_told` follows.
     }
     _TIMERS: ClassVar[dict[type, Callable[["Manager", Any], None]]] = {
-        LeagueStartDue: lambda self, key: self._rounds.due(),
-        RoundStartDue: lambda self, key: self._rounds.begin(),
-        AnnouncementAnswersDue: lambda self, key: self._rounds.stop_waiting(key.round_id),
-        TableDue: lambda self, key: self._rounds.table_due(),
-        LeagueEndDue: lambda self, key: self._rounds.end_due(),
-        LeaseCheck: lambda self, key: self._assignments.check_leases(),
-        RefereeWaitOver: lambda self, key: self._assignments.give_up_unassigned(),
-        AssignAgain: lambda self, key: self._assignments.hand_out(key.referee_id),
-        StartAgain: lambda self, key: self._assignments.starts.woken(key.match_id),
-        NewRefereeAnswersDue: lambda self, key: self._assignments.referee_notices.stop_waiting(
+        keys.LeagueStartDue: lambda self, key: self._rounds.due(),
+        keys.RoundStartDue: lambda self, key: self._rounds.begin(),
+        keys.AnnouncementAnswersDue: lambda self, key: self._rounds.stop_waiting(key.round_id),
+        keys.TableDue: lambda self, key: self._rounds.table_due(),
+        keys.LeagueEndDue: lambda self, key: self._rounds.end_due(),
+        keys.LeaseCheck: lambda self, key: self._assignments.check_leases(),
+        keys.RefereeWaitOver: lambda self, key: self._assignments.give_up_unassigned(),
+        keys.AssignAgain: lambda self, key: self._assignments.hand_out(key.referee_id),
+        keys.StartAgain: lambda self, key: self._assignments.starts.woken(key.match_id),
+        keys.NewRefereeAnswersDue: lambda self, key: self._assignments.referee_notices.stop_waiting(
             key.match_id
         ),
     }

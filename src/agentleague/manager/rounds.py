@@ -17,19 +17,9 @@ from agentleague.league.events import (
 )
 from agentleague.league.formats import Done, Round, Wait
 from agentleague.league.league import Phase
-from agentleague.manager import organiser_notices
+from agentleague.manager import keys, organiser_notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
-from agentleague.manager.keys import (
-    AnnouncementAnswersDue,
-    LeagueEndDue,
-    LeagueEndTold,
-    LeagueStartDue,
-    RoundAnnounced,
-    RoundEndTold,
-    RoundStartDue,
-    TableDue,
-)
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.step import Step
 from agentleague.roles.effects import End
@@ -77,7 +67,7 @@ class Rounds:
         """Registration is open; the league may start by the clock."""
         seconds = self._settings.start_after_seconds
         if seconds is not None and self._league.phase is Phase.REGISTERING:
-            self._step.wake(LeagueStartDue(), self._step.now + seconds)
+            self._step.wake(keys.LeagueStartDue(), self._step.now + seconds)
 
     def resume(self) -> None:
         """Continue where the journal ends."""
@@ -170,12 +160,12 @@ class Rounds:
         self._unanswered = set(players) - self._absent
         round_id = self._league.round_id
         until = self._step.now + self._settings.reply_seconds
-        self._step.wake(AnnouncementAnswersDue(round_id), until)
+        self._step.wake(keys.AnnouncementAnswersDue(round_id), until)
         for player_id in players:
             message = self._broadcasts.announcement(rows, player_id)
-            self._step.tell(player_id, message, RoundAnnounced(round_id))
+            self._step.tell(player_id, message, keys.RoundAnnounced(round_id))
         if not self._unanswered:
-            self._step.wake(RoundStartDue(), self._step.now)
+            self._step.wake(keys.RoundStartDue(), self._step.now)
 
     def stop_waiting(self, round_id: int) -> None:
         """Do not wait any longer for answers to the announcement."""
@@ -195,7 +185,7 @@ class Rounds:
             return
         begins_at = self._announced_at + self._settings.round_notice_seconds
         if begins_at > self._step.now:
-            self._step.wake(RoundStartDue(), begins_at)
+            self._step.wake(keys.RoundStartDue(), begins_at)
         else:
             self.begin()
 
@@ -259,7 +249,7 @@ class Rounds:
         self._untold[round_id] = set(self._everybody)
         for agent_id in self._everybody:
             receipt = self._league.round_ended_seq
-            self._step.tell(agent_id, message, RoundEndTold(round_id), receipt=receipt)
+            self._step.tell(agent_id, message, keys.RoundEndTold(round_id), receipt=receipt)
 
     def _go_on(self, following: Round | Wait | Done) -> None:
         """Do what the format says after a round."""
@@ -289,7 +279,7 @@ class Rounds:
         if not self._table_timer and self._league.open_matches and self._is_worth_showing():
             self._table_timer = True
             due = self._table_at + self._settings.standings_seconds
-            self._step.wake(TableDue(), max(due, self._step.now))
+            self._step.wake(keys.TableDue(), max(due, self._step.now))
 
     def _is_worth_showing(self) -> bool:
         players, limits = self._players_count(), self._step.limits
@@ -330,15 +320,15 @@ class Rounds:
         rows = self._broadcasts.table_rows()
         for agent_id in self._everybody:
             message = self._broadcasts.league_completed(rows, agent_id)
-            self._step.tell(agent_id, message, LeagueEndTold())
+            self._step.tell(agent_id, message, keys.LeagueEndTold())
         is_told = self._step.outbox.is_empty()  # There is nobody.
         wait = 0.0 if is_told else self._settings.reply_seconds
-        self._step.wake(LeagueEndDue(), self._step.now + wait)
+        self._step.wake(keys.LeagueEndDue(), self._step.now + wait)
 
     def tell_the_end_to(self, agent_id: str) -> None:
         """Tell an agent that speaks after the end; else it would wait for ever."""
         message = self._broadcasts.league_completed(self._broadcasts.table_rows(), agent_id)
-        self._step.tell(agent_id, message, LeagueEndTold(), keep=True)
+        self._step.tell(agent_id, message, keys.LeagueEndTold(), keep=True)
 
     def end_if_told(self) -> None:
         """The work is done when the league is over and every message was answered or given up."""
@@ -348,7 +338,7 @@ class Rounds:
     def end_due(self) -> None:
         """It is time to end, unless some agents were not even called yet."""
         if self._step.outbox.is_behind():
-            self._step.wake(LeagueEndDue(), self._step.now + self._settings.reply_seconds)
+            self._step.wake(keys.LeagueEndDue(), self._step.now + self._settings.reply_seconds)
         else:
             self.end()
 
