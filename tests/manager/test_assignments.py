@@ -87,7 +87,7 @@ def test_the_referee_of_an_old_epoch_can_neither_lock_nor_report():
     league.kill(league.hosts[1 if first == "REF01" else 2])
     league.run_until(lambda: file.epoch == 2)
     token = next(
-        host.role._enrolment.token for host in league.hosts[1:3] if host.role.agent_id == first
+        host.role._registration.token for host in league.hosts[1:3] if host.role.agent_id == first
     )
     answers = []
 
@@ -196,7 +196,7 @@ def test_a_referee_that_registers_again_by_token_gets_its_matches_anew():
     old = league.hosts[1]
     league.run_until(lambda: old.role.matches)
     url = next(url for url, each in league.network.agents.items() if each is old._transport)
-    token = old.role._enrolment.token
+    token = old.role._registration.token
     league.kill(old)
 
     host = league.add_referee("Referee 1", remembered=token, url=url)
@@ -275,4 +275,25 @@ def test_a_match_waits_once_for_a_referee_though_several_leases_ran_out_at_once(
     league.play()
 
     assert [event.epoch for event in events_of(league, MatchAssigned)] == [2] * 4
+    assert_complete(league)
+
+
+@rule("R-LEASE-05")
+def test_a_match_does_not_wait_for_a_referee_while_the_league_is_paused():
+    league = MemoryLeague(2, 1, lease_seconds=1.0, referee_wait_seconds=100.0).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    no_referees_left(league)
+    league.run_until(lambda: waits_for_a_referee(league))
+
+    league.command("pause")
+    league.clock.call_at(league.clock.now() + 500.0, lambda: None)
+    paused_until = league.clock.now() + 500.0
+    league.run_until(lambda: league.clock.now() >= paused_until)
+    record = league.league.matches["R1M1"]
+    assert record.decided is None
+    league.command("start")
+    league.add_referee("Next")
+    league.play()
+
+    assert record.decided.result.no_contest is not True
     assert_complete(league)

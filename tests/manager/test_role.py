@@ -37,7 +37,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Address, Call, Record, Reply
 from agentleague.roles.settings import ManagerSettings
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
 from memory_league import BEGAN, SECRETS, MemoryLeague
 
 
@@ -436,3 +436,29 @@ def register_by_hand(league, url):
     transport.call(manager, request, league.clock.now() + 5.0, answers.append)
     league.clock.run(until=lambda: bool(answers))
     assert answers[0].message.status == "ACCEPTED"
+
+
+def test_a_round_begins_some_time_after_its_announcement_if_the_settings_say_so():
+    league = MemoryLeague(players=2, referees=1, round_notice_seconds=60.0).fill()
+
+    league.run_until(lambda: league.league.decided_total == 1)
+
+    assert 60.0 <= league.clock.now() - BEGAN < 61.0
+
+
+def test_a_measurement_ends_the_league_after_some_rounds():
+    league = MemoryLeague(players=4, referees=1)
+    league.manager.stop_after(2)
+
+    league.fill().play()
+
+    assert (league.league.rounds_ended, league.league.aborted) == (2, True)
+    assert "league_ended" in league.events()
+
+
+def test_a_key_that_no_table_has_is_an_error():
+    manager = a_manager()
+
+    for stimulus in (Woken("leases"), Answered(("tell", "P01"), None, None, 0.1)):
+        with pytest.raises(KeyError):
+            manager.handle(stimulus, BEGAN)
