@@ -58,6 +58,7 @@ ACCEPTED = RefereeRegisterResponse(
     "ACCEPTED", "REF01", "league_test", session="ses_1", auth_token="tok_REF01_x"
 )
 
+JOINED = GameJoinAck("R1M1")
 LOCKED = LockResponse(
     "R1M1", 0, result=LockedResult("P01", {"P01": 3, "P02": 0}, GameResult("WIN", "P01"))
 )
@@ -530,3 +531,21 @@ def test_a_referee_whose_players_speak_as_we_do_reports_no_dialects():
     ask(role, announced())
 
     assert reported(role, ("", "")).dialects is UNSET
+
+
+def test_a_report_says_the_dialects_beside_other_calls():
+    role = a_referee()
+    ask(role, announced())
+    for seat in (0, 1):
+        role.handle(Answered(InvitationCall("R1M1", seat, 0, 1), JOINED, None, 0.1, "type"), BEGAN)
+    for seat in (0, 1):
+        late = Answered(MoveCall("R1M1", seat, 0, 1), None, NoAnswer("late"), 30.0)
+        role.handle(late, BEGAN)
+
+    effects = role.handle(Answered(LockCall("R1M1", 0, 1), LOCKED, None, 0.1), BEGAN)
+
+    assert [WIRE_NAME[type(call.message)] for call in effects if isinstance(call, Call)] == [
+        *["GAME_OVER"] * 2,
+        "MATCH_RESULT_REPORT",
+    ]
+    assert effects[-1].message.dialects == {"P01": "type", "P02": "type"}
