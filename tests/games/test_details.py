@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from agentleague.league.judge import Case, judge
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -13,6 +12,7 @@ from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.games.checks import GameProblem, check_game
 from agentleague.games.game import DETAILS_BYTES_MAX, Outcome, plain_details
 from agentleague.league.events import MatchDecided, MatchRuled
+from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.league.rulings import counted
 from agentleague.protocol.messages import GameOver, GameResult, MatchResultReport
 from agentleague.records.export_files import files
@@ -147,9 +147,9 @@ CARELESS = [
 def test_details_that_are_too_much_for_a_message_are_left_out_and_that_is_said(details, left_out):
     careless = outcome_with(details)
     moves = [(0, "P01", 1), (0, "P02", 2), (1, "P01", 1), (1, "P02", 2), (2, "P01", 1)]
-    case = Case(careless, {}, "league", "R1M1", ("P01", "P02"), b"s" * 32)
+    setup = MatchSetup(careless, {}, "league", "R1M1", ("P01", "P02"), b"s" * 32)
 
-    result = judge(case, [*moves, (2, "P02", 2)], ()).result
+    result = compute_result(setup, [*moves, (2, "P02", 2)], ()).result
 
     assert result.game_details == {"left_out": left_out}
     with pytest.raises(GameProblem, match="the outcome's details are"):
