@@ -97,55 +97,55 @@ def test_every_role_is_read_alike():
     assert given.places == {"display_name": "LEAGUE_NAME", "seed": "--seed"}
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        # an unknown key, near one and far from any
-        (
-            "\n# a comment\nmove_second = 1\n",
-            "cup.toml, line 3: there is no setting 'move_second'; did you mean 'move_seconds'?",
-        ),
-        ("Join-Code = 'x'", "line 1: there is no setting 'Join-Code'; did you mean 'join_code'?"),
-        ("game = 'x'", "line 1: there is no setting 'game'; did you mean 'game_type'?"),
-        ("[league]\nid = 1", "line 1: there is no setting 'league'; did you mean 'league_id'?"),
-        ("colour = 1", "there is no setting 'colour'; `league init` writes a file with all"),
-        ("a.b = 1", "cup.toml, line 1: there is no setting 'a'"),
-        # the wrong type, or beyond a limit
-        ('players = "30"', "cup.toml, line 1: players must be a whole number from 2 to 1,000,000"),
-        ("\nplayers = 1", "cup.toml, line 2: players must be a whole number from 2 to"),
-        ("players = 2.5", "players must be a whole number from 2 to 1,000,000, not 2.5"),
-        ("players = true", "players must be a whole number from 2 to 1,000,000, not true"),
-        ("move_seconds = 0", "move_seconds must be a number above 0, at most 31,536,000, not 0"),
-        ("move_seconds = inf", "move_seconds must be a number above 0"),
-        ("move_seconds = nan", "move_seconds must be a number above 0"),
-        ("unique_names = 'no'", 'must be "suffix", "reject" or "off", not \'no\''),
-        ("tie_breaks = 'wins'", 'tie_breaks must be a list of "head_to_head", "wins"'),
-        ("tie_breaks = ['goals']", 'or "player_id", not ["goals"]'),
-        ("game_options = 1", "line 1: game_options must be a table, not 1"),
-        ("unsigned_pushes = 'yes'", "unsigned_pushes must be true or false, not 'yes'"),
-        (
-            "join_code = 1234",
-            "join_code must be a text of at most 256 characters: put it in quotes",
-        ),
-        ("league_id = '../up'", "league_id must be at most 64 letters, digits, _ and -"),
-        ("cycles = 1979-05-27", 'cycles must be a whole number from 1 to 1,000, not "1979-05-27"'),
-        (
-            'move_seconds = "5"',
-            "move_seconds must be a number above 0, at most 31,536,000, not '5': take",
-        ),
-        # no TOML at all
-        ("join_code = sesame", 'a text stands in quotes: join_code = "sesame"'),
-        ("unsigned_pushes = True", "; write it so: unsigned_pushes = true"),
-        ('join_code = "sesame\ncycles = 1', "; a quote is missing at the end of that line"),
-        ("players 30", "cup.toml is not TOML: Expected '=' after a key in a key/value pair (at"),
-        ("cycles = 1\ncycles = 2\n\n", "cup.toml is not TOML: Cannot overwrite a value (at line 2"),
-    ],
-)
-def test_a_slip_in_the_file_is_said_with_its_line_and_what_would_be_right(cup, text, sentence):
-    with pytest.raises(SettingError) as caught:
-        read(file=cup(text))
+SLIPS = [
+    # an unknown key, near one and far from any
+    (
+        "\n# a comment\nmove_second = 1\n",
+        "cup.toml, line 3: there is no setting 'move_second'; did you mean 'move_seconds'?",
+    ),
+    ("Join-Code = 'x'", "line 1: there is no setting 'Join-Code'; did you mean 'join_code'?"),
+    ("game = 'x'", "line 1: there is no setting 'game'; did you mean 'game_type'?"),
+    ("[league]\nid = 1", "line 1: there is no setting 'league'; did you mean 'league_id'?"),
+    ("colour = 1", "there is no setting 'colour'; `league init` writes a file with all"),
+    ("a.b = 1", "cup.toml, line 1: there is no setting 'a'"),
+    # the wrong type, or beyond a limit
+    ('players = "30"', "cup.toml, line 1: players must be a whole number from 2 to 1,000,000"),
+    ("\nplayers = 1", "cup.toml, line 2: players must be a whole number from 2 to"),
+    ("players = 2.5", "players must be a whole number from 2 to 1,000,000, not 2.5"),
+    ("players = true", "players must be a whole number from 2 to 1,000,000, not true"),
+    ("move_seconds = 0", "move_seconds must be a number above 0, at most 31,536,000, not 0"),
+    ("move_seconds = inf", "move_seconds must be a number above 0"),
+    ("move_seconds = nan", "move_seconds must be a number above 0"),
+    ("unique_names = 'no'", 'must be "suffix", "reject" or "off", not \'no\''),
+    ("tie_breaks = 'wins'", 'tie_breaks must be a list of "head_to_head", "wins"'),
+    ("tie_breaks = ['goals']", 'or "player_id", not ["goals"]'),
+    ("game_options = 1", "line 1: game_options must be a table, not 1"),
+    ("unsigned_pushes = 'yes'", "unsigned_pushes must be true or false, not 'yes'"),
+    (
+        "join_code = 1234",
+        "join_code must be a text of at most 256 characters: put it in quotes",
+    ),
+    ("league_id = '../up'", "league_id must be at most 64 letters, digits, _ and -"),
+    ("cycles = 1979-05-27", 'cycles must be a whole number from 1 to 1,000, not "1979-05-27"'),
+    (
+        'move_seconds = "5"',
+        "move_seconds must be a number above 0, at most 31,536,000, not '5': take",
+    ),
+    # no TOML at all
+    ("join_code = sesame", 'a text stands in quotes: join_code = "sesame"'),
+    ("unsigned_pushes = True", "; write it so: unsigned_pushes = true"),
+    ('join_code = "sesame\ncycles = 1', "; a quote is missing at the end of that line"),
+    ("players 30", "cup.toml is not TOML: Expected '=' after a key in a key/value pair (at"),
+    ("cycles = 1\ncycles = 2\n\n", "cup.toml is not TOML: Cannot overwrite a value (at line 2"),
+]
 
-    assert sentence in str(caught.value)
+
+def test_a_slip_in_the_file_is_said_with_its_line_and_what_would_be_right(cup):
+    for text, sentence in SLIPS:
+        with pytest.raises(SettingError) as caught:
+            read(file=cup(text))
+
+        assert sentence in str(caught.value), text
 
 
 def test_a_file_that_is_not_there_can_be_written(tmp_path):

@@ -35,14 +35,14 @@ def transport(receiver, **policy):
     return HttpTransport(clock, TransportPolicy(receiver, Guard("local"), lambda: 0.0, **policy))
 
 
-async def exchange(server, client, message, seconds=5.0, headers=()):
+async def exchange(server, client, message, seconds=60.0, headers=()):
     """Call a transport through another; what came of it."""
     port = await server.start(0, HOSTS)
     loop = asyncio.get_running_loop()
     answered = loop.create_future()
     to = Address("them", f"http://127.0.0.1:{port}/mcp")
     client.call(to, message, loop.time() + seconds, answered.set_result, headers)
-    return await asyncio.wait_for(answered, 20)
+    return await asyncio.wait_for(answered, 120)
 
 
 def with_port(**kwargs):

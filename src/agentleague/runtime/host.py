@@ -175,8 +175,8 @@ class Host:
             return
         if self.on_seen:
             self.on_seen(stimulus, effects)
-        if self._ledger:
-            self._append([effect.event for effect in effects if isinstance(effect, Record)])
+        if self._ledger and (events := [each.event for each in effects if type(each) is Record]):
+            self._append(events, self._ledger)
         if self._decided == self._committed:
             for effect in effects:
                 self._RELEASE[type(effect)](self, effect)
@@ -186,10 +186,8 @@ class Host:
         if self.on_step:
             self.on_step()
 
-    def _append(self, events: Sequence[Event]) -> None:
-        if not events or not self._ledger:
-            return
-        journal, league_id, _ = self._ledger
+    def _append(self, events: Sequence[Event], ledger: Ledger) -> None:
+        journal, league_id, _ = ledger
         after, self._decided = self._decided, self._decided + len(events)
         journal.append(league_id, after, events, self._on_committed)
 

@@ -1,13 +1,11 @@
-"""What a role's log says: which of the things that happen are worth a line, and its fields.
+"""The log of a role: what is worth a line, and the file of JSON lines that a thread writes.
 
-INFO has what was decided and how the agent fares, WARNING what was refused or failed, DEBUG every
-message. A line names messages, it never holds one: so no token is in it, unless a stranger wrote
-one where none belongs, and there it is blotted out.
+INFO has decisions and how the agent fares, WARNING what was refused or failed, DEBUG every message.
+A line names messages and never holds one, so it holds no token; a token that somebody wrote into
+another field is made unreadable.
 
-The log of a manager: JSON lines in a file, written by a thread once a second.
-
-Whoever writes never waits. The log is no record of what was decided, that is the journal: a full
-disk costs lines and nothing else, and each second has room for so many lines.
+Writing never waits. The journal is the record of decisions, not the log: on a full disk only lines
+are lost, and each second has room for a limited number of lines.
 """
 
 import logging

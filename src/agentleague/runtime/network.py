@@ -1,10 +1,8 @@
 """Where an agent listens, at which address others call it, and whom it may call itself.
 
 An agent whose manager is on another machine listens at the address from which it reaches that
-manager: so one command is enough on every machine of a network. Whatever is not loopback is said
-aloud.
-
-Where a manager is, as people type it.
+manager, so one command is enough on every machine of a network. It says so wherever it does not
+listen on loopback.
 """
 
 import re

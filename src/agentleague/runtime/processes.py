@@ -155,7 +155,7 @@ class Running:
         if not self.registered.done() and getattr(role, "agent_id", None):
             self._keep(role)
             if role.has_foreign_manager:
-                self.transport.be_a_guest()
+                self.transport.read_leniently()
             self.registered.set_result(role.agent_id)
             if not self._say:
                 self.host.on_step = None
@@ -239,8 +239,6 @@ async def open_manager(
     from agentleague.manager.role import Manager
     from agentleague.runtime import installed_games
     from agentleague.runtime.host import JournalArchive
-
-    pass
     from agentleague.runtime.state_files import read_secrets, write_secrets
     from agentleague.storage.directory import FILE_NAME, open_journal
 

@@ -1,10 +1,8 @@
-"""The settings as a table: what each is called, what it takes, and what it is for.
+"""The settings as a table of rows, and their values from file, environment and command line.
 
-Options, files, error messages and the reference page are all made from these rows.
-
-Settings from a TOML file, the environment and the command line, the later ones first.
-
-Whatever is wrong is said with where it stands, what would be right, and the nearest name.
+Options, files, error messages and the reference page are made from the rows. The command line
+counts first, then the environment, then the TOML file. An error says where the mistake is, what
+would be right, and the nearest name.
 """
 
 import json

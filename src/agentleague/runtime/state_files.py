@@ -1,15 +1,13 @@
-"""Where an agent keeps its token between two runs, so that it comes back as itself.
+"""Files that an agent keeps between two runs: its token, its matches, a manager's secrets.
 
-One file for each agent, named by what was said on its command line and held while it runs: a second
-process with the same command takes the next file, and is another agent.
+`StateFile` holds the token of one agent. It is named by the agent's command line and locked while
+the agent runs: a second process with the same command takes the next file and is another agent.
 
-What an agent has played, kept beside its token, so that a strategy can learn across leagues.
+`HistoryFile` holds the matches that a player of this name has played at any manager, so that a
+strategy can learn across leagues. A writer replaces the file whole with its own matches put in: two
+agents of one name write in turn, and each writes again what the other has overwritten.
 
-One file for each name, whatever manager it plays at. Whoever writes puts all matches of its own
-league into what is there, and replaces the file at once: two agents of one name can write in turn,
-and what one of them overwrites it writes again after its next match.
-
-DIR/secret.key and DIR/admin.token: what the manager and the organiser alone know (0600).
+`DIR/secret.key` and `DIR/admin.token` are for the manager and the organiser alone (0600).
 """
 
 import os

@@ -39,7 +39,7 @@ LOCAL_HOSTS = ("127.0.0.1", "::1")
 
 
 class TransportPolicy(Struct, frozen=True):
-    """How an agent deals with others: what it is, whom it may call, how much strangers may ask."""
+    """What an agent is, whom it may call, and how much unknown callers may ask."""
 
     receiver: str  # manager, referee or player
     guard: Guard
@@ -94,8 +94,8 @@ class HttpTransport:
         await self._client.stop()
         await self._to_manager.stop()
 
-    def be_a_guest(self) -> None:
-        """From now on, read and answer with more patience: the manager is of another make."""
+    def read_leniently(self) -> None:
+        """From now on, accept more spellings: the manager is foreign."""
         self._read_request, self.write_answer = lenient.read_request, lenient.write_answer
 
     def listen(self, on_ask: OnAsk) -> None:
@@ -118,13 +118,13 @@ class HttpTransport:
         if to.dialect or to.url in self.dialects.known:
             return self.dialects.call(to, message, until, done)
         self.calls += 1
-        asked = _Asked(self, to, message, until, done)
+        call = _OutgoingCall(self, to, message, until, done)
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
         options = PostOptions(isinstance(message, PIPELINED), headers)
-        asked.stop = client.post(to.url, body, until, asked.answered, options)
-        return asked.cancel
+        call.stop = client.post(to.url, body, until, call.answered, options)
+        return call.cancel
 
     def _post(
         self,
@@ -134,7 +134,7 @@ class HttpTransport:
         until: float,
         done: Callable[[HttpAnswer], None],
     ) -> Cancel:
-        """A request in some other form than ours."""
+        """Send a request in another dialect than ours."""
 
         def answered(got: HttpAnswer) -> None:
             self.bytes_answered += len(got.body)
@@ -157,7 +157,7 @@ class HttpTransport:
             self._ask(message, _caller(request, incoming), reply)
 
     def _weigh(self, request: HttpRequest, incoming: codec.Incoming, reply: "_Reply") -> None:
-        """What is no message, or comes where strangers may ask only so much."""
+        """Count a request against the rate: refuse it, delay it or let it through."""
         source, (envelope, message, error, _) = request.source, incoming
         token = (message.auth_token or None) if message else None
         account = self._account(source, token, message)
@@ -166,10 +166,7 @@ class HttpTransport:
             seconds = self._buckets.seconds_until_free(account, self._clock.now())
             wait = max(1, round(seconds))
             full = RateLimited("too many requests; slow down", retry_after=wait)
-            envelope.body, envelope.whole = (
-                b"{}",
-                b"",
-            )  # It may wait for seconds, and nobody reads it any more.
+            envelope.body, envelope.whole = b"{}", b""  # The refusal may wait for seconds.
             held = self._buckets.hold(account, self._clock.now())
             tell = partial(reply.refuse, source, full)
             self._server.hold(held, tell, reply.respond.drop)
@@ -197,13 +194,13 @@ class HttpTransport:
             act()
 
     def _refusal_delay(self, source: str) -> float:
-        """What is no message counts too: over the rate it is answered, but slowly."""
+        """How long the refusal of a malformed request waits: over the rate it comes slowly."""
         now, payer = self._clock.now(), _payer(source)
         is_within = self._buckets.take(payer, now) is not None
         return 0.0 if is_within else self._buckets.hold(payer, now)
 
     def _account(self, source: str, token: str | None, message: Message | None) -> str:
-        """As whose a request is counted; nobody's where it is not limited."""
+        """Whose rate a request counts against; empty where it is not limited."""
         policy = self._policy
         if not self._is_limited:
             return ""
@@ -245,7 +242,7 @@ class _Reply(Struct):
             self.respond(200 if body else 202, body)
 
     def refuse(self, source: str, error: LeagueError) -> None:
-        """Answer what is not even taken for a question."""
+        """Answer a request that the role never sees."""
         self.transport.refused(source, error)
         self(error)
 
@@ -254,8 +251,8 @@ def _nothing() -> None:
     pass
 
 
-class _Asked(Struct):
-    """A call in our own form; only if that is not understood are others tried."""
+class _OutgoingCall(Struct):
+    """A call in our own dialect; others are tried only if it is not understood."""
 
     transport: HttpTransport
     to: Address
@@ -265,7 +262,7 @@ class _Asked(Struct):
     stop: Cancel = _nothing
 
     def answered(self, got: HttpAnswer) -> None:
-        """It came back. Nothing leads back to the call, so that both are freed at once."""
+        """The answer is here. No reference to the call stays, so that both are freed at once."""
         self.stop = _nothing
         self.transport.bytes_answered += len(got.body)
         answer = read(self.message, got)
@@ -278,7 +275,7 @@ class _Asked(Struct):
             conversation.heard(answer)
 
     def cancel(self) -> None:
-        """Nobody waits for it any more."""
+        """Stop waiting for the answer."""
         self.stop()
 
 
@@ -290,7 +287,7 @@ def _caller(request: HttpRequest, incoming: codec.Incoming) -> Caller:
 
 
 def _payer(source: str) -> str:
-    """This machine has millions of addresses, and is one source by all of them."""
+    """All loopback addresses of this machine are one source."""
     return "127.0.0.1" if source.removeprefix("::ffff:").startswith("127.") else source
 
 

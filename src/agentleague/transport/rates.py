@@ -1,7 +1,7 @@
-"""How much a stranger may ask: a token bucket per source address.
+"""How much a caller without a known token may ask: a token bucket per source address.
 
-Refusals are told at the same rate: whoever waits for an answer before it asks again cannot ask
-faster than that, and takes little time from everybody else.
+Refusals are sent at the same rate: a caller that waits for each answer cannot ask faster than that
+and takes little time from others.
 """
 
 from collections import OrderedDict
@@ -13,10 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rate:
-    """So many requests a second, so many at once, and how long a registration may wait.
-
-    A refusal waits for its turn too, but never longer than `refusal_seconds`.
-    """
+    """Requests a second, requests at once, and how long registrations and refusals may wait."""
 
     per_second: float = 500.0
     burst: float = 1000.0

@@ -1,4 +1,4 @@
-"""What is written to one connection in one turn of the loop goes out in one piece."""
+"""Puts all writes of one turn of the event loop to a connection into one."""
 
 import asyncio
 import logging
@@ -8,22 +8,22 @@ log = logging.getLogger(__name__)
 
 
 class WriteBatching:
-    """Call `later` with what writes; it is called once the turn is over."""
+    """Runs writes at the end of the turn in which they were asked for."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._held: list[Callable[[], None]] = []
 
     def later(self, write: Callable[[], None]) -> None:
-        """Let this write when all others have said what they have."""
+        """Call `write` when this turn is over."""
         if not self._held:
-            self._loop.call_soon(self._pull)
+            self._loop.call_soon(self._write_all)
         self._held.append(write)
 
-    def _pull(self) -> None:
+    def _write_all(self) -> None:
         held, self._held = self._held, []
         for write in held:
             try:
                 write()
-            except Exception:  # It must not take the others with it.
-                log.exception("What was to be written could not be.")
+            except Exception:  # The other writes still happen.
+                log.exception("A write failed.")
