@@ -201,6 +201,7 @@ def test_the_ten_hottest_functions_are_told_with_their_part_of_all():
 
 
 @pytest.mark.slow
+@pytest.mark.process
 def test_messages_are_counted_from_the_start_of_the_league_on(tmp_path):
     measured = measure_league(Plan(4, 1, 2, 2, directory=tmp_path))
 
