@@ -34,7 +34,7 @@ def release_before_commit(monkeypatch):
 
     def append(host, events):
         if events:
-            journal, league_id = host._ledger
+            journal, league_id, *_ = host._ledger
             journal.append(league_id, host._decided, events, lambda heads: None)
             host._decided = host._committed = host._decided + len(events)
 

@@ -142,7 +142,7 @@ def test_a_league_in_which_time_stands_still_is_found():
 
 
 def test_whatever_breaks_has_a_seed(monkeypatch):
-    monkeypatch.setattr(Player, "registration", lambda player, now: 1 / 0)
+    monkeypatch.setattr(Player, "registration_request", lambda player, now: 1 / 0)
 
     found = simulate("calm", 0)
 
