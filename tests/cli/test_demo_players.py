@@ -94,7 +94,7 @@ def test_who_lost_without_a_game_is_named_with_what_to_type_to_see_why(tmp_path)
         (("--player", "3"), "a file, a URL or a strategy. Did you mean --players 3?"),
         (
             ("--player", "random", "--player", "fixed", "--player", "fixed", "--players", "2"),
-            "--player is there 3 times, --players says 2; say --players 3 or more, or leave it out",
+            "--player is given 3 times, --players says 2; give --players 3 or more, or leave",
         ),
     ],
 )
