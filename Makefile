@@ -4,8 +4,10 @@ BIN := .venv/bin
 SOURCES := src tests tools benchmarks
 # Tests start hundreds of processes: each would compile the package anew if it were not kept.
 export PYTHONDONTWRITEBYTECODE :=
-# Two more at once than there are cores: tests of real processes wait for them most of the time.
-PARALLEL := -n $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2))) --maxprocesses 6 --dist worksteal
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PARALLEL := -n $(CORES) --maxprocesses 4 --dist worksteal
+# Tests of real processes wait for them most of the time: more of them can run at once.
+WAITING := -n $(shell echo $$(($(CORES) + 2))) --maxprocesses 6 --dist worksteal
 
 .PHONY: help demo quick test check test-all fuzz bench performance figures picture reference docs snapshots requirements clean
 
@@ -18,9 +20,14 @@ demo: .venv/run  ## Play a whole league over real HTTP and print the table.
 quick: .venv/dev  ## Run the tests that start no process, on few random examples; after each change.
 	$(BIN)/pytest -q -m "not slow and not thorough and not process" --hypothesis-profile=quick $(PARALLEL) $(ARGS)
 
-test: .venv/dev  ## Run the tests; the pure folders must be covered completely, in branches.
-	$(BIN)/pytest -m "not slow" $(PARALLEL) --cov --cov-report= $(ARGS)
+test: .venv/dev  ## Run the tests; those of the pure folders must cover them; or a part: ARGS="tests/cli".
+ifdef ARGS
+	$(BIN)/pytest -m "not slow" $(PARALLEL) $(ARGS)
+else
+	$(BIN)/pytest -m "pure and not slow" $(PARALLEL) --cov --cov-report=
 	$(BIN)/python tools/coverage_gate.py
+	$(BIN)/pytest -m "not pure and not slow" $(WAITING)
+endif
 
 check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/ruff format --check $(SOURCES)
@@ -29,7 +36,7 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py tests/test_docs.py
 
 test-all: .venv/dev docs  ## All tests, the slow ones too, and the site.
-	$(BIN)/pytest --hypothesis-profile=slow $(ARGS)
+	FRESH_PROCESSES=1 $(BIN)/pytest --hypothesis-profile=slow -o faulthandler_timeout=3600 $(ARGS)
 
 fuzz: SECONDS ?= 3600
 fuzz: .venv/dev  ## Try hostile inputs for an hour; or SECONDS=60 ARGS="--target json".

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -13,11 +14,13 @@ def rules_of_the_page():
     return DEFINED.findall(PAGE.read_text(encoding="utf-8"))
 
 
+@cache
 def rules_of_the_tests():
     """Rule number -> the tests that name it in @rule(...)."""
     found = {}
     for path in sorted(TESTS.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "@rule(" in text else ():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for number in named_by(node):
                     found.setdefault(number, []).append(f"{path.relative_to(TESTS)}::{node.name}")

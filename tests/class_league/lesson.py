@@ -2,9 +2,8 @@
 
 import json
 
-from class_league.classroom import CODE, PLAYER_PORT, PORT, wait_for
+from class_league.classroom import CODE, wait_for
 
-PLAYERS = 30
 SETTINGS = """
 network = "lan"
 lan = {lan}
@@ -60,8 +59,10 @@ class Lesson:
     """One league; `world` says which machines there are and who is cut off by what."""
 
     def __init__(self, room, world):
-        self.room, self.world = room, world
-        self.manager_at = f"{world.teacher.address}:{PORT}"
+        self.room, self.world, self.players = room, world, world.players
+        self.rounds = self.players - 1  # everybody against everybody else; they are even
+        self.matches = self.players * self.rounds // 2
+        self.manager_at = f"{world.teacher.address}:{world.port}"
 
     def play(self):
         """From the first command to the exported files."""
@@ -77,10 +78,14 @@ class Lesson:
 
     def open(self):
         teacher = self.world.teacher
-        names = {"bind": self.world.teacher_binds, "address": teacher.address, "port": PORT}
+        names = {
+            "bind": self.world.teacher_binds,
+            "address": teacher.address,
+            "port": self.world.port,
+        }
         self.room.write(
             "cup.toml",
-            SETTINGS.format(**names, code=CODE, players=PLAYERS, lan=list(self.world.lan)),
+            SETTINGS.format(**names, code=CODE, players=self.players, lan=list(self.world.lan)),
         )
         self.manager = self.room.start(teacher, "manager", "cup.toml", "--dir", "cup", "--exit")
         self.manager.until("the manager is at")
@@ -92,10 +97,10 @@ class Lesson:
         self.room.write("ben.py", BEN)
         self.ben = self.player(self.world.bens, "Ben", "ben.py")
         bind = self.world.desks[1].options[1:2]
-        own = SUE.format(manager=self.manager_at, port=PLAYER_PORT, bind="".join(bind))
+        own = SUE.format(manager=self.manager_at, port=self.world.player_port, bind="".join(bind))
         self.sue = self.room.python(desks[1], self.room.write("sue.py", own))
         self.cut = self.player(self.world.behind_firewall, "Cut", *self.world.cut_options)
-        others = PLAYERS - 4  # Ben, Sue, Cut, and one who is late.
+        others = self.players - 4  # Ben, Sue, Cut, and one who is late.
         self.pupils = [
             self.player(desks[n % len(desks)], f"Pupil {n}", "--strategy", "random")
             for n in range(others)
@@ -106,7 +111,7 @@ class Lesson:
         self.ids = {}
         for each in [self.ben, self.sue, self.cut, *self.pupils, *self.referees]:
             self.ids[each] = each.until("Registered as ").split("Registered as ")[1].split()[0]
-        self.manager.until(f"{PLAYERS - 1} of {PLAYERS} players, 2 referees")
+        self.manager.until(f"{self.players - 1} of {self.players} players, 2 referees")
         for each in [self.ben, self.sue, *self.pupils, *self.referees]:
             each.until("The manager can reach it at http://" + each.machine.address)
 
@@ -127,9 +132,10 @@ class Lesson:
         """It waits for the last one, and for nobody who is not even called."""
         assert "The league has begun" not in self.manager.said
         self.late = self.player(self.world.desks[0], "Late")
-        self.ids[self.late] = "P30"
-        self.late.until("Registered as P30")
-        self.manager.until("The league has begun: 30 players, 29 rounds, 435 matches.")
+        self.ids[self.late] = f"P{self.players}"
+        self.late.until(f"Registered as P{self.players}")
+        size = f"{self.players} players, {self.rounds} rounds, {self.matches} matches."
+        self.manager.until(f"The league has begun: {size}")
         too_late = self.player(self.world.desks[0], "Too late")
         assert too_late.ended() == 1
         assert "the league has begun" in too_late.said
@@ -144,14 +150,14 @@ class Lesson:
         self.ben.kill()
         another = self.room.write("another.py", ANOTHER_PROGRAM)
         bens = self.world.bens
-        self.room.python(bens, another, bens.address, PLAYER_PORT).until("hangs up")
+        self.room.python(bens, another, bens.address, self.world.player_port).until("hangs up")
         again = self.player(bens, "Ben", "ben.py")
         assert f"Registered as {self.ids[self.ben]} " in again.until("Registered as ")
-        assert f"{bens.address}:{PLAYER_PORT}/mcp and registers" not in again.said
+        assert f"{bens.address}:{self.world.player_port}/mcp and registers" not in again.said
         again.until(f"{self.match_id}: ")
         self.ids[again], self.ben = self.ids[self.ben], again
         self.round_id = int(self.match_id[1:].split("M")[0])  # The third, if he met Cut before.
-        self.manager.until(f"Round {self.round_id} of 29 is over")
+        self.manager.until(f"Round {self.round_id} of {self.rounds} is over")
 
     def intervene(self):
         """It is paused: one dies, one is taken out, and then it goes on."""
@@ -169,15 +175,15 @@ class Lesson:
         for each in [self.ben, self.sue, self.late, *self.pupils[:-1], *self.referees]:
             assert each.ended() == 0
             assert "The league is over" in each.said
-        assert "435 matches" in self.teacher("verify", "cup")
+        assert f"{self.matches} matches" in self.teacher("verify", "cup")
         self.teacher("export", "cup", "--out", "files")
         assert any((self.room.directory / "files").rglob("*.csv"))
         rows = {row["player_id"]: row for row in self.table()}
-        assert len(rows) == PLAYERS
+        assert len(rows) == self.players
         # All since she died, but perhaps for the match that Cut could not play either.
-        missing = 29 - self.round_id - rows[self.ids[self.ann]]["technical_losses"]
+        missing = self.rounds - self.round_id - rows[self.ids[self.ann]]["technical_losses"]
         assert missing in (0, 1)
-        assert rows[self.ids[self.cut]]["technical_losses"] == 29
+        assert rows[self.ids[self.cut]]["technical_losses"] == self.rounds
         assert rows[self.ids[self.ben]]["technical_losses"] == 0
         self.no_secret_is_told()
 
@@ -199,7 +205,9 @@ class Lesson:
 
     def agent(self, role, machine, *arguments):
         options = ("--manager", self.manager_at, "--state", "states", *machine.options)
-        return self.room.start(machine, role, *arguments, "--port", PLAYER_PORT, *options)
+        return self.room.start(
+            machine, role, *arguments, "--port", self.world.player_port, *options
+        )
 
     def player(self, machine, name, *arguments):
         return self.agent("player", machine, *arguments, "--name", name)

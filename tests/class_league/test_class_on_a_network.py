@@ -15,6 +15,8 @@ BEN, CUT = 20, 21
 class World:
     """Nobody but the teacher says an address: agents find their own."""
 
+    players = 30
+    port, player_port = PORT, PLAYER_PORT
     lan = ()
     teacher_binds = "0.0.0.0"
     cut_options = ()

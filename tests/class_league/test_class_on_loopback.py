@@ -4,8 +4,9 @@ import socket
 
 import pytest
 
-from class_league.classroom import PLAYER_PORT, Classroom, Machine
+from class_league.classroom import Classroom, Machine
 from class_league.lesson import Lesson
+from commands import free_port
 
 MANAGER, REFEREES, DESKS = 2, (3, 4), (10, 11, 12, 13, 14)
 BEN, CUT, NOWHERE = 20, 21, 99
@@ -17,8 +18,9 @@ def at(number):
 
 
 class World:
-    """Thirty-odd processes, ten addresses; where nothing listens stands for a firewall."""
+    """A class of twelve at ten addresses; where nothing listens stands for a firewall."""
 
+    players = 12
     lan = ("127.0.0.0/8",)
     teacher = at(MANAGER)
     teacher_binds = teacher.address
@@ -26,7 +28,10 @@ class World:
     desks = tuple(map(at, DESKS))
     bens = at(BEN)
     behind_firewall = at(CUT)
-    cut_options = ("--endpoint", f"http://127.0.0.{NOWHERE}:{PLAYER_PORT}/mcp")
+
+    def __init__(self):
+        self.port, self.player_port = free_port(), free_port()
+        self.cut_options = ("--endpoint", f"http://127.0.0.{NOWHERE}:{self.player_port}/mcp")
 
 
 def check_loopback():

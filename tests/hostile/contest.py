@@ -51,15 +51,15 @@ class Contest(NamedTuple):
 AT_ONCE = 5  # leagues
 
 
-async def contests(directory, behaviours, **rules):
-    """A league against each of them, some at a time; what became of each."""
+async def contests(directory, behaviours):
+    """A league against each of them, by its rules, some at a time; what became of each."""
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def one(number, behaviour):
+    async def one(number, behaviour, rules):
         async with turns:
             return await contest(directory / str(number), [behaviour], **rules)
 
-    games = [one(number, behaviour) for number, behaviour in enumerate(behaviours)]
+    games = [one(number, *each) for number, each in enumerate(behaviours.items())]
     return dict(zip(behaviours, await asyncio.gather(*games), strict=True))
 
 

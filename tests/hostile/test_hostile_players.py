@@ -33,6 +33,7 @@ FAILURES = [
     ("accepted", "no content", EMPTY),  # HTTP 202 and nothing
     ("other_match", "E015", UNUSABLE),
 ]
+SECONDS = {"E001": 0.6, "no content": 3.0}  # how long is waited for those who must be waited for
 # Who answers in a way of its own, and yet what is needed: the verdicts on its attempts.
 PLAY = [
     ("well@all", ["ok", "ok"]),
@@ -66,26 +67,23 @@ LOSE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def at_the_join(tmp_path_factory):
-    behaviours = [f"{does}@join" for does, _, _ in FAILURES]
-    return asyncio.run(contests(tmp_path_factory.mktemp("join"), behaviours, join_seconds=0.3))
-
-
-@pytest.fixture(scope="module")
-def at_the_move(tmp_path_factory):
-    behaviours = [f"{does}@move" for does, _, _ in FAILURES]
-    return asyncio.run(contests(tmp_path_factory.mktemp("move"), behaviours, move_seconds=0.3))
-
-
-@pytest.fixture(scope="module")
-def at_leisure(tmp_path_factory):
-    behaviours = [row[0] for row in (*PLAY, *LOSE)]
-    return asyncio.run(contests(tmp_path_factory.mktemp("leisure"), behaviours))
-
-
 def played(directory, *behaviours, **more):
     return asyncio.run(contest(directory, behaviours, **more))
+
+
+def each_played(directory, behaviours):
+    """The league against each, with its rules; the last that is printed is the one that fails."""
+    for behaviour, game in asyncio.run(contests(directory, behaviours)).items():
+        print(behaviour)
+        yield game
+
+
+def failing_at(step):
+    """Each failure, with time enough to answer on a busy machine, unless it never answers."""
+    return {
+        f"{does}@{step}": {f"{step}_seconds": SECONDS.get(verdict, 10.0)}
+        for does, verdict, _ in FAILURES
+    }
 
 
 def assert_lost(game, cause):
@@ -107,30 +105,27 @@ def assert_counted(game):
     assert [row.technical_losses for row in game.rows.values()] == [0, 0]
 
 
-@pytest.mark.parametrize(("does", "verdict", "cause"), FAILURES, ids=[row[0] for row in FAILURES])
-def test_whoever_cannot_be_made_to_join_loses(at_the_join, does, verdict, cause):
-    game = at_the_join[f"{does}@join"]
-
-    assert_lost(game, cause)
-    assert game.verdicts(BAD) == [verdict] * 3
-    assert game.decided()[0].moves == []  # Nobody was asked for a move.
-
-
-@pytest.mark.parametrize(("does", "verdict", "cause"), FAILURES, ids=[row[0] for row in FAILURES])
-def test_whoever_cannot_be_made_to_move_loses(at_the_move, does, verdict, cause):
-    game = at_the_move[f"{does}@move"]
-
-    assert_lost(game, cause)
-    assert game.verdicts(BAD) == ["ok", *[verdict] * 3]
-    assert game.decided()[0].moves == [(0, GOOD, "even")]
+def test_whoever_cannot_be_made_to_join_loses(tmp_path):
+    games = each_played(tmp_path, failing_at("join"))
+    for (_, verdict, cause), game in zip(FAILURES, games, strict=True):
+        assert_lost(game, cause)
+        assert game.verdicts(BAD) == [verdict] * 3
+        assert game.decided()[0].moves == []  # Nobody was asked for a move.
 
 
-@pytest.mark.parametrize(("does", "verdicts", "cause"), LOSE, ids=[row[0] for row in LOSE])
-def test_whoever_gives_nothing_that_counts_loses(at_leisure, does, verdicts, cause):
-    game = at_leisure[does]
+def test_whoever_cannot_be_made_to_move_loses(tmp_path):
+    games = each_played(tmp_path, failing_at("move"))
+    for (_, verdict, cause), game in zip(FAILURES, games, strict=True):
+        assert_lost(game, cause)
+        assert game.verdicts(BAD) == ["ok", *[verdict] * 3]
+        assert game.decided()[0].moves == [(0, GOOD, "even")]
 
-    assert_lost(game, cause)
-    assert game.verdicts(BAD) == verdicts
+
+def test_whoever_gives_nothing_that_counts_loses(tmp_path):
+    games = each_played(tmp_path, {does: {} for does, _, _ in LOSE})
+    for (_, verdicts, cause), game in zip(LOSE, games, strict=True):
+        assert_lost(game, cause)
+        assert game.verdicts(BAD) == verdicts
 
 
 def test_whoever_dies_after_the_join_and_comes_back_plays_on(tmp_path):
@@ -140,12 +135,11 @@ def test_whoever_dies_after_the_join_and_comes_back_plays_on(tmp_path):
     assert (game.verdicts(BAD)[:2], game.verdicts(BAD)[-1]) == (["ok", "E009"], "ok")
 
 
-@pytest.mark.parametrize(("does", "verdicts"), PLAY, ids=[row[0] for row in PLAY])
-def test_whoever_answers_in_its_own_way_plays(at_leisure, does, verdicts):
-    game = at_leisure[does]
-
-    assert_counted(game)
-    assert game.verdicts(BAD) == verdicts
+def test_whoever_answers_in_its_own_way_plays(tmp_path):
+    games = each_played(tmp_path, {does: {} for does, _ in PLAY})
+    for (_, verdicts), game in zip(PLAY, games, strict=True):
+        assert_counted(game)
+        assert game.verdicts(BAD) == verdicts
 
 
 @pytest.mark.parametrize("step", ["join", "move"])

@@ -155,30 +155,30 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("command", READING)
-def test_what_the_reading_commands_print_is_harmless(command, source):
-    done = run(*command.split(), *source)
+def test_what_the_reading_commands_print_is_harmless(source):
+    for command in READING:
+        done = run(*command.split(), *source)
 
-    assert done.exit_code == 0, done.stderr
-    assert done.stdout.strip()
-    assert_harmless(done.stdout)
-    assert_harmless(done.stderr)
-
-
-@pytest.mark.parametrize("command", READING)
-def test_what_they_print_as_json_is_harmless_and_true(command, source, decisions):
-    done = run(*command.split(), *source, "--json")
-
-    assert done.exit_code == 0, done.stderr
-    value = read_json(done.stdout.removesuffix("\n"))
-    if command in ("standings", "agents"):
-        shown = {row["display_name"] for row in value}
-        assert {member.display_name for member in decisions.league.roster.players.values()} <= shown
+        assert done.exit_code == 0, (command, done.stderr)
+        assert done.stdout.strip(), command
+        assert_harmless(done.stdout)
+        assert_harmless(done.stderr)
 
 
-@pytest.mark.parametrize("command", ["standings", "agents"])
-def test_tables_stay_aligned(command, source):
-    assert_aligned(run(command, *source).stdout)
+def test_what_they_print_as_json_is_harmless_and_true(source, decisions):
+    names = {member.display_name for member in decisions.league.roster.players.values()}
+    for command in READING:
+        done = run(*command.split(), *source, "--json")
+
+        assert done.exit_code == 0, (command, done.stderr)
+        value = read_json(done.stdout.removesuffix("\n"))
+        if command in ("standings", "agents"):
+            assert names <= {row["display_name"] for row in value}
+
+
+def test_tables_stay_aligned(source):
+    for command in ("standings", "agents"):
+        assert_aligned(run(command, *source).stdout)
 
 
 def assert_file_is_harmless(path):
@@ -268,22 +268,22 @@ def _printed(heard, *arguments):
     return done.stdout.removesuffix("\n")
 
 
-@pytest.mark.parametrize("command", READING)
-def test_what_is_printed_of_a_real_league_is_harmless(command, heard):
-    assert_harmless(_printed(heard, *command.split()))
-    read_json(_printed(heard, *command.split(), "--json"))
+def test_what_is_printed_of_a_real_league_is_harmless(heard):
+    for command in READING:
+        assert_harmless(_printed(heard, *command.split()))
+        read_json(_printed(heard, *command.split(), "--json"))
 
 
-@pytest.mark.parametrize("command", ["standings", "agents", "agent P03"])
-def test_on_a_terminal_it_is_harmless_too(command, heard):
-    shown = on_terminal(*command.split(), "--dir", heard.directory)
+def test_on_a_terminal_it_is_harmless_too(heard):
+    for command in ("standings", "agents", "agent P03"):
+        shown = on_terminal(*command.split(), "--dir", heard.directory)
 
-    assert "\x1b[1m" in shown
-    assert_harmless(shown, on_terminal=True)
-    lines = OUR_STYLES.sub("", shown).splitlines()
-    if command == "standings":
-        assert_aligned("\n".join(lines))
-        assert max(map(width, lines)) <= COLUMNS
+        assert "\x1b[1m" in shown
+        assert_harmless(shown, on_terminal=True)
+        lines = OUR_STYLES.sub("", shown).splitlines()
+        if command == "standings":
+            assert_aligned("\n".join(lines))
+            assert max(map(width, lines)) <= COLUMNS
 
 
 def test_json_on_a_terminal_is_harmless_too(heard):
