@@ -20,13 +20,12 @@ demo: .venv/run  ## Play a whole league over real HTTP and print the table.
 quick: .venv/dev  ## Run the tests that start no process, on few random examples; after each change.
 	$(BIN)/pytest -q -m "not slow and not thorough and not process" --hypothesis-profile=quick $(PARALLEL) $(ARGS)
 
-test: .venv/dev  ## Run the tests; those of the pure folders must cover them; or a part: ARGS="tests/cli".
+test: .venv/dev  ## Run the tests; they must cover the pure folders; or a part: ARGS="tests/cli".
 ifdef ARGS
-	$(BIN)/pytest -m "not slow" $(PARALLEL) $(ARGS)
+	$(BIN)/pytest -m "not slow" $(WAITING) $(ARGS)
 else
-	$(BIN)/pytest -m "pure and not slow" $(PARALLEL) --cov --cov-report=
+	$(BIN)/pytest -m "not slow" $(WAITING) --cov --cov-report=
 	$(BIN)/python tools/coverage_gate.py
-	$(BIN)/pytest -m "not pure and not slow" $(WAITING)
 endif
 
 check: .venv/dev  ## Format, lint, types, architecture, generated pages.

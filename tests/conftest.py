@@ -7,7 +7,6 @@ is timed, because the machine may be busy.
 
 import os
 import signal
-import tomllib
 from collections import defaultdict
 
 import pytest
@@ -42,15 +41,10 @@ def pytest_unconfigure():
     fork_server.stop()
 
 
-def pytest_collection_modifyitems(config, items):
-    project = tomllib.loads(config.inipath.read_text(encoding="utf-8"))
-    covered = project["tool"]["coverage"]["run"]["source_pkgs"]
-    pure = {name.removeprefix("agentleague.") for name in covered}
+def pytest_collection_modifyitems(items):
     for item in items:
         if processes.starts_processes(item):
             item.add_marker("process")
-        elif pure & {item.path.parent.name, item.path.stem.removeprefix("test_")}:
-            item.add_marker("pure")
 
 
 @pytest.hookimpl(wrapper=True)
