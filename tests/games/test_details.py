@@ -16,7 +16,7 @@ from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.league.rulings import counted
 from agentleague.protocol.messages import GameOver, GameResult, MatchResultReport
 from agentleague.records.export_files import files
-from agentleague.records.match_story import in_words, told
+from agentleague.records.match_story import facts_of, in_words
 from agentleague.records.reading import event_of
 from agentleague.records.verify import verify
 from agentleague.runtime.installed_games import find_game
@@ -75,7 +75,7 @@ def test_the_details_are_seen_wherever_the_result_is(game):
 
     overs = [message for _, message in league.messages if isinstance(message, GameOver)]
     (report,) = (each for _, each in league.messages if isinstance(each, MatchResultReport))
-    lines = in_words(told(league.league, "R1M1"))
+    lines = in_words(facts_of(league.league, "R1M1"))
     exported = msgspec.json.decode(dict(files(league.league, rows))[EXPORTED])
 
     assert [over.game_result.game_details for over in overs] == [details, details]
