@@ -166,7 +166,7 @@ def test_an_agent_comes_back_at_once_a_few_times_and_then_waits_longer_and_longe
     for _ in range(free + 9):
         began = now
         while True:
-            step.begin(now)
+            step.now, step.effects = now, []
             try:
                 of_manager.register_player(Asked(message, Caller("127.0.0.1", shown), 1), message)
                 break

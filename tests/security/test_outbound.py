@@ -95,7 +95,6 @@ WAYS = {
     ("runtime/network.py", "socket"): "a datagram socket that sends nothing",
     ("runtime/network.py", "connect"): "of that socket: asks the system for the way, no more",
     ("storage/sqlite.py", "connect"): "opens a file",
-    ("records/reading.py", "connect"): "opens a file",
     ("bench/bare_http.py", "create_connection"): "to its own echo, in `league bench` alone",
     ("sdk/llm_client.py", "connect"): "a player asks its author's model",
 }

@@ -137,10 +137,12 @@ class Manager:
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide; every event among the effects is applied already."""
-        self._step.begin(now)
+        step = self._step
+        step.now, step.effects = now, []
         self._STIMULI[type(stimulus)](self, stimulus)
-        self._rounds.close_if_done()
-        return self._step.effects
+        if not self.league.open_matches:
+            self._rounds.close_if_done()
+        return step.effects
 
     def apply(self, event: Event) -> None:
         """Apply one decision from the journal."""

@@ -232,11 +232,9 @@ class Rounds:
         return self._league.roster.removed.get(player_id, round_id + 1) <= round_id
 
     def close_if_done(self) -> None:
-        """End the round if all its matches are closed; called after each stimulus."""
+        """End the round, all of whose matches are closed; called after each stimulus."""
         league = self._league
-        if league.open_matches or league.phase is not Phase.RUNNING:
-            return
-        if league.rounds_ended < league.round_id:
+        if league.phase is Phase.RUNNING and league.rounds_ended < league.round_id:
             self._step.record(RoundEnded(league.round_id))
             self._step.notify(organiser_notices.round_over(league))
             following = league.next_round()

@@ -41,10 +41,6 @@ class Step:
         self.news: deque[str] = deque(maxlen=self.limits.notices_max)  # for the organiser
         self._later: list[Event] = []
 
-    def begin(self, now: float) -> None:
-        """The next stimulus is handled."""
-        self.now, self.effects = now, []
-
     @property
     def now_text(self) -> str:
         """The time as messages carry it."""

@@ -222,16 +222,12 @@ class Agent(ABC):
     KIND: ClassVar[str]
 
     def __init__(self, settings: AgentSettings, limits: AgentLimits) -> None:
+        self.agent_id = ""  # that the manager gave it
         self._registration = Registration(settings)
         self._reachability = ReachabilityCheck(self._registration.manager, settings, limits)
         self.is_far = False  # whether something may stand between it and its manager
         self._calendar = Calendar(0.0)
         self.news: deque[str] = deque(maxlen=limits.news)  # sentences for the person who runs it
-
-    @property
-    def agent_id(self) -> str:
-        """The id that the manager gave it, or nothing yet."""
-        return self._registration.agent_id
 
     @property
     def has_foreign_manager(self) -> bool:
@@ -287,6 +283,7 @@ class Agent(ABC):
         """The manager has answered, or is not there yet: say so once."""
         is_first = not self._registration.failed_tries
         effects = self._registration.answered(stimulus.message, stimulus.error, now)
+        self.agent_id = self._registration.agent_id
         if not effects:
             league_id = self._registration.league_id or "a league without an id"
             self.news.append(f"Registered as {self.agent_id} in {league_id}.")

@@ -210,7 +210,10 @@ class Host:
         """It was written when it was decided."""
 
     def _reply(self, effect: Reply) -> None:
-        self._replies.pop(effect.to)(self._with_receipt(effect.answer, effect.receipt))
+        answer = effect.answer
+        if effect.receipt is not None and isinstance(answer, Message):
+            answer = self._with_receipt(answer, effect.receipt)
+        self._replies.pop(effect.to)(answer)
 
     def _drop(self, effect: Drop) -> None:
         for waiting in (self._calls, self._timers):
@@ -228,8 +231,9 @@ class Host:
                 self._calls.pop(effect.key, None)
             self.feed(Answered(effect.key, *answer))
 
-        message = self._with_receipt(effect.message, effect.receipt)
-        assert isinstance(message, Message)
+        message = effect.message
+        if effect.receipt is not None:
+            message = self._with_receipt(message, effect.receipt)
         until = effect.until + held_seconds
         self._calls[effect.key] = self._transport.call(
             effect.to, message, until, done, effect.headers
@@ -273,11 +277,7 @@ class Host:
         if self._ledger and not is_sound:
             self.on_failure(InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}"))
 
-    def _with_receipt(
-        self, message: Message | LeagueError, seq: int | None
-    ) -> Message | LeagueError:
-        if seq is None or isinstance(message, LeagueError):
-            return message
+    def _with_receipt(self, message: Message, seq: int) -> Message:
         try:
             row_hash = self._hashes.of(seq)
         except StorageError as error:
