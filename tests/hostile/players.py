@@ -69,7 +69,8 @@ def content(ask, choice="odd"):
 
 
 def push(player, ask, choice="odd", **more):
-    """The answer to the referee's own end point."""
+    """The answer to the referee's own end point; the league may begin before we know our id."""
+    player.registered.wait(WAIT_SECONDS)
     body = {**content(ask, choice), "player_id": player.player_id, **more}
     post(ask.params["referee_endpoint"], body)
 
@@ -158,6 +159,7 @@ def pushes(player, ask):
 
 def pushes_signed(player, ask):
     ask.send("202 Accepted", b"")
+    player.registered.wait(WAIT_SECONDS)
     push(player, ask, auth_token=player.token)
 
 
@@ -200,10 +202,12 @@ def corrects(player, ask):
 
 def answers_and_pushes(player, ask):
     ask.result(content(ask, "odd"))
+    player.registered.wait(WAIT_SECONDS)
     push(player, ask, "even", auth_token=player.token)
 
 
 def pushes_and_answers(player, ask):
+    player.registered.wait(WAIT_SECONDS)
     push(player, ask, "odd", auth_token=player.token)
     ask.result(content(ask, "even"))
 
@@ -253,6 +257,7 @@ class Player:
         self.given = json.loads(given) if given else None
         self._do, self._also = globals()[name], ALSO.get(name, ())
         self.name, self.player_id, self.token = behaviour, "", ""
+        self.registered = threading.Event()
         self._counts = {}
         self._server = socket.create_server(("127.0.0.1", port), backlog=256)
         self.port = self._server.getsockname()[1]
@@ -268,6 +273,7 @@ class Player:
         body = {"jsonrpc": "2.0", "method": "register_player", "params": params, "id": 1}
         answer = post(manager, body)["result"]
         self.player_id, self.token = answer["player_id"], answer["auth_token"]
+        self.registered.set()
 
     def _serve(self):
         while True:
@@ -301,7 +307,7 @@ def read_request(reader):
 def main(manager, *arguments):
     if manager == "-":
         behaviour, port = arguments
-        Player(behaviour, int(port))
+        Player(behaviour, int(port)).registered.set()  # It had an id before.
     else:
         for behaviour in arguments:
             player = Player(behaviour)
