@@ -91,6 +91,7 @@ class League:
         self.open_matches: set[str] = set()  # of the running round, not closed yet
         self.decided_total = 0
         self.opened: LeagueOpened | None = None
+        self.rules: LeagueOpened  # its id, game and rules, once it is opened
         self.table = Table({})
         self.champion = ""
         self.paused = self.aborted = False
@@ -99,12 +100,6 @@ class League:
         self.ruled: dict[str, None] = {}  # matches on which the organiser ruled, in order
         self.misuses: dict[str, list[TokenMisused]] = {}  # agent -> where its token was shown
         self._silences: dict[str, int] = {}  # player -> attempts in a row without an answer
-
-    @property
-    def rules(self) -> LeagueOpened:
-        """The league's id, game and rules."""
-        assert self.opened, "a league begins with league_opened"
-        return self.opened
 
     def apply(self, event: Event) -> None:
         """Take in one decision."""
@@ -159,7 +154,7 @@ class League:
         return [_played(record) for record in self.matches.of_round(round_id)]
 
     def _opened(self, event: LeagueOpened) -> None:
-        self.opened = event
+        self.opened = self.rules = event
         self.format = find_format(event.format, self.format)
 
     def _started(self, event: LeagueStarted) -> None:

@@ -300,7 +300,8 @@ class Player(Agent):
 
     def _tokens(self, message: Any) -> tuple[str, str]:
         """What the referee shows us in this match, and what we show it."""
-        names = (message.league_id, message.match_id, self._me(message), message.epoch)
+        me = self.agent_id or str(message.player_id)
+        names = (message.league_id, message.match_id, me, message.epoch)
         if names != self._tokens_of:  # The same for every message of a match.
             self._tokens_of = names
             self._token_pair = (

@@ -112,6 +112,8 @@ def read_request(
         return Incoming(envelope, None, error)
     except jsonrpc.UNREADABLE as error:
         return Incoming(envelope, None, json_text.explain(body, error))
+    if type(message) not in _EXPECTED:
+        return Incoming(envelope, message)
     return Incoming(envelope, message, None, _missing(message, body, spelling))
 
 
@@ -205,13 +207,10 @@ def _check_envelope(message: Message) -> None:
 
 
 def _missing(message: Message, body: bytes, spelling: Spelling) -> tuple[str, ...]:
-    expected = _EXPECTED.get(type(message))
-    if expected is None:
-        return ()
     # Decoding fills these two in; if the name is anywhere in the text, they count as sent.
     unsent = (each for each in ("protocol", "message_type") if b'"%b"' % each.encode() not in body)
     unused = spelling.unused(WIRE_NAME[type(message)], body)
-    return (*unsent, *unused, *(path for path, get in expected if not get(message)))
+    return (*unsent, *unused, *(path for path, get in _EXPECTED[type(message)] if not get(message)))
 
 
 class _Refused(Struct):

@@ -127,7 +127,7 @@ class Referee(Agent):
             return []
         if stimulus.dialect and isinstance(key, PlayerCall):
             self._dialects[match.players[key.seat].agent_id] = stimulus.dialect
-        return self._run(match, lambda: match.answered(stimulus, now), now)
+        return self._run(match, now, match.answered, stimulus, now)
 
     def _report_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         key: Any = stimulus.key
@@ -143,7 +143,7 @@ class Referee(Agent):
             return []
         if self._is_league_over and match.phase in AT_MANAGER:
             return match.abandon() + self._close(match, now)  # Its manager may be gone for good.
-        return self._run(match, lambda: match.woken(now), now)
+        return self._run(match, now, match.woken, now)
 
     def _endpoint_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         assert self._foreign_manager
@@ -268,7 +268,7 @@ class Referee(Agent):
         except Exception as bug:  # The game is a plug-in.
             return dropped + self._drop(described.match_id, described.epoch, bug, now)
         self.matches[described.match_id] = match
-        return [*dropped, *self._run(match, lambda: match.start(now), now)]
+        return [*dropped, *self._run(match, now, match.start, now)]
 
     def _match(self, described: RoundMatch, where: tuple[str, int]) -> Match:
         assert self._identity
@@ -291,10 +291,12 @@ class Referee(Agent):
         self._closed[match_id] = epoch
         return []
 
-    def _run(self, match: Match, step: Callable[[], list[Effect]], now: float) -> list[Effect]:
+    def _run(
+        self, match: Match, now: float, step: Callable[..., list[Effect]], *arguments: Any
+    ) -> list[Effect]:
         """One step of a match; a bug in its game ends this match alone."""
         try:
-            effects = step()
+            effects = step(*arguments)
             if self._foreign_manager:
                 effects = self._foreign_manager.decide(match, effects, now)
         except Exception as bug:  # The game is a plug-in.
@@ -359,7 +361,7 @@ class Referee(Agent):
         if self._foreign_manager:  # It gives no tokens: the address alone says who pushed.
             message, caller = replace(message, auth_token=UNSET), replace(caller, token=None)
         pusher = match.admit(message, caller)
-        effects = self._run(match, lambda: match.pushed(pusher, message, now), now)
+        effects = self._run(match, now, match.pushed, pusher, message, now)
         return [self.reply(asked, PushAck(), now), *effects]
 
     def _at(self, match_id: str) -> Match:

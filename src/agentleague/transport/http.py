@@ -35,6 +35,7 @@ OWN_LIMITS = ServerLimits(body_bytes=OWN_BYTES)
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)
 TO_A_MANAGER = tuple(kind.cls for kind in MESSAGES.values() if kind.receiver == "manager")
 PIPELINED = (LockRequest, MatchResultReport, RefereeStatus)  # what our referee sends in numbers
+PLAIN_POST, PIPELINED_POST = PostOptions(), PostOptions(shared=True)
 LOCAL_HOSTS = ("127.0.0.1", "::1")
 
 
@@ -122,7 +123,9 @@ class HttpTransport:
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
-        options = PostOptions(isinstance(message, PIPELINED), headers)
+        options = PIPELINED_POST if isinstance(message, PIPELINED) else PLAIN_POST
+        if headers:
+            options = options._replace(headers=headers)
         call.stop = client.post(to.url, body, until, call.answered, options)
         return call.cancel
 
@@ -154,7 +157,10 @@ class HttpTransport:
         if message is None or self._is_limited:
             self._weigh(request, incoming, reply)
         else:
-            self._ask(message, _caller(request, incoming), reply)
+            token, missing = message.auth_token or None, incoming.missing
+            form, method = envelope.form, envelope.method
+            caller = Caller(request.source, token, form, missing, method, request.head)
+            self._ask(message, caller, reply)
 
     def _weigh(self, request: HttpRequest, incoming: codec.Incoming, reply: "_Reply") -> None:
         """Count a request against the rate: refuse it, delay it or let it through."""
@@ -173,7 +179,8 @@ class HttpTransport:
         elif message is None:
             reply.refuse(source, error or InternalError("the request was not read"))
         else:
-            caller = _caller(request, incoming)
+            form, method = envelope.form, envelope.method
+            caller = Caller(source, token, form, incoming.missing, method, request.head)
             if delay:
                 self._after(delay, lambda: self._ask(message, caller, reply))
             else:
@@ -277,13 +284,6 @@ class _OutgoingCall(Struct):
     def cancel(self) -> None:
         """Stop waiting for the answer."""
         self.stop()
-
-
-def _caller(request: HttpRequest, incoming: codec.Incoming) -> Caller:
-    envelope, message = incoming.envelope, incoming.message
-    token = (message.auth_token or None) if message else None
-    form, missing, method = envelope.form, incoming.missing, envelope.method
-    return Caller(request.source, token, form, missing, method, request.head)
 
 
 def _payer(source: str) -> str:

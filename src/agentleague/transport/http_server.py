@@ -192,7 +192,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._reading = True
-        if self._unread or len(data) > _SLICE_BYTES or self._is_blocked():
+        if self._unread or len(data) > _SLICE_BYTES or self._waiting or self.is_slow:
             self._unread += data
             while self._unread and not self._is_blocked():
                 piece, self._unread = self._unread[:_SLICE_BYTES], self._unread[_SLICE_BYTES:]
