@@ -7,7 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 from msgspec import UNSET, Struct
 
-from agentleague.errors import IllegalMove, InvalidTimestamp, PeerRefused, RateLimited, TokenInvalid
+from agentleague.errors import (
+    IllegalMove,
+    InvalidTimestamp,
+    LeagueError,
+    PeerRefused,
+    RateLimited,
+    TokenInvalid,
+)
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.foreign_referees import ForeignReferees, MatchQuery
 from agentleague.player.limits import LIMITS, PlayerLimits
@@ -246,12 +253,14 @@ class Player(Agent):
 
     def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
         """A message without the token of its match is refused, unless the manager explains it."""
-        effects = self.asked(stimulus, now)
-        if not _is_without_token(effects):
-            return effects
-        league_id, timestamp = self._registration.league_id, self._calendar.write(now)
-        asking = self._foreign_referees.ask(stimulus, league_id, timestamp, now)
-        return self._refuse(stimulus, effects) if asking is None else [*asking]
+        try:
+            return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
+        except TokenInvalid as error:
+            league_id, timestamp = self._registration.league_id, self._calendar.write(now)
+            asking = self._foreign_referees.ask(stimulus, league_id, timestamp, now)
+            return [self._refuse(stimulus, error)] if asking is None else [*asking]
+        except LeagueError as error:
+            return [Reply(stimulus.reply, error)]
 
     def _match_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """The manager has said whose match it is: the messages that waited are handled again."""
@@ -261,16 +270,20 @@ class Player(Agent):
         )
         out: list[Effect] = []
         for asked in waiting:
-            effects = self.asked(asked, now)
-            out += self._refuse(asked, effects) if _is_without_token(effects) else effects
+            try:
+                out += self.MESSAGES[type(asked.message)](self, asked, asked.message, now)
+            except TokenInvalid as error:
+                out.append(self._refuse(asked, error))
+            except LeagueError as error:
+                out.append(Reply(asked.reply, error))
         return out
 
-    def _refuse(self, asked: Asked, effects: list[Effect]) -> list[Effect]:
+    def _refuse(self, asked: Asked, error: TokenInvalid) -> Reply:
         match_id = getattr(asked.message, "match_id", "")
         if match_id not in self._refused and len(self._refused) < self._limits.refusals_said:
             self._refused.add(match_id)
             self.news.append(f"{match_id}: refused a message without the token of its referee.")
-        return effects
+        return Reply(asked.reply, error)
 
     def _check_referee(self, asked: Asked) -> None:
         """Where there are match tokens, only the referee of a match knows its token."""
@@ -339,11 +352,6 @@ class Player(Agent):
         RoundCompleted: _round_over,
         LeagueCompleted: _league_over,
     }
-
-
-def _is_without_token(effects: list[Effect]) -> bool:
-    first = effects[0] if effects else None
-    return isinstance(first, Reply) and isinstance(first.answer, TokenInvalid)
 
 
 def _points(number: int) -> str:

@@ -55,6 +55,10 @@ class Writer(Protocol):
     @property
     def is_slow(self) -> bool: ...
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether it hands over requests just now, and sends their answers afterwards."""
+
     def flush(self) -> None: ...
 
     def drop(self) -> None: ...
@@ -78,7 +82,8 @@ class Response:
     def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
         assert self.answer is None, "a request is answered once"
         self.answer = (status, body, extra_headers)
-        self.to.flush()
+        if not self.to.is_reading:
+            self.to.flush()
 
     def stream(self, status: int, headers: Headers = (), /) -> "Stream":
         """Answer in pieces; `headers` should name the Content-Type."""

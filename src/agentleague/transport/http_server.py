@@ -167,7 +167,7 @@ class _Connection(asyncio.Protocol):
         self._reader = Reader(server.checks)
         self._waiting: deque[Response] = deque()  # In the order of the requests.
         self._unread = b""  # Received, but not yet given to the reader.
-        self._reading = self._paused = self.is_slow = self._eof = self._closing = False
+        self.is_reading = self._paused = self.is_slow = self._eof = self._closing = False
         self._is_batched = False  # Answers go out at the end of this turn.
 
     @property
@@ -191,7 +191,7 @@ class _Connection(asyncio.Protocol):
         self._server.forget(self)
 
     def data_received(self, data: bytes) -> None:
-        self._reading = True
+        self.is_reading = True
         if self._unread or len(data) > _SLICE_BYTES or self._waiting or self.is_slow:
             self._unread += data
             while self._unread and not self._is_blocked():
@@ -199,7 +199,7 @@ class _Connection(asyncio.Protocol):
                 self._read(piece)
         else:
             self._read(data)
-        self._reading = False
+        self.is_reading = False
         self._settle()
 
     def _read(self, piece: bytes) -> None:
@@ -262,7 +262,7 @@ class _Connection(asyncio.Protocol):
 
     def flush(self) -> None:
         """Send each answer whose turn has come: where others wait too, at the end of this turn."""
-        if self._reading or self._is_batched:
+        if self.is_reading or self._is_batched:
             return
         if len(self._waiting) > 1:
             self._is_batched = True
