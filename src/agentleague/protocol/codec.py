@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 from agentleague.errors import LeagueError, MissingField, UnknownMethod, VersionMismatch, WrongType
 from agentleague.protocol import fast_path, json_text, jsonrpc, timestamps
 from agentleague.protocol.error_messages import error_data, error_message
-from agentleague.protocol.jsonrpc import Envelope
+from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import (
     MESSAGES,
     METHODS,
@@ -26,7 +26,11 @@ from agentleague.protocol.messages import (
 
 encode = msgspec.json.Encoder().encode
 
-_CALLED = {kind.cls: kind.method for kind in MESSAGES.values() if kind.method}
+_OPENINGS = {  # of a request in the canonical form, up to its message
+    kind.cls: b'{"jsonrpc":"2.0","method":"%b","params":' % kind.method.encode()
+    for kind in MESSAGES.values()
+    if kind.method
+}
 _CANONICAL = {kind.method: name for name, kind in MESSAGES.items() if kind.method}
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
 _COMPLAINT_MAX = 200
@@ -107,7 +111,10 @@ def read_request(
         if message is None:
             jsonrpc.read_request(body, envelope, thorough=thorough, assumed=spelling.bare_type)
             message = _read_message(envelope, taken, spelling, flat=b'"message"' not in body)
-        _check_envelope(message)
+        if message.protocol != PROTOCOL:
+            _check_protocol(message.protocol)
+        if message.timestamp:
+            timestamps.parse(message.timestamp)
     except LeagueError as error:
         return Incoming(envelope, None, error)
     except jsonrpc.UNREADABLE as error:
@@ -124,11 +131,13 @@ def text_of(envelope: Envelope) -> bytes | Raw:
 
 def write_request(message: Message, request_id: int) -> bytes:
     """A request in the canonical form."""
-    return jsonrpc.write_request(_CALLED[type(message)] or "", encode(message), request_id)
+    return b'%b%b,"id":%d}' % (_OPENINGS[type(message)], encode(message), request_id)
 
 
 def write_answer(envelope: Envelope, message: Message) -> bytes:
     """An answer in the form of its request."""
+    if envelope.form is Form.JSONRPC and type(envelope.id) is int:  # As nearly always.
+        return b'{"jsonrpc":"2.0","result":%b,"id":%d}' % (encode(message), envelope.id)
     return jsonrpc.write_result(envelope, encode(message))
 
 
@@ -197,13 +206,11 @@ def _about(envelope: Envelope) -> dict[str, Any]:
         return {}
 
 
-def _check_envelope(message: Message) -> None:
-    if message.protocol != PROTOCOL and not message.protocol.startswith(PROTOCOL + "."):
+def _check_protocol(given: str) -> None:
+    if not given.startswith(PROTOCOL + "."):
         raise VersionMismatch(
-            f"protocol is {message.protocol!r}; this league speaks {PROTOCOL}", field="protocol"
+            f"protocol is {given!r}; this league speaks {PROTOCOL}", field="protocol"
         )
-    if message.timestamp:
-        timestamps.parse(message.timestamp)
 
 
 def _missing(message: Message, body: bytes, spelling: Spelling) -> tuple[str, ...]:
