@@ -8,12 +8,11 @@ from agentleague.games import even_odd
 from agentleague.league.events import read_event
 from agentleague.league.formats import ROUND_ROBIN, Format
 from agentleague.league.league import League
-from agentleague.league.limits import LeagueLimits
-from agentleague.league.match_records import MATCHES_AT_HAND
-from agentleague.manager.limits import ManagerLimits
+from agentleague.league.match_records import MATCHES_AT_HAND, LeagueLimits
 from agentleague.manager.role import Manager, Secrets
+from agentleague.manager.step import ManagerLimits
 from agentleague.player import strategies
-from agentleague.player.limits import PlayerLimits
+from agentleague.player.memory import PlayerLimits
 from agentleague.player.role import Player
 from agentleague.protocol.messages import WIRE_NAME, LeagueCommand, Message
 from agentleague.referee.role import Referee

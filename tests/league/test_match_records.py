@@ -7,8 +7,7 @@ import pytest
 from agentleague.errors import LeagueError
 from agentleague.league.events import MatchAssigned, MatchRuled, Told
 from agentleague.league.league import League
-from agentleague.league.limits import LeagueLimits
-from agentleague.league.match_records import MATCHES_AT_HAND
+from agentleague.league.match_records import MATCHES_AT_HAND, LeagueLimits
 from agentleague.league.queries import answer
 from agentleague.league.queries_metrics import MATCHES_MAX
 from agentleague.league.rulings import STAND

@@ -5,7 +5,7 @@ import pytest
 from agentleague.errors import MatchMismatch
 from agentleague.league.events import MatchAssigned, MatchClosed, MatchDecided, read_event
 from agentleague.manager.leases import longest_match
-from agentleague.manager.limits import ManagerLimits
+from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import (
     GameOver,
     LockRequest,

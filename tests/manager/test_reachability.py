@@ -4,8 +4,8 @@ import pytest
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.league.events import LeagueEnded, TokenRenewed
-from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.reachability import Reachability
+from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import RoundAnnouncementAck
 from agentleague.roles.effects import Call
 from agentleague.roles.stimuli import Answered

@@ -1,7 +1,7 @@
 """Refused registrations are told to the organiser, once for each agent and reason."""
 
-from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.registration import MORE
+from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import (
     LeagueQuery,
     LeagueRegisterRequest,

@@ -13,7 +13,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenRenewed,
 )
-from agentleague.manager.limits import ManagerLimits
+from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import (
     LeagueQuery,
     LeagueRegisterRequest,

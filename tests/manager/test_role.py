@@ -16,8 +16,8 @@ from agentleague.errors import (
 from agentleague.games import even_odd
 from agentleague.league.events import Disputed
 from agentleague.manager.keys import OutboxCall, StartCall
-from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.role import Manager
+from agentleague.manager.step import ManagerLimits
 from agentleague.protocol import tokens
 from agentleague.protocol.messages import (
     GameOver,

@@ -14,8 +14,8 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.match.answer_checks import UNREACHABLE
-from agentleague.match.limits import MatchLimits
 from agentleague.match.machine import GameOverCall, Phase
+from agentleague.match.transcript import MatchLimits
 from agentleague.protocol import codec
 from agentleague.protocol.messages import GameError, GameJoinAck, GameOver, LockRequest
 from agentleague.roles.effects import Drop

@@ -15,7 +15,7 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.match.game_progress import GameProgress
-from agentleague.match.limits import MatchLimits
+from agentleague.match.transcript import MatchLimits
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameError,

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from agentleague.errors import MissingField, NoConnection, PeerRefused, RateLimited
-from agentleague.match.limits import MatchLimits
-from agentleague.match.transcript import Transcript
+from agentleague.match.transcript import MatchLimits, Transcript
 from agentleague.protocol.messages import ChooseParityResponse, Exchange, GameJoinAck
 from agentleague.roles.stimuli import Caller
 from games.throwaway import THROWAWAY

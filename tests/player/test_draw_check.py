@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from agentleague.player.draw_check import DrawCheck
-from agentleague.player.limits import PlayerLimits
+from agentleague.player.memory import PlayerLimits
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
     Draw,

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from agentleague.errors import NoAnswer, TokenInvalid
-from agentleague.player.limits import LIMITS, PlayerLimits
+from agentleague.player.memory import LIMITS, PlayerLimits
 from agentleague.player.role import Player
 from agentleague.protocol.messages import (
     GameInvitation,

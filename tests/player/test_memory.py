@@ -4,8 +4,7 @@ import pickle
 
 import pytest
 
-from agentleague.player.limits import PlayerLimits
-from agentleague.player.memory import History, Memory
+from agentleague.player.memory import History, Memory, PlayerLimits
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,

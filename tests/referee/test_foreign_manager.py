@@ -40,8 +40,7 @@ from agentleague.protocol.messages import (
     StartMatch,
     StartMatchResponse,
 )
-from agentleague.referee.foreign_manager import QUERIES, StartReplyTimer
-from agentleague.referee.limits import LIMITS, RefereeLimits
+from agentleague.referee.foreign_manager import LIMITS, QUERIES, RefereeLimits, StartReplyTimer
 from agentleague.referee.role import OWN_DRAWS, Referee
 from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import Call, Reply, WakeAt

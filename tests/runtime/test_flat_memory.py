@@ -10,8 +10,8 @@ from types import FunctionType, MethodType, ModuleType
 
 from msgspec import Raw
 
-from agentleague.league.limits import LeagueLimits
-from agentleague.player.limits import PlayerLimits
+from agentleague.league.match_records import LeagueLimits
+from agentleague.player.memory import PlayerLimits
 from agentleague.runtime.host import Host, HostLimits
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal

@@ -46,8 +46,7 @@ from agentleague.league.formats import (
     Wait,
     find_format,
 )
-from agentleague.league.limits import LeagueLimits
-from agentleague.league.match_records import Archive, MatchRecord, MatchRecords
+from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Points, Table
 from agentleague.protocol.messages import GameResult

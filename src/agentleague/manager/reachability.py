@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.league.league import League, Phase
-from agentleague.manager.limits import ManagerLimits
+from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.hosts import is_loopback
 
 

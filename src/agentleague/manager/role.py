@@ -35,13 +35,12 @@ from agentleague.league.league import League, Phase
 from agentleague.manager import keys, organiser_notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
-from agentleague.manager.limits import ManagerLimits
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.registration import Registration
 from agentleague.manager.rounds import Rounds
-from agentleague.manager.step import Step
+from agentleague.manager.step import ManagerLimits, Step
 from agentleague.manager.tokens import Credentials, Reporters, TokenMisuse
 from agentleague.protocol.messages import (
     LeagueCommand,

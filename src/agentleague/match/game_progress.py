@@ -7,7 +7,7 @@ import msgspec
 
 from agentleague.errors import IllegalMove, LeagueError
 from agentleague.games.game import Game, State
-from agentleague.match.limits import LIMITS, MatchLimits
+from agentleague.match.transcript import LIMITS, MatchLimits
 
 Moves = Sequence[tuple[int, str, Any]]  # turn, player, move
 

@@ -35,7 +35,6 @@ from agentleague.match.answer_checks import (
     result_in_refusal,
 )
 from agentleague.match.game_progress import GameProgress
-from agentleague.match.limits import LIMITS, MatchLimits
 from agentleague.match.messages import (
     PARITY_GAME,
     Assignment,
@@ -45,7 +44,7 @@ from agentleague.match.messages import (
 )
 from agentleague.match.push_identity import Pusher, who_pushed
 from agentleague.match.question import Act, Ask, Complain, Failure, Question, Success, Terms
-from agentleague.match.transcript import Transcript
+from agentleague.match.transcript import LIMITS, MatchLimits, Transcript
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameJoinAck,

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from agentleague.games import even_odd
-from agentleague.player.limits import LIMITS, PlayerLimits
+from agentleague.player.memory import LIMITS, PlayerLimits
 from agentleague.protocol import draws
 from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from agentleague.player.limits import LIMITS, PlayerLimits
+from agentleague.player.memory import LIMITS, PlayerLimits
 from agentleague.protocol.hosts import is_at
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, Message
 from agentleague.roles.effects import Address, Call

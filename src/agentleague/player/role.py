@@ -17,8 +17,7 @@ from agentleague.errors import (
 )
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.foreign_referees import ForeignReferees, MatchQuery
-from agentleague.player.limits import LIMITS, PlayerLimits
-from agentleague.player.memory import Memory
+from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol.messages import (
     ChooseParityCall,
     ChooseParityResponse,

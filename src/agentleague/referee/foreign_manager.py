@@ -11,6 +11,7 @@ twice: a repeated start is answered with the result of the first.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -28,13 +29,17 @@ from agentleague.errors import (
     RateLimited,
     TokenInvalid,
 )
+from agentleague.games.game import Game
+from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.match.machine import Match
-from agentleague.match.messages import RefereeIdentity
-from agentleague.protocol import tokens
+from agentleague.match.messages import Assignment, RefereeIdentity
+from agentleague.protocol import draws, tokens
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import (
     LeagueQuery,
+    LockedResult,
     LockRequest,
+    LockResponse,
     MatchResultAck,
     MatchResultReport,
     Message,
@@ -44,10 +49,64 @@ from agentleague.protocol.messages import (
     StartMatch,
     StartMatchResponse,
 )
-from agentleague.referee.limits import RefereeLimits
-from agentleague.referee.local_adjudicator import LocalAdjudicator
+from agentleague.roles.agent import AgentLimits
 from agentleague.roles.effects import Address, Call, Drop, Effect, Reply, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
+
+WIN, DRAW, LOSS = 3, 1, 0
+
+
+class LocalAdjudicator:
+    """Locks moves where the manager does not; all draws follow from the referee's secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._cases: dict[str, MatchSetup] = {}
+        self._begun = 0  # a match that is played again is drawn anew
+
+    def open(self, assignment: Assignment, game: Game) -> None:
+        """A match begins."""
+        self._begun += 1
+        match_id, league_id = assignment.match.match_id, assignment.league_id
+        a, b = (seat.player_id for seat in assignment.seats)
+        seed = draws.seed_of(self._secret, league_id, f"{match_id}|{self._begun}")
+        options = assignment.rules.game_options
+        self._cases[match_id] = MatchSetup(game, options, league_id, match_id, (a, b), seed)
+
+    def close(self, match_id: str) -> None:
+        """It is over, or dropped."""
+        self._cases.pop(match_id, None)
+
+    def lock(self, request: LockRequest) -> LockResponse:
+        """What follows from the moves so far: a number, or the result."""
+        case = self._cases[request.match_id]
+        verdict = compute_result(case, request.moves, request.forfeits)
+        names = (request.match_id, verdict.index, verdict.value, request.moves)
+        if verdict.result is None:
+            return LockResponse(*names)
+        winner = verdict.result.winner_player_id
+        is_drawn = verdict.result.status == "DRAW"
+        score = {
+            player_id: DRAW if is_drawn else WIN if player_id == winner else LOSS
+            for player_id in case.players
+        }
+        return LockResponse(*names, result=LockedResult(winner, score, verdict.result))
+
+
+@dataclass(frozen=True)
+class RefereeLimits(AgentLimits):
+    """Handed to a referee; tests hand in smaller ones."""
+
+    early_messages: int = 100  # that come before the registration is answered
+    status_per_lease: int = 3  # signs of life
+    # At a foreign manager:
+    start_reply_seconds: float = 3.0  # how long a start waits for the result; callers give up soon
+    waiting_matches: int = 1000  # for a place, or for the addresses of their players
+    ended_matches: int = 1000  # whose results are remembered
+
+
+LIMITS = RefereeLimits()
+
 
 QUERIES = ("GET_PLAYER_STATS", "GET_AGENT", "GET_PLAYERS")  # one may say where a player is
 # Fields of a report that no foreign manager knows.

@@ -53,12 +53,13 @@ from agentleague.protocol.messages import (
 )
 from agentleague.referee.foreign_manager import (
     GAME_TYPE,
+    LIMITS,
     EndpointQuery,
     ForeignManager,
+    RefereeLimits,
     Setup,
     StartReplyTimer,
 )
-from agentleague.referee.limits import LIMITS, RefereeLimits
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
 from agentleague.roles.settings import RefereeSettings

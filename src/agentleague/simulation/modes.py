@@ -15,7 +15,7 @@ from typing import NamedTuple
 from agentleague.errors import LeagueError
 from agentleague.games.game import turns_max
 from agentleague.manager.leases import longest_match
-from agentleague.manager.limits import ManagerLimits
+from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import Rules
 from agentleague.roles.settings import ManagerSettings
 from agentleague.simulation import scenarios
