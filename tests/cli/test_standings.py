@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from agentleague.cli.app import app
 from agentleague.league.events import LeagueEnded, LeaguePaused
-from agentleague.transport.rates import Rate
+from agentleague.transport.http import Rate
 from cli.two_sources import keep, served
 from commands import free_port
 from league.decisions import Decisions

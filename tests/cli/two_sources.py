@@ -9,8 +9,7 @@ from agentleague.league import queries
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.storage.sqlite import SqliteJournal
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import HttpTransport, TransportPolicy
-from agentleague.transport.rates import Rate
+from agentleague.transport.http import HttpTransport, Rate, TransportPolicy
 from league.decisions import LEAGUE_ID
 
 

@@ -8,8 +8,8 @@ import msgspec
 from agentleague.dialects import lenient, requests
 from agentleague.errors import LeagueError, UnreadableJson
 from agentleague.protocol import codec, fast_path, json_text
+from agentleague.protocol.fast_path import PARTIAL_MESSAGES
 from agentleague.protocol.messages import Message
-from agentleague.protocol.partial_messages import PARTIAL_MESSAGES
 from fuzz.seeds import REQUESTS
 from protocol.wire import NOW
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 from random import Random
 from zlib import crc32
 
+from agentleague.transport.event_loop import WriteBatching
 from agentleague.transport.http_server import (
     HttpRequest,
     HttpServer,
@@ -12,7 +13,6 @@ from agentleague.transport.http_server import (
     ServerLimits,
     _Connection,
 )
-from agentleague.transport.write_batching import WriteBatching
 from fuzz.complaints import no_complaints
 from fuzz.loop import StillLoop, Wire
 from fuzz.seeds import STREAMS, posted

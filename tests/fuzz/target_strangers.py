@@ -29,9 +29,8 @@ from agentleague.records.verify import verify
 from agentleague.roles.effects import Event
 from agentleague.roles.stimuli import Stimulus
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import REGISTRATIONS, HttpTransport, TransportPolicy
+from agentleague.transport.http import REGISTRATIONS, HttpTransport, Rate, TransportPolicy
 from agentleague.transport.http_server import HttpRequest
-from agentleague.transport.rates import Rate
 from fuzz.complaints import no_complaints
 from fuzz.seeds import REQUESTS
 from memory_league import MANAGER, SECRETS, MemoryLeague

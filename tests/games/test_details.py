@@ -12,8 +12,7 @@ from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.games.checks import GameProblem, check_game
 from agentleague.games.game import DETAILS_BYTES_MAX, Outcome, plain_details
 from agentleague.league.events import MatchDecided, MatchRuled
-from agentleague.league.match_result import MatchSetup, compute_result
-from agentleague.league.rulings import counted
+from agentleague.league.match_result import MatchSetup, compute_result, counted
 from agentleague.protocol.messages import GameOver, GameResult, MatchResultReport
 from agentleague.records.export_files import files
 from agentleague.records.match_story import facts_of, in_words

@@ -14,7 +14,7 @@ from agentleague.protocol.messages import Exchange
 from agentleague.protocol.printable import one_line, printable, printable_json
 from agentleague.protocol.tokens import digest
 from agentleague.records.export_files import cell
-from agentleague.transport.rates import Rate
+from agentleague.transport.http import Rate
 from cli.two_sources import keep, served
 from commands import league
 from hostile.hostile_manager import hostile_manager

@@ -8,9 +8,9 @@ from agentleague.errors import LeagueError
 from agentleague.league.events import MatchAssigned, MatchRuled, Told
 from agentleague.league.league import League
 from agentleague.league.match_records import MATCHES_AT_HAND, LeagueLimits
+from agentleague.league.match_result import STAND
 from agentleague.league.queries import answer
 from agentleague.league.queries_metrics import MATCHES_MAX
-from agentleague.league.rulings import STAND
 from agentleague.runtime.host import JournalArchive
 from agentleague.storage.memory import MemoryJournal
 from league.decisions import LEAGUE_ID, Decisions

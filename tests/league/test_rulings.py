@@ -7,7 +7,7 @@ import pytest
 
 from agentleague.league import queries
 from agentleague.league.events import Disputed, MatchRuled, TokenMisused
-from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
+from agentleague.league.match_result import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.league.standings import TIE_BREAKS, Points, Table
 from league.decisions import Decisions
 from league.test_league import replayed, state

@@ -4,6 +4,12 @@ import msgspec
 
 from agentleague.dialects import requests
 from agentleague.protocol import codec, fast_path, jsonrpc
+from agentleague.protocol.fast_path import (
+    Pairing,
+    PartialAnnouncement,
+    PartialTable,
+    read_rows,
+)
 from agentleague.protocol.field_docs import example
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import (
@@ -14,12 +20,6 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     RoundMatch,
     StandingRow,
-)
-from agentleague.protocol.partial_messages import (
-    Pairing,
-    PartialAnnouncement,
-    PartialTable,
-    read_rows,
 )
 from tables import each_row
 

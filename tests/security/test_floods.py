@@ -13,8 +13,8 @@ from statistics import median, quantiles
 
 import pytest
 
+from agentleague.transport.http import Rate
 from agentleague.transport.http_server import ServerLimits
-from agentleague.transport.rates import Rate
 from commands import BIN, SECONDS, first_line, free_port, league, started
 from security.test_inbound import QUERY, Line, run
 

@@ -14,9 +14,8 @@ from agentleague.runtime import processes
 from agentleague.runtime.network import default_address
 from agentleague.runtime.processes import Home, Place, open_manager
 from agentleague.transport import http
-from agentleague.transport.http import TransportPolicy
+from agentleague.transport.http import Buckets, Rate, TransportPolicy
 from agentleague.transport.http_server import ServerLimits
-from agentleague.transport.rates import Buckets, Rate
 from security.spies import message
 
 SECONDS = 60

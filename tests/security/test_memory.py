@@ -10,9 +10,8 @@ import pytest
 
 from agentleague.runtime import processes
 from agentleague.transport import http
-from agentleague.transport.http import TransportPolicy
+from agentleague.transport.http import Rate, TransportPolicy
 from agentleague.transport.http_server import ServerLimits
-from agentleague.transport.rates import Rate
 from security.spies import message
 from security.test_inbound import QUERY, manager, referee, registration, request, run
 

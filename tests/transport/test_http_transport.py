@@ -23,8 +23,7 @@ from agentleague.runtime.clock import LoopClock
 from agentleague.runtime.processes import Place
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import HttpTransport, TransportPolicy
-from agentleague.transport.rates import Buckets, Rate
+from agentleague.transport.http import Buckets, HttpTransport, Rate, TransportPolicy
 from scripted_server import server
 
 HOSTS = ("127.0.0.1",)

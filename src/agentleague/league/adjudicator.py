@@ -28,8 +28,14 @@ from agentleague.games.game import Game, Outcome
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
-from agentleague.league.match_result import UNREACHABLE, MatchSetup, choices, compute_result
-from agentleague.league.rulings import ANOTHER_RESULT, NOT_ITS_REFEREE
+from agentleague.league.match_result import (
+    ANOTHER_RESULT,
+    NOT_ITS_REFEREE,
+    UNREACHABLE,
+    MatchSetup,
+    choices,
+    compute_result,
+)
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
     Draw,

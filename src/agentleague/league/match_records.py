@@ -27,8 +27,7 @@ from agentleague.league.events import (
     RoundScheduled,
     ScheduledMatch,
 )
-from agentleague.league.match_result import UNREACHABLE
-from agentleague.league.rulings import STAND, counted
+from agentleague.league.match_result import STAND, UNREACHABLE, counted
 from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
 

@@ -17,9 +17,16 @@ from agentleague.errors import (
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.queries_agents import agent, agents, mark_reachable, player_of, player_stats
-from agentleague.league.queries_matches import described, match
+from agentleague.league.queries_matches import (
+    ROOM_BYTES,
+    ROWS_A_PAGE,
+    described,
+    fitting,
+    match,
+    page,
+    wrong,
+)
 from agentleague.league.queries_metrics import metrics
-from agentleague.league.queries_paging import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, QueryError
 
 MATCHES_A_PAGE = 16  # they are said twice, in `data` and beside it

@@ -10,10 +10,16 @@ from agentleague.dialects.table import in_words
 from agentleague.errors import NotRegistered
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
-from agentleague.league.queries_matches import described
-from agentleague.league.queries_paging import ROOM_BYTES, ROWS_A_PAGE, fitting, page, wrong
+from agentleague.league.match_result import misuse_in_words
+from agentleague.league.queries_matches import (
+    ROOM_BYTES,
+    ROWS_A_PAGE,
+    described,
+    fitting,
+    page,
+    wrong,
+)
 from agentleague.league.roster import Member
-from agentleague.league.rulings import misuse_in_words
 from agentleague.league.standings import Standing
 
 AGENTS_A_PAGE = 100

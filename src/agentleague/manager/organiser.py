@@ -16,9 +16,9 @@ from agentleague.errors import (
 from agentleague.league.events import LeagueContinued, LeaguePaused, MatchRuled, PlayerRemoved
 from agentleague.league.league import Phase
 from agentleague.league.match_records import MatchRecord
-from agentleague.league.rulings import STAND, VERDICTS, ruling_in_words
+from agentleague.league.match_result import STAND, VERDICTS, ruling_in_words
 from agentleague.manager.assignments import Assignments
-from agentleague.manager.organiser_notices import BEGUN, rounds_in_words
+from agentleague.manager.notices import BEGUN, rounds_in_words
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import Step
 

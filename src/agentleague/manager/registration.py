@@ -38,7 +38,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import Phase
 from agentleague.league.roster import Member, clean_name, is_marked, member_of
-from agentleague.manager import organiser_notices
+from agentleague.manager import notices
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.step import Step
 from agentleague.protocol import tokens
@@ -339,7 +339,7 @@ class Registration:
             self._step.learn_dialect(agent_id, guess(asked.caller.form, asked.caller.method))
         self._step.reply(asked, answer)
         if events:
-            self._step.notify(organiser_notices.joined(self._league, agent_id, self._settings))
+            self._step.notify(notices.joined(self._league, agent_id, self._settings))
             self._step.notify(self._reachability.registered(agent_id, asked.caller.source))
         return Admission(agent_id, came_back, bool(events))
 

@@ -32,7 +32,7 @@ from agentleague.league.adjudicator import Adjudicator, Decision
 from agentleague.league.events import Disputed, LeagueOpened
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
-from agentleague.manager import keys, organiser_notices
+from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.notices import ResultNotices
@@ -344,7 +344,7 @@ class Manager:
         for event in events:
             self._step.record(event)
             if isinstance(event, Disputed):
-                self._step.notify(organiser_notices.disputed(event))
+                self._step.notify(notices.disputed(event))
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
@@ -360,7 +360,7 @@ class Manager:
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)
-        if not said.startswith(organiser_notices.BEGUN):  # The organiser was told more of that.
+        if not said.startswith(notices.BEGUN):  # The organiser was told more of that.
             self._step.notify(said)
         self._step.reply(asked, LeagueCommandResponse(message.command, said))
 

@@ -17,7 +17,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.formats import Done, Round, Wait
 from agentleague.league.league import Phase
-from agentleague.manager import keys, organiser_notices
+from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.notices import ResultNotices
@@ -140,7 +140,7 @@ class Rounds:
         if not self.missing():
             self._began = self._step.now
             self._step.record(LeagueStarted(self._taking_part()))
-            self._step.notify(organiser_notices.begun(self._league))
+            self._step.notify(notices.begun(self._league))
             self._go_on(self._league.next_round())
 
     # A round
@@ -236,7 +236,7 @@ class Rounds:
         league = self._league
         if league.phase is Phase.RUNNING and league.rounds_ended < league.round_id:
             self._step.record(RoundEnded(league.round_id))
-            self._step.notify(organiser_notices.round_over(league))
+            self._step.notify(notices.round_over(league))
             following = league.next_round()
             self._tell_round_end(league.round_id, is_last=isinstance(following, Done))
             self._go_on(following)
@@ -254,7 +254,7 @@ class Rounds:
         league = self._league
         if isinstance(following, Done):
             self._step.record(LeagueEnded(league.table.rows()[0].player_id))
-            self._step.notify(organiser_notices.over(league))
+            self._step.notify(notices.over(league))
             self._tell_the_end()
         elif self.rounds_max is not None and league.round_id >= self.rounds_max:
             self.abort()

@@ -15,8 +15,8 @@ from itertools import product
 from agentleague.league.events import TokenMisused, TokenShown
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_result import misuse_in_words
 from agentleague.league.roster import Member
-from agentleague.league.rulings import misuse_in_words
 from agentleague.manager.step import Step
 from agentleague.protocol import tokens
 from agentleague.protocol.hosts import is_at

@@ -1,7 +1,8 @@
-"""What a referee makes of a player's answer or failure, and of a manager's refusal."""
+"""What a referee makes of a player's answer or failure, of a push, and of a manager's refusal."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET
@@ -14,10 +15,14 @@ from agentleague.errors import (
     NoAnswer,
     PeerRefused,
     PeerUnavailable,
+    TokenInvalid,
+    TokenMissing,
 )
 from agentleague.match.question import content
 from agentleague.match.transcript import Transcript
+from agentleague.protocol import tokens
 from agentleague.protocol.messages import GameJoinAck, LockResponse, Message, Seated
+from agentleague.roles.stimuli import Caller
 
 UNREACHABLE = "unreachable"  # tells the manager: not one byte came from this player
 
@@ -81,3 +86,52 @@ def result_in_refusal(match_id: str, error: LeagueError | None) -> LockResponse 
     except msgspec.ValidationError:
         return None
     return None if found.result is UNSET else found
+
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "::ffff:127.0.0.1"})
+
+
+class Pusher(NamedTuple):
+    """Whose answer it is, and whether a token proves it."""
+
+    seat: int
+    is_signed: bool
+
+
+def who_pushed(
+    seats: Sequence[Seated], message: Any, caller: Caller, *, is_unsigned_allowed: bool
+) -> Pusher:
+    """The seat that an answer is for.
+
+    Raises:
+        TokenInvalid: the token belongs to neither player.
+        TokenMissing: there is none, and the league requires one or the address does not tell.
+    """
+    token = message.auth_token or caller.token
+    if token:
+        for seat, seated in enumerate(seats):
+            if _is_token_of(seated, token):
+                return Pusher(seat, is_signed=True)
+        raise TokenInvalid("auth_token is of neither player of this match")
+    if not is_unsigned_allowed:
+        raise TokenMissing("an answer that is pushed needs the match token as auth_token")
+    source = _host(caller.source)
+    near = [seat for seat, seated in enumerate(seats) if _host(seated.endpoint) == source]
+    if len(near) > 1:  # Both are on one machine: player_id decides.
+        near = [seat for seat in near if seats[seat].player_id == message.player_id]
+    if not near:
+        raise TokenMissing("without auth_token nobody can tell whose answer this is")
+    return Pusher(near[0], is_signed=False)
+
+
+def _is_token_of(seated: Seated, token: str) -> bool:
+    digests = list(seated.digests)
+    if seated.push_token:
+        digests.append(tokens.digest(seated.push_token))
+    return any(tokens.same(token, digest) for digest in digests)
+
+
+def _host(address: str) -> str:
+    """The host of a URL, or the address itself; all names of this machine are the same."""
+    host = (urlsplit(address).hostname or "") if "://" in address else address.lower()
+    return "localhost" if host in LOOPBACK else host

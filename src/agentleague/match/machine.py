@@ -29,10 +29,12 @@ from msgspec import UNSET, Struct
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
 from agentleague.games.game import Game
 from agentleague.match.answer_checks import (
+    Pusher,
     check_answer,
     forfeits,
     is_refused,
     result_in_refusal,
+    who_pushed,
 )
 from agentleague.match.game_progress import GameProgress
 from agentleague.match.messages import (
@@ -42,7 +44,6 @@ from agentleague.match.messages import (
     RefereeIdentity,
     addresses,
 )
-from agentleague.match.push_identity import Pusher, who_pushed
 from agentleague.match.question import Act, Ask, Complain, Failure, Question, Success, Terms
 from agentleague.match.transcript import LIMITS, MatchLimits, Transcript
 from agentleague.protocol.messages import (

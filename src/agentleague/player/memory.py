@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from agentleague.games.even_odd import PARITIES
+from agentleague.protocol.fast_path import read_rows
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,
@@ -22,7 +23,6 @@ from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
     StandingRow,
 )
-from agentleague.protocol.partial_messages import read_rows
 from agentleague.roles.agent import AgentLimits
 from agentleague.roles.effects import Turn
 

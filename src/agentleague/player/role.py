@@ -18,6 +18,7 @@ from agentleague.errors import (
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.foreign_referees import ForeignReferees, MatchQuery
 from agentleague.player.memory import LIMITS, Memory, PlayerLimits
+from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
 from agentleague.protocol.messages import (
     ChooseParityCall,
     ChooseParityResponse,
@@ -43,7 +44,6 @@ from agentleague.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from agentleague.protocol.partial_messages import PartialAnnouncement, PartialTable
 from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt

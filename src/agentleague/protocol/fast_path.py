@@ -2,18 +2,68 @@
 
 Its method stands at the front, so the decoder of that message reads the whole request. Any other
 request, and one that does not fit, is left to the codec, which also explains what is wrong.
+
+A player reads two messages only in part, since they grow with the league and are sent to every
+player in every round.
 """
 
 from collections.abc import Mapping
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentleague.errors import UnreadableJson
 from agentleague.protocol import json_text
 from agentleague.protocol.jsonrpc import UNREADABLE, Envelope, RequestId
-from agentleague.protocol.messages import MESSAGES, Message
-from agentleague.protocol.partial_messages import PARTIAL_MESSAGES
+from agentleague.protocol.messages import (
+    MESSAGES,
+    Id,
+    LeagueStandingsUpdate,
+    Message,
+    Part,
+    RoundAnnouncement,
+    StandingRow,
+)
+
+_rows = msgspec.json.Decoder(list[StandingRow])
+
+
+class Pairing(Part):
+    """Who meets whom in one match, and the commitment to its draw."""
+
+    match_id: Id
+    player_A_id: Id = ""
+    player_B_id: Id = ""
+    draw_commitment: Id | UnsetType = UNSET
+
+
+class PartialAnnouncement(RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):
+    """The announcement of a round, as far as a player needs it."""
+
+    matches: list[Pairing] = msgspec.field(default_factory=list)  # type: ignore[assignment]
+
+
+class PartialTable(LeagueStandingsUpdate, tag="LEAGUE_STANDINGS_UPDATE"):
+    """The table with its rows unread."""
+
+    standings: Raw = Raw(b"[]")  # type: ignore[assignment]
+
+
+PARTIAL_MESSAGES: dict[str, type[Message]] = {
+    "ROUND_ANNOUNCEMENT": PartialAnnouncement,
+    "LEAGUE_STANDINGS_UPDATE": PartialTable,
+}
+
+
+def read_rows(rows: Raw | list[StandingRow]) -> list[StandingRow]:
+    """The rows of a table; none if they cannot be read."""
+    if not isinstance(rows, Raw):
+        return rows
+    try:
+        return _rows.decode(rows)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+
 
 _OPENING = b'{"jsonrpc":"2.0","method":"'
 _THEN = b',"params":{"message_type"'  # Nested one level down is another form.

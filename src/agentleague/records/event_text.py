@@ -8,7 +8,7 @@ import msgspec
 
 from agentleague.dialects.table import in_words
 from agentleague.league import events
-from agentleague.league.rulings import dispute_in_words, misuse_in_words, ruling_in_words
+from agentleague.league.match_result import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.roles.effects import Event
 
 HIDDEN = frozenset({"token_digest", "kind"})  # a log line has the kind by itself

@@ -11,8 +11,7 @@ from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, MatchDecided, MatchLocked, MatchRuled
 from agentleague.league.match_records import MatchRecord
-from agentleague.league.match_result import Computed, MatchSetup, compute_result
-from agentleague.league.rulings import VERDICTS
+from agentleague.league.match_result import VERDICTS, Computed, MatchSetup, compute_result
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult
 

@@ -16,8 +16,7 @@ from agentleague.errors import IllegalMove, LeagueError, MatchMismatch
 from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
-from agentleague.league.match_result import UNREACHABLE
-from agentleague.league.rulings import STAND
+from agentleague.league.match_result import STAND, UNREACHABLE
 from agentleague.protocol.printable import one_line, one_line_json
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
 from agentleague.roles.effects import Event

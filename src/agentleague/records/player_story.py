@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentleague.league.rulings import STAND
+from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Cause
 from agentleague.records.match_story import NOTE_MAX, TRIED, Contact, named, with_ending

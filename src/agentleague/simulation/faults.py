@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from agentleague.league.events import LeagueEnded
 from agentleague.league.league import Phase
-from agentleague.league.rulings import VERDICTS
+from agentleague.league.match_result import VERDICTS
 from agentleague.roles.effects import Event
 from agentleague.simulation.disk import SYNC_SECONDS
 from agentleague.simulation.league import MANAGER, SimulatedLeague

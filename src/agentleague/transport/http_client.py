@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
 from agentleague.roles.effects import Headers
-from agentleague.transport.deadlines import Deadlines
+from agentleague.transport.event_loop import Deadlines, WriteBatching
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, Done, HttpAnswer
-from agentleague.transport.write_batching import WriteBatching
 
 __all__ = ["ClientLimits", "HttpAnswer", "HttpClient", "PostOptions"]
 

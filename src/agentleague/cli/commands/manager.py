@@ -24,7 +24,6 @@ from agentleague.cli.output import (
     say,
     verbose_option,
 )
-from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
     given_settings,
@@ -42,7 +41,14 @@ from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.network import check_wish, place_of_manager
-from agentleague.runtime.processes import CannotListen, Home, open_manager, run
+from agentleague.runtime.processes import (
+    CannotListen,
+    Home,
+    open_manager,
+    run,
+    stop_signal,
+    until_stopped,
+)
 from agentleague.runtime.settings import Given, describe
 from agentleague.runtime.state_files import new_league_id
 

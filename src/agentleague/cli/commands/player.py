@@ -9,7 +9,6 @@ import click
 
 from agentleague.cli.output import is_debugging, log_to_stderr, say, verbose_option
 from agentleague.cli.player_files import load_player
-from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
     config_option,
@@ -22,7 +21,7 @@ from agentleague.runtime import installed_games
 from agentleague.runtime import installed_strategies as strategies
 from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.network import manager_url, place_of_agent
-from agentleague.runtime.processes import open_player, run
+from agentleague.runtime.processes import open_player, run, stop_signal, until_stopped
 from agentleague.runtime.state_files import StateFile, Whose, kept
 
 EXAMPLES = """\b

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agentleague.transport.deadlines import Deadlines
+from agentleague.transport.event_loop import Deadlines
 
 
 class Waiting:

@@ -1,6 +1,8 @@
-"""Ends what has run out of time: one timer for all, because nearly everything ends before."""
+"""One timer for all deadlines, because nearly everything ends before; one write a turn."""
 
 import asyncio
+import logging
+from collections.abc import Callable
 from math import inf
 from typing import Protocol
 
@@ -52,3 +54,28 @@ class Deadlines:
 
 def _until(one: Bounded) -> float:
     return one.until
+
+
+log = logging.getLogger(__name__)
+
+
+class WriteBatching:
+    """Runs writes at the end of the turn in which they were asked for."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._held: list[Callable[[], None]] = []
+
+    def later(self, write: Callable[[], None]) -> None:
+        """Call `write` when this turn is over."""
+        if not self._held:
+            self._loop.call_soon(self._write_all)
+        self._held.append(write)
+
+    def _write_all(self) -> None:
+        held, self._held = self._held, []
+        for write in held:
+            try:
+                write()
+            except Exception:  # The other writes still happen.
+                log.exception("A write failed.")
