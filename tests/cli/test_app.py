@@ -27,7 +27,7 @@ def failing(monkeypatch):
         def names():
             raise error
 
-        monkeypatch.setattr(games.installed_games, "names", names)
+        monkeypatch.setattr(games.plugins, "game_names", names)
 
     return fail_with
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from agentleague.runtime import installed_strategies
+from agentleague.runtime import plugins
 from agentleague.sdk.llm_client import LlmSettings
 from commands import BIN, ROOT, SECONDS, first_line, free_port, league, started
 from sdk.llm_stub import says, stub
@@ -158,7 +158,5 @@ def install(directory, monkeypatch, entry_point):
     information = directory / "mine-1.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
-    (information / "entry_points.txt").write_text(
-        f"[{installed_strategies.GROUP}]\n{entry_point}\n"
-    )
+    (information / "entry_points.txt").write_text(f"[{plugins.STRATEGIES}]\n{entry_point}\n")
     monkeypatch.setenv("PYTHONPATH", str(directory))

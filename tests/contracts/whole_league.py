@@ -8,7 +8,7 @@ from threading import Event
 from typing import NamedTuple
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from agentleague.runtime.processes import Home, open_manager, open_player, open_referee
 from contracts.foreign_player import ForeignPlayer
 from contracts.tap import Wire, post
@@ -182,7 +182,7 @@ async def _open(wire, directory, **changes):
 
 
 async def _referee(wire, cup, **changes):
-    fields = {"display_name": "Referee", "game_types": installed_games.names(), **changes}
+    fields = {"display_name": "Referee", "game_types": plugins.game_names(), **changes}
     agent = await open_referee(
         lambda url: RefereeSettings(manager_url=cup.manager.url, endpoint=url, **fields),
         wire.place("referee"),
@@ -197,7 +197,7 @@ async def _player(wire, cup, name, strategy, *, threads=False):
             manager_url=cup.manager.url,
             display_name=name,
             endpoint=url,
-            game_types=installed_games.names(),
+            game_types=plugins.game_names(),
         ),
         strategy,
         wire.place("player"),

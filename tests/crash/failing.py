@@ -37,7 +37,7 @@ from agentleague.protocol.messages import (
 from agentleague.roles.effects import Call, Drop, Effect, End, Record, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Answered
-from agentleague.runtime import installed_strategies
+from agentleague.runtime import plugins
 from agentleague.runtime.host import Host
 from agentleague.runtime.processes import Running
 from agentleague.storage.sqlite import SqliteJournal
@@ -153,7 +153,7 @@ def _noting(path: Path, handler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def take_time(seconds: float) -> None:
-    load = installed_strategies.load
+    load = plugins.load_strategy
 
     def slowly(name: str) -> Any:
         strategy = load(name)
@@ -164,7 +164,7 @@ def take_time(seconds: float) -> None:
 
         return move
 
-    installed_strategies.load = slowly
+    plugins.load_strategy = slowly
 
 
 def set_rules(rules: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from agentleague.league.league import League
 from agentleague.protocol.messages import Exchange, LockRequest
 from agentleague.protocol.tokens import digest
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from agentleague.runtime.processes import Home, Place, open_manager
 from agentleague.runtime.state_files import write_secrets
 from agentleague.storage.directory import FILE_NAME
@@ -40,7 +40,7 @@ SETTINGS = ManagerSettings(league_id="league_bulk", players=PLAYERS)
 def played(secret):
     """The events of a whole league, as manager and referees would have made them."""
     league = League()
-    adjudicator = Adjudicator(league, installed_games.load("even_odd"), secret)
+    adjudicator = Adjudicator(league, plugins.load_game("even_odd"), secret)
 
     def applied(event):
         league.apply(event)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agentleague.league.events import MatchDecided, read_event
 from agentleague.records.verify import Findings, verify
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from agentleague.runtime.processes import Home, open_manager, open_referee
 from agentleague.storage.directory import open_reader
 from hostile.contest import good_player, place, referee
@@ -70,7 +70,7 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
     rows = list(open_reader(directory).read(LEAGUE_ID))
     events = [read_event(row.kind, row.version, row.body) for row in rows]
     role = manager.host.role
-    return Played(role.league, events, verify(rows, installed_games.load), list(role.news))
+    return Played(role.league, events, verify(rows, plugins.load_game), list(role.news))
 
 
 def names_of(shapes, good):

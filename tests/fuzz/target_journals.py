@@ -8,7 +8,7 @@ from agentleague.league import queries
 from agentleague.league.league import League
 from agentleague.records.reading import folded
 from agentleague.records.verify import verify
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from agentleague.storage import chain
 from fuzz.sentences import check_sentence
 from memory_league import MemoryLeague
@@ -35,7 +35,7 @@ def one(data: bytes) -> None:
         entries.append(chain.Entry(kind.decode("utf-8", "replace"), 1, body))
     rows = chain.extend(chain.start(ID), ID, "2026-03-04T09:00:00.000Z", entries)
     try:
-        findings = verify(rows, installed_games.load)
+        findings = verify(rows, plugins.load_game)
     except UnsupportedGame:
         return
     try:

@@ -12,7 +12,7 @@ import pytest
 from agentleague.errors import IllegalMove
 from agentleague.games.checks import GameProblem, check_game
 from agentleague.games.game import Outcome
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from games.throwaway import THROWAWAY
 from rules import rule
 
@@ -54,9 +54,9 @@ def ended(**fields):
     return {"outcome": lambda state: Outcome(**outcome) if state else None, "symmetric": False}
 
 
-@pytest.mark.parametrize("name", installed_games.names())
+@pytest.mark.parametrize("name", plugins.game_names())
 def test_every_installed_game_passes(name):
-    check_game(installed_games.load(name), matches=25)
+    check_game(plugins.load_game(name), matches=25)
 
 
 @pytest.mark.parametrize("good", [THROWAWAY["race"], THROWAWAY["nim"], DICE, game()])

@@ -18,7 +18,7 @@ from agentleague.records.export_files import files
 from agentleague.records.match_story import facts_of, in_words
 from agentleague.records.reading import event_of
 from agentleague.records.verify import verify
-from agentleague.runtime.installed_games import find_game
+from agentleague.runtime.plugins import find_game
 from agentleague.storage import chain
 from games.throwaway import THROWAWAY
 from memory_league import MemoryLeague

@@ -7,7 +7,7 @@ import pytest
 from agentleague.errors import IllegalMove, UnsupportedGame
 from agentleague.games import even_odd
 from agentleague.games.game import Game
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from games.throwaway import THROWAWAY
 from rules import rule
 
@@ -98,18 +98,18 @@ def test_the_interface_carries_every_kind_of_game(name, to_move, draws):
 
 @rule("R-GAME-05")
 def test_even_odd_is_found_by_name_among_the_plug_ins():
-    assert "even_odd" in installed_games.names()
-    assert installed_games.load("even_odd") is even_odd
+    assert "even_odd" in plugins.game_names()
+    assert plugins.load_game("even_odd") is even_odd
 
 
 @rule("R-GAME-05")
 @pytest.mark.parametrize("name", ["chess", "", "Even_Odd", "even_odd\n"])
 def test_an_unknown_game_is_refused_with_what_there_is(name):
     with pytest.raises(UnsupportedGame) as refused:
-        installed_games.load(name)
+        plugins.load_game(name)
 
     assert repr(name) in str(refused.value)
-    assert str(refused.value).lower().endswith(f"there are {', '.join(installed_games.names())}")
+    assert str(refused.value).lower().endswith(f"there are {', '.join(plugins.game_names())}")
     is_near = name.strip().lower() == "even_odd"
     assert ("did you mean even_odd?" in str(refused.value)) is is_near
     assert refused.value.code == "E042"

@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.errors import UnsupportedGame
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from rules import rule
 
 GOOD = "from agentleague.games.tic_tac_toe import *\n"
@@ -28,15 +28,15 @@ def plug_in(tmp_path, monkeypatch):
 
 @rule("R-GAME-05")
 def test_the_built_in_games_are_plug_ins():
-    assert {"even_odd", "rock_paper_scissors", "tic_tac_toe"} <= set(installed_games.names())
+    assert {"even_odd", "rock_paper_scissors", "tic_tac_toe"} <= set(plugins.game_names())
 
 
 @rule("R-GAME-05")
 def test_an_installed_game_is_found_by_name(plug_in):
     plug_in("good_game", f"{GOOD}name = 'good_game'\n")
 
-    assert "good_game" in installed_games.names()
-    assert installed_games.load("good_game").name == "good_game"
+    assert "good_game" in plugins.game_names()
+    assert plugins.load_game("good_game").name == "good_game"
 
 
 @rule("R-GAME-05")
@@ -52,6 +52,6 @@ def test_a_broken_plug_in_is_refused_with_what_is_wrong_with_it(plug_in, name, t
     plug_in(name, text)
 
     with pytest.raises(UnsupportedGame) as refused:
-        installed_games.load(name)
+        plugins.load_game(name)
 
     assert sentence in str(refused.value)

@@ -4,7 +4,7 @@ import pytest
 
 from agentleague.errors import IllegalMove
 from agentleague.games import rock_paper_scissors
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from memory_league import MemoryLeague
 from rules import rule
 
@@ -140,7 +140,7 @@ def test_nothing_is_drawn():
 
 @rule("R-GAME-05")
 def test_it_is_found_by_name():
-    assert installed_games.load("rock_paper_scissors") is rock_paper_scissors
+    assert plugins.load_game("rock_paper_scissors") is rock_paper_scissors
 
 
 @rule("R-GAME-07")

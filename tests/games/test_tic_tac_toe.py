@@ -6,7 +6,7 @@ import pytest
 
 from agentleague.errors import IllegalMove
 from agentleague.games import tic_tac_toe
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from memory_league import MemoryLeague
 from rules import rule
 
@@ -148,7 +148,7 @@ def test_there_are_no_options_and_nothing_is_drawn():
 
 @rule("R-GAME-05")
 def test_it_is_found_by_name():
-    assert installed_games.load("tic_tac_toe") is tic_tac_toe
+    assert plugins.load_game("tic_tac_toe") is tic_tac_toe
 
 
 @rule("R-GAME-09")

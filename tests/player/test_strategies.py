@@ -11,7 +11,7 @@ from agentleague.errors import LeagueError
 from agentleague.player import strategies
 from agentleague.player.memory import Memory
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
-from agentleague.runtime import installed_strategies
+from agentleague.runtime import plugins
 from examples import examples
 from player.playing import GAMES, Table
 
@@ -32,7 +32,7 @@ def turn_of(call, seed="1", history=()):
 def test_every_built_in_strategy_makes_legal_moves_in_any_game(name, call):
     turn = turn_of(call)
 
-    assert installed_strategies.load(name)(turn) in turn.legal_moves
+    assert plugins.load_strategy(name)(turn) in turn.legal_moves
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -40,7 +40,7 @@ def test_every_built_in_strategy_makes_legal_moves_in_any_game(name, call):
 @settings(max_examples=examples(10))
 @given(seed=some.text(max_size=8))
 def test_every_built_in_strategy_moves_legally_wherever_a_game_can_get_to(name, game, seed):
-    table = Table(game, installed_strategies.load(name), strategies.random, seed=seed)
+    table = Table(game, plugins.load_strategy(name), strategies.random, seed=seed)
 
     table.series(8)  # Each move is checked by the game.
 
@@ -75,13 +75,13 @@ def test_random_uses_the_chance_of_its_turn_alone():
 
 
 def test_the_built_in_strategies_are_plug_ins_like_any_other():
-    assert set(BUILT_IN) <= set(installed_strategies.names())
-    assert installed_strategies.load("random") is strategies.random
-    assert installed_strategies.load("fixed") is strategies.fixed
-    assert installed_strategies.load("alternating") is strategies.alternating
-    assert installed_strategies.load("frequency") is strategies.frequency
-    assert installed_strategies.load("pattern") is strategies.pattern
-    assert installed_strategies.load("perfect") is strategies.perfect
+    assert set(BUILT_IN) <= set(plugins.strategy_names())
+    assert plugins.load_strategy("random") is strategies.random
+    assert plugins.load_strategy("fixed") is strategies.fixed
+    assert plugins.load_strategy("alternating") is strategies.alternating
+    assert plugins.load_strategy("frequency") is strategies.frequency
+    assert plugins.load_strategy("pattern") is strategies.pattern
+    assert plugins.load_strategy("perfect") is strategies.perfect
 
 
 def test_a_strategy_says_which_games_it_is_made_for():
@@ -110,22 +110,22 @@ def plug_in(tmp_path, monkeypatch):
     (tmp_path / "plug-1.dist-info").mkdir()
     (tmp_path / "plug-1.dist-info" / "METADATA").write_text("Name: plug\nVersion: 1\n")
     (tmp_path / "plug-1.dist-info" / "entry_points.txt").write_text(
-        f"[{installed_strategies.GROUP}]\n"
+        f"[{plugins.STRATEGIES}]\n"
         "clever = plug_in_of_a_test:clever\n"
         "number = plug_in_of_a_test:number\n"
         "nowhere = nowhere_at_all:strategy\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    installed_strategies.find.cache_clear()
+    plugins.find_strategy.cache_clear()
 
 
 @pytest.mark.usefixtures("plug_in")
 def test_a_strategy_that_is_not_ready_can_be_found_and_not_loaded():
-    assert strategies.games_of(installed_strategies.find("clever")) == ("nim",)
+    assert strategies.games_of(plugins.find_strategy("clever")) == ("nim",)
 
     with pytest.raises(LeagueError, match="feed me first"):
-        installed_strategies.load("clever")
+        plugins.load_strategy("clever")
 
 
 @pytest.mark.usefixtures("plug_in")
@@ -138,15 +138,15 @@ def test_a_strategy_that_is_not_ready_can_be_found_and_not_loaded():
 )
 def test_a_plug_in_that_is_no_strategy_is_refused_with_what_is_wrong(name, complaint):
     with pytest.raises(LeagueError, match=complaint):
-        installed_strategies.load(name)
+        plugins.load_strategy(name)
 
 
 @pytest.mark.parametrize("name", ["clever", "", "Random"])
 def test_an_unknown_strategy_is_refused_with_what_there_is(name):
     with pytest.raises(LeagueError, match=f"no strategy '{name}' is installed; ") as no:
-        installed_strategies.load(name)
+        plugins.load_strategy(name)
 
-    assert str(no.value).lower().endswith(f"there are {', '.join(installed_strategies.names())}")
+    assert str(no.value).lower().endswith(f"there are {', '.join(plugins.strategy_names())}")
     assert ("did you mean random?" in str(no.value)) is (name == "Random")
 
 
@@ -155,4 +155,4 @@ def test_where_a_game_lists_no_moves_a_built_in_strategy_says_what_is_needed(nam
     dice = GameMoveCall(game_type="dice", match_id="R1M1", legal_moves=None)
 
     with pytest.raises(ValueError, match="dice lists no legal moves; it needs a strategy"):
-        installed_strategies.load(name)(turn_of(dice))
+        plugins.load_strategy(name)(turn_of(dice))

@@ -28,7 +28,7 @@ from agentleague.league.events import (
 from agentleague.league.standings import Table
 from agentleague.protocol.messages import GameResult
 from agentleague.records.verify import missing_receipt, verify
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from games.throwaway import CLUMSY, THROWAWAY
 from league.decisions import LEAGUE_ID, Decisions
 from records.journals import changed, otherwise, place, played, rows_of, twice, without
@@ -590,7 +590,7 @@ def test_a_game_that_is_not_there_is_an_error_and_no_difference():
     events = changed(LEAGUE, LeagueOpened, game_type="chess")
 
     with pytest.raises(UnsupportedGame, match="no game 'chess' is installed"):
-        verify(rows_of(events), installed_games.load)
+        verify(rows_of(events), plugins.load_game)
 
 
 def test_a_receipt_proves_that_a_row_is_there():

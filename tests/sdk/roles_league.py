@@ -4,7 +4,7 @@ from agentleague.manager.role import Manager
 from agentleague.player.role import Player
 from agentleague.referee.role import Referee
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime import installed_strategies as strategies
+from agentleague.runtime import plugins
 from agentleague.runtime.host import Host
 from agentleague.runtime.state_files import new_league_id, new_secrets
 from agentleague.runtime.strategy_runner import InlineRunner
@@ -37,7 +37,7 @@ def with_messages(players, rules, seed, cycles):
     agent(Referee(referee, lambda name: rules), referee.endpoint, "referee")
     for number, player in enumerate(players):
         name, strategy = (
-            (player, strategies.load(player)) if isinstance(player, str) else ("", player)
+            (player, plugins.load_strategy(player)) if isinstance(player, str) else ("", player)
         )
         own = terms(
             PlayerSettings, name or player.__name__, f"http://player{number}/mcp", seed=seed

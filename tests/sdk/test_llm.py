@@ -12,7 +12,7 @@ from agentleague.errors import LeagueError
 from agentleague.player import strategies
 from agentleague.player.memory import Memory
 from agentleague.protocol.messages import ChooseParityCall, GameMoveCall
-from agentleague.runtime import installed_strategies
+from agentleague.runtime import plugins
 from agentleague.sdk import llm as llm_module
 from agentleague.sdk.llm import Llm, LlmSettings, Spent, llm
 from agentleague.sdk.llm_client import ANSWER_BYTES_MAX
@@ -417,7 +417,7 @@ def test_the_strategy_by_name_asks_the_model_of_the_environment(environment, cap
         environment("LEAGUE_LLM_MODEL", "tiny")
         environment("LEAGUE_LLM_KEY", KEY)
 
-        assert installed_strategies.load("llm") is llm
+        assert plugins.load_strategy("llm") is llm
         assert llm(turn_of()) == "odd"
 
     assert there.requests[0].body["model"] == "tiny"
@@ -427,4 +427,4 @@ def test_the_strategy_by_name_asks_the_model_of_the_environment(environment, cap
 @pytest.mark.usefixtures("environment")
 def test_without_a_model_the_strategy_by_name_is_not_ready_and_says_what_it_needs():
     with pytest.raises(LeagueError, match="needs LEAGUE_LLM_URL and LEAGUE_LLM_MODEL; for exam"):
-        installed_strategies.load("llm")
+        plugins.load_strategy("llm")

@@ -6,7 +6,7 @@ import pytest
 
 from agentleague import Player, Turn, play_league
 from agentleague.errors import LeagueError, UnsupportedGame
-from agentleague.runtime import installed_games as games
+from agentleague.runtime import plugins
 from agentleague.sdk.offline import Entrant, OfflineLeague
 from commands import league
 from games.throwaway import THROWAWAY
@@ -25,7 +25,7 @@ def odd(turn):
 
 @pytest.mark.parametrize("game", ["even_odd", "rock_paper_scissors", "tic_tac_toe"])
 def test_it_is_the_league_that_manager_referee_and_players_play_with_this_seed(game):
-    there = with_messages(STRATEGIES, games.load(game), "7", cycles=2)
+    there = with_messages(STRATEGIES, plugins.load_game(game), "7", cycles=2)
 
     here = play_league(STRATEGIES, game, seed=7, cycles=2)
 

@@ -34,15 +34,15 @@ class Completed(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes n
 
 
 def _games() -> Iterable[str]:
-    from agentleague.runtime import installed_games
+    from agentleague.runtime import plugins
 
-    return installed_games.names()
+    return plugins.game_names()
 
 
 def _strategies() -> Iterable[str]:
-    from agentleague.runtime import installed_strategies as strategies
+    from agentleague.runtime import plugins
 
-    return strategies.names()
+    return plugins.strategy_names()
 
 
 def _messages() -> Iterable[str]:

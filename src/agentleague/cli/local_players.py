@@ -13,9 +13,8 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
 from agentleague.roles.settings import PlayerSettings
-from agentleague.runtime import installed_strategies as strategies
+from agentleague.runtime import plugins
 from agentleague.runtime.clock import LoopClock, wall
-from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.local_league import (
     HOSTS,
     AgentGroup,
@@ -24,6 +23,7 @@ from agentleague.runtime.local_league import (
     RemoteWorkers,
     Tally,
 )
+from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import Place, Running, open_player
 from agentleague.runtime.strategy_runner import Strategy
 from agentleague.transport.guard import Guard, parse_url
@@ -66,7 +66,7 @@ def _name(text: str) -> str:
         check_file(Path(text))
         return Path(text).stem
     try:
-        strategies.load(text)
+        plugins.load_strategy(text)
     except LeagueError as error:
         raise LeagueError(
             f"{error}. A player is one of these, a file that ends with .py, or a URL such as "
@@ -147,7 +147,7 @@ async def open_file(group: AgentGroup, number: int, *, in_full: bool = False) ->
 
 async def open_strategy(group: AgentGroup, number: int) -> Running:
     """A player with an installed strategy, which may be slow."""
-    return await _open(group, group.name, strategies.load(group.source))
+    return await _open(group, group.name, plugins.load_strategy(group.source))
 
 
 async def _open(group: AgentGroup, name: str, strategy: Strategy) -> Running:

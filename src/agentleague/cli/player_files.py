@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from agentleague.errors import LeagueError
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 from agentleague.sdk.player import Player
 
 
@@ -45,11 +45,11 @@ def check_file(path: Path) -> None:
 def check_game(player: Player, game: str, path: Path) -> None:
     """Raises LeagueError unless that player plays this game."""
     games = player.games
-    unknown = [each for each in games if each not in installed_games.names()]
+    unknown = [each for each in games if each not in plugins.game_names()]
     if game not in games and unknown:
         from difflib import get_close_matches
 
-        near = next(iter(get_close_matches(unknown[0], installed_games.names(), n=1)), game)
+        near = next(iter(get_close_matches(unknown[0], plugins.game_names(), n=1)), game)
         raise LeagueError(
             f"{path} plays {unknown[0]}, and there is no such game; did you mean "
             f'@player.plays("{near}")?'

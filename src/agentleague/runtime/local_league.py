@@ -23,9 +23,9 @@ from agentleague.errors import LeagueError
 from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime import installed_strategies as strategies
+from agentleague.runtime import plugins
 from agentleague.runtime.clock import cpu_seconds
-from agentleague.runtime.installed_games import find_game
+from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import (
     Home,
     Place,
@@ -362,7 +362,7 @@ async def open_built_in(group: AgentGroup, number: int) -> Running:
             game_types=(game.name,),
             seed=group.seed or "",
         ),
-        strategies.load(strategy),
+        plugins.load_strategy(strategy),
         Place(0 if group.is_private else 8101 + number, hosts=HOSTS),
     )
 

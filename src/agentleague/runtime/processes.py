@@ -238,7 +238,7 @@ async def open_manager(
     from agentleague.league.events import read_event
     from agentleague.league.league import League
     from agentleague.manager.role import Manager
-    from agentleague.runtime import installed_games
+    from agentleague.runtime import plugins
     from agentleague.runtime.host import JournalArchive
     from agentleague.runtime.state_files import read_secrets, write_secrets
     from agentleague.storage.directory import FILE_NAME, open_journal
@@ -246,7 +246,7 @@ async def open_manager(
     directory, seed, resumes, logs, command = home
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
-    game = (load_game or installed_games.load)(settings.game_type)
+    game = (load_game or plugins.load_game)(settings.game_type)
     game.start(settings.game_options)
     managers: list[Manager] = []  # The port is opened first, so that a busy one leaves no trace.
     policy = TransportPolicy(
@@ -305,13 +305,13 @@ async def open_referee(
 ) -> Running:
     """A referee; `make` gives its settings once its end point is known."""
     from agentleague.referee.role import Referee
-    from agentleague.runtime import installed_games
+    from agentleague.runtime import plugins
 
     clock = LoopClock(asyncio.get_running_loop())
     policy = TransportPolicy("referee", place.guard, wall, names=place.names)
     transport = HttpTransport(clock, policy)
     url = await place.open(transport)
-    role = Referee(make(url), load_game or installed_games.load, token_bytes(32))
+    role = Referee(make(url), load_game or plugins.load_game, token_bytes(32))
     role.is_far = place.is_far
     return _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
 

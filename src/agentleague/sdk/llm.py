@@ -25,8 +25,7 @@ import msgspec
 from agentleague.errors import IllegalMove, PeerUnavailable, UnsupportedGame
 from agentleague.player.strategies import Strategy, plays
 from agentleague.roles.effects import Turn
-from agentleague.runtime import installed_games as games
-from agentleague.runtime import installed_strategies
+from agentleague.runtime import plugins
 from agentleague.sdk.llm_client import Exchange, LlmSettings, read_settings
 
 MATCHES_SHOWN = 10  # the latest against this opponent
@@ -92,7 +91,7 @@ def _as_json(move: Any) -> str:
 def _rules(game_type: str) -> str:
     """The rules, from the docstrings of the game."""
     try:
-        game: Any = games.load(game_type)
+        game: Any = plugins.load_game(game_type)
     except UnsupportedGame:
         return ""
     sources = {"": game, " You see: ": game.view, " A move: ": game.check}
@@ -178,7 +177,7 @@ class Llm:
     ) -> None:
         self.settings = settings
         self.spent = Spent()
-        self._fallback = fallback or installed_strategies.load(settings.fallback)
+        self._fallback = fallback or plugins.load_strategy(settings.fallback)
         self._say = say
         self._lock = threading.Lock()
 

@@ -40,9 +40,9 @@ from agentleague.protocol.messages import (
     StandingRow,
 )
 from agentleague.roles.effects import Turn
-from agentleague.runtime import installed_strategies
+from agentleague.runtime import plugins
 from agentleague.runtime.author_functions import LoopThread
-from agentleague.runtime.installed_games import find_game
+from agentleague.runtime.plugins import find_game
 from agentleague.runtime.state_files import new_league_id, new_secrets
 from agentleague.sdk.player import Player
 
@@ -307,7 +307,7 @@ def play_league(
 
 def _entrant(player: Player | Callable[[Turn], Any] | str, game: str, loop: LoopThread) -> Entrant:
     if isinstance(player, str):
-        return Entrant(player, installed_strategies.load(player))
+        return Entrant(player, plugins.load_strategy(player))
     if isinstance(player, Player):
         call_hook = player.call_hook if player.has_hooks else None
         return Entrant(player.name, player.function_for(game), call_hook)

@@ -26,8 +26,8 @@ from agentleague.cli.output import (
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
-from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
+from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import run
 from agentleague.runtime.state_files import new_league_id
 

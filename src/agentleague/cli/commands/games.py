@@ -8,8 +8,8 @@ import click
 from agentleague.cli.output import print_facts, print_json
 from agentleague.errors import UnsupportedGame
 from agentleague.games.game import Game
-from agentleague.runtime import installed_games
-from agentleague.runtime.installed_games import find_game
+from agentleague.runtime import plugins
+from agentleague.runtime.plugins import find_game
 
 EXAMPLES = """\b
 Examples:
@@ -32,7 +32,7 @@ def command(game: str | None, as_json: bool) -> None:
     if game:
         _print_game(find_game(game), as_json)
         return
-    games = [_described(name) for name in installed_games.names()]
+    games = [_described(name) for name in plugins.game_names()]
     if as_json:
         print_json(games)
         return
@@ -87,7 +87,7 @@ def _later(game: Game, state: Any) -> Any:
 def _described(name: str) -> dict[str, Any]:
     """One game; a broken plug-in is listed with its error."""
     try:
-        game = installed_games.load(name)
+        game = plugins.load_game(name)
     except UnsupportedGame as error:
         return {"name": name, "summary": "", "options": {}, "error": str(error)}
     options = dict(getattr(game, "defaults", {}))

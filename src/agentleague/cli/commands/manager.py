@@ -39,8 +39,8 @@ from agentleague.records.export import Mirror
 from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
-from agentleague.runtime.installed_games import find_game
 from agentleague.runtime.network import check_wish, place_of_manager
+from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import (
     CannotListen,
     Home,

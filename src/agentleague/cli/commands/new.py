@@ -10,7 +10,7 @@ import click
 
 from agentleague.cli.output import say
 from agentleague.games.checks import NAME_MAX
-from agentleague.runtime import installed_games
+from agentleague.runtime import plugins
 
 GAME = """\b
 Example:
@@ -53,7 +53,7 @@ def command() -> None:
 def game(name: str) -> None:
     """Write the folder and print what to type next."""
     _check_name(name, "game")
-    if name in installed_games.names() or find_spec(name):
+    if name in plugins.game_names() or find_spec(name):
         raise click.BadParameter(f"{name} is a game or module that is installed; choose another")
     folder = _write(name, "game")
     say(

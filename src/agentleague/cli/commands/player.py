@@ -17,10 +17,9 @@ from agentleague.cli.settings_options import (
     wishes,
 )
 from agentleague.roles.settings import PlayerSettings
-from agentleague.runtime import installed_games
-from agentleague.runtime import installed_strategies as strategies
-from agentleague.runtime.installed_games import find_game
+from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
+from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import open_player, run, stop_signal, until_stopped
 from agentleague.runtime.state_files import StateFile, Whose, kept
 
@@ -66,10 +65,10 @@ def command(
     """Serve until the league is over, or until Ctrl-C."""
     if file and strategy:
         raise click.UsageError(f"give either {file} or --strategy {strategy}, not both")
-    if file and not file.exists() and str(file) in strategies.names():
+    if file and not file.exists() and str(file) in plugins.strategy_names():
         raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
     asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
-    player = load_player(file, installed_games.names) if file else None
+    player = load_player(file, plugins.game_names) if file else None
     if player:
         player.author_errors.in_full = bool(verbose) or is_debugging()
     own_name = player.name if player else f"Player {strategy or 'random'}"
@@ -77,7 +76,7 @@ def command(
         asked,
         manager_url=manager_url(asked.manager_url),
         display_name=asked.display_name or own_name,
-        game_types=_games(player.games if player else installed_games.names(), games),
+        game_types=_games(player.games if player else plugins.game_names(), games),
     )
     shown = settings.display_name
     where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
@@ -86,7 +85,7 @@ def command(
         stopped = stop_signal()
         agent = await open_player(
             lambda url: replace(settings, endpoint=url),
-            player.move if player else strategies.load(strategy or "random"),
+            player.move if player else plugins.load_strategy(strategy or "random"),
             where,
             threads=True,
             state=kept_state,

@@ -16,9 +16,9 @@ from agentleague.cli.settings_options import (
 )
 from agentleague.games.game import Game
 from agentleague.roles.settings import RefereeSettings
-from agentleague.runtime import installed_games
-from agentleague.runtime.installed_games import find_game
+from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
+from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import open_referee, run, stop_signal, until_stopped
 from agentleague.runtime.state_files import StateFile, Whose, kept
 
@@ -53,12 +53,12 @@ def command(files: tuple[str, ...], config: Path | None, verbose: int, **options
     games = {game.name: game for game in map(find_game, files)}
 
     def load_game(game_type: str) -> Game:
-        return games.get(game_type) or installed_games.load(game_type)
+        return games.get(game_type) or plugins.load_game(game_type)
 
     settings = replace(
         asked,
         manager_url=manager_url(asked.manager_url),
-        game_types=sorted({*installed_games.names(), *games}),
+        game_types=sorted({*plugins.game_names(), *games}),
     )
     name = settings.display_name
     where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)

@@ -7,7 +7,7 @@ import click
 from agentleague.cli.output import Column, counted, print_json, print_rows
 from agentleague.errors import LeagueError
 from agentleague.player.strategies import games_of
-from agentleague.runtime import installed_strategies
+from agentleague.runtime import plugins
 
 EXAMPLES = """\b
 Examples:
@@ -26,7 +26,7 @@ COLUMNS = (
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
     """Print the list."""
-    rows = [_described(name) for name in installed_strategies.names()]
+    rows = [_described(name) for name in plugins.strategy_names()]
     if as_json:
         print_json(rows)
         return
@@ -45,7 +45,7 @@ def _texts(row: dict[str, Any]) -> dict[str, str]:
 def _described(name: str) -> dict[str, Any]:
     """One strategy; a broken plug-in is listed with its error."""
     try:
-        strategy = installed_strategies.find(name)
+        strategy = plugins.find_strategy(name)
     except LeagueError as error:
         return {"name": name, "summary": "", "games": [], "error": str(error)}
     summary = " ".join((strategy.__doc__ or "").partition("\n\n")[0].split())

@@ -100,7 +100,7 @@ def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None
 
 
 def _load(name: str, given: str | None) -> "Game":
-    from agentleague.runtime.installed_games import find_game
+    from agentleague.runtime.plugins import find_game
 
     try:
         game = find_game(given or name)
