@@ -10,110 +10,47 @@ class Key(Struct, frozen=True, gc=False):
     """Two keys are the same if they have the same type and the same fields."""
 
 
-# Timers
-
-
-class LeagueStartDue(Key, frozen=True):
-    """The league starts by the clock."""
-
-
-class RoundStartDue(Key, frozen=True):
-    """The players had notice of the round."""
-
-
-class AnnouncementAnswersDue(Key, frozen=True):
-    """The players had time to answer the announcement of a round."""
-
+class RoundKey(Key, frozen=True):
     round_id: int
 
 
-class TableDue(Key, frozen=True):
-    """The table changed and may be shown again."""
+class MatchKey(Key, frozen=True):
+    match_id: str
 
 
-class LeagueEndDue(Key, frozen=True):
-    """The agents had time to hear that the league is over."""
+# fmt: off
+# Timers
+class LeagueStartDue(Key, frozen=True): ...  # the league starts by the clock
+class RoundStartDue(Key, frozen=True): ...  # the players had notice of the round
+class AnnouncementAnswersDue(RoundKey, frozen=True): ...  # the players had time to answer it
+class TableDue(Key, frozen=True): ...  # the table changed and may be shown again
+class LeagueEndDue(Key, frozen=True): ...  # the agents had time to hear that the league is over
+class LeaseCheck(Key, frozen=True): ...  # look for leases that have run out
+class RefereeWaitOver(Key, frozen=True): ...  # a match has waited for a referee as long as it may
+class StartAgain(MatchKey, frozen=True): ...  # tell a foreign referee again, or in another dialect
+class NewRefereeAnswersDue(MatchKey, frozen=True): ...  # the players had time to hear of it
 
 
-class LeaseCheck(Key, frozen=True):
-    """Look for leases that have run out."""
-
-
-class RefereeWaitOver(Key, frozen=True):
-    """A match has waited for a referee for as long as it may."""
-
-
-class AssignAgain(Key, frozen=True):
-    """A referee that did not answer is sent its matches again."""
-
+class AssignAgain(Key, frozen=True):  # a referee that did not answer is sent its matches again
     referee_id: str
 
 
-class StartAgain(Key, frozen=True):
-    """A foreign referee is told again, or in another dialect, to run a match."""
-
-    match_id: str
-
-
-class NewRefereeAnswersDue(Key, frozen=True):
-    """The players of a match had time to hear of its new referee."""
-
-    match_id: str
-
-
 # Calls
+class StartCall(MatchKey, frozen=True): ...  # a foreign referee is told to run a match
+class ControlCall(MatchKey, frozen=True): ...  # it is told nonsense, to compare its answers
 
 
-class OutboxCall(Key, frozen=True):
-    """A message of the outbox."""
-
+class OutboxCall(Key, frozen=True):  # a message of the outbox
     agent_id: str
 
 
-class StartCall(Key, frozen=True):
-    """A foreign referee is told to run a match."""
-
-    match_id: str
-
-
-class ControlCall(Key, frozen=True):
-    """The same referee is told nonsense, to compare its answers."""
-
-    match_id: str
-
-
 # What a message of the outbox tells: its handler is called when it was answered or given up.
+class RoundAnnounced(RoundKey, frozen=True): ...  # a player's copy of the announcement
+class RefereeChanged(MatchKey, frozen=True): ...  # a match has another referee
+class ResultTold(MatchKey, frozen=True): ...  # a match has a result that no referee can tell
+class RoundEndTold(RoundKey, frozen=True): ...  # a round is over
+class LeagueEndTold(Key, frozen=True): ...  # the league is over
 
 
-class MatchesAssigned(Key, frozen=True):
-    """A referee's copy of the announcement."""
-
+class MatchesAssigned(Key, frozen=True):  # a referee's copy of the announcement
     matches: tuple[str, ...]
-
-
-class RoundAnnounced(Key, frozen=True):
-    """A player's copy of the announcement."""
-
-    round_id: int
-
-
-class RefereeChanged(Key, frozen=True):
-    """A match has another referee."""
-
-    match_id: str
-
-
-class ResultTold(Key, frozen=True):
-    """A match has a result, and no referee is left to say so."""
-
-    match_id: str
-
-
-class RoundEndTold(Key, frozen=True):
-    """A round is over."""
-
-    round_id: int
-
-
-class LeagueEndTold(Key, frozen=True):
-    """The league is over."""
