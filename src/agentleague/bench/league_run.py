@@ -355,11 +355,7 @@ class Sampler:
         self.hits: Counter[str] = Counter()
 
     def start(self) -> None:
-        """Start counting; call it in the main thread.
-
-        Raises:
-            LeagueError: the system has no such timer.
-        """
+        """Start counting; call it in the main thread."""
         if not hasattr(signal, "setitimer"):
             raise LeagueError("this system has no timer of CPU time, so there is no profile")
         signal.signal(signal.SIGPROF, self.count)

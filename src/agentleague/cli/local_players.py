@@ -40,9 +40,6 @@ def local_players(
     """A player for each text: a URL, a file that ends with .py, or the name of a strategy.
 
     An error in a file is printed in one sentence, or `in_full` with its traceback.
-
-    Raises:
-        LeagueError: one of them cannot play; the sentence says why.
     """
     names: list[str] = []
     for text in texts:

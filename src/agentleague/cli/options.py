@@ -143,11 +143,7 @@ def game_choice(command: Command) -> Command:
 
 
 def read_game_options(game: "Game", typed: str | None) -> dict[str, Any]:
-    """The options of the game.
-
-    Raises:
-        Misused: they are not JSON, or the game refuses them.
-    """
+    """The options of the game."""
     from agentleague.cli.settings_options import misused
     from agentleague.errors import LeagueError
     from agentleague.roles.settings import ManagerSettings

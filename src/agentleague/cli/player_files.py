@@ -17,11 +17,7 @@ from agentleague.sdk.player import Player
 
 
 def load_player(path: Path, games: Callable[[], Sequence[str]]) -> Player:
-    """The player in a file; a file with only `choose(turn)` plays all games that `games` names.
-
-    Raises:
-        LeagueError: it holds no player; the sentence says what is missing.
-    """
+    """The player in a file; a file with only `choose(turn)` plays all games that `games` names."""
     check_file(path)
     try:
         with _without_running():

@@ -94,11 +94,7 @@ def source_option(directory: Path | None, manager_url: str | None) -> str:
 
 
 async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> list[Any]:
-    """The rows of all pages.
-
-    Raises:
-        LeagueError: a foreign manager answered, which does not know this query.
-    """
+    """The rows of all pages."""
     rows: list[Any] = []
     while True:
         data = await source.ask(query_type, offset=len(rows), **params)
@@ -140,11 +136,7 @@ async def _from_manager(url: str, work: Callable[[Source], Awaitable[T]]) -> T:
 
 
 async def find_agent_id(source: Source, typed: str, **params: Any) -> str | None:
-    """The id of the agent with this id or name; None if there is none.
-
-    Raises:
-        LeagueError: several agents have the name; the sentence lists their ids.
-    """
+    """The id of the agent with this id or name; None if there is none."""
     rows = await all_rows(source, "GET_AGENTS", "agents", **params)
     for row in rows:
         if row["agent_id"] == typed.upper():

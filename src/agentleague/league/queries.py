@@ -48,9 +48,6 @@ def respond(
     """The whole answer; one that there is no answer to says why.
 
     `reachable` says of agents whether somebody listens at their end points.
-
-    Raises:
-        TokenInvalid, TokenMissing, UnknownLeague: the question is not answered at all.
     """
     asker = league.roster.owner(token)
     if token and asker is None:

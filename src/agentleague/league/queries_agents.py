@@ -84,11 +84,7 @@ def player_stats(league: League, params: Mapping[str, Any], asker: str | None) -
 
 
 def player_of(league: League, params: Mapping[str, Any], asker: str | None) -> str:
-    """The player whom a query is about: `player_id`, or the asker.
-
-    Raises:
-        NotRegistered: no such player is here.
-    """
+    """The player whom a query is about: `player_id`, or the asker."""
     player_id = params.get("player_id", asker)
     if not isinstance(player_id, str) or player_id not in league.roster.players:
         raise NotRegistered(f"Player ID {str(player_id)[:64]} not found in registry")

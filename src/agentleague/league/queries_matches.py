@@ -176,11 +176,7 @@ ROWS_A_PAGE = 25
 
 
 def page(rows: Sequence[Any], params: Mapping[str, Any], at_most: int) -> Sequence[Any]:
-    """The rows from `offset` on, at most `limit`, and never more than a page.
-
-    Raises:
-        WrongType: `offset` or `limit` is no integer from 0.
-    """
+    """The rows from `offset` on, at most `limit`, and never more than a page."""
     offset, limit = params.get("offset", 0), params.get("limit", at_most)
     for field, value in (("offset", offset), ("limit", limit)):
         if type(value) is not int or value < 0:

@@ -162,11 +162,7 @@ class Roster:
         return self._by_digest.get(digest(token))
 
     def referee_of(self, token: str | None) -> str:
-        """Which referee shows this token.
-
-        Raises:
-            TokenMissing, TokenInvalid: none does.
-        """
+        """Which referee shows this token. Raises TokenMissing or TokenInvalid if none does."""
         if not token:
             raise TokenMissing("locks and reports need the referee's auth_token")
         referee_id = self.owner(token)

@@ -148,29 +148,17 @@ class Table:
         return self._rows
 
     def row(self, player_id: str) -> Standing:
-        """One player's row.
-
-        Raises:
-            KeyError: nobody of that id is in the table.
-        """
+        """One player's row."""
         rows = self.rows()
         return rows[self._ranks[player_id] - 1]
 
     def record(self, player_id: str) -> tuple[int, int, int, int]:
-        """One player's wins, losses, draws and points; to know them nobody has to be ranked.
-
-        Raises:
-            KeyError: nobody of that id is in the table.
-        """
+        """One player's wins, losses, draws and points; to know them nobody has to be ranked."""
         record = self._records[player_id]
         return record.wins, record.losses, record.draws, record.points
 
     def why(self, player_id: str) -> str:
-        """In words why a player stands where it stands, between the ranks above and below.
-
-        Raises:
-            KeyError: nobody of that id is in the table.
-        """
+        """In words why a player stands where it stands, between the ranks above and below."""
         row = self.row(player_id)
         reasons = [f"{row.points} point" if row.points == 1 else f"{row.points} points"]
         level = []

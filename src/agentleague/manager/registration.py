@@ -121,11 +121,7 @@ class Registration:
         return self._accept(asked, event, answer, answer.referee_id or "", came_back=came_back)
 
     def add_player(self, params: Mapping[str, Any]) -> PlayerRegistered:
-        """The organiser adds a player, which will be called at its end point.
-
-        Raises:
-            LeagueError: why not.
-        """
+        """The organiser adds a player, which will be called at its end point."""
         name, url = _name_and_url(params)
         known = self._league.roster.returning(name, url)
         if known:
@@ -137,11 +133,7 @@ class Registration:
         return event
 
     def add_referee(self, params: Mapping[str, Any]) -> RefereeRegistered:
-        """Add a referee for the organiser; it gets one match at a time, and may show no token.
-
-        Raises:
-            LeagueError: why not.
-        """
+        """Add a referee for the organiser; it gets one match at a time, and may show no token."""
         name, url = _name_and_url(params)
         for known in self._league.roster.referees.values():
             if known.endpoint == url:

@@ -101,12 +101,7 @@ class Pusher(NamedTuple):
 def who_pushed(
     seats: Sequence[Seated], message: Any, caller: Caller, *, is_unsigned_allowed: bool
 ) -> Pusher:
-    """The seat that an answer is for.
-
-    Raises:
-        TokenInvalid: the token belongs to neither player.
-        TokenMissing: there is none, and the league requires one or the address does not tell.
-    """
+    """The seat that an answer is for."""
     token = message.auth_token or caller.token
     if token:
         for seat, seated in enumerate(seats):

@@ -240,11 +240,7 @@ NOTES: dict[str, Note] = {
 
 
 def note_of(owner: str, field: str) -> Note:
-    """The note of a field of this class.
-
-    Raises:
-        KeyError: it has none.
-    """
+    """The note of a field of this class."""
     own = NOTES.get(f"{owner}.{field}")
     return NOTES[field] if own is None else own
 
@@ -282,11 +278,7 @@ _SENT_TOO: dict[str, tuple[str, ...]] = {
 
 
 def example(name: str) -> dict[str, Any]:
-    """A message of this type, as JSON has it.
-
-    Raises:
-        KeyError: there is no such message.
-    """
+    """A message of this type, as JSON has it."""
     kind = MESSAGES[name]
     fields = _object(kind.cls)
     fields["sender"] = _SENDERS.get(kind.sender, "player:P01")

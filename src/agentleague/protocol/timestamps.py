@@ -51,11 +51,7 @@ class Calendar:
         return _write_second(int((now + self._offset) // 1))
 
     def seconds_until(self, text: str, now: float) -> float:
-        """The seconds until a written time; 0 if it is past.
-
-        Raises:
-            InvalidTimestamp: it is no time.
-        """
+        """The seconds until a written time; 0 if it is past."""
         return max(0.0, parse(text).timestamp() - now - self._offset)
 
 

@@ -38,11 +38,7 @@ _FORMULA = tuple("=+-@|%\uff1d\uff0b\uff0d\uff20")  # to one spreadsheet or anot
 
 
 def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
-    """All files of a league; `rows` are all of its journal.
-
-    Raises:
-        LeagueError: an id cannot be part of a path.
-    """
+    """All files of a league; `rows` are all of its journal."""
     events = [event_of(row) for row in rows]
     times = [row.at for row in rows]
     assigned = by_match(events)
@@ -131,11 +127,7 @@ def log_line(row: Row, event: Event) -> str:
 
 
 def path_part(name: str) -> str:
-    """An id as part of a path.
-
-    Raises:
-        LeagueError: it could lead out of the folder.
-    """
+    """An id as part of a path. Raises LeagueError if it could lead out of the folder."""
     if not _ID.fullmatch(name) or _RESERVED.fullmatch(name):
         raise LeagueError(f"the id {name[:64]!r} cannot be part of a file's name")
     return name

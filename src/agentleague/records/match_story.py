@@ -151,11 +151,7 @@ class MatchAnswer(Struct):
 
 
 def read_answer(data: Any) -> MatchAnswer:
-    """A manager's answer to GET_MATCH.
-
-    Raises:
-        LeagueError: it has no match.
-    """
+    """A manager's answer to GET_MATCH."""
     try:
         return msgspec.convert(data, MatchAnswer)
     except msgspec.ValidationError as error:
@@ -170,21 +166,13 @@ def next_page(rows: list[Any], total: int) -> dict[str, int]:
 
 
 def with_ending(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts, and `ending`: why the match ended so, by which rules, what would have helped.
-
-    Raises:
-        LeagueError: they are no facts of a match.
-    """
+    """The facts, and `ending`: why the match ended so, by which rules, what would have helped."""
     ending = _ending(_read(facts))
     return {**facts, "ending": msgspec.to_builtins(ending) if ending else None}
 
 
 def in_words(facts: Mapping[str, Any]) -> list[str]:
-    """The match for people, a line for each exchange; the last line says why it ended so.
-
-    Raises:
-        LeagueError: they are no facts of a match.
-    """
+    """The match for people, a line for each exchange; the last line says why it ended so."""
     return list(_lines(_read(facts)))
 
 

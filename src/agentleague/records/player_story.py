@@ -53,11 +53,7 @@ _LEGAL = {
 
 
 def player_match(facts: Mapping[str, Any], player_id: str) -> PlayerMatch:
-    """A match as GET_MATCH has it, from the side of one of its players.
-
-    Raises:
-        LeagueError: they are no facts of a match.
-    """
+    """A match as GET_MATCH has it, from the side of one of its players."""
     ending = with_ending(facts)["ending"] or {"rules": [], "advice": []}
     ruling = _ruling(facts)
     if ruling["verdict"] != STAND:  # The organiser decided it, not a rule of the game.

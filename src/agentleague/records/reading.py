@@ -26,11 +26,7 @@ def read_rows(directory: Path) -> list[Row]:
 
 
 def event_of(row: Row) -> Event:
-    """The decision that a row holds.
-
-    Raises:
-        Damaged: it is of a kind or version that this program does not know.
-    """
+    """The decision that a row holds."""
     return read_event(row.kind, row.version, row.body)
 
 

@@ -274,12 +274,7 @@ class ForeignManager:
     def announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
         """A round is announced: matches that name this referee, or none, are its own.
 
-        A match without two players is a bye.
-
-        Raises:
-            TokenInvalid: it is not the manager who says so.
-            MatchMismatch: others play a match with that id.
-            RateLimited: too many wait already.
+        A match without two players is a bye. Raises as `start`.
         """
         assigned = self._assigned(message, filter(self._is_own, message.matches))
         self._check(asked.caller, assigned)

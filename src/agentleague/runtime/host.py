@@ -82,11 +82,7 @@ class RowHashes:
             self._first += half
 
     def of(self, seq: int) -> bytes:
-        """The hash of a row.
-
-        Raises:
-            StorageError: it is an old one and cannot be read.
-        """
+        """The hash of a row."""
         if seq < self._first:
             return self._look_up(seq)
         start = (seq - self._first) * _SIZE
@@ -104,11 +100,7 @@ class JournalArchive:
         self._journal, self._league_id = journal, league_id
 
     def find(self, first: int, last: int, match_id: str) -> Iterator[tuple[int, Event]]:
-        """The events from row `first` to `last` that name this match, with their numbers.
-
-        Raises:
-            StorageError: they cannot be read.
-        """
+        """The events from row `first` to `last` that name this match, with their numbers."""
         text = f'"{match_id}"'.encode()
         for row in self._journal.find(self._league_id, first, last, text):
             yield row.seq, read_event(row.kind, row.version, row.body)

@@ -44,22 +44,14 @@ class ManagerClient:
         )
 
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
-        """The `data` of the answer.
-
-        Raises:
-            LeagueError: nobody answers there, or the manager has no answer and says why.
-        """
+        """The `data` of the answer."""
         answer = await self.answer(query_type, params)
         if not answer.success:
             raise LeagueError(answer.error.error_description if answer.error else "no answer")
         return answer.data or {}
 
     async def answer(self, query_type: str, params: Mapping[str, Any]) -> LeagueQueryResponse:
-        """The whole answer, also one that says why there is none.
-
-        Raises:
-            LeagueError: nobody answers there, or not as a manager does.
-        """
+        """The whole answer, also one that says why there is none."""
         for _ in range(PATIENCE):
             answer = await self._call(self._query(query_type, params))
             if not isinstance(answer.error, RateLimited):

@@ -44,9 +44,6 @@ def guard_for(network: Network | None, lan: Sequence[str], manager: str | None =
     """Whom an agent may call: on this machine, or in the networks of `lan`, the private ones.
 
     An agent that is not told follows its manager: is that elsewhere, so are the others.
-
-    Raises:
-        LeagueError: one of `lan` is no network.
     """
     for each in lan:
         _check_network(each)
@@ -68,11 +65,7 @@ def is_here(url: str) -> bool:
 def place_of_agent(
     port: int, wishes: Wishes, manager: str, say: Say, *, moves_on: bool = True
 ) -> Place:
-    """Where a referee or player listens, so that its manager can call it.
-
-    Raises:
-        LeagueError: the manager cannot be looked up or lies beyond reach, or a wish makes no sense.
-    """
+    """Where a referee or player listens, so that its manager can call it."""
     guard = guard_for(wishes.network, wishes.lan, manager)
     guard.check_url(manager)
     bind, shown = _address(wishes.bind), ""
@@ -90,11 +83,7 @@ def place_of_agent(
 
 
 def place_of_manager(port: int, wishes: Wishes, say: Say) -> Place:
-    """Where a manager listens: on this machine only, unless it is told where.
-
-    Raises:
-        LeagueError: a wish makes no sense.
-    """
+    """Where a manager listens: on this machine only, unless it is told where."""
     bind = _address(wishes.bind)
     place = replace(_place(port, wishes, guard_for(wishes.network, wishes.lan)), moves_on=False)
     if not bind and wishes.network == "lan" and not wishes.endpoint:  # Else a proxy lets them in.
@@ -114,11 +103,7 @@ def place_of_manager(port: int, wishes: Wishes, say: Say) -> Place:
 
 
 def check_wish(name: str, value: str | Sequence[str]) -> None:
-    """Whether what a setting says can be meant at all.
-
-    Raises:
-        LeagueError: it cannot.
-    """
+    """Raises LeagueError unless what a setting says can be meant."""
     if name == "lan":
         for each in value:
             _check_network(each)
@@ -171,11 +156,7 @@ def _place(port: int, wishes: Wishes, guard: Guard) -> Place:
 
 
 def _address(bind: str) -> str:
-    """An address in the one way it is written; a name is left for the system to look up.
-
-    Raises:
-        LeagueError: it is neither.
-    """
+    """An address in the one way it is written; a name is left for the system to look up."""
     if bind.replace(".", "").isdecimal() or ":" in bind:
         try:
             return str(ip_address(bind.strip("[]")))

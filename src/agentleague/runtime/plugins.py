@@ -55,11 +55,7 @@ def load_game(name: str) -> Game:
 
 
 def load_strategy(name: str) -> Strategy:
-    """The strategy of that name, ready to play.
-
-    Raises:
-        LeagueError: no installed plug-in offers it, or it lacks something it cannot do without.
-    """
+    """The strategy of that name, ready to play."""
     strategy = find_strategy(name)
     getattr(strategy, "ready", needs_nothing)()
     return strategy
@@ -82,9 +78,7 @@ def _names(group: str) -> list[str]:
     return sorted({point.name for point in _plug_ins(group)})
 
 
-def _load(
-    group: str, kind: str, name: str, refusal: type[LeagueError]
-) -> "tuple[EntryPoint, Any]":
+def _load(group: str, kind: str, name: str, refusal: type[LeagueError]) -> "tuple[EntryPoint, Any]":
     for point in _plug_ins(group).select(name=name):
         try:
             return point, point.load()

@@ -65,11 +65,7 @@ class LlmSettings:
 
 
 def read_settings(environment: Mapping[str, str]) -> LlmSettings:
-    """The settings from LEAGUE_LLM_URL, LEAGUE_LLM_MODEL and so on.
-
-    Raises:
-        LeagueError: one is missing or wrong.
-    """
+    """The settings from LEAGUE_LLM_URL, LEAGUE_LLM_MODEL and so on."""
     names = {known.name: PREFIX + known.name.upper() for known in fields(LlmSettings)}
     given: dict[str, Any] = {
         name: environment[variable].strip()

@@ -97,11 +97,7 @@ class Player:
         join_league(self, {**given, **settings}, self._say)
 
     def function_for(self, game: str) -> Strategy:
-        """The function for this game; an async one is wrapped into a plain one.
-
-        Raises:
-            LeagueError: there is none.
-        """
+        """The function for this game; an async one is wrapped into a plain one."""
         if game not in self._strategies:
             games = ", ".join(self.games) or "nothing"
             raise LeagueError(

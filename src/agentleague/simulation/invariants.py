@@ -73,11 +73,7 @@ CALM = LeagueHistory()
 
 
 def check(simulated: SimulatedLeague, history: LeagueHistory = CALM) -> None:
-    """Check a league that has run.
-
-    Raises:
-        Violation: something does not hold.
-    """
+    """Check a league that has run. Raises Violation if something does not hold."""
     simulated.observer.catch_up()
     found = [*simulated.bugs, *simulated.observer.violations]
     if simulated.is_over:

@@ -118,11 +118,7 @@ def cores() -> int:
 
 @contextmanager
 def simulate_all(mode: str, seeds: Sequence[int], processes: int) -> Iterator[Iterator[SeedReport]]:
-    """The reports of these seeds, one by one; leaving the context ends the processes.
-
-    Raises:
-        LeagueError: one of the processes was ended from outside.
-    """
+    """The reports of these seeds, one by one; leaving the context ends the processes."""
     if processes == 1:
         gc.freeze()  # The loaded modules stay: collecting them again and again costs time.
         yield (simulate(mode, seed) for seed in seeds)

@@ -24,11 +24,7 @@ class MemoryJournal:
         self._followers: set[asyncio.Event] = set()
 
     def claim(self, league_id: str) -> Head:
-        """Become the one who appends to this league.
-
-        Raises:
-            Claimed: it is claimed already; `release` first.
-        """
+        """Become the one who appends to this league."""
         if league_id in self._claimed:
             raise Claimed(f"league {league_id} is claimed already; release it first")
         self._claimed.add(league_id)
@@ -43,11 +39,7 @@ class MemoryJournal:
         return sorted(self._rows)
 
     def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
-        """The rows after a number, each one verified.
-
-        Raises:
-            Damaged: a row is not what was written, or there is no row of that number.
-        """
+        """The rows after a number, each one verified."""
         rows = self._rows.get(league_id, [])
         if after > len(rows):
             raise chain.damaged(league_id, after)
