@@ -14,41 +14,15 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from agentleague import errors
 from agentleague.dialects.results import find_result, is_over
-from agentleague.errors import (
-    LeagueError,
-    MissingField,
-    NoConnection,
-    PeerRefused,
-    PeerUnavailable,
-    RateLimited,
-    UnknownMethod,
-    UnreadableJson,
-    WrongType,
-)
-from agentleague.protocol import json_text, jsonrpc
+from agentleague.protocol import json_text, jsonrpc, messages
 from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode
-from agentleague.protocol.messages import (
-    MESSAGES,
-    WIRE_NAME,
-    ChooseParityResponse,
-    GameError,
-    GameJoinAck,
-    GameMoveResponse,
-    LeagueQueryResponse,
-    LeagueRegisterResponse,
-    MatchResultAck,
-    MatchResultReport,
-    Message,
-    RefereeRegisterResponse,
-    RoundAnnouncement,
-    RoundAnnouncementAck,
-)
 
-_UNREADABLE = (UnreadableJson, *jsonrpc.UNREADABLE)
+_UNREADABLE = (errors.UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")
-_QUERY_FIELDS = frozenset({"message_type", *LeagueQueryResponse.__struct_fields__})
+_QUERY_FIELDS = frozenset({"message_type", *messages.LeagueQueryResponse.__struct_fields__})
 # The answers to questions, which a player may push later -> the field of their content.
 PUSHED = {
     "GAME_JOIN_ACK": "accept",
@@ -77,8 +51,8 @@ _object = msgspec.json.Decoder(dict[str, Any])
 
 
 def read_answer(
-    request: Message, status: int, body: bytes, retry_after: float | None = None
-) -> Message | None:
+    request: messages.Message, status: int, body: bytes, retry_after: float | None = None
+) -> messages.Message | None:
     """What a peer answered to our request; None if it only acknowledged.
 
     Raises:
@@ -88,23 +62,23 @@ def read_answer(
         NoConnection: there is no usable answer at all.
     """
     if status == 429:
-        raise RateLimited("HTTP 429: too many requests", retry_after=retry_after)
-    expected = MESSAGES[WIRE_NAME[type(request)]].answer or ""
+        raise errors.RateLimited("HTTP 429: too many requests", retry_after=retry_after)
+    expected = messages.MESSAGES[messages.WIRE_NAME[type(request)]].answer or ""
     if expected in ACKNOWLEDGEMENTS:
         return _read_acknowledgement(request, status, body)
     try:
         found = _read_content(expected, _text_of(body))
-        if status >= 300 and isinstance(found, MatchResultAck) and not found.match_id:
+        if status >= 300 and isinstance(found, messages.MatchResultAck) and not found.match_id:
             raise _nothing(expected)
         return found
-    except (MissingField, *_UNREADABLE) as error:
+    except (errors.MissingField, *_UNREADABLE) as error:
         if status == 503 and retry_after is not None:
-            raise RateLimited("HTTP 503: busy", retry_after=retry_after) from None
-        if status < 300 and isinstance(error, MissingField):
+            raise errors.RateLimited("HTTP 503: busy", retry_after=retry_after) from None
+        if status < 300 and isinstance(error, errors.MissingField):
             raise
         said = jsonrpc.without_tokens(body[:300].decode(errors="replace"))
         problem = f"HTTP {status}, and {error}"[:500]
-        raise NoConnection(problem, status=status, said=said) from None
+        raise errors.NoConnection(problem, status=status, said=said) from None
 
 
 def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
@@ -116,12 +90,12 @@ def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
     field = PUSHED[message_type]
     try:
         found = _read_content(message_type, text)
-    except WrongType:
+    except errors.WrongType:
         raise
-    except (MissingField, PeerUnavailable):
+    except (errors.MissingField, errors.PeerUnavailable):
         if message_type != "GAME_JOIN_ACK":
             raise _nothing(message_type) from None
-        found = GameJoinAck()  # Its type says that the player joins.
+        found = messages.GameJoinAck()  # Its type says that the player joins.
     ids = {name: value for name in ("match_id", "player_id") if (value := getattr(found, name))}
     return {field: getattr(found, field), **ids}
 
@@ -131,7 +105,9 @@ def _text_of(body: bytes) -> bytes | Raw:
     return jsonrpc.read_response(b"{}" if body.strip() in _NOTHING else body)
 
 
-def _read_acknowledgement(request: Message, status: int, body: bytes) -> Message | None:
+def _read_acknowledgement(
+    request: messages.Message, status: int, body: bytes
+) -> messages.Message | None:
     """Any answer acknowledges; a refusal is raised."""
     if b"rror" in body or b"RROR" in body:
         with suppress(*_UNREADABLE):
@@ -140,11 +116,11 @@ def _read_acknowledgement(request: Message, status: int, body: bytes) -> Message
                 raise refused
     if status >= 400:
         problem = f"the peer answered with HTTP {status}"
-        raise PeerRefused(problem, number=None, code=None, data={}, status=status)
-    return _read_correction(request, body) if isinstance(request, GameError) else None
+        raise errors.PeerRefused(problem, number=None, code=None, data={}, status=status)
+    return _read_correction(request, body) if isinstance(request, messages.GameError) else None
 
 
-def _read_correction(request: GameError, body: bytes) -> Message | None:
+def _read_correction(request: messages.GameError, body: bytes) -> messages.Message | None:
     """The move or the join, if the answer to GAME_ERROR brings it."""
     readers = _CORRECTIONS.get(request.action_required, _CORRECTIONS[""])
     with suppress(*_UNREADABLE):
@@ -154,15 +130,15 @@ def _read_correction(request: GameError, body: bytes) -> Message | None:
                 content = _content.decode(place)
                 content.status = UNSET  # Here ACK acknowledges the error only.
                 for read in readers:
-                    with suppress(MissingField):
+                    with suppress(errors.MissingField):
                         return read(content)
     return None
 
 
-def _read_content(expected: str, text: bytes | Raw) -> Message:
+def _read_content(expected: str, text: bytes | Raw) -> messages.Message:
     try:
         return _read_here(expected, text)
-    except MissingField as error:
+    except errors.MissingField as error:
         refused = _error_inside(text)
         if refused:
             raise refused from None
@@ -172,10 +148,10 @@ def _read_content(expected: str, text: bytes | Raw) -> Message:
         return found
 
 
-def _read_deeper(expected: str, text: bytes | Raw) -> Message | None:
+def _read_deeper(expected: str, text: bytes | Raw) -> messages.Message | None:
     """The content one level down; None if there is none."""
     for place in jsonrpc.look_deeper(text):
-        with suppress(MissingField, *_UNREADABLE):
+        with suppress(errors.MissingField, *_UNREADABLE):
             return _read_here(expected, place)
         with suppress(*_UNREADABLE):
             refused = _error_inside(place)
@@ -184,7 +160,7 @@ def _read_deeper(expected: str, text: bytes | Raw) -> Message | None:
     return None
 
 
-def _read_here(expected: str, text: bytes | Raw) -> Message:
+def _read_here(expected: str, text: bytes | Raw) -> messages.Message:
     read = _BY_CONTENT.get(expected)
     try:
         if read:
@@ -194,7 +170,7 @@ def _read_here(expected: str, text: bytes | Raw) -> Message:
         raise complaint(expected, error) from None
 
 
-def _read_join(content: _Content) -> GameJoinAck:
+def _read_join(content: _Content) -> messages.GameJoinAck:
     accept = _first_sent(content.accept, content.accepted)
     is_join = _text(content.message_type).upper() == "GAME_JOIN_ACK" or content.status == "ACK"
     if accept is UNSET and is_join:
@@ -202,29 +178,29 @@ def _read_join(content: _Content) -> GameJoinAck:
     if accept is UNSET:
         raise _nothing("GAME_JOIN_ACK")
     if type(accept) is not bool:
-        raise WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
-    return GameJoinAck(_text(content.match_id), _text(content.player_id), accept=accept)
+        raise errors.WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
+    return messages.GameJoinAck(_text(content.match_id), _text(content.player_id), accept=accept)
 
 
-def _read_parity(content: _Content) -> ChooseParityResponse:
+def _read_parity(content: _Content) -> messages.ChooseParityResponse:
     choice = _first_sent(content.parity_choice, content.choice, content.move)
     if choice is UNSET:
         raise _nothing("CHOOSE_PARITY_RESPONSE")
-    return ChooseParityResponse(choice, _text(content.match_id), _text(content.player_id))
+    return messages.ChooseParityResponse(choice, _text(content.match_id), _text(content.player_id))
 
 
-def _read_move(content: _Content) -> GameMoveResponse:
+def _read_move(content: _Content) -> messages.GameMoveResponse:
     move = _first_sent(content.move, content.choice, content.parity_choice)
     if move is UNSET:
         raise _nothing("GAME_MOVE_RESPONSE")
-    return GameMoveResponse(move, _text(content.match_id), _text(content.player_id))
+    return messages.GameMoveResponse(move, _text(content.match_id), _text(content.player_id))
 
 
 def _first_sent(*values: Any) -> Any:
     return next((value for value in values if value is not UNSET), UNSET)
 
 
-def _read_any(expected: str, text: bytes | Raw) -> Message:
+def _read_any(expected: str, text: bytes | Raw) -> messages.Message:
     """Any other answer; if it does not fit, it is read without its envelope."""
     decode = DECODERS[expected].decode
     try:
@@ -236,7 +212,7 @@ def _read_any(expected: str, text: bytes | Raw) -> Message:
     return decode(encode(fields))
 
 
-def _read_registration(expected: str, text: bytes | Raw) -> Message:
+def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
     """The answer to a registration, in the documented or other words."""
     own = "player_id" if expected == "LEAGUE_REGISTER_RESPONSE" else "referee_id"
     try:
@@ -246,7 +222,7 @@ def _read_registration(expected: str, text: bytes | Raw) -> Message:
         if str(fields.get("status")).upper() not in _REGISTERED or not _id_in(fields, own):
             raise
         found = DECODERS[expected].decode(b'{"status":"ACCEPTED"}')
-    assert isinstance(found, LeagueRegisterResponse | RefereeRegisterResponse)
+    assert isinstance(found, messages.LeagueRegisterResponse | messages.RefereeRegisterResponse)
     if found.status != "ACCEPTED" or (getattr(found, own) and found.auth_token):
         return found
     fields = _object.decode(text)
@@ -265,14 +241,14 @@ def _id_in(fields: dict[str, Any], own: str) -> str | None:
     return next((each for each in ids if isinstance(each, str)), None)
 
 
-def _read_report_ack(expected: str, text: bytes | Raw) -> Message:
+def _read_report_ack(expected: str, text: bytes | Raw) -> messages.Message:
     """The answer to a report: foreign managers say little more than that they have it."""
     try:
         ack = _read_any(expected, text)
     except msgspec.ValidationError:
         _object.decode(text)
-        ack = MatchResultAck()
-    assert isinstance(ack, MatchResultAck)
+        ack = messages.MatchResultAck()
+    assert isinstance(ack, messages.MatchResultAck)
     if not ack.match_id:
         refused = _error_inside(text)
         if refused:
@@ -282,7 +258,7 @@ def _read_report_ack(expected: str, text: bytes | Raw) -> Message:
     return ack
 
 
-def _read_query_response(expected: str, text: bytes | Raw) -> Message:
+def _read_query_response(expected: str, text: bytes | Raw) -> messages.Message:
     """The answer to a query; in another shape than ours, all of it is `data`."""
     try:
         answer = _read_any(expected, text)
@@ -290,14 +266,14 @@ def _read_query_response(expected: str, text: bytes | Raw) -> Message:
         fields = _object.decode(text)
         if not fields.keys() - {"message_type", "protocol", *ENVELOPE}:
             raise
-        return LeagueQueryResponse(data=fields)
-    assert isinstance(answer, LeagueQueryResponse)
+        return messages.LeagueQueryResponse(data=fields)
+    assert isinstance(answer, messages.LeagueQueryResponse)
     fields = _object.decode(text) if answer.data is None else {}
     is_ours = not fields.keys() - _QUERY_FIELDS
     return answer if is_ours else msgspec.structs.replace(answer, data=fields)
 
 
-def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:
+def _error_inside(text: bytes | Raw) -> errors.PeerUnavailable | None:
     """The peer's refusal, if its answer says that something is wrong."""
     try:
         fields = _object.decode(text)
@@ -318,22 +294,22 @@ def _error_inside(text: bytes | Raw) -> PeerUnavailable | None:
     return jsonrpc.refusal({"message": said, "data": fields})
 
 
-def _nothing(name: str) -> MissingField:
+def _nothing(name: str) -> errors.MissingField:
     field = PUSHED.get(name, "match_id")
-    return MissingField(f"{name}: missing field '{field}'", field=field, kind="missing")
+    return errors.MissingField(f"{name}: missing field '{field}'", field=field, kind="missing")
 
 
 def _text(value: Any | UnsetType) -> str:
     return value if isinstance(value, str) else ""
 
 
-_Reader = Callable[[_Content], Message]
+_Reader = Callable[[_Content], messages.Message]
 _BY_CONTENT: dict[str, _Reader] = {
     "GAME_JOIN_ACK": _read_join,
     "CHOOSE_PARITY_RESPONSE": _read_parity,
     "GAME_MOVE_RESPONSE": _read_move,
 }
-_BY_TEXT: dict[str, Callable[[str, bytes | Raw], Message]] = {
+_BY_TEXT: dict[str, Callable[[str, bytes | Raw], messages.Message]] = {
     "LEAGUE_REGISTER_RESPONSE": _read_registration,
     "REFEREE_REGISTER_RESPONSE": _read_registration,
     "MATCH_RESULT_ACK": _read_report_ack,
@@ -351,7 +327,7 @@ ACKNOWLEDGEMENTS = (
 )
 
 # Answers of a foreign referee that was told to run a match.
-CLEAR = RoundAnnouncementAck().status  # the status of an answer that names the match
+CLEAR = messages.RoundAnnouncementAck().status  # the status of an answer that names the match
 SAID_MAX = 64
 
 _UNKNOWN = re.compile(
@@ -360,14 +336,14 @@ _UNKNOWN = re.compile(
 )
 _WRONG = ("error", "failed", "rejected", "fail")
 _VARYING = ("timestamp", "conversation_id", "id", "match_id", "time", "request_id")
-_report = msgspec.json.Decoder(MatchResultReport)
+_report = msgspec.json.Decoder(messages.MatchResultReport)
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
-Began = MatchResultReport | RoundAnnouncementAck
+Began = messages.MatchResultReport | messages.RoundAnnouncementAck
 
 
 def read_started(
-    request: RoundAnnouncement, status: int, body: bytes, retry_after: float | None = None
+    request: messages.RoundAnnouncement, status: int, body: bytes, retry_after: float | None = None
 ) -> Began:
     """The result of the match, or an acknowledgement; if not CLEAR, its status is what was said.
 
@@ -375,32 +351,32 @@ def read_started(
         RateLimited, PeerRefused, NoConnection: it was not taken, or not understood.
     """
     if status == 429:
-        raise RateLimited("HTTP 429: too many requests", retry_after=retry_after)
+        raise errors.RateLimited("HTTP 429: too many requests", retry_after=retry_after)
     try:
         text = bytes(jsonrpc.read_response(body if body.strip() else b"{}"))
-    except UnreadableJson:
+    except errors.UnreadableJson:
         text = body
     if status >= 400:
         raise _refused_by_status(status, text)
     match_id = request.matches[0].match_id if request.matches else ""
     for place in (text, *jsonrpc.look_deeper(text)):
-        with suppress(UnreadableJson, *jsonrpc.UNREADABLE):
+        with suppress(errors.UnreadableJson, *jsonrpc.UNREADABLE):
             json_text.check_depth(place)  # What it says may go into the journal.
             found = _read_start(_object.decode(place), match_id)
             if found:
                 return found
-    return RoundAnnouncementAck(_said(text))
+    return messages.RoundAnnouncementAck(_said(text))
 
 
-def _refused_by_status(status: int, text: bytes) -> LeagueError:
+def _refused_by_status(status: int, text: bytes) -> errors.LeagueError:
     said = ""
     with suppress(*jsonrpc.UNREADABLE):
         fields = _object.decode(text)
         said = str(fields.get("detail", fields.get("message", fields.get("error", ""))))
     problem = f"HTTP {status}: {said}"[:200] if said else f"HTTP {status}"
     if status in (502, 503, 504):
-        return NoConnection(problem, status=status)
-    return PeerRefused(problem, number=None, code=None, data={}, status=status)
+        return errors.NoConnection(problem, status=status)
+    return errors.PeerRefused(problem, number=None, code=None, data={}, status=status)
 
 
 def _read_start(fields: Mapping[str, Any], match_id: str) -> Began | None:
@@ -410,7 +386,7 @@ def _read_start(fields: Mapping[str, Any], match_id: str) -> Began | None:
     if result is not None:
         return _as_report(match_id, result)
     is_named = bool(match_id) and fields.get("match_id") == match_id
-    return RoundAnnouncementAck() if is_named else None
+    return messages.RoundAnnouncementAck() if is_named else None
 
 
 def _check_no_error(fields: Mapping[str, Any]) -> None:
@@ -421,12 +397,12 @@ def _check_no_error(fields: Mapping[str, Any]) -> None:
     is_error = error or status in _WRONG or fields.get("message_type") == "LEAGUE_ERROR"
     said = " ".join(str(fields[name]) for name in ("error", "status", "message") if name in fields)
     if _UNKNOWN.search(status) or (is_error and _UNKNOWN.search(said)):
-        raise PeerRefused(said[:200], number=UnknownMethod.number, code=None, data={})
+        raise errors.PeerRefused(said[:200], number=errors.UnknownMethod.number, code=None, data={})
     if is_error or is_declined:
         raise jsonrpc.refusal({"message": said or "it does not want to", "data": dict(fields)})
 
 
-def _as_report(match_id: str, result: Mapping[str, Any]) -> MatchResultReport | None:
+def _as_report(match_id: str, result: Mapping[str, Any]) -> messages.MatchResultReport | None:
     """A result as a report; None if its winner is no id."""
     report = {"message_type": "MATCH_RESULT_REPORT", "match_id": match_id, "result": result}
     with suppress(msgspec.ValidationError):

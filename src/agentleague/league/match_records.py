@@ -16,17 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from agentleague.league.events import (
-    Disputed,
-    MatchAssigned,
-    MatchBegun,
-    MatchClosed,
-    MatchDecided,
-    MatchLocked,
-    MatchRuled,
-    RoundScheduled,
-    ScheduledMatch,
-)
+from agentleague.league import events
 from agentleague.league.match_result import STAND, UNREACHABLE, counted
 from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
@@ -54,14 +44,14 @@ class MatchRecord(Struct):
     commitment: str
     epoch: int = 1
     begun: int = 0  # the epoch whose foreign referee said that it runs
-    locks: list[MatchLocked] = []
-    decided: MatchDecided | None = None
+    locks: list[events.MatchLocked] = []
+    decided: events.MatchDecided | None = None
     decided_seq: int = 0  # the row that holds the result
     closed: bool = False
-    closing: MatchClosed | None = None
-    disputes: list[Disputed] = []
+    closing: events.MatchClosed | None = None
+    disputes: list[events.Disputed] = []
     settled: int = 0  # of the disputes: those before the organiser's last ruling
-    ruling: MatchRuled | None = None  # the last one
+    ruling: events.MatchRuled | None = None  # the last one
     referees: list[str] = []  # all who ever had it, the present one last
     unreached: bool = False  # given out again since nobody reached either player
 
@@ -85,7 +75,7 @@ class MatchRecord(Struct):
         return self.ruling is not None and self.ruling.verdict != STAND
 
 
-def scheduled(match: ScheduledMatch, round_id: int) -> MatchRecord:
+def scheduled(match: events.ScheduledMatch, round_id: int) -> MatchRecord:
     """The record of a match that was just scheduled."""
     players = (match.player_a, match.player_b)
     record = MatchRecord(match.match_id, round_id, players, match.referee_id, match.commitment)
@@ -93,46 +83,46 @@ def scheduled(match: ScheduledMatch, round_id: int) -> MatchRecord:
     return record
 
 
-def _begun(record: MatchRecord, event: MatchBegun, seq: int) -> None:
+def _begun(record: MatchRecord, event: events.MatchBegun, seq: int) -> None:
     assert event.epoch == record.epoch, "it runs in another epoch"
     record.begun = event.epoch
 
 
-def _locked(record: MatchRecord, event: MatchLocked, seq: int) -> None:
+def _locked(record: MatchRecord, event: events.MatchLocked, seq: int) -> None:
     record.locks.append(event)
 
 
-def _decided(record: MatchRecord, event: MatchDecided, seq: int) -> None:
+def _decided(record: MatchRecord, event: events.MatchDecided, seq: int) -> None:
     assert record.decided is None, f"{event.match_id} is decided twice"
     record.decided, record.decided_seq = event, seq
 
 
-def _assigned(record: MatchRecord, event: MatchAssigned, seq: int) -> None:
+def _assigned(record: MatchRecord, event: events.MatchAssigned, seq: int) -> None:
     record.epoch, record.referee_id = event.epoch, event.referee_id
     record.referees.append(event.referee_id)
     record.unreached = record.unreached or event.why == UNREACHABLE
 
 
-def _closed(record: MatchRecord, event: MatchClosed, seq: int) -> None:
+def _closed(record: MatchRecord, event: events.MatchClosed, seq: int) -> None:
     record.closed, record.closing = True, event
 
 
-def _disputed(record: MatchRecord, event: Disputed, seq: int) -> None:
+def _disputed(record: MatchRecord, event: events.Disputed, seq: int) -> None:
     record.disputes.append(event)
 
 
-def _ruled(record: MatchRecord, event: MatchRuled, seq: int) -> None:
+def _ruled(record: MatchRecord, event: events.MatchRuled, seq: int) -> None:
     record.ruling, record.settled = event, len(record.disputes)
 
 
 _TAKE: dict[type[Event], Callable[[MatchRecord, Any, int], None]] = {
-    MatchAssigned: _assigned,
-    MatchBegun: _begun,
-    MatchLocked: _locked,
-    MatchDecided: _decided,
-    MatchClosed: _closed,
-    Disputed: _disputed,
-    MatchRuled: _ruled,
+    events.MatchAssigned: _assigned,
+    events.MatchBegun: _begun,
+    events.MatchLocked: _locked,
+    events.MatchDecided: _decided,
+    events.MatchClosed: _closed,
+    events.Disputed: _disputed,
+    events.MatchRuled: _ruled,
 }
 
 
@@ -177,7 +167,7 @@ class MatchRecords(dict[str, MatchRecord]):
         self._sizes = array("Q")  # of each round, in matches
         self._first_rows, self._last_rows = array("Q"), array("Q")  # of each round
 
-    def schedule(self, event: RoundScheduled, seq: int) -> None:
+    def schedule(self, event: events.RoundScheduled, seq: int) -> None:
         """A round begins with row `seq`."""
         for match in event.matches:
             record = scheduled(match, event.round_id)
@@ -283,7 +273,7 @@ class MatchRecords(dict[str, MatchRecord]):
             return None
         first, last = self._first_rows[round_id - 1], self._last_rows[round_id - 1]
         (_, opening), *later = self._archive.find(first, last, match_id)
-        assert isinstance(opening, RoundScheduled)
+        assert isinstance(opening, events.RoundScheduled)
         record = scheduled(opening.matches[number - 1], round_id)
         for seq, event in later:
             if getattr(event, "match_id", "") == match_id:  # Else a move is called like the match.

@@ -9,14 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-from agentleague.league.events import (
-    LeagueOpened,
-    LeagueStarted,
-    MatchDecided,
-    MatchRuled,
-    PlayerRegistered,
-    RoundScheduled,
-)
+from agentleague.league import events
 from agentleague.roles.effects import Event
 
 COUNTS = ("played", "wins", "draws", "losses", "technical_losses", "points")
@@ -109,27 +102,27 @@ class Recount:
         row["points"] += points
         return points
 
-    def _opened(self, event: LeagueOpened) -> None:
+    def _opened(self, event: events.LeagueOpened) -> None:
         self._points, self._tie_breaks = event.points, event.tie_breaks
 
-    def _registered(self, event: PlayerRegistered) -> None:
+    def _registered(self, event: events.PlayerRegistered) -> None:
         self._names[event.player_id] = event.display_name
 
-    def _started(self, event: LeagueStarted) -> None:
+    def _started(self, event: events.LeagueStarted) -> None:
         self._players = sorted(event.players)
 
-    def _scheduled(self, event: RoundScheduled) -> None:
+    def _scheduled(self, event: events.RoundScheduled) -> None:
         for match in event.matches:
             self.matches[match.match_id] = (match.player_a, match.player_b)
 
-    def _match_decided(self, event: MatchDecided) -> None:
+    def _match_decided(self, event: events.MatchDecided) -> None:
         result, score = event.result, None
         if result.no_contest is not True:
             score = Score(result.winner_player_id, result.status == "TECHNICAL_LOSS")
         self.decisions[event.match_id] += 1
         self._decided[event.match_id] = self._counting[event.match_id] = score
 
-    def _ruled(self, event: MatchRuled) -> None:
+    def _ruled(self, event: events.MatchRuled) -> None:
         self._counting[event.match_id] = {
             "win": Score(event.winner, False),
             "draw": Score(None, False),
@@ -138,12 +131,12 @@ class Recount:
         }[event.verdict]
 
     _TAKE: ClassVar[dict[type[Event], Callable[..., None]]] = {
-        LeagueOpened: _opened,
-        PlayerRegistered: _registered,
-        LeagueStarted: _started,
-        RoundScheduled: _scheduled,
-        MatchDecided: _match_decided,
-        MatchRuled: _ruled,
+        events.LeagueOpened: _opened,
+        events.PlayerRegistered: _registered,
+        events.LeagueStarted: _started,
+        events.RoundScheduled: _scheduled,
+        events.MatchDecided: _match_decided,
+        events.MatchRuled: _ruled,
     }
 
 

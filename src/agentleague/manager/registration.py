@@ -15,21 +15,8 @@ from typing import Any, NamedTuple
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from agentleague import errors
 from agentleague.dialects.negotiation import guess
-from agentleague.errors import (
-    DuplicateName,
-    LateRegistration,
-    LeagueFull,
-    RateLimited,
-    RefereesFull,
-    RegistrationRefused,
-    TokenInvalid,
-    TokenMissing,
-    UnexpectedMessage,
-    UnsupportedGame,
-    VersionMismatch,
-    WrongType,
-)
 from agentleague.league.events import (
     PlayerRegistered,
     PlayerReturned,
@@ -104,7 +91,7 @@ class Registration:
         came_back = roster.acting(asked.caller.token) in roster.players
         try:
             event, answer = self.admit_player(request, asked.caller)
-        except RegistrationRefused as error:
+        except errors.RegistrationRefused as error:
             self._refuse(asked, LeagueRegisterResponse, error)
             return Admission()
         return self._accept(asked, event, answer, answer.player_id or "", came_back=came_back)
@@ -115,7 +102,7 @@ class Registration:
         came_back = roster.acting(asked.caller.token) in roster.referees
         try:
             event, answer = self.admit_referee(request, asked.caller)
-        except RegistrationRefused as error:
+        except errors.RegistrationRefused as error:
             self._refuse(asked, RefereeRegisterResponse, error)
             return Admission()
         return self._accept(asked, event, answer, answer.referee_id or "", came_back=came_back)
@@ -125,7 +112,7 @@ class Registration:
         name, url = _name_and_url(params)
         known = self._league.roster.returning(name, url)
         if known:
-            raise UnexpectedMessage(f"{known} is that player already")
+            raise errors.UnexpectedMessage(f"{known} is that player already")
         meta = PlayerMeta(name, url, join_code=self._settings.join_code)
         event, _ = self._admit_new_player(meta, ORGANISER)
         self._step.record(event)
@@ -137,7 +124,7 @@ class Registration:
         name, url = _name_and_url(params)
         for known in self._league.roster.referees.values():
             if known.endpoint == url:
-                raise UnexpectedMessage(f"{known.agent_id} is at that end point already")
+                raise errors.UnexpectedMessage(f"{known.agent_id} is at that end point already")
         meta = RefereeMeta(name, url, join_code=self._settings.join_code)
         event, _ = self._admit_new_referee(meta, ORGANISER)
         event = replace(event, added=True)
@@ -212,9 +199,11 @@ class Registration:
     ) -> tuple[PlayerRegistered, LeagueRegisterResponse]:
         roster, players_max = self._league.roster, self._settings.players_max
         if self._league.phase is not Phase.REGISTERING:
-            raise LateRegistration("the league has begun; players join before its first round")
+            raise errors.LateRegistration(
+                "the league has begun; players join before its first round"
+            )
         if len(roster.players) >= players_max:
-            raise LeagueFull(
+            raise errors.LeagueFull(
                 f"{players_max} players are registered already",
                 max_players=players_max,
                 current_players=len(roster.players),
@@ -237,13 +226,13 @@ class Registration:
         roster, referees_max = self._league.roster, self._settings.referees_max
         self._check_not_over()
         if len(roster.referees) >= referees_max:
-            raise RefereesFull(
+            raise errors.RefereesFull(
                 f"{referees_max} referees are registered already",
                 max_referees=referees_max,
                 current_referees=len(roster.referees),
             )
         if self._settings.foreign_referees == "refuse" and meta.locks is not True:
-            raise VersionMismatch(
+            raise errors.VersionMismatch(
                 "this league takes only referees that lock the moves with its manager; "
                 "one that does says so with referee_meta.locks true",
                 field="referee_meta.locks",
@@ -339,7 +328,7 @@ class Registration:
         self,
         asked: Asked,
         response: type[LeagueRegisterResponse] | type[RefereeRegisterResponse],
-        error: RegistrationRefused,
+        error: errors.RegistrationRefused,
     ) -> None:
         """Answer no, in the words of document 004 and with our own beside them."""
         kind = "LEAGUE" if response is LeagueRegisterResponse else "REFEREE"
@@ -361,7 +350,7 @@ class Registration:
         wait = min(limits.return_seconds * factor, limits.return_seconds_max)
         if now - when < wait:
             left = max(1, round(when + wait - now))
-            raise RateLimited(
+            raise errors.RateLimited(
                 f"registered a moment ago; wait {left} s and try again", retry_after=left
             )
         self._returns[agent_id] = (now, times + 1)
@@ -397,7 +386,9 @@ class Registration:
         roster, unique_names = self._league.roster, self._settings.unique_names
         name = clean_name(wanted) or player_id
         if unique_names == "reject" and roster.is_taken(name):
-            raise DuplicateName(f"a player is called {name!r} already; register under another name")
+            raise errors.DuplicateName(
+                f"a player is called {name!r} already; register under another name"
+            )
         if unique_names == "suffix" or is_marked(name, player_id):
             return roster.effective_name(wanted, player_id)
         return name
@@ -414,19 +405,19 @@ class Registration:
         if not wanted:
             return
         if meta.join_code is UNSET or not meta.join_code:
-            raise TokenMissing(
+            raise errors.TokenMissing(
                 f"this league has a join_code: ask the organiser, and send it as {path}.join_code",
                 field=f"{path}.join_code",
             )
         if not hmac.compare_digest(*(c.encode(errors="replace") for c in (meta.join_code, wanted))):
-            raise TokenInvalid(
+            raise errors.TokenInvalid(
                 f"{path}.join_code is not this league's; ask the organiser for it",
                 field=f"{path}.join_code",
             )
 
     def _check_not_over(self) -> None:
         if self._league.phase is Phase.COMPLETED:
-            raise LateRegistration("the league is over")
+            raise errors.LateRegistration("the league is over")
 
     def _check(self, meta: PlayerMeta | RefereeMeta, source: str) -> None:
         """The agent can play this league's game, speaks its protocol, and may be called."""
@@ -437,7 +428,7 @@ class Registration:
 
 def _check_game(game: str, games: Sequence[str]) -> None:
     if games and game not in games:
-        raise UnsupportedGame(
+        raise errors.UnsupportedGame(
             f"this league plays {game!r}, and game_types has only {list(games)[:5]}; "
             f"add {game!r} if the agent knows it"
         )
@@ -447,7 +438,7 @@ def _check_version(version: str | UnsetType) -> None:
     spoken = version if version is not UNSET and version else "2.1.0"
     major = spoken.removeprefix("league.v").split(".")[0]
     if major != "2":
-        raise VersionMismatch(
+        raise errors.VersionMismatch(
             f"protocol_version is {spoken!r}; this league speaks 2.1.0 and takes 2.0.0 and later",
             field="protocol_version",
         )
@@ -456,7 +447,7 @@ def _check_version(version: str | UnsetType) -> None:
 def _name_and_url(params: Mapping[str, Any]) -> tuple[str, str]:
     name, url = params.get("name"), params.get("url")
     if not isinstance(name, str) or not 0 < len(name) <= NAME_MAX:
-        raise WrongType("params.name must be the agent's name", field="params.name")
+        raise errors.WrongType("params.name must be the agent's name", field="params.name")
     if not isinstance(url, str) or not 0 < len(url) <= URL_MAX:
-        raise WrongType("params.url must be the agent's end point", field="params.url")
+        raise errors.WrongType("params.url must be the agent's end point", field="params.url")
     return name, url

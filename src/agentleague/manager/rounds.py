@@ -6,15 +6,8 @@ such a note are sent again from its start.
 
 from collections.abc import Iterable
 
+from agentleague.league import events
 from agentleague.league.adjudicator import Adjudicator
-from agentleague.league.events import (
-    LeagueEnded,
-    LeagueStarted,
-    RoundEnded,
-    RoundScheduled,
-    ScheduledMatch,
-    Told,
-)
 from agentleague.league.formats import Done, Round, Wait
 from agentleague.league.league import Phase
 from agentleague.manager import keys, notices
@@ -139,7 +132,7 @@ class Rounds:
         """Close registration and begin; does nothing if somebody is missing."""
         if not self.missing():
             self._began = self._step.now
-            self._step.record(LeagueStarted(self._taking_part()))
+            self._step.record(events.LeagueStarted(self._taking_part()))
             self._step.notify(notices.begun(self._league))
             self._go_on(self._league.next_round())
 
@@ -150,8 +143,8 @@ class Rounds:
         matches = []
         for (match_id, (a, b)), referee_id in zip(planned.matches, referees, strict=True):
             commitment = self._adjudicator.commitment(match_id)
-            matches.append(ScheduledMatch(match_id, a, b, referee_id, commitment))
-        self._step.record(RoundScheduled(planned.round_id, matches, list(planned.byes)))
+            matches.append(events.ScheduledMatch(match_id, a, b, referee_id, commitment))
+        self._step.record(events.RoundScheduled(planned.round_id, matches, list(planned.byes)))
         self._tell_round()
 
     def _tell_round(self) -> None:
@@ -196,7 +189,7 @@ class Rounds:
             return
         self._begun = round_id
         if ("announcement", round_id) not in self._league.told:
-            self._step.record_later(Told("announcement", round_id))
+            self._step.record_later(events.Told("announcement", round_id))
         self._forfeit_matches_of_removed()
         self._tell_results_of_foreign_referees()
         self._assignments.begin_round()
@@ -235,7 +228,7 @@ class Rounds:
         """End the round, all of whose matches are closed; called after each stimulus."""
         league = self._league
         if league.phase is Phase.RUNNING and league.rounds_ended < league.round_id:
-            self._step.record(RoundEnded(league.round_id))
+            self._step.record(events.RoundEnded(league.round_id))
             self._step.notify(notices.round_over(league))
             following = league.next_round()
             self._tell_round_end(league.round_id, is_last=isinstance(following, Done))
@@ -253,7 +246,7 @@ class Rounds:
         """Do what the format says after a round."""
         league = self._league
         if isinstance(following, Done):
-            self._step.record(LeagueEnded(league.table.rows()[0].player_id))
+            self._step.record(events.LeagueEnded(league.table.rows()[0].player_id))
             self._step.notify(notices.over(league))
             self._tell_the_end()
         elif self.rounds_max is not None and league.round_id >= self.rounds_max:
@@ -310,7 +303,7 @@ class Rounds:
     def abort(self) -> None:
         """The organiser ends the league as it stands."""
         rows = self._league.table.rows()
-        self._step.record(LeagueEnded(rows[0].player_id if rows else "", aborted=True))
+        self._step.record(events.LeagueEnded(rows[0].player_id if rows else "", aborted=True))
         self._result_notices.tell_all_decided()
         self._tell_the_end()
 
@@ -344,7 +337,7 @@ class Rounds:
         """The role's work is done."""
         if not self._is_over:
             self._is_over, self.seconds = True, self._step.now - self._began
-            self._step.record(Told("league_end", self._league.round_id))
+            self._step.record(events.Told("league_end", self._league.round_id))
             self._step.effects.append(End(self._league))
 
     # Who was told
@@ -361,7 +354,7 @@ class Rounds:
         untold.discard(agent_id)
         if not untold:
             del self._untold[round_id]
-            self._step.record_later(Told("round_end", round_id))
+            self._step.record_later(events.Told("round_end", round_id))
 
     @property
     def _everybody(self) -> list[str]:

@@ -10,24 +10,7 @@ from agentleague.errors import IllegalMove
 from agentleague.games.game import Game
 from agentleague.match.question import Complain
 from agentleague.match.transcript import Transcript, shortened
-from agentleague.protocol.messages import (
-    ChooseParityCall,
-    GameError,
-    GameInvitation,
-    GameMoveCall,
-    GameOver,
-    LockRequest,
-    LockResponse,
-    MatchResultReport,
-    Message,
-    MoveContext,
-    ReportedResult,
-    ResultDetails,
-    RetryInfo,
-    RoundMatch,
-    Rules,
-    Seated,
-)
+from agentleague.protocol import messages
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address
 
@@ -54,10 +37,10 @@ class Assignment(Struct, frozen=True):
 
     league_id: str
     round_id: int
-    match: RoundMatch
-    seats: Sequence[Seated]
+    match: messages.RoundMatch
+    seats: Sequence[messages.Seated]
     epoch: int
-    rules: Rules
+    rules: messages.Rules
 
 
 class MatchMessages:
@@ -78,13 +61,13 @@ class MatchMessages:
             "referee_endpoint": identity.endpoint,
         }
 
-    def reseat(self, seats: Sequence[Seated]) -> None:
+    def reseat(self, seats: Sequence[messages.Seated]) -> None:
         """The same players with other addresses or tokens."""
         self._assignment = replace(self._assignment, seats=seats)
 
-    def invitation(self, seat: int, now: float) -> Message:
+    def invitation(self, seat: int, now: float) -> messages.Message:
         """GAME_INVITATION."""
-        return GameInvitation(
+        return messages.GameInvitation(
             **self._to(seat, now),
             game_type=self._assignment.match.game_type,
             role_in_match=ROLES[seat],
@@ -93,22 +76,22 @@ class MatchMessages:
 
     def move_call(
         self, seat: int, turn: tuple[Game, Any, int], *, now: float, until: float
-    ) -> Message:
+    ) -> messages.Message:
         """CHOOSE_PARITY_CALL or GAME_MOVE_CALL; `turn` is game, state and turns played."""
         game, state, number = turn
-        context = MoveContext(
+        context = messages.MoveContext(
             opponent_id=self._assignment.seats[1 - seat].player_id,
             round_id=self._assignment.round_id,
             your_standings=self._assignment.seats[seat].record,
         )
         deadline = self._identity.calendar.write(until)
         if game.name == PARITY_GAME:
-            return ChooseParityCall(
+            return messages.ChooseParityCall(
                 **self._to(seat, now), game_type=game.name, context=context, deadline=deadline
             )
         name = game.seats[seat]
         legal = game.legal_moves(state, name)
-        return GameMoveCall(
+        return messages.GameMoveCall(
             **self._to(seat, now),
             game_type=game.name,
             turn=number,
@@ -118,10 +101,10 @@ class MatchMessages:
             deadline=deadline,
         )
 
-    def game_over(self, seat: int, locked: LockResponse, now: float) -> Message:
+    def game_over(self, seat: int, locked: messages.LockResponse, now: float) -> messages.Message:
         """GAME_OVER."""
         assert locked.result
-        return GameOver(
+        return messages.GameOver(
             game_result=locked.result.game_result,
             **self._to(seat, now),
             game_type=self._assignment.match.game_type,
@@ -130,7 +113,9 @@ class MatchMessages:
             receipt=locked.receipt,
         )
 
-    def game_over_plain(self, seat: int, locked: LockResponse, now: float) -> Message:
+    def game_over_plain(
+        self, seat: int, locked: messages.LockResponse, now: float
+    ) -> messages.Message:
         """GAME_OVER with the fields of the documents alone, and without a null."""
         assert locked.result
         result = locked.result.game_result
@@ -149,7 +134,7 @@ class MatchMessages:
         is_join: bool,
         turn: tuple[Game, Any, str],
         now: float,
-    ) -> Message:
+    ) -> messages.Message:
         """GAME_ERROR; `turn` is the game, its state, and the documents' name of the phase."""
         game, state, state_name = turn
         action, context = "GAME_JOIN_ACK", _plain(complaint.error.context)
@@ -163,7 +148,7 @@ class MatchMessages:
             else self._identity.calendar.write(complaint.next_retry_at)
         )
         counts = (complaint.retry_count, complaint.max_retries)
-        return GameError(
+        return messages.GameError(
             **self._to(seat, now),
             error_code=complaint.error.code,
             error_name=complaint.error.name,
@@ -176,7 +161,7 @@ class MatchMessages:
             retry_count=complaint.retry_count,
             max_retries=complaint.max_retries,
             time_remaining=complaint.time_remaining,
-            retry_info=RetryInfo(*counts, at, complaint.time_remaining),
+            retry_info=messages.RetryInfo(*counts, at, complaint.time_remaining),
             context=context,
             consequence=_consequence(complaint),
         )
@@ -187,9 +172,9 @@ class MatchMessages:
         moves: Sequence[tuple[int, str, Any]],
         forfeits: Sequence[tuple[str, str]],
         now: float,
-    ) -> Message:
+    ) -> messages.Message:
         """LOCK_REQUEST."""
-        return LockRequest(
+        return messages.LockRequest(
             self._assignment.match.match_id,
             self._assignment.epoch,
             index,
@@ -202,18 +187,18 @@ class MatchMessages:
         )
 
     def report(
-        self, locked: LockResponse, notes: Transcript, *, began: float, now: float
-    ) -> Message:
+        self, locked: messages.LockResponse, notes: Transcript, *, began: float, now: float
+    ) -> messages.Message:
         """MATCH_RESULT_REPORT, with the transcript."""
         assert locked.result
         result, match = locked.result.game_result, self._assignment.match
         rows, left_out = notes.rows(began)
-        details = ResultDetails(
+        details = messages.ResultDetails(
             result.drawn_number, result.choices, result.status, result.game_details
         )
-        return MatchResultReport(
+        return messages.MatchResultReport(
             match.match_id,
-            ReportedResult(locked.result.winner, locked.result.score, details),
+            messages.ReportedResult(locked.result.winner, locked.result.score, details),
             self._assignment.league_id,
             self._assignment.round_id,
             match.game_type,
@@ -237,7 +222,7 @@ class MatchMessages:
         }
 
 
-def addresses(seats: Sequence[Seated]) -> list[Address]:
+def addresses(seats: Sequence[messages.Seated]) -> list[Address]:
     """Where and how the players are called."""
     return [Address(seat.player_id, seat.endpoint, seat.dialect or "") for seat in seats]
 

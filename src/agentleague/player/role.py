@@ -18,32 +18,8 @@ from agentleague.errors import (
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.foreign_referees import ForeignReferees, MatchQuery
 from agentleague.player.memory import LIMITS, Memory, PlayerLimits
+from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
-from agentleague.protocol.messages import (
-    ChooseParityCall,
-    ChooseParityResponse,
-    GameError,
-    GameErrorAck,
-    GameInvitation,
-    GameJoinAck,
-    GameMoveCall,
-    GameMoveResponse,
-    GameOver,
-    GameOverAck,
-    LeagueCompleted,
-    LeagueCompletedAck,
-    LeagueQuery,
-    LeagueQueryResponse,
-    LeagueRegisterRequest,
-    LeagueStandingsUpdate,
-    Message,
-    PlayerMeta,
-    RoundAnnouncement,
-    RoundAnnouncementAck,
-    RoundCompleted,
-    RoundCompletedAck,
-    StandingsUpdateAck,
-)
 from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
@@ -85,17 +61,17 @@ class Player(Agent):
         self._running: dict[int, Asked] = {}  # calls whose strategies run
         self._channel = b""
         self._token_pair, self._tokens_of = ("", ""), ("", "", "", 0)
-        self._completed: LeagueCompleted | None = None  # to be confirmed by the manager
+        self._completed: messages.LeagueCompleted | None = None  # to be confirmed by the manager
         self._doubts_until: float | None = None  # then it is believed without the manager
         self._foreign_referees = ForeignReferees(
             self._registration.manager, settings.reply_seconds, limits
         )
 
-    def registration_request(self, now: float) -> Message:
+    def registration_request(self, now: float) -> messages.Message:
         """Under its name, for the games it knows."""
         settings = self._settings
-        return LeagueRegisterRequest(
-            PlayerMeta(
+        return messages.LeagueRegisterRequest(
+            messages.PlayerMeta(
                 settings.display_name,
                 settings.endpoint,
                 settings.version,
@@ -116,14 +92,14 @@ class Player(Agent):
             effects = [*effects, self._ask_whether_over(self._completed, now)]
         return effects
 
-    def _invited(self, asked: Asked, message: GameInvitation, now: float) -> list[Effect]:
+    def _invited(self, asked: Asked, message: messages.GameInvitation, now: float) -> list[Effect]:
         self._check_referee(asked)
         arrival = self._calendar.write(now)
-        answer = GameJoinAck(message.match_id, self._me(message), arrival, accept=True)
+        answer = messages.GameJoinAck(message.match_id, self._me(message), arrival, accept=True)
         return [self.reply(asked, answer, now, **self._proof(message))]
 
     def _to_move(
-        self, asked: Asked, message: ChooseParityCall | GameMoveCall, now: float
+        self, asked: Asked, message: messages.ChooseParityCall | messages.GameMoveCall, now: float
     ) -> list[Effect]:
         self._check_referee(asked)
         if len(self._running) >= self._limits.strategies_running:
@@ -140,14 +116,14 @@ class Player(Agent):
         names = {"match_id": message.match_id, "player_id": self._me(message)}
         if stimulus.error is None:
             self._draw_check.moved(message.match_id, getattr(message, "turn", 0), stimulus.move)
-        answer: Message = (
-            ChooseParityResponse(stimulus.move, **names)
-            if isinstance(message, ChooseParityCall)
-            else GameMoveResponse(stimulus.move, **names)
+        answer: messages.Message = (
+            messages.ChooseParityResponse(stimulus.move, **names)
+            if isinstance(message, messages.ChooseParityCall)
+            else messages.GameMoveResponse(stimulus.move, **names)
         )
         return [self.reply(asked, answer, now, **self._proof(message))]
 
-    def _game_over(self, asked: Asked, message: GameOver, now: float) -> list[Effect]:
+    def _game_over(self, asked: Asked, message: messages.GameOver, now: float) -> list[Effect]:
         self._check_referee(asked)
         me = self._me(message)
         if self.memory.over(message, me):
@@ -156,44 +132,52 @@ class Player(Agent):
         is_sealed = not self._foreign_referees.admits(asked)
         for doubt in self._draw_check.doubts(message, me) if is_sealed else ():
             self.news.append(f"{message.match_id}: THE DRAW IS WRONG: {doubt}.")
-        answer = GameOverAck(player_id=me, match_id=message.match_id)
+        answer = messages.GameOverAck(player_id=me, match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
-    def _game_error(self, asked: Asked, message: GameError, now: float) -> list[Effect]:
+    def _game_error(self, asked: Asked, message: messages.GameError, now: float) -> list[Effect]:
         self._check_referee(asked)
         self.news.append(f"{message.match_id}: {_error_name(message)}{message.error_message}")
-        answer = GameErrorAck(player_id=self._me(message), match_id=message.match_id)
+        answer = messages.GameErrorAck(player_id=self._me(message), match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
-    def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
+    def _announced(
+        self, asked: Asked, message: messages.RoundAnnouncement, now: float
+    ) -> list[Effect]:
         self._draw_check.announced(message, self.agent_id)
         if message.round_id != self._round_id:  # A match that changes hands is announced again.
             self._round_id = message.round_id
             self._notify("round", lambda: seen_by(self.agent_id, message))
-        answer = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
+        answer = messages.RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, answer, now)]
 
-    def _standings(self, asked: Asked, message: LeagueStandingsUpdate, now: float) -> list[Effect]:
+    def _standings(
+        self, asked: Asked, message: messages.LeagueStandingsUpdate, now: float
+    ) -> list[Effect]:
         self.memory.table(message)
         self._notify("standings", lambda: self.memory.standings)
-        answer = StandingsUpdateAck(player_id=self.agent_id, round_id=message.round_id)
+        answer = messages.StandingsUpdateAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, answer, now)]
 
-    def _round_over(self, asked: Asked, message: RoundCompleted, now: float) -> list[Effect]:
-        answer = RoundCompletedAck(player_id=self.agent_id, round_id=message.round_id)
+    def _round_over(
+        self, asked: Asked, message: messages.RoundCompleted, now: float
+    ) -> list[Effect]:
+        answer = messages.RoundCompletedAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, answer, now)]
 
-    def _league_over(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
+    def _league_over(
+        self, asked: Asked, message: messages.LeagueCompleted, now: float
+    ) -> list[Effect]:
         """Anybody could send this: the manager is asked before it is believed."""
-        reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
+        reply = self.reply(asked, messages.LeagueCompletedAck(player_id=self.agent_id), now)
         own = self._registration.league_id
         if own and message.league_id not in ("", own):
             return [reply]
         self._completed = message
         return [reply, self._ask_whether_over(message, now)]
 
-    def _ask_whether_over(self, message: LeagueCompleted, now: float) -> Call:
-        query = LeagueQuery(
+    def _ask_whether_over(self, message: messages.LeagueCompleted, now: float) -> Call:
+        query = messages.LeagueQuery(
             "GET_STATUS",
             message.league_id,
             sender=f"player:{self.agent_id}",
@@ -217,7 +201,7 @@ class Player(Agent):
         answer = stimulus.message
         if isinstance(stimulus.error, RateLimited):
             return [WakeAt(LeagueOverKey(), now + self._limits.ask_again_seconds)]
-        if isinstance(answer, LeagueQueryResponse):
+        if isinstance(answer, messages.LeagueQueryResponse):
             self._doubts_until = None
             return [] if self._goes_on(getattr(answer, "status", None)) else self._end()
         if not self.agent_id:
@@ -294,7 +278,9 @@ class Player(Agent):
         elif not self._foreign_referees.admits(asked):
             raise TokenInvalid("auth_token is not the match token of this match")
 
-    def _seconds_left(self, message: ChooseParityCall | GameMoveCall, now: float) -> float:
+    def _seconds_left(
+        self, message: messages.ChooseParityCall | messages.GameMoveCall, now: float
+    ) -> float:
         try:
             return self._calendar.seconds_until(message.deadline, now)
         except InvalidTimestamp:
@@ -338,18 +324,18 @@ class Player(Agent):
         ReachabilityKey: Agent.check_reachability,
         LeagueOverKey: _ask_again_whether_over,
     }
-    MESSAGES: ClassVar[dict[type[Message], Handler]] = {
-        GameInvitation: _invited,
-        ChooseParityCall: _to_move,
-        GameMoveCall: _to_move,
-        GameOver: _game_over,
-        GameError: _game_error,
-        RoundAnnouncement: _announced,
+    MESSAGES: ClassVar[dict[type[messages.Message], Handler]] = {
+        messages.GameInvitation: _invited,
+        messages.ChooseParityCall: _to_move,
+        messages.GameMoveCall: _to_move,
+        messages.GameOver: _game_over,
+        messages.GameError: _game_error,
+        messages.RoundAnnouncement: _announced,
         PartialAnnouncement: _announced,
-        LeagueStandingsUpdate: _standings,
+        messages.LeagueStandingsUpdate: _standings,
         PartialTable: _standings,
-        RoundCompleted: _round_over,
-        LeagueCompleted: _league_over,
+        messages.RoundCompleted: _round_over,
+        messages.LeagueCompleted: _league_over,
     }
 
 
@@ -357,14 +343,14 @@ def _points(number: int) -> str:
     return "1 point" if number == 1 else f"{number} points"
 
 
-def _error_name(message: GameError) -> str:
+def _error_name(message: messages.GameError) -> str:
     """What the error is called; the name of an illegal move speaks of one game alone."""
     if message.error_code == IllegalMove.code:
         return "an illegal move: "
     return f"{message.error_name}: " if message.error_name else ""
 
 
-def _result_in_words(message: GameOver, player_id: str) -> str:
+def _result_in_words(message: messages.GameOver, player_id: str) -> str:
     """How a match ended, for this player."""
     result = message.game_result
     ended = "drawn" if result.status == "DRAW" else "lost"
@@ -373,7 +359,7 @@ def _result_in_words(message: GameOver, player_id: str) -> str:
     return f"{message.match_id}: {ended}. {result.reason}"
 
 
-def seen_by(player_id: str, message: RoundAnnouncement) -> dict[str, Any]:
+def seen_by(player_id: str, message: messages.RoundAnnouncement) -> dict[str, Any]:
     """A round as a player sees it: whom it meets, unless it has a bye."""
     seats = {m.match_id: (m.player_A_id, m.player_B_id) for m in message.matches}
     own = next((match_id for match_id, pair in seats.items() if player_id in pair), None)

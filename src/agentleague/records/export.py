@@ -11,16 +11,7 @@ from typing import Any
 from agentleague.errors import LeagueError
 from agentleague.league.events import LeagueStarted, PlayerRegistered
 from agentleague.league.league import League
-from agentleague.records.export_files import (
-    File,
-    by_match,
-    files,
-    history_file,
-    league_files,
-    log_line,
-    log_path,
-    match_file,
-)
+from agentleague.records import export_files
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
@@ -44,7 +35,7 @@ def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
     out.parent.mkdir(parents=True, exist_ok=True)
     beside = out.with_name(f".{out.name}.{token_hex(4)}")
     try:
-        names = [_write(beside, file) for file in files(league, rows)]
+        names = [_write(beside, file) for file in export_files.files(league, rows)]
         mark = {
             "league_id": league.rules.league_id,
             "head": f"{rows[-1].seq}:{rows[-1].hash.hex()}",
@@ -87,19 +78,19 @@ class Mirror:
         if rows:
             for file in self._changed(events):
                 _replace(self._out, file)
-            log = self._out / log_path(self._league)
+            log = self._out / export_files.log_path(self._league)
             log.parent.mkdir(parents=True, exist_ok=True)
             with log.open("w" if is_first else "a", encoding="utf-8") as lines:
-                lines.writelines(map(log_line, rows, events))
+                lines.writelines(map(export_files.log_line, rows, events))
         return len(rows)
 
-    def _changed(self, events: Sequence[Event]) -> Iterable[File]:
+    def _changed(self, events: Sequence[Event]) -> Iterable[export_files.File]:
         league, times = self._league, self._times
-        yield from league_files(league, times)
+        yield from export_files.league_files(league, times)
         players: dict[str, None] = {}  # in order
-        for match_id, added in by_match(events).items():
+        for match_id, added in export_files.by_match(events).items():
             self._assigned.setdefault(match_id, []).extend(added)
-            yield match_file(league, match_id, times, self._assigned[match_id])
+            yield export_files.match_file(league, match_id, times, self._assigned[match_id])
             players |= dict.fromkeys(league.matches[match_id].players)
         for event in events:
             if isinstance(event, PlayerRegistered):
@@ -107,7 +98,7 @@ class Mirror:
             elif isinstance(event, LeagueStarted):
                 players |= dict.fromkeys(league.roster.players)
         for player_id in players:
-            yield history_file(league, player_id, times)
+            yield export_files.history_file(league, player_id, times)
 
 
 def _check_place(out: Path, league_id: str) -> None:
@@ -143,7 +134,7 @@ def _mark(out: Path) -> dict[str, Any] | None:
     return mark if isinstance(mark, dict) else None
 
 
-def _write(root: Path, file: File) -> str:
+def _write(root: Path, file: export_files.File) -> str:
     name, text = file
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +142,7 @@ def _write(root: Path, file: File) -> str:
     return name
 
 
-def _replace(root: Path, file: File) -> None:
+def _replace(root: Path, file: export_files.File) -> None:
     name, text = file
     path = root / name
     beside = f"{name}.new"

@@ -14,28 +14,7 @@ from msgspec import Struct
 
 from agentleague.errors import Damaged
 from agentleague.games.game import Game
-from agentleague.league.events import (
-    DialectLearnt,
-    Disputed,
-    LeagueEnded,
-    LeagueOpened,
-    LeagueStarted,
-    MatchAssigned,
-    MatchClosed,
-    MatchDecided,
-    MatchLocked,
-    MatchRuled,
-    PlayerRegistered,
-    PlayerRemoved,
-    PlayerReturned,
-    RefereeRegistered,
-    RoundEnded,
-    RoundScheduled,
-    TokenConfirmed,
-    TokenMisused,
-    TokenRenewed,
-    TokenShown,
-)
+from agentleague.league import events
 from agentleague.league.formats import ROUND_ROBIN, Done, Format, Players, Round
 from agentleague.league.league import League, Phase
 from agentleague.league.recount import Recount
@@ -133,9 +112,9 @@ class Inspector:
         except Damaged as error:
             return str(error)
         self.match_id = getattr(event, "match_id", None)
-        if self._league.opened is None and not isinstance(event, LeagueOpened):
+        if self._league.opened is None and not isinstance(event, events.LeagueOpened):
             return f"the journal begins with {row.kind}, not with league_opened"
-        if isinstance(event, LeagueOpened) and event.league_id != row.league_id:
+        if isinstance(event, events.LeagueOpened) and event.league_id != row.league_id:
             return f"it opens league {event.league_id!r} in the journal of {row.league_id!r}"
         return self._check(event) or self._apply(event)
 
@@ -178,13 +157,13 @@ class Inspector:
         except (AssertionError, Damaged, LookupError, ValueError) as error:
             return f"the row cannot follow those before it ({error})"
         self._recount.take(event)
-        if isinstance(event, MatchDecided):
+        if isinstance(event, events.MatchDecided):
             self._classify(event)
-        elif isinstance(event, Disputed):
+        elif isinstance(event, events.Disputed):
             self._found.disputed.append(event.match_id)
         return None
 
-    def _classify(self, event: MatchDecided) -> None:
+    def _classify(self, event: events.MatchDecided) -> None:
         found, round_id = self._found, self._league.round_id
         if event.result.no_contest is True:
             found.no_contests.append(event.match_id)
@@ -200,7 +179,7 @@ class Inspector:
         else:
             found.recomputed += 1
 
-    def _open(self, event: LeagueOpened) -> str | None:
+    def _open(self, event: events.LeagueOpened) -> str | None:
         if self._league.opened:
             return "the league is opened a second time"
         unknown = [name for name in event.tie_breaks if name not in TIE_BREAKS]
@@ -213,32 +192,37 @@ class Inspector:
             return f"the game refuses the league's options: {error}"
         return None
 
-    def _player(self, event: PlayerRegistered) -> str | None:
+    def _player(self, event: events.PlayerRegistered) -> str | None:
         if event.player_id in self._league.roster.players:
             return f"{event.player_id} is registered a second time"
         if self._league.has_started:
             return f"{event.player_id} is registered after the start"
         return None
 
-    def _referee(self, event: RefereeRegistered) -> str | None:
+    def _referee(self, event: events.RefereeRegistered) -> str | None:
         if event.referee_id in self._league.roster.referees:
             return f"{event.referee_id} is registered a second time"
         return None
 
     def _of_an_agent(
-        self, event: TokenRenewed | TokenConfirmed | TokenMisused | DialectLearnt | TokenShown
+        self,
+        event: events.TokenRenewed
+        | events.TokenConfirmed
+        | events.TokenMisused
+        | events.DialectLearnt
+        | events.TokenShown,
     ) -> str | None:
         roster = self._league.roster
         if event.agent_id not in roster.players and event.agent_id not in roster.referees:
             return f"nobody is registered as {event.agent_id}"
         return None
 
-    def _of_a_player(self, event: PlayerReturned | PlayerRemoved) -> str | None:
+    def _of_a_player(self, event: events.PlayerReturned | events.PlayerRemoved) -> str | None:
         if event.player_id not in self._league.roster.players:
             return f"nobody is registered as {event.player_id}"
         return None
 
-    def _start(self, event: LeagueStarted) -> str | None:
+    def _start(self, event: events.LeagueStarted) -> str | None:
         if self._league.has_started:
             return "the league starts a second time"
         roster = self._league.roster
@@ -250,7 +234,7 @@ class Inspector:
             return f"{min(missing)} registered and does not start"
         return None
 
-    def _round(self, event: RoundScheduled) -> str | None:
+    def _round(self, event: events.RoundScheduled) -> str | None:
         ended = self._league.rounds_ended
         if not self._league.has_started:
             return "a round is scheduled before the league has started"
@@ -265,7 +249,7 @@ class Inspector:
             return f"{unknown[0]} is given a match and never registered"
         return _pairing_problem(planned, event)
 
-    def _assigned(self, event: MatchAssigned) -> str | None:
+    def _assigned(self, event: events.MatchAssigned) -> str | None:
         match = self._league.matches[event.match_id]
         if event.epoch != match.epoch + 1:
             return f"it is given out as epoch {event.epoch}, after epoch {match.epoch}"
@@ -275,16 +259,16 @@ class Inspector:
             return "it is given out after it was closed"
         return None
 
-    def _locked(self, event: MatchLocked) -> str | None:
+    def _locked(self, event: events.MatchLocked) -> str | None:
         return order_problem(self._league.matches[event.match_id], event)
 
-    def _decided(self, event: MatchDecided) -> str | None:
+    def _decided(self, event: events.MatchDecided) -> str | None:
         match = self._league.matches[event.match_id]
         return order_problem(match, event) or result_problem(
             match, event, self._game, self._league.rules
         )
 
-    def _closed(self, event: MatchClosed) -> str | None:
+    def _closed(self, event: events.MatchClosed) -> str | None:
         match = self._league.matches[event.match_id]
         if not match.decided:
             return "it is closed and has no result"
@@ -294,10 +278,10 @@ class Inspector:
             return f"it is closed in epoch {event.epoch}, and was never given out so often"
         return None
 
-    def _ruled(self, event: MatchRuled) -> str | None:
+    def _ruled(self, event: events.MatchRuled) -> str | None:
         return ruling_problem(self._league.matches[event.match_id], event)
 
-    def _round_ended(self, event: RoundEnded) -> str | None:
+    def _round_ended(self, event: events.RoundEnded) -> str | None:
         league = self._league
         is_over = league.round_id == league.rounds_ended
         if event.round_id != league.round_id or is_over:
@@ -309,7 +293,7 @@ class Inspector:
             return f"round {event.round_id} ends and its match {match.match_id} {state}"
         return None
 
-    def _end(self, event: LeagueEnded) -> str | None:
+    def _end(self, event: events.LeagueEnded) -> str | None:
         league = self._league
         if not event.aborted and league.has_started and not isinstance(league.next_round(), Done):
             of_all = f" of {league.totals.rounds} rounds" if league.totals else " rounds, too early"
@@ -320,43 +304,50 @@ class Inspector:
         return None
 
     _CHECKS: ClassVar[dict[type[Event], Check]] = {
-        LeagueOpened: _open,
-        PlayerRegistered: _player,
-        PlayerReturned: _of_a_player,
-        PlayerRemoved: _of_a_player,
-        RefereeRegistered: _referee,
-        TokenRenewed: _of_an_agent,
-        TokenConfirmed: _of_an_agent,
-        TokenMisused: _of_an_agent,
-        DialectLearnt: _of_an_agent,
-        TokenShown: _of_an_agent,
-        LeagueStarted: _start,
-        RoundScheduled: _round,
-        MatchAssigned: _assigned,
-        MatchLocked: _locked,
-        MatchDecided: _decided,
-        MatchClosed: _closed,
-        MatchRuled: _ruled,
-        RoundEnded: _round_ended,
-        LeagueEnded: _end,
+        events.LeagueOpened: _open,
+        events.PlayerRegistered: _player,
+        events.PlayerReturned: _of_a_player,
+        events.PlayerRemoved: _of_a_player,
+        events.RefereeRegistered: _referee,
+        events.TokenRenewed: _of_an_agent,
+        events.TokenConfirmed: _of_an_agent,
+        events.TokenMisused: _of_an_agent,
+        events.DialectLearnt: _of_an_agent,
+        events.TokenShown: _of_an_agent,
+        events.LeagueStarted: _start,
+        events.RoundScheduled: _round,
+        events.MatchAssigned: _assigned,
+        events.MatchLocked: _locked,
+        events.MatchDecided: _decided,
+        events.MatchClosed: _closed,
+        events.MatchRuled: _ruled,
+        events.RoundEnded: _round_ended,
+        events.LeagueEnded: _end,
     }
 
 
-_OF_A_MATCH = (MatchAssigned, MatchLocked, MatchDecided, MatchClosed, Disputed, MatchRuled)
+_OF_A_MATCH = (
+    events.MatchAssigned,
+    events.MatchLocked,
+    events.MatchDecided,
+    events.MatchClosed,
+    events.Disputed,
+    events.MatchRuled,
+)
 _DECIDING = (
-    PlayerRegistered,
-    PlayerRemoved,
-    LeagueStarted,
-    RoundScheduled,
-    MatchAssigned,
-    MatchLocked,
-    MatchDecided,
-    RoundEnded,
-    LeagueEnded,
+    events.PlayerRegistered,
+    events.PlayerRemoved,
+    events.LeagueStarted,
+    events.RoundScheduled,
+    events.MatchAssigned,
+    events.MatchLocked,
+    events.MatchDecided,
+    events.RoundEnded,
+    events.LeagueEnded,
 )
 
 
-def _pairing_problem(planned: Round, event: RoundScheduled) -> str | None:
+def _pairing_problem(planned: Round, event: events.RoundScheduled) -> str | None:
     """Whether a round has the matches and byes that the schedule has for it."""
     written = [(match.match_id, (match.player_a, match.player_b)) for match in event.matches]
     for pairing, match in zip(planned.matches, written, strict=False):

@@ -24,21 +24,7 @@ from agentleague.match.game_progress import GameProgress
 from agentleague.match.question import ANSWERS_MAX
 from agentleague.player.memory import Memory
 from agentleague.player.role import HookCall, seen_by
-from agentleague.protocol import draws
-from agentleague.protocol.messages import (
-    Champion,
-    ChooseParityCall,
-    GameMoveCall,
-    GameOver,
-    GameResult,
-    LeagueCompleted,
-    LeagueStandingsUpdate,
-    MoveContext,
-    PlayerRecord,
-    RoundAnnouncement,
-    RoundMatch,
-    StandingRow,
-)
+from agentleague.protocol import draws, messages
 from agentleague.roles.effects import Turn
 from agentleague.runtime import plugins
 from agentleague.runtime.author_functions import LoopThread
@@ -123,7 +109,7 @@ class OfflineLeague:
         result = self._play_game(case, progress, round_id, rows)
         winner = result.winner_player_id
         self.table.count(*ids, winner=winner, technical=result.status == "TECHNICAL_LOSS")
-        over = GameOver(
+        over = messages.GameOver(
             result,
             league_id=self._league_id,
             round_id=round_id,
@@ -139,7 +125,7 @@ class OfflineLeague:
 
     def _play_game(
         self, case: MatchSetup, progress: GameProgress, round_id: int, rows: dict[str, Standing]
-    ) -> GameResult:
+    ) -> messages.GameResult:
         """Ask for moves, turn by turn, until there is a result."""
         while True:
             made, forfeits = {}, []
@@ -164,7 +150,7 @@ class OfflineLeague:
     def _ask(
         self,
         player_id: str,
-        call: ChooseParityCall | GameMoveCall,
+        call: messages.ChooseParityCall | messages.GameMoveCall,
         progress: GameProgress,
         seat: int,
     ) -> Any:
@@ -182,12 +168,12 @@ class OfflineLeague:
 
     def _call(
         self, case: MatchSetup, progress: GameProgress, where: tuple[int, int], row: Standing
-    ) -> ChooseParityCall | GameMoveCall:
+    ) -> messages.ChooseParityCall | messages.GameMoveCall:
         seat, round_id = where
-        context = MoveContext(
+        context = messages.MoveContext(
             case.players[1 - seat],
             round_id,
-            PlayerRecord(row.wins, row.losses, row.draws, row.points),
+            messages.PlayerRecord(row.wins, row.losses, row.draws, row.points),
         )
         fields: dict[str, Any] = {
             "league_id": case.league_id,
@@ -197,11 +183,11 @@ class OfflineLeague:
             "context": context,
         }
         if self._game.name == PARITY_GAME:
-            return ChooseParityCall(**fields)
+            return messages.ChooseParityCall(**fields)
         name = self._game.seats[seat]
         legal = self._game.legal_moves(progress.state, name)
         fields["legal_moves"] = None if legal is None else list(legal)
-        return GameMoveCall(
+        return messages.GameMoveCall(
             **fields, turn=progress.turn, position=self._game.view(progress.state, name)
         )
 
@@ -209,10 +195,10 @@ class OfflineLeague:
         with_hooks = [player for player in self._players.values() if player.entrant.call_hook]
         if with_hooks:
             matches = [
-                RoundMatch(match_id, self._game.name, player_a, player_b)
+                messages.RoundMatch(match_id, self._game.name, player_a, player_b)
                 for match_id, (player_a, player_b) in planned.matches
             ]
-            message = RoundAnnouncement(
+            message = messages.RoundAnnouncement(
                 league_id=self._league_id,
                 round_id=planned.round_id,
                 matches=matches,
@@ -222,25 +208,25 @@ class OfflineLeague:
                 player.call_hook("round", seen_by(player.player_id, message))
 
     def _show_table(self, round_id: int) -> None:
-        message = LeagueStandingsUpdate(round_id=round_id, standings=self._rows())
+        message = messages.LeagueStandingsUpdate(round_id=round_id, standings=self._rows())
         for player in self._players.values():
             player.memory.table(message)
             player.call_hook("standings", player.memory.standings)
 
     def _end(self) -> None:
         first = self.table.rows()[0]
-        message = LeagueCompleted(
+        message = messages.LeagueCompleted(
             league_id=self._league_id,
             total_rounds=self._totals.rounds,
             total_matches=self._totals.matches,
-            champion=Champion(first.player_id, first.display_name, first.points),
+            champion=messages.Champion(first.player_id, first.display_name, first.points),
             final_standings=self._rows(),
         )
         for player in self._players.values():
             player.call_hook("league_end", msgspec.to_builtins(message))
 
-    def _rows(self) -> list[StandingRow]:
-        return [StandingRow(**msgspec.structs.asdict(row)) for row in self.table.rows()]
+    def _rows(self) -> list[messages.StandingRow]:
+        return [messages.StandingRow(**msgspec.structs.asdict(row)) for row in self.table.rows()]
 
 
 def _move_of(entrant: Entrant, turn: Turn) -> Any:

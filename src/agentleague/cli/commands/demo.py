@@ -10,19 +10,10 @@ from typing import Any
 
 import click
 
+from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
 from agentleague.cli.options import game_choice, read_game_options
-from agentleague.cli.output import (
-    Progress,
-    counted,
-    is_debugging,
-    print_json,
-    print_table,
-    row_dicts,
-    say,
-    shown,
-)
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
@@ -99,7 +90,7 @@ def command(
     how_many = _how_many(players, brought)
     found = find_game(game)
     options = read_game_options(found, game_options)
-    named = local_players(brought, game, seed, in_full=is_debugging())
+    named = local_players(brought, game, seed, in_full=output.is_debugging())
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(found.name, year, seed),
@@ -111,12 +102,12 @@ def command(
     )
     folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
     try:
-        with Progress() as progress:
+        with output.Progress() as progress:
             played = run(play(settings, folder, seed, progress, local_players=named))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*_interrupted(folder)) from None
     if as_json:
-        print_json(_summary(played, folder))
+        output.print_json(_summary(played, folder))
     else:
         _print_result(played, folder)
 
@@ -138,22 +129,22 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
 
 def _print_result(played: Played, folder: Path) -> None:
     league = played.league
-    rows = row_dicts(league.table.rows())
-    print_table(rows, f"{league.rules.league_id}: final table")
+    rows = output.row_dicts(league.table.rows())
+    output.print_table(rows, f"{league.rules.league_id}: final table")
     rate = league.total_matches / played.seconds if played.seconds else 0.0
-    say(
-        f"{shown(rows[0]['display_name'])} is the champion{_tie_break(league, rows)}. "
-        f"{counted(league.total_rounds, 'round')}, "
-        f"{counted(league.total_matches, 'match', 'matches')} and "
-        f"{counted(played.messages, 'message')} in {played.seconds:.2f} s "
+    output.say(
+        f"{output.shown(rows[0]['display_name'])} is the champion{_tie_break(league, rows)}. "
+        f"{output.counted(league.total_rounds, 'round')}, "
+        f"{output.counted(league.total_matches, 'match', 'matches')} and "
+        f"{output.counted(played.messages, 'message')} in {played.seconds:.2f} s "
         f"({rate:,.0f} matches/s).\n"
         f"The journal is in {folder}; print the table again with:\n"
         f"  {_command()} standings {dir_option(folder)}"
     )
     for row in [row for row in rows if row["technical_losses"]][:LOSERS_MAX]:
-        say(
-            f"{shown(row['display_name'])} lost {row['technical_losses']} of its matches without a "
-            "game; see why with:\n"
+        output.say(
+            f"{output.shown(row['display_name'])} lost "
+            f"{row['technical_losses']} of its matches without a game; see why with:\n"
             f"  {_command()} agent {row['player_id']} {dir_option(folder)}"
         )
 
@@ -181,7 +172,7 @@ def _command() -> str:
 
 def _summary(played: Played, folder: Path) -> dict[str, object]:
     league = played.league
-    rows = row_dicts(league.table.rows())
+    rows = output.row_dicts(league.table.rows())
     return {
         "league_id": league.rules.league_id,
         "game_type": league.rules.game_type,

@@ -9,18 +9,9 @@ from typing import Any
 
 import click
 
+from agentleague.cli import output
 from agentleague.cli.local_players import local_players
 from agentleague.cli.options import game_choice, read_game_options
-from agentleague.cli.output import (
-    Column,
-    Progress,
-    is_debugging,
-    print_json,
-    print_rows,
-    row_dicts,
-    say,
-    shown,
-)
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
@@ -48,10 +39,10 @@ It exits with 0 when the matches were played, also when an agent failed and lost
 they could not be played.
 """
 MATCHES = (
-    Column("match_id", "Match", True),
-    Column("first", "First", True),
-    Column("winner", "Winner", True, True),
-    Column("reason", "Why", True, True, True),
+    output.Column("match_id", "Match", True),
+    output.Column("first", "First", True),
+    output.Column("winner", "Winner", True, True),
+    output.Column("reason", "Why", True, True, True),
 )
 RETRIES = 1  # A third silence would show nothing new.
 RETRY_SECONDS = 0.2
@@ -113,19 +104,19 @@ def command(
         retry_delay_seconds=RETRY_SECONDS,
         seeded=seed is not None,
     )
-    named = local_players((a, b), game, seed, in_full=verbose or is_debugging())
+    named = local_players((a, b), game, seed, in_full=verbose or output.is_debugging())
     with tempfile.TemporaryDirectory(prefix="league-") as folder:
-        with Progress() as progress:
+        with output.Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
             run(play(settings, Path(folder), seed, watch, local_players=named))
         played = _played(Path(folder))
     if as_json:
-        print_json(played)
+        output.print_json(played)
         return
     _print(played, in_full=verbose or matches == 1)
     causes = [cause for facts in played["matches"] for _, cause in facts.get("forfeits", ())]
     if any(word in cause for cause in causes for word in SILENCE):
-        say(_more_time(move_seconds))
+        output.say(_more_time(move_seconds))
 
 
 def _no_progress(league: League) -> None:
@@ -139,7 +130,7 @@ def _played(directory: Path) -> dict[str, Any]:
 
     league, rows = open_league(directory)
     assignments = [event_of(row) for row in rows if row.kind == "match_assigned"]
-    table = row_dicts(league.table.rows())
+    table = output.row_dicts(league.table.rows())
     ids = [f"R{number}M1" for number in range(1, league.total_rounds + 1)]
     return {
         "game_type": league.rules.game_type,
@@ -164,10 +155,10 @@ def _print(played: dict[str, Any], *, in_full: bool) -> None:
     else:
         rows = [_row(facts) for facts in played["matches"]]
         first, second = sorted(played["players"], key=lambda row: str(row["player_id"]))
-        print_rows(
+        output.print_rows(
             rows, MATCHES, f"{played['game_type']}: {_named(first)} against {_named(second)}"
         )
-        say("See each match in full with: -v")
+        output.say("See each match in full with: -v")
     print(_score(played))
 
 
@@ -200,7 +191,7 @@ def _more_time(move_seconds: float) -> str:
 def _score(played: dict[str, Any]) -> str:
     """Who won, in one line."""
     first, second = sorted(played["players"], key=lambda row: int(row["wins"]), reverse=True)
-    winner = f"{shown(first['display_name'])} wins" if played["winner"] else "Nobody wins"
+    winner = f"{output.shown(first['display_name'])} wins" if played["winner"] else "Nobody wins"
     count = len(played["matches"])
     if count == 1:
         return f"{winner}."
