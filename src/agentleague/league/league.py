@@ -7,45 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import ClassVar
 
-from agentleague.league.events import (
-    DialectLearnt,
-    Disputed,
-    LeagueContinued,
-    LeagueEnded,
-    LeagueOpened,
-    LeaguePaused,
-    LeagueStarted,
-    MatchAssigned,
-    MatchBegun,
-    MatchClosed,
-    MatchDecided,
-    MatchLocked,
-    MatchRuled,
-    PlayerRegistered,
-    PlayerRemoved,
-    PlayerReturned,
-    RefereeRegistered,
-    RoundEnded,
-    RoundScheduled,
-    TokenConfirmed,
-    TokenMisused,
-    TokenRenewed,
-    TokenShown,
-    Told,
-)
-from agentleague.league.formats import (
-    ROUND_ROBIN,
-    SEED,
-    Done,
-    Format,
-    Options,
-    Played,
-    PlayedMatch,
-    Round,
-    Totals,
-    Wait,
-    find_format,
-)
+from agentleague.league import events, formats
 from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Points, Table
@@ -73,12 +35,12 @@ class League:
         self,
         archive: Archive | None = None,
         *,
-        format: Format = ROUND_ROBIN,  # noqa: A002
+        format: formats.Format = formats.ROUND_ROBIN,  # noqa: A002
         limits: LeagueLimits | None = None,
     ) -> None:
         self.format, self.limits = format, limits or LeagueLimits()
         self.entrants: list[str] = []  # those who play, from the start on
-        self.totals: Totals | None = None  # from the start on, if the format knows them
+        self.totals: formats.Totals | None = None  # from the start on, if the format knows them
         self.seq = 0  # rows applied so far
         self.phase = Phase.REGISTERING
         self.roster = Roster()
@@ -89,15 +51,17 @@ class League:
         self.round_ended_seq = 0
         self.open_matches: set[str] = set()  # of the running round, not closed yet
         self.decided_total = 0
-        self.opened: LeagueOpened | None = None
-        self.rules: LeagueOpened  # its id, game and rules, once it is opened
+        self.opened: events.LeagueOpened | None = None
+        self.rules: events.LeagueOpened  # its id, game and rules, once it is opened
         self.table = Table({})
         self.champion = ""
         self.paused = self.aborted = False
         self.told: set[tuple[str, int]] = set()  # what everybody was told of the last rounds
         self.disputed: dict[str, None] = {}  # matches that wait for the organiser's word, in order
         self.ruled: dict[str, None] = {}  # matches on which the organiser ruled, in order
-        self.misuses: dict[str, list[TokenMisused]] = {}  # agent -> where its token was shown
+        self.misuses: dict[
+            str, list[events.TokenMisused]
+        ] = {}  # agent -> where its token was shown
         self._silences: dict[str, int] = {}  # player -> attempts in a row without an answer
 
     def apply(self, event: Event) -> None:
@@ -131,32 +95,32 @@ class League:
             return self.totals.matches
         return sum(map(self.matches.size, range(1, self.round_id + 1)))
 
-    def next_round(self) -> Round | Wait | Done:
+    def next_round(self) -> formats.Round | formats.Wait | formats.Done:
         """What the format says after the rounds that have ended."""
         playing = [self.matches[match_id].players for match_id in sorted(self.open_matches)]
-        played = Played(self.rounds_ended, self._played)
-        return self.format.next_round(played, playing, self.entrants, self._options, SEED)
+        played = formats.Played(self.rounds_ended, self._played)
+        return self.format.next_round(played, playing, self.entrants, self._options, formats.SEED)
 
-    def planned_round(self, round_id: int) -> Round | None:
+    def planned_round(self, round_id: int) -> formats.Round | None:
         """A round that was scheduled, or that the format can tell before."""
-        planned = self.format.planned(round_id, self.entrants, self._options, SEED)
+        planned = self.format.planned(round_id, self.entrants, self._options, formats.SEED)
         if planned is None and 1 <= round_id <= self.round_id:
             pairings = tuple(record.players for record in self.matches.of_round(round_id))
-            return Round(round_id, pairings, tuple(self.byes.get(round_id, ())))
+            return formats.Round(round_id, pairings, tuple(self.byes.get(round_id, ())))
         return planned
 
     @property
-    def _options(self) -> Options:
+    def _options(self) -> formats.Options:
         return {"cycles": self.rules.cycles}
 
-    def _played(self, round_id: int) -> list[PlayedMatch]:
+    def _played(self, round_id: int) -> list[formats.PlayedMatch]:
         return [_played(record) for record in self.matches.of_round(round_id)]
 
-    def _opened(self, event: LeagueOpened) -> None:
+    def _opened(self, event: events.LeagueOpened) -> None:
         self.opened = self.rules = event
-        self.format = find_format(event.format, self.format)
+        self.format = formats.find_format(event.format, self.format)
 
-    def _started(self, event: LeagueStarted) -> None:
+    def _started(self, event: events.LeagueStarted) -> None:
         self.phase = Phase.SCHEDULING
         self.totals = self.format.begin(event.players, self._options)
         self.entrants = event.players
@@ -165,7 +129,7 @@ class League:
         }
         self.table = Table(names, Points(*self.rules.points), self.rules.tie_breaks)
 
-    def _scheduled(self, event: RoundScheduled) -> None:
+    def _scheduled(self, event: events.RoundScheduled) -> None:
         self.phase = Phase.RUNNING
         self.round_id = event.round_id
         self.byes[event.round_id] = event.byes
@@ -174,10 +138,12 @@ class League:
         self.matches.schedule(event, self.seq)
         self.open_matches.update(match.match_id for match in event.matches)
 
-    def _of_match(self, event: MatchAssigned | MatchBegun | MatchLocked) -> None:
+    def _of_match(
+        self, event: events.MatchAssigned | events.MatchBegun | events.MatchLocked
+    ) -> None:
         self.matches[event.match_id].take(event, self.seq)
 
-    def _decided(self, event: MatchDecided) -> None:
+    def _decided(self, event: events.MatchDecided) -> None:
         record = self.matches[event.match_id]
         record.take(event, self.seq)
         self.decided_total += 1
@@ -190,7 +156,7 @@ class League:
             technical = result.status == "TECHNICAL_LOSS"
             count(*record.players, winner=result.winner_player_id, technical=technical)
 
-    def _ruled(self, event: MatchRuled) -> None:
+    def _ruled(self, event: events.MatchRuled) -> None:
         record = self.matches.hold(event.match_id)
         assert record.decided, f"{event.match_id} is ruled on and has no result"
         self._count(record, self.table.take_back)
@@ -201,77 +167,77 @@ class League:
         if self.champion:
             self.champion = self.table.rows()[0].player_id
 
-    def _closed(self, event: MatchClosed) -> None:
+    def _closed(self, event: events.MatchClosed) -> None:
         self.matches[event.match_id].take(event, self.seq)
         self.open_matches.discard(event.match_id)
         for player_id, (unanswered, answered) in event.silences.items():
             before = 0 if answered else self._silences.get(player_id, 0)
             self._silences[player_id] = before + unanswered
 
-    def _disputed(self, event: Disputed) -> None:
+    def _disputed(self, event: events.Disputed) -> None:
         self.matches.hold(event.match_id).take(event, self.seq)
         self.disputed[event.match_id] = None
 
-    def _misused(self, event: TokenMisused) -> None:
+    def _misused(self, event: events.TokenMisused) -> None:
         self.misuses.setdefault(event.agent_id, []).append(event)
 
-    def _learnt(self, event: DialectLearnt) -> None:
+    def _learnt(self, event: events.DialectLearnt) -> None:
         self.roster.dialects[event.agent_id] = event.dialect
 
-    def _shown(self, event: TokenShown) -> None:
+    def _shown(self, event: events.TokenShown) -> None:
         self.roster.showing.add(event.agent_id)
 
-    def _round_ended(self, event: RoundEnded) -> None:
+    def _round_ended(self, event: events.RoundEnded) -> None:
         self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
         for forgotten in self.matches.end_round(event.round_id, self.seq):
             del self.byes[forgotten]
 
-    def _ended(self, event: LeagueEnded) -> None:
+    def _ended(self, event: events.LeagueEnded) -> None:
         self.phase, self.champion = Phase.COMPLETED, event.champion
         self.aborted, self.paused = event.aborted, False
 
-    def _paused(self, event: LeaguePaused) -> None:
+    def _paused(self, event: events.LeaguePaused) -> None:
         self.paused = True
 
-    def _continued(self, event: LeagueContinued) -> None:
+    def _continued(self, event: events.LeagueContinued) -> None:
         self.paused = False
 
-    def _told(self, event: Told) -> None:
+    def _told(self, event: events.Told) -> None:
         self.told.add((event.what, event.round_id))
 
-    def _removed(self, event: PlayerRemoved) -> None:
+    def _removed(self, event: events.PlayerRemoved) -> None:
         self.roster.removed[event.player_id] = event.from_round
 
     _APPLY: ClassVar[dict[type[Event], Callable[..., None]]] = {
-        LeagueOpened: _opened,
-        PlayerRegistered: lambda self, event: self.roster.add_player(event),
-        PlayerReturned: lambda self, event: self.roster.add_token(event),
-        RefereeRegistered: lambda self, event: self.roster.add_referee(event),
-        TokenRenewed: lambda self, event: self.roster.renew(event),
-        TokenConfirmed: lambda self, event: self.roster.confirm(event),
-        PlayerRemoved: _removed,
-        LeagueStarted: _started,
-        RoundScheduled: _scheduled,
-        MatchAssigned: _of_match,
-        MatchBegun: _of_match,
-        MatchLocked: _of_match,
-        MatchDecided: _decided,
-        MatchClosed: _closed,
-        Disputed: _disputed,
-        MatchRuled: _ruled,
-        TokenMisused: _misused,
-        DialectLearnt: _learnt,
-        TokenShown: _shown,
-        RoundEnded: _round_ended,
-        Told: _told,
-        LeaguePaused: _paused,
-        LeagueContinued: _continued,
-        LeagueEnded: _ended,
+        events.LeagueOpened: _opened,
+        events.PlayerRegistered: lambda self, event: self.roster.add_player(event),
+        events.PlayerReturned: lambda self, event: self.roster.add_token(event),
+        events.RefereeRegistered: lambda self, event: self.roster.add_referee(event),
+        events.TokenRenewed: lambda self, event: self.roster.renew(event),
+        events.TokenConfirmed: lambda self, event: self.roster.confirm(event),
+        events.PlayerRemoved: _removed,
+        events.LeagueStarted: _started,
+        events.RoundScheduled: _scheduled,
+        events.MatchAssigned: _of_match,
+        events.MatchBegun: _of_match,
+        events.MatchLocked: _of_match,
+        events.MatchDecided: _decided,
+        events.MatchClosed: _closed,
+        events.Disputed: _disputed,
+        events.MatchRuled: _ruled,
+        events.TokenMisused: _misused,
+        events.DialectLearnt: _learnt,
+        events.TokenShown: _shown,
+        events.RoundEnded: _round_ended,
+        events.Told: _told,
+        events.LeaguePaused: _paused,
+        events.LeagueContinued: _continued,
+        events.LeagueEnded: _ended,
     }
 
 
-def _played(record: MatchRecord) -> PlayedMatch:
+def _played(record: MatchRecord) -> formats.PlayedMatch:
     result = record.result
     assert result
     technical, counts = result.status == "TECHNICAL_LOSS", result.no_contest is not True
-    return PlayedMatch(record.players, result.winner_player_id, technical, counts)
+    return formats.PlayedMatch(record.players, result.winner_player_id, technical, counts)
