@@ -7,17 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import UNSET
 
-from agentleague.errors import (
-    IllegalMove,
-    LeagueError,
-    MatchMismatch,
-    MissingField,
-    NoAnswer,
-    PeerRefused,
-    PeerUnavailable,
-    TokenInvalid,
-    TokenMissing,
-)
+from agentleague import errors
 from agentleague.match.question import content
 from agentleague.match.transcript import Transcript
 from agentleague.protocol import tokens
@@ -37,17 +27,17 @@ def check_answer(match_id: str, check: Callable[[Any], None] | None, message: Me
     """
     named = getattr(message, "match_id", "")
     if named and named != match_id:
-        raise MatchMismatch(f"the answer is about match {named!r}, not {match_id!r}")
+        raise errors.MatchMismatch(f"the answer is about match {named!r}, not {match_id!r}")
     is_join = isinstance(message, GameJoinAck)
     if check:
         check(None if is_join else content(message))
     elif not is_join:
-        raise MissingField("the answer to an invitation says whether the player joins")
+        raise errors.MissingField("the answer to an invitation says whether the player joins")
     return content(message)
 
 
 def forfeits(
-    seats: Sequence[Seated], failures: Mapping[int, LeagueError | None], notes: Transcript
+    seats: Sequence[Seated], failures: Mapping[int, errors.LeagueError | None], notes: Transcript
 ) -> list[tuple[str, str]]:
     """Who failed, and why; if not a byte came from either, that may be the referee's fault."""
     is_touched = any(at.suspended or notes.is_touched(seat) for seat, at in enumerate(seats))
@@ -56,28 +46,28 @@ def forfeits(
     return [(seats[seat].player_id, failure_in_words(failures[seat])) for seat in sorted(failures)]
 
 
-def failure_in_words(error: LeagueError | None) -> str:
+def failure_in_words(error: errors.LeagueError | None) -> str:
     """Why a player failed, as the predicate of a sentence."""
     if error is None:
         return "declined the invitation"
-    if isinstance(error, NoAnswer):
+    if isinstance(error, errors.NoAnswer):
         is_empty = error.context.get("is_empty")
         return "gave no usable answer" if is_empty else "failed to respond within timeout"
-    if isinstance(error, PeerRefused):
+    if isinstance(error, errors.PeerRefused):
         return "answered with an error of its own"
-    if isinstance(error, IllegalMove):
+    if isinstance(error, errors.IllegalMove):
         return "made an illegal move"
-    if isinstance(error, PeerUnavailable):
+    if isinstance(error, errors.PeerUnavailable):
         return "could not be reached, or gave no usable HTTP answer"
     return "gave no usable answer"
 
 
-def is_refused(error: LeagueError | None) -> bool:
+def is_refused(error: errors.LeagueError | None) -> bool:
     """Whether the manager refused for good; otherwise it is away."""
-    return isinstance(error, PeerRefused) and not error.context["data"].get("retryable")
+    return isinstance(error, errors.PeerRefused) and not error.context["data"].get("retryable")
 
 
-def result_in_refusal(match_id: str, error: LeagueError | None) -> LockResponse | None:
+def result_in_refusal(match_id: str, error: errors.LeagueError | None) -> LockResponse | None:
     """The result of a match that another referee ended, if the manager tells it."""
     data = error.context["data"] if error else {}
     fields = {name: data[name] for name in ("result", "draw", "receipt") if name in data}
@@ -107,15 +97,15 @@ def who_pushed(
         for seat, seated in enumerate(seats):
             if _is_token_of(seated, token):
                 return Pusher(seat, is_signed=True)
-        raise TokenInvalid("auth_token is of neither player of this match")
+        raise errors.TokenInvalid("auth_token is of neither player of this match")
     if not is_unsigned_allowed:
-        raise TokenMissing("an answer that is pushed needs the match token as auth_token")
+        raise errors.TokenMissing("an answer that is pushed needs the match token as auth_token")
     source = _host(caller.source)
     near = [seat for seat, seated in enumerate(seats) if _host(seated.endpoint) == source]
     if len(near) > 1:  # Both are on one machine: player_id decides.
         near = [seat for seat in near if seats[seat].player_id == message.player_id]
     if not near:
-        raise TokenMissing("without auth_token nobody can tell whose answer this is")
+        raise errors.TokenMissing("without auth_token nobody can tell whose answer this is")
     return Pusher(near[0], is_signed=False)
 
 

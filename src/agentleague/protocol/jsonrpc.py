@@ -12,15 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from agentleague.errors import (
-    InvalidRequest,
-    LeagueError,
-    PeerRefused,
-    PeerUnavailable,
-    RateLimited,
-    UnreadableJson,
-    WrongType,
-)
+from agentleague import errors
 from agentleague.protocol import json_text
 
 RequestId = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[str, Meta(max_length=64)] | None
@@ -123,7 +115,7 @@ def read_request(
     envelope.id, envelope.method, envelope.body = request.id, request.method, request.params
     if request.jsonrpc != "2.0":
         envelope.id = None if request.id is UNSET else request.id
-        raise InvalidRequest(f"jsonrpc is {request.jsonrpc[:20]!r}; it must be '2.0'")
+        raise errors.InvalidRequest(f"jsonrpc is {request.jsonrpc[:20]!r}; it must be '2.0'")
 
 
 def params_of(request: bytes) -> Raw:
@@ -144,7 +136,7 @@ def look_inside(envelope: Envelope) -> None:
     if isinstance(inside.message_type, str):
         envelope.message_type = inside.message_type
     elif inside.message_type is not UNSET:
-        raise WrongType("message_type: expected `str`", field="message_type", kind="type")
+        raise errors.WrongType("message_type: expected `str`", field="message_type", kind="type")
 
 
 def write_request(method: str, message: bytes, request_id: int) -> bytes:
@@ -198,7 +190,9 @@ def read_response(body: bytes) -> bytes | Raw:
         content = _string_content(body)
         if content is not body and content.lstrip()[:1] == b"{":  # Written as JSON twice.
             return read_response(content)
-        raise UnreadableJson(f"the answer is no JSON object ({error})", kind="syntax") from None
+        raise errors.UnreadableJson(
+            f"the answer is no JSON object ({error})", kind="syntax"
+        ) from None
     if response.jsonrpc is UNSET and response.message_type is not UNSET:
         return body  # A `result` or `error` in it is a field of the message.
     is_refused = response.error is not UNSET and response.error is not None
@@ -243,21 +237,21 @@ def _read_loosely(body: bytes, envelope: Envelope, assumed: str | None) -> None:
         if isinstance(said, str):
             envelope.message_type = said
             return
-        raise InvalidRequest(
+        raise errors.InvalidRequest(
             "there is no jsonrpc and no message_type; name the message in message_type, "
             "or wrap it in a JSON-RPC 2.0 request",
             field="message_type",
         )
     envelope.id, envelope.body = _readable_id(loose.id), loose.params
-    raise InvalidRequest(_describe_fault(loose))
+    raise errors.InvalidRequest(_describe_fault(loose))
 
 
-def _no_request(body: bytes, error: msgspec.ValidationError) -> LeagueError:
+def _no_request(body: bytes, error: msgspec.ValidationError) -> errors.LeagueError:
     if body.lstrip()[:1] == b"{":  # A number in it that no parser can hold.
-        return InvalidRequest(f"the body is no JSON-RPC 2.0 request ({error})")
+        return errors.InvalidRequest(f"the body is no JSON-RPC 2.0 request ({error})")
     _anything.decode(body)  # Raises where it is not even JSON.
     kind = "a batch is not taken" if body.lstrip()[:1] == b"[" else "the body is no JSON object"
-    return InvalidRequest(f"{kind}; send one JSON-RPC 2.0 request")
+    return errors.InvalidRequest(f"{kind}; send one JSON-RPC 2.0 request")
 
 
 def _readable_id(value: Any) -> RequestId:
@@ -281,7 +275,7 @@ def _peek(body: bytes | Raw) -> _Inside:
     try:
         return _inside.decode(body)
     except msgspec.ValidationError as error:
-        raise WrongType(
+        raise errors.WrongType(
             f"params: {error}; put the message there as an object", field="params", kind="type"
         ) from None
 
@@ -303,7 +297,7 @@ def _result(result: Raw) -> bytes | Raw:
     return text.encode() if isinstance(text, str) else result
 
 
-def refusal(error: Any) -> PeerUnavailable:
+def refusal(error: Any) -> errors.PeerUnavailable:
     """A JSON-RPC error as ours, whatever the peer put into it."""
     error = error if isinstance(error, dict) else {"message": str(error)}
     data = error.get("data")
@@ -312,8 +306,8 @@ def refusal(error: Any) -> PeerUnavailable:
     said = without_tokens(str(error.get("message", "")))[:200]
     sentence = f"the peer answered with error {str(number or code)[:64]}: {said}"
     if _is_rate_limit(number, code, said):
-        return RateLimited(sentence, retry_after=_retry_after(data))
-    return PeerRefused(sentence, number=number, code=code, data=data)
+        return errors.RateLimited(sentence, retry_after=_retry_after(data))
+    return errors.PeerRefused(sentence, number=number, code=code, data=data)
 
 
 def without_tokens(text: str) -> str:
@@ -322,7 +316,7 @@ def without_tokens(text: str) -> str:
 
 
 def _is_rate_limit(number: Any, code: Any, said: str) -> bool:
-    known = number == RateLimited.number or code == RateLimited.code
+    known = number == errors.RateLimited.number or code == errors.RateLimited.code
     return known or _RATE_LIMIT.search(said) is not None
 
 
