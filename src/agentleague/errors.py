@@ -49,21 +49,12 @@ Numbers = Mapping[str, int]  # message type -> document 001's number
 
 # Document 001 gives each method a number of its own for a bad token.
 _TOKEN_NUMBERS = {
-    "ROUND_ANNOUNCEMENT": 3001,
-    "LEAGUE_STANDINGS_UPDATE": 3001,
-    "ROUND_COMPLETED": 3001,
-    "LEAGUE_COMPLETED": 3001,
-    "GAME_INVITATION": 4001,
-    "CHOOSE_PARITY_CALL": 4001,
-    "GAME_MOVE_CALL": 4001,
-    "GAME_JOIN_ACK": 4001,
-    "CHOOSE_PARITY_RESPONSE": 4001,
-    "GAME_MOVE_RESPONSE": 4001,
-    "GAME_OVER": 4001,
-    "GAME_ERROR": 4001,
-    "MATCH_RESULT_REPORT": 5001,
-    "LOCK_REQUEST": 5001,
-    "REFEREE_STATUS": 5001,
+    **dict.fromkeys(("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE"), 3001),
+    **dict.fromkeys(("ROUND_COMPLETED", "LEAGUE_COMPLETED"), 3001),
+    **dict.fromkeys(("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"), 4001),
+    **dict.fromkeys(("GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"), 4001),
+    **dict.fromkeys(("GAME_OVER", "GAME_ERROR"), 4001),
+    **dict.fromkeys(("MATCH_RESULT_REPORT", "LOCK_REQUEST", "REFEREE_STATUS"), 5001),
     "LEAGUE_QUERY": 6001,
 }
 

@@ -96,20 +96,12 @@ class PlayerCall(Struct, frozen=True, gc=False):
     attempt: int
 
 
-class InvitationCall(PlayerCall, frozen=True, gc=False):
-    """The key of a GAME_INVITATION."""
-
-
-class MoveCall(PlayerCall, frozen=True, gc=False):
-    """The key of a CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
-
-
-class ErrorCall(PlayerCall, frozen=True, gc=False):
-    """The key of a GAME_ERROR; its attempt is the number of the complaint."""
-
-
-class GameOverCall(PlayerCall, frozen=True, gc=False):
-    """The key of a GAME_OVER."""
+# fmt: off
+class InvitationCall(PlayerCall, frozen=True, gc=False): ...  # GAME_INVITATION
+class MoveCall(PlayerCall, frozen=True, gc=False): ...  # CHOOSE_PARITY_CALL or GAME_MOVE_CALL
+class ErrorCall(PlayerCall, frozen=True, gc=False): ...  # GAME_ERROR; attempt: which complaint
+class GameOverCall(PlayerCall, frozen=True, gc=False): ...  # GAME_OVER
+# fmt: on
 
 
 class ManagerCall(Struct, frozen=True, gc=False):
@@ -120,12 +112,10 @@ class ManagerCall(Struct, frozen=True, gc=False):
     attempt: int
 
 
-class LockCall(ManagerCall, frozen=True, gc=False):
-    """The key of a LOCK_REQUEST."""
-
-
-class ReportCall(ManagerCall, frozen=True, gc=False):
-    """The key of a MATCH_RESULT_REPORT."""
+# fmt: off
+class LockCall(ManagerCall, frozen=True, gc=False): ...  # LOCK_REQUEST
+class ReportCall(ManagerCall, frozen=True, gc=False): ...  # MATCH_RESULT_REPORT
+# fmt: on
 
 
 class Clock(Struct, frozen=True, gc=False):
