@@ -32,8 +32,7 @@ class Workload:
     """The matches of a round by referee; none has more at once than it can take.
 
     `is_open` says whether a match is still to be played: one that was closed while an answer was
-    lost is not handed out again. State: what each referee has and waits for. A restart rebuilds it
-    from the journal's open matches, all waiting.
+    lost is not handed out again.
     """
 
     def __init__(self, is_open: Callable[[str], bool], weight_max: int) -> None:
@@ -111,11 +110,7 @@ class Workload:
 
 
 class Attendance:
-    """Which referees are there, by their messages, their silence and their matches.
-
-    State: when each was last heard, and the three sets of doubtful referees. A restart forgets it;
-    `resume` rebuilds what the journal shows.
-    """
+    """Which referees are there, by their messages, their silence and their matches."""
 
     def __init__(self, step: Step, *, longest_match: Callable[[], float]) -> None:
         self._step, self._longest_match = step, longest_match
@@ -192,11 +187,7 @@ def _identity(member: Member) -> tuple[str, str]:
 
 
 class Assignments:
-    """The matches of the running round and their referees.
-
-    State: besides that of its parts, the matches that wait for a referee. A restart forgets them;
-    `begin_round` hands out again what is open, and finds anew which have no referee.
-    """
+    """The matches of the running round and their referees."""
 
     def __init__(
         self,

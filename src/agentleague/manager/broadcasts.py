@@ -33,7 +33,7 @@ ROWS_BYTES = 9_400  # of the 10,240 that an agent reads; the rest is the envelop
 
 
 class Broadcasts:
-    """Writes the messages of one league. State: none; all is in the journal."""
+    """Writes the messages of one league."""
 
     def __init__(self, step: Step, credentials: Credentials) -> None:
         self._step, self._credentials = step, credentials

@@ -51,9 +51,7 @@ class Start(Struct):
 class ForeignStarts:
     """All matches that were handed to foreign referees.
 
-    `failed` is called with a match that its referee does not take, and the reason. State: the calls
-    under way, and how each referee answers nonsense. A restart forgets both: matches whose referee
-    said that it runs them (`match_begun`) are not started again, all others are.
+    `failed` is called with a match that its referee does not take, and the reason.
     """
 
     def __init__(self, step: Step, *, failed: Callable[[str, str], None]) -> None:

@@ -12,11 +12,7 @@ class _Lease(Struct):
 
 
 class Leases:
-    """The leases of all matches that are handed out.
-
-    State: when each lease runs out. A restart forgets it; matches get new leases when they are
-    handed out again.
-    """
+    """The leases of all matches that are handed out."""
 
     def __init__(self, late_seconds: float) -> None:
         self._late_seconds = late_seconds  # a check that is later was held up, as everything was

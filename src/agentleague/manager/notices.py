@@ -15,11 +15,7 @@ from agentleague.roles.settings import ManagerSettings
 
 
 class ResultNotices:
-    """GAME_OVER from the manager itself, if no referee is left to send it.
-
-    State: which players are still to be told. A restart forgets it; `Rounds.resume` tells again
-    the results of matches that are not closed.
-    """
+    """GAME_OVER from the manager itself, if no referee is left to send it."""
 
     def __init__(self, step: Step, *, adjudicator: Adjudicator, broadcasts: Broadcasts) -> None:
         self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
@@ -71,8 +67,7 @@ class ResultNotices:
 class RefereeNotices:
     """The players of a match hear of its new referee before that one is told to run it.
 
-    `done` is called with the match when its players know, or had time. State: which players are
-    still to hear of it. A restart forgets it, and hands the match out at once.
+    `done` is called with the match when its players know, or had time.
     """
 
     def __init__(self, step: Step, *, broadcasts: Broadcasts, done: Callable[[str], None]) -> None:

@@ -27,10 +27,7 @@ Command = Callable[[Mapping[str, Any]], str]  # its parameters -> what was done
 
 
 class Organiser:
-    """Carries out the organiser's commands; each says in a sentence what was done.
-
-    State: none; what was commanded is in the journal.
-    """
+    """Carries out the organiser's commands; each says in a sentence what was done."""
 
     def __init__(
         self,

@@ -13,10 +13,7 @@ from agentleague.protocol.hosts import is_loopback
 
 
 class Reachability:
-    """Which agents can be reached. Methods return a sentence for the organiser, or nothing.
-
-    State: the last finding for each agent. A restart forgets it; `resume` has all tried again.
-    """
+    """Which agents can be reached. Methods return a sentence for the organiser, or nothing."""
 
     def __init__(self, league: League, limits: ManagerLimits | None = None) -> None:
         self._league = league

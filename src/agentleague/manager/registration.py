@@ -60,11 +60,7 @@ class Admission(NamedTuple):
 
 
 class Registration:
-    """Lets agents in.
-
-    State: when each agent came back last, and which refusals the organiser was told. A restart
-    forgets both.
-    """
+    """Lets agents in."""
 
     def __init__(
         self,

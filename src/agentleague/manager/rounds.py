@@ -21,12 +21,7 @@ REMOVED = "was removed by the organiser"
 
 
 class Rounds:
-    """One league from its start to its end.
-
-    State: which agents have not answered an announcement or the end of a round, and when the table
-    was last shown. A restart forgets it; `resume` finds in the journal what was not told yet, tells
-    it again, and sets the timers.
-    """
+    """One league from its start to its end."""
 
     def __init__(
         self,

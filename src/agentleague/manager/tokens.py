@@ -31,10 +31,7 @@ from agentleague.roles.stimuli import Asked, Caller
 
 
 class Credentials:
-    """Sessions of referees and channel keys of players, derived from the manager's secret.
-
-    State: derived keys, kept to save time.
-    """
+    """Sessions of referees and channel keys of players, derived from the manager's secret."""
 
     def __init__(self, league: League, token_secret: bytes) -> None:
         self._league, self._secret = league, token_secret
@@ -65,7 +62,7 @@ class Credentials:
 
 
 class Reporters:
-    """Finds out which referee reports. State: none; what tokens were shown is in the journal."""
+    """Finds out which referee reports."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -104,7 +101,7 @@ REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # a wrong token
 
 
 class TokenMisuse:
-    """Finds out whose token was refused. State: none; what was noted is in the journal."""
+    """Finds out whose token was refused."""
 
     def __init__(self, step: Step, credentials: Credentials) -> None:
         self._step, self._credentials = step, credentials
