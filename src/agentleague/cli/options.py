@@ -130,6 +130,13 @@ game_option = click.option(
     show_default=True,
     help="The game to play: a name that `league games` lists, or a file that ends with .py.",
 )
+referees_option = click.option(
+    "--referees",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 10),
+    help="How many referees, from 1 to 10.",
+)
 game_options_option = click.option(
     "--game-options",
     metavar="JSON",

@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -88,11 +87,5 @@ def _without_running() -> Iterator[None]:
 
 def _run(path: Path) -> ModuleType:
     """Run the file as `python FILE` would, with its own folder to import from."""
-    spec = spec_from_file_location(f"player_file_{path.stem}", path)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # Dataclasses look for their module there.
     sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
-    return module
+    return plugins.run_file(path, f"player_file_{path.stem}")

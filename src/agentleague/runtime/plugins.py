@@ -119,7 +119,7 @@ def _game_in(path: Path) -> Game:
         installed = ", ".join(game_names())
         raise UnsupportedGame(f"there is no file {path}; games that are installed: {installed}")
     try:
-        game: Any = _run(path)
+        game: Any = run_file(path, f"game_file_{path.stem}")
         check_game(game, matches=MATCHES_TRIED)
     except GameProblem as problem:
         raise UnsupportedGame(f"{path}: {problem}") from None
@@ -131,8 +131,9 @@ def _game_in(path: Path) -> Game:
     return game  # type: ignore[no-any-return]
 
 
-def _run(path: Path) -> ModuleType:
-    spec = spec_from_file_location(f"game_file_{path.stem}", path)
+def run_file(path: Path, name: str) -> ModuleType:
+    """Run a file as a module of that name."""
+    spec = spec_from_file_location(name, path)
     assert spec
     assert spec.loader
     module = module_from_spec(spec)

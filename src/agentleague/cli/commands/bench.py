@@ -18,6 +18,7 @@ from agentleague.bench.measure import (
     this_machine,
 )
 from agentleague.cli import bench_text
+from agentleague.cli.options import referees_option
 from agentleague.cli.output import counted, print_json, print_rows, say
 from agentleague.runtime.local_league import raise_descriptor_limit
 
@@ -56,13 +57,7 @@ To compare leagues by size, or to watch a long one, see docs/performance.md.
     type=click.IntRange(2, 10_000),
     help="How many players, from 2 to 10,000.",
 )
-@click.option(
-    "--referees",
-    default=2,
-    show_default=True,
-    type=click.IntRange(1, 10),
-    help="How many referees, from 1 to 10.",
-)
+@referees_option
 @click.option(
     "--seconds",
     default=20,

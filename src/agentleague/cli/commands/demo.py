@@ -13,7 +13,7 @@ import click
 from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
-from agentleague.cli.options import game_choice, read_game_options
+from agentleague.cli.options import game_choice, read_game_options, referees_option
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
@@ -58,13 +58,7 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
     metavar="FILE|URL|STRATEGY",
     help="A player of yours; give it once for each.",
 )
-@click.option(
-    "--referees",
-    default=2,
-    show_default=True,
-    type=click.IntRange(1, 10),
-    help="How many referees, from 1 to 10.",
-)
+@referees_option
 @click.option("--seed", help="Any text: the same seed gives the same table.")
 @click.option(
     "--dir",
