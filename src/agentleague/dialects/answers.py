@@ -82,11 +82,7 @@ def read_answer(
 
 
 def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
-    """The content and the ids of an answer that a player pushed, in the documented fields.
-
-    Raises:
-        MissingField: it has no content.
-    """
+    """The content and the ids of a pushed answer. Raises MissingField if it has no content."""
     field = PUSHED[message_type]
     try:
         found = _read_content(message_type, text)

@@ -43,11 +43,7 @@ _DIGITS = re.compile(r"\d{1,9}")
 
 
 def respell_start(fields: Fields) -> dict[str, Any]:
-    """The fields of a message that starts matches, with all of them under `matches`.
-
-    Raises:
-        MissingField: a match has no id, or not two players.
-    """
+    """All matches under `matches`. Raises MissingField if one has no id, or not two players."""
     rows = [read_match(row) for row in _rows(fields)]
     for row in rows:
         for name in ("match_id", "player_A_id", "player_B_id"):

@@ -56,11 +56,7 @@ def check_game(game: Game, seed: int = 0, matches: int = 200) -> None:
 
 
 def check_names(game: Game) -> None:
-    """Whether everything is there; nothing is played.
-
-    Raises:
-        GameProblem: something is missing, or the name or the seats are not what they must be.
-    """
+    """Raises GameProblem unless all names are there, as they must be; nothing is played."""
     wanted = [name for name in vars(Game) if not name.startswith("_")]
     missing = [name for name in wanted if not hasattr(game, name)]
     _demand(not missing, f"the game lacks {', '.join(missing)}")

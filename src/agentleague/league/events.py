@@ -273,11 +273,7 @@ _DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in KINDS.items()}
 
 
 def read_event(kind: str, version: int, body: bytes) -> Event:
-    """A stored event.
-
-    Raises:
-        Damaged: the row is of a kind or version that this program does not know.
-    """
+    """A stored event. Raises Damaged for a kind or version that this program does not know."""
     if kind not in KINDS or version != 1:
         raise Damaged(
             f"the journal has a row {kind!r} of version {version}, which this agentleague does not "

@@ -73,11 +73,7 @@ class Format(Protocol):
         """Another one for every change after which a league would be paired differently."""
 
     def begin(self, entrants: Sequence[str], options: Options) -> Totals | None:
-        """Check what a league starts with; how long it will be, if that is known before.
-
-        Raises:
-            ValueError: no league of this format follows.
-        """
+        """How long a league of these will be, if known. Raises ValueError if there can be none."""
 
     def next_round(
         self,

@@ -67,11 +67,7 @@ def respond(
 
 
 def answer(league: League, query_type: str, params: Mapping[str, Any], asker: str | None) -> Answer:
-    """The `data` of the answer.
-
-    Raises:
-        UnknownQuery, NotStarted, NotRegistered, MatchMismatch, WrongType: why there is none.
-    """
+    """The `data` of the answer; if there is none, the error that is raised says why."""
     query = QUERIES.get(query_type)
     if query is None:
         raise UnknownQuery(f"query_type {query_type[:64]!r} is unknown", known=sorted(QUERIES))

@@ -33,6 +33,16 @@ class Target(NamedTuple):
         return value < self.bound if self.sign == "<" else value > self.bound
 
 
+TARGETS = {
+    "validation_success_rate": Target(">", 0.99, "13.1"),
+    "field_error_rate": Target("<", 0.01, "13.1"),
+    "retry_success_rate": Target(">", 0.8, "13.2"),
+    "timeout_rate": Target("<", 0.05, "13.2"),
+    "invalid_choice_rate": Target("<", 0.05, "13.2"),
+    "round_trip_ms": Target("<", 500, "13.3"),
+}
+
+
 class Measure(NamedTuple):
     """One measure; without a value there was nothing to measure."""
 
@@ -40,11 +50,10 @@ class Measure(NamedTuple):
     words: str
     unit: str  # share, ms or count
     value: float | None
-    target: Target | None = None
 
     def row(self) -> dict[str, Any]:
         """As the answer has it."""
-        target, value = self.target, self.value
+        target, value = TARGETS.get(self.name), self.value
         return {
             "metric": self.name,
             "words": self.words,
@@ -75,47 +84,21 @@ def _of_messages(files: Sequence[MatchRecord]) -> Iterator[Measure]:
     thoughts = _times(row for row in rows if row.message in MOVE_CALLS)
     tried_again = [good for record in files if record.closing for good in _retried(record)]
     valid = [row for row in answers if row.verdict not in INVALID]
-    yield Measure(
-        "validation_success_rate",
-        "answers that were valid",
-        "share",
-        _share(len(valid), len(answers)),
-        Target(">", 0.99, "13.1"),
-    )
-    yield Measure(
-        "field_error_rate",
-        "answers without usable content",
-        "share",
-        _share(_count(answers, NO_CONTENT), len(answers)),
-        Target("<", 0.01, "13.1"),
-    )
-    yield Measure(
-        "retry_success_rate",
-        "questions asked again that were answered well",
-        "share",
-        _share(sum(tried_again), len(tried_again)),
-        Target(">", 0.8, "13.2"),
-    )
-    yield Measure(
-        "timeout_rate",
-        "messages that timed out",
-        "share",
-        _share(_count(rows, TIMED_OUT), len(rows)),
-        Target("<", 0.05, "13.2"),
-    )
-    yield Measure(
-        "invalid_choice_rate",
-        "moves that were illegal",
-        "share",
-        _share(_count(moves, ILLEGAL), len(moves)),
-        Target("<", 0.05, "13.2"),
-    )
+    share = _share(len(valid), len(answers))
+    yield Measure("validation_success_rate", "answers that were valid", "share", share)
+    share = _share(_count(answers, NO_CONTENT), len(answers))
+    yield Measure("field_error_rate", "answers without usable content", "share", share)
+    share = _share(sum(tried_again), len(tried_again))
+    words = "questions asked again that were answered well"
+    yield Measure("retry_success_rate", words, "share", share)
+    share = _share(_count(rows, TIMED_OUT), len(rows))
+    yield Measure("timeout_rate", "messages that timed out", "share", share)
+    share = _share(_count(moves, ILLEGAL), len(moves))
+    yield Measure("invalid_choice_rate", "moves that were illegal", "share", share)
     mean = sum(trips) / len(trips) if trips else None
-    words = "round trip without a move: mean"
-    yield Measure("round_trip_ms", words, "ms", mean, Target("<", 500, "13.3"))
-    yield Measure(
-        "round_trip_p95_ms", "round trip without a move: 95 % within", "ms", _within(trips, 95)
-    )
+    yield Measure("round_trip_ms", "round trip without a move: mean", "ms", mean)
+    within = _within(trips, 95)
+    yield Measure("round_trip_p95_ms", "round trip without a move: 95 % within", "ms", within)
     yield Measure("move_p50_ms", "time for a move: half within", "ms", _within(thoughts, 50))
     yield Measure("move_p95_ms", "time for a move: 95 % within", "ms", _within(thoughts, 95))
     yield Measure("retries", "attempts after the first", "count", sum(r.attempt > 1 for r in rows))

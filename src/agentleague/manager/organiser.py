@@ -55,11 +55,7 @@ class Organiser:
         return bool(own) and hmac.compare_digest(shown, own)
 
     def obey(self, token: str | None, command: str, params: Mapping[str, Any]) -> str:
-        """Do it, and say what was done.
-
-        Raises:
-            LeagueError: the token is not the organiser's, or the command cannot be carried out now.
-        """
+        """Do it, and say what was done. Raises LeagueError if it may not or cannot be done now."""
         if not token:
             raise TokenMissing("organiser commands need the admin token as auth_token")
         if not self.is_organiser(token):

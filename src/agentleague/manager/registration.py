@@ -77,12 +77,7 @@ class Registration:
         self._refusals: dict[tuple[str, str], float] = {}  # reason and agent -> when told
 
     def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
-        """Record a player's registration and answer it, or say why it is refused.
-
-        Raises:
-            TokenMissing, TokenInvalid: its join_code is missing or wrong.
-            RateLimited: it comes back too soon.
-        """
+        """Record a player's registration and answer it, or say why it is refused."""
         roster = self._league.roster
         came_back = roster.acting(asked.caller.token) in roster.players
         try:

@@ -25,11 +25,7 @@ Schema = dict[str, Any]
 
 
 def message_schema(name: str, *, jsonrpc: bool = False) -> Schema:
-    """The schema of one message by its type, or of the JSON-RPC bodies that carry it.
-
-    Raises:
-        KeyError: there is no such message.
-    """
+    """The schema of one message by its type, or of the JSON-RPC bodies that carry it."""
     definitions = _definitions()
     if not jsonrpc:
         return _whole(name, definitions[name])

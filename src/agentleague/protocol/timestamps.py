@@ -15,11 +15,7 @@ _FORM = re.compile(
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> datetime:
-    """The moment a timestamp names, to the second.
-
-    Raises:
-        InvalidTimestamp: it is local time, has no time zone, or is no time at all.
-    """
+    """The moment a timestamp names, to the second. Raises InvalidTimestamp if it is not UTC."""
     found = _FORM.fullmatch(text)
     if found is None:
         raise _refused(text, "is not UTC")

@@ -31,11 +31,7 @@ def event_of(row: Row) -> Event:
 
 
 def folded(rows: Iterable[Row]) -> League:
-    """The league as these rows leave it.
-
-    Raises:
-        Damaged: a row cannot be read, or cannot follow those before it.
-    """
+    """The league as these rows leave it. Raises Damaged if one cannot follow those before it."""
     league = League()
     for row in rows:
         event = event_of(row)
@@ -50,11 +46,7 @@ def folded(rows: Iterable[Row]) -> League:
 
 
 def open_league(directory: Path) -> tuple[League, list[Row]]:
-    """The league of a directory, and the rows that it was read from.
-
-    Raises:
-        StorageError: there is none, or it cannot be read.
-    """
+    """The league of a directory, and its rows. Raises StorageError if there is none to read."""
     if has_journal(directory) and (rows := read_rows(directory)):
         return folded(rows), rows
     raise StorageError(no_league(directory))

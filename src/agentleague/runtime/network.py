@@ -53,11 +53,7 @@ def guard_for(network: Network | None, lan: Sequence[str], manager: str | None =
 
 
 def is_here(url: str) -> bool:
-    """Whether a URL names this machine: by a loopback address, or as localhost.
-
-    Raises:
-        EndpointNotAllowed: it is no URL that can be called.
-    """
+    """Whether a URL names this machine: by a loopback address, or as localhost."""
     endpoint = parse_url(url)
     return endpoint.host == "localhost" or bool(endpoint.address and endpoint.address.is_loopback)
 

@@ -37,11 +37,7 @@ def strategy_names() -> list[str]:
 
 @cache
 def load_game(name: str) -> Game:
-    """The game of that name.
-
-    Raises:
-        UnsupportedGame: no installed plug-in offers it, or what is offered is no game.
-    """
+    """The game of that name. Raises UnsupportedGame if none is installed that can be used."""
     point, game = _load(GAMES, "game", name, UnsupportedGame)
     try:
         check_names(game)
@@ -63,11 +59,7 @@ def load_strategy(name: str) -> Strategy:
 
 @cache
 def find_strategy(name: str) -> Strategy:
-    """The strategy of that name, ready or not.
-
-    Raises:
-        LeagueError: no installed plug-in offers it, or what is offered is no strategy.
-    """
+    """The strategy of that name, ready or not. Raises LeagueError if none is installed."""
     point, strategy = _load(STRATEGIES, "strategy", name, LeagueError)
     if not callable(strategy):
         raise LeagueError(f"{point.value} is no strategy: make it a function of a turn")

@@ -459,9 +459,6 @@ async def until_stopped(
     """Serve until the agent is done (if it `ends`) or is stopped; return whether it is done.
 
     After the end it answers queries for `last_seconds` more.
-
-    Raises:
-        LeagueError: the agent failed, or the manager refused it.
     """
     waits: list[asyncio.Future[Any]] = [stopped, agent.failed, *([agent.ended] if ends else [])]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)

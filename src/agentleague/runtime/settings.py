@@ -16,19 +16,7 @@ from textwrap import dedent
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec.inspect import (
-    BoolType,
-    DictType,
-    FloatType,
-    IntType,
-    ListType,
-    LiteralType,
-    NoneType,
-    StrType,
-    Type,
-    UnionType,
-    type_info,
-)
+from msgspec import inspect as kinds
 
 from agentleague.roles.settings import (
     AgentSettings,
@@ -166,27 +154,28 @@ def _sentences(cls: type) -> Mapping[str, str]:
     return found
 
 
-def _words(kind: Type, choices: Sequence[str]) -> str:
+def _words(kind: kinds.Type, choices: Sequence[str]) -> str:
     match kind:
-        case BoolType():
+        case kinds.BoolType():
             return "true or false"
-        case IntType() | FloatType():
-            return ("a whole number" if isinstance(kind, IntType) else "a number") + _limits(kind)
-        case LiteralType():
+        case kinds.IntType() | kinds.FloatType():
+            number = "a whole number" if isinstance(kind, kinds.IntType) else "a number"
+            return number + _limits(kind)
+        case kinds.LiteralType():
             return _either([f'"{choice}"' for choice in choices])
-        case ListType():
+        case kinds.ListType():
             return "a list of " + (_either([f'"{each}"' for each in choices]) or "texts")
-        case DictType():
+        case kinds.DictType():
             return "a table"
-        case StrType(pattern=pattern) if pattern:
+        case kinds.StrType(pattern=pattern) if pattern:
             return f"at most {kind.max_length} letters, digits, _ and -"
-        case StrType(max_length=longest) if longest:
+        case kinds.StrType(max_length=longest) if longest:
             return f"a text of at most {longest} characters"
         case _:
             return "a text"
 
 
-def _limits(kind: IntType | FloatType) -> str:
+def _limits(kind: kinds.IntType | kinds.FloatType) -> str:
     if kind.gt is not None:
         return f" above {kind.gt:g}, at most {kind.le:,}"
     return f" from {kind.ge:,} to {kind.le:,}"
@@ -196,27 +185,27 @@ def _either(texts: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
-def _metavar(name: str, kind: Type, choices: Sequence[str]) -> str:
+def _metavar(name: str, kind: kinds.Type, choices: Sequence[str]) -> str:
     match kind:
-        case LiteralType():
+        case kinds.LiteralType():
             return "|".join(choices)
-        case ListType():
+        case kinds.ListType():
             return "NETWORK,…" if name == "lan" else "A,B,…"
-        case DictType():
+        case kinds.DictType():
             return "JSON"
-        case FloatType() if name.endswith("seconds"):
+        case kinds.FloatType() if name.endswith("seconds"):
             return "SECONDS"
-        case IntType() | FloatType():
+        case kinds.IntType() | kinds.FloatType():
             return "PORT" if name == "port" else "N"
         case _:
             return _TEXTS.get(name, "TEXT")
 
 
-def _kind(annotation: Any) -> Type:
+def _kind(annotation: Any) -> kinds.Type:
     """What it is where it is given at all."""
-    kind = type_info(annotation)
-    if isinstance(kind, UnionType):
-        return next(each for each in kind.types if not isinstance(each, NoneType))
+    kind = kinds.type_info(annotation)
+    if isinstance(kind, kinds.UnionType):
+        return next(each for each in kind.types if not isinstance(each, kinds.NoneType))
     return kind
 
 
@@ -406,17 +395,17 @@ def _from_options(rows: Mapping[str, Setting], options: Mapping[str, Any]) -> Fo
 
 def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> Any:
     """The value in its own type, or what is wrong with it."""
-    value, kind = given, type_info(row.annotation)
-    if isinstance(kind, StrType) and not isinstance(given, str):
+    value, kind = given, kinds.type_info(row.annotation)
+    if isinstance(kind, kinds.StrType) and not isinstance(given, str):
         instead = ": put it in quotes"
     elif strict and _fits(given, row):
         instead = f", not {_shown(given)}: take away its quotes"
     else:
         instead = f", not {_shown(given)}"
     wrong = SettingError(f"{where} must be {row.type}{instead}")
-    if isinstance(given, str) and isinstance(kind, ListType) and not strict:
+    if isinstance(given, str) and isinstance(kind, kinds.ListType) and not strict:
         value = [item.strip() for item in given.split(",") if item.strip()]
-    elif isinstance(given, str) and isinstance(kind, DictType) and not strict:
+    elif isinstance(given, str) and isinstance(kind, kinds.DictType) and not strict:
         try:
             value = json.loads(given)
         except (ValueError, RecursionError):

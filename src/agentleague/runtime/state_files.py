@@ -82,11 +82,7 @@ class StateFile:
 
 
 def open_state(directory: Path, whose: Whose, files_max: int = FILES_MAX) -> StateFile:
-    """The first file of this agent that no running process holds.
-
-    Raises:
-        OSError: the directory cannot be used.
-    """
+    """The first file of this agent that no running process holds."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     for number in range(1, files_max + 1):
         name = whose.stem if number == 1 else f"{whose.stem}-{number}"
@@ -109,9 +105,6 @@ def kept(
     """The agent's file for as long as it runs, in this directory or in the default one.
 
     Where the default one cannot be used it is said, and the agent does without.
-
-    Raises:
-        OSError: the given directory cannot be used.
     """
     try:
         place = Path(directory) if directory else default_directory(os.environ, Path.home())
@@ -225,9 +218,6 @@ def write_secrets(directory: Path, seed: str | None) -> Secrets:
     """New secrets for a directory without a league; on disk before this returns.
 
     With a seed, draws follow from it and can be foretold; tokens never do.
-
-    Raises:
-        StorageError: they cannot be written.
     """
     made = new_secrets(seed)
     text = msgspec.json.encode(_File(made.draw_secret.hex(), made.token_secret.hex()))
@@ -249,11 +239,7 @@ def _write(path: Path, text: bytes) -> None:
 
 
 def read_secrets(directory: Path) -> Secrets:
-    """The secrets of a league that is there already.
-
-    Raises:
-        StorageError: they are not there, or cannot be read.
-    """
+    """The secrets of the league that is there. Raises StorageError if they cannot be read."""
     try:
         kept = msgspec.json.decode((directory / NAME).read_bytes(), type=_File)
         admin_token = (directory / ADMIN_NAME).read_text().strip()

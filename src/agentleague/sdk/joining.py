@@ -28,11 +28,7 @@ Say = Callable[[str], None]
 
 
 def join_league(player: Player, given: Mapping[str, Any], say: Say) -> None:
-    """Register, play, and return when the league is over.
-
-    Raises:
-        SystemExit: something stopped it; a sentence says what.
-    """
+    """Register, play, and return when the league is over. Raises SystemExit with a sentence."""
     try:
         if not player.games:
             raise LeagueError('put @player.plays("even_odd") above the function that moves')

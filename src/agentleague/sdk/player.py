@@ -42,11 +42,7 @@ class Player:
         return tuple(self._strategies)
 
     def plays(self, game: str) -> Callable[[Strategy], Strategy]:
-        """Use the function below for this game.
-
-        Raises:
-            TypeError: the game is missing, or is no text.
-        """
+        """Use the function below for this game. Raises TypeError if that is missing, or no text."""
         if not isinstance(game, str):
             raise TypeError('the game is missing: write @player.plays("even_odd"), with brackets')
 

@@ -11,11 +11,7 @@ LOOKS_OUTLASTED, LOOK_SECONDS = 5, 0.02
 
 
 def hold(directory: Path) -> int:
-    """Lock the directory for this process; what to `release` it with.
-
-    Raises:
-        Claimed: another process holds it.
-    """
+    """Lock the directory; what to `release` it with. Raises Claimed if another process has it."""
     path = directory / "manager.lock"
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:

@@ -88,11 +88,7 @@ class SqliteReader:
         self._directory, self._limits = directory, limits
 
     def leagues(self) -> list[str]:
-        """The leagues that have rows.
-
-        Raises:
-            StorageError: there is no journal, or a newer agentleague wrote it.
-        """
+        """The leagues that have rows. Raises StorageError if there is no journal it can read."""
         with _reading(self._directory) as connection:
             found = connection.execute("SELECT DISTINCT league_id FROM rows ORDER BY league_id")
             leagues = [league_id for (league_id,) in found]

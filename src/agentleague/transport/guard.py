@@ -87,10 +87,7 @@ _DEFAULT_PORT = {"http": 80, "https": 443}
 
 
 def parse_url(url: str) -> Endpoint:
-    """Takes a URL apart, by a narrow grammar rather than a forgiving one.
-
-    Raises: EndpointNotAllowed with the problem and its remedy.
-    """
+    """Takes a URL apart, by a narrow grammar. Raises EndpointNotAllowed with the remedy."""
     for pattern, sentence in _CHECKS:
         if pattern.match(url):
             raise _refusal(url, sentence)
@@ -208,10 +205,7 @@ class Dialer:
         self._resolve = resolve
 
     async def dial(self, endpoint: Endpoint, protocol: asyncio.Protocol) -> None:
-        """Connects the protocol to the first allowed address that answers.
-
-        Raises: OSError or ValueError when there is none.
-        """
+        """Connects to the first allowed address that answers. Raises OSError or ValueError."""
         loop = asyncio.get_running_loop()
         addresses = await self._addresses(endpoint, loop)
         allowed = [each for each in addresses if self._guard.allows(each[1][0])]

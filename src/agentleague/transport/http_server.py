@@ -72,10 +72,7 @@ class HttpServer:
         self.checks.route(path, methods, handler)
 
     async def start(self, hosts: Sequence[str], port: int) -> int:
-        """Listen on each host that this machine has, all with the same port, and return the port.
-
-        Raises: OSError when the port is busy or the machine has none of the hosts.
-        """
+        """Listen on each host that this machine has, all with one port, and return the port."""
         self.loop = asyncio.get_running_loop()
         self.batching = WriteBatching(self.loop)
         for attempts_left in reversed(range(_START_ATTEMPTS)):
