@@ -162,10 +162,7 @@ FORMATS: Mapping[str, Format] = {each.name: each for each in (ROUND_ROBIN,)}
 def find_format(journalled: tuple[str, int] | UnsetType, given: Format = ROUND_ROBIN) -> Format:
     """The format that a journal names by name and version: the given one, or one of the table.
 
-    Journals of round robins do not name it.
-
-    Raises:
-        Damaged: there is no such format here.
+    Journals of round robins do not name it. Raises Damaged if there is no such format here.
     """
     if journalled is UNSET:
         return ROUND_ROBIN

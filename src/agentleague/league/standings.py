@@ -73,9 +73,7 @@ class Table:
     """Count each finished match once, in any order; read the rows at any time.
 
     The player id closes every list of tie-breaks, so what is named after it never decides.
-
-    Raises:
-        ValueError: a tie-break is not known.
+    Raises ValueError for a tie-break that is not known.
     """
 
     def __init__(

@@ -112,9 +112,7 @@ def facts_of(league: League, match_id: str, events: Iterable[Event] = ()) -> dic
     """The facts of a match as GET_MATCH has them, its whole transcript in one piece.
 
     `events` say why the match was given out again; they may be missing.
-
-    Raises:
-        MatchMismatch: there is no such match; the sentence says which there are.
+    Raises MatchMismatch, which says which matches there are.
     """
     if not league.has_started:
         raise MatchMismatch("the league has not begun: there are no matches yet")

@@ -66,11 +66,7 @@ def verify(
     load_game: Callable[[str], Game],
     format: Format = ROUND_ROBIN,  # noqa: A002
 ) -> Findings:
-    """Check a league's rows from the first to the last; stop at the first difference.
-
-    Raises:
-        UnsupportedGame: `load_game` does not find the game that was played.
-    """
+    """Check a league's rows in order, up to the first difference. Raises UnsupportedGame."""
     inspector, last = Inspector(load_game, format), None
     for row in rows:
         problem = inspector.take(row)

@@ -96,9 +96,7 @@ def find_game(name_or_path: str) -> Game:
     """The installed game of that name, or the game in that file if it ends with .py.
 
     Never for a name that came over the wire: a file is run when it is loaded.
-
-    Raises:
-        UnsupportedGame: there is none; the sentence says what is missing, or what there is.
+    Raises UnsupportedGame, which says what is missing, or what there is.
     """
     if name_or_path.endswith(".py"):
         return _game_in(Path(name_or_path).absolute())

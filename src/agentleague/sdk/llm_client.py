@@ -24,11 +24,7 @@ PATH = "/chat/completions"
 
 @dataclass(frozen=True)
 class LlmSettings:
-    """A model at an OpenAI-compatible end point.
-
-    Raises:
-        LeagueError: a value is wrong; the sentence never holds the key.
-    """
+    """A model at an OpenAI-compatible end point. Raises LeagueError, which never holds the key."""
 
     url: str
     """The end point, such as http://127.0.0.1:11434/v1."""

@@ -135,10 +135,7 @@ class Guard:
         )
 
     def check_url(self, url: str) -> None:
-        """Judges what can be judged without the resolver: the spelling, and an address if given.
-
-        Raises: EndpointNotAllowed with the problem and its remedy.
-        """
+        """Judges the spelling, and an address if given. Raises EndpointNotAllowed with a remedy."""
         endpoint = parse_url(url)
         if endpoint.address is None or self.allows(endpoint.host):
             return
@@ -155,10 +152,7 @@ class Guard:
         raise _refusal(url, f"lies where this league does not call: {remedy}")
 
     def check_agent(self, url: str, source: str) -> None:
-        """Judges an end point that somebody at the address `source` has given as its own.
-
-        Raises: EndpointNotAllowed with the problem and its remedy.
-        """
+        """Judges the end point that an agent at `source` gives. Raises EndpointNotAllowed."""
         self.check_url(url)
         if not is_loopback(source) and not self.allows(source):
             raise EndpointNotAllowed(
