@@ -32,11 +32,9 @@ from agentleague.runtime.host import Host
 def release_before_commit(monkeypatch):
     """Effects go out when they are decided, whatever is on disk by then."""
 
-    def append(host, events):
-        if events:
-            journal, league_id, *_ = host._ledger
-            journal.append(league_id, host._decided, events, lambda heads: None)
-            host._decided = host._committed = host._decided + len(events)
+    def append(host, events, ledger):
+        ledger.journal.append(ledger.league_id, host._decided, events, lambda heads: None)
+        host._decided = host._committed = host._decided + len(events)
 
     monkeypatch.setattr(Host, "_append", append)
     monkeypatch.setattr(Host, "_with_receipt", lambda host, message, seq: message)
