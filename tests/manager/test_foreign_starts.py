@@ -5,7 +5,15 @@ import pytest
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.games import even_odd
 from agentleague.league.events import DialectLearnt, Disputed, MatchAssigned, MatchDecided
-from agentleague.manager.keys import ControlCall, OutboxCall, StartAgain, StartCall
+from agentleague.manager.keys import (
+    ControlCall,
+    LeaseCheck,
+    OutboxCall,
+    RefereeWaitOver,
+    RoundStartDue,
+    StartAgain,
+    StartCall,
+)
 from agentleague.manager.leases import longest_match
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import (
@@ -46,22 +54,28 @@ class Writing(Manager):
 
 
 class League:
-    """A manager with two players, whose one match is handed to a referee of another make."""
+    """A manager whose matches, with two players one, are handed to a referee of another make."""
 
-    def __init__(self, referees=1, form="jsonrpc", *, locks=False, **settings):
-        terms = {"league_id": "league_test", "players": 2, "referees": referees, **settings}
+    def __init__(
+        self, referees=1, form="jsonrpc", *, names=("Ann", "Bob"), locks=False, **settings
+    ):
+        players = len(names)
+        terms = {"league_id": "league_test", "players": players, "referees": referees, **settings}
         self.parts = (ManagerSettings(**terms), SECRETS, even_odd)
         self.role = Writing(*self.parts)
         self.role.handle(Started(0.0), BEGAN)
         self.tokens, self.now = [], BEGAN
         for number in range(referees):
-            meta = RefereeMeta(f"Ref {number}", f"http://127.0.0.1/{number}", locks=locks)
+            url, most = f"http://127.0.0.1/{number}", players // 2
+            meta = RefereeMeta(f"Ref {number}", url, max_concurrent_matches=most, locks=locks)
             caller = Caller("127.0.0.1", None, form, (), "register_referee")
             self.tokens.append(self.ask(RefereeRegisterRequest(meta), caller).auth_token)
-        for name in ("Ann", "Bob"):
+        for name in names:
             meta = PlayerMeta(name, f"http://127.0.0.1/{name}")
             self.ask(LeagueRegisterRequest(meta), Caller("127.0.0.1"))
-        self.effects = [*self.tell("P01"), *self.tell("P02")]
+        self.effects = [
+            each for player_id in self.role.league.roster.players for each in self.tell(player_id)
+        ]
 
     def ask(self, message, caller):
         effects = self.role.handle(Asked(message, caller, 1), self.now)
@@ -97,6 +111,12 @@ class League:
         self.now += seconds
         self.effects = self.role.handle(Woken(key), self.now)
         return self.effects
+
+    def check_leases(self, until):
+        """Let time pass from check to check of the leases."""
+        while not until():
+            (check,) = [each for each in self.effects if isinstance(each, WakeAt)]
+            self.wake(check.when - self.now, check.key)
 
     def report(self, message=WON, number=0):
         return self.ask(message, Caller("127.0.0.1", self.tokens[number]))
@@ -292,9 +312,7 @@ def test_when_the_lease_of_a_match_that_ran_is_over_another_referee_gets_it():
     league.answer(CLEAR)
     league.restart()
 
-    while not league.events(MatchAssigned):
-        (look,) = [each for each in league.effects if isinstance(each, WakeAt)]
-        league.wake(look.when - league.now, look.key)
+    league.check_leases(until=lambda: league.events(MatchAssigned))
 
     assert league.now - BEGAN >= longest_match(league.role.league.rules.rules, 1)
     assert league.role.league.matches["R1M1"].referees == ["REF01", "REF02"]
@@ -447,3 +465,60 @@ def test_a_player_that_comes_back_does_not_make_its_match_begin_anew():
     league.role._assignments.refresh("P01")
 
     assert not league.calls()
+
+
+def test_after_the_report_no_timer_and_no_late_answer_starts_the_match_again():
+    league = League(cycles=2)
+    league.answer(NoConnection("refused"))
+    league.wake(1.0)
+    league.answer(OK)
+
+    league.report()
+
+    assert league.wake(1.0) == []
+    assert league.answer(UNKNOWN, CONTROL) == []
+
+
+def test_a_match_reported_before_its_round_began_does_not_hasten_the_next_round():
+    league = League(cycles=2, round_notice_seconds=10.0)
+    league.report()
+
+    league.wake(10.0, RoundStartDue())
+    early = league.calls(StartCall("R2M1"))
+    league.settle()
+
+    assert early == []
+    assert league.calls(StartCall("R2M1")) == ["start_match/tool"]
+
+
+@rule("R-LEASE-05")
+def test_every_match_waits_its_full_time_for_a_referee():
+    league = League(names=("Ann", "Bob", "Cid", "Dan"), referee_wait_seconds=300.0)
+    while league.calls():
+        league.answer(UNKNOWN)  # From here on the first match waits.
+    league.answer(CLEAR, StartCall("R1M2"))
+    league.role.news.clear()
+    league.wake(2.5, LeaseCheck())
+    league.check_leases(until=lambda: league.role.news)  # From here on the second one waits.
+    ends = league.now + 300.0
+
+    league.wake(BEGAN + 300.0 - league.now, RefereeWaitOver())
+    first, timer = league.events(MatchDecided), WakeAt(RefereeWaitOver(), ends)
+    is_set = timer in league.effects
+    league.wake(ends - league.now, RefereeWaitOver())
+
+    assert [each.match_id for each in first] == ["R1M1"]
+    assert is_set
+    assert [each.match_id for each in league.events(MatchDecided)] == ["R1M2"]
+
+
+@rule("R-LEASE-05")
+def test_a_match_that_is_reported_while_it_waits_for_a_referee_is_not_told_again():
+    league = League(cycles=2)
+    league.check_leases(until=lambda: league.role.news[-1].startswith("No referee is there"))
+
+    league.report()
+    league.settle()
+    told = league.wake(600.0, RefereeWaitOver())
+
+    assert told == []

@@ -10,10 +10,16 @@ from agentleague.errors import (
     UnknownMethod,
     WrongType,
 )
-from agentleague.league.events import LeagueEnded, MatchDecided
-from agentleague.protocol.messages import GameOver, LeagueCommand, LeagueCompleted
+from agentleague.league.events import LeagueEnded, MatchAssigned, MatchDecided
+from agentleague.protocol.messages import (
+    GameOver,
+    LeagueCommand,
+    LeagueCompleted,
+    RefereeStatus,
+    RefereeStatusAck,
+)
 from agentleague.roles.stimuli import Caller
-from manager.test_assignments import assert_complete, events_of
+from manager.test_assignments import assert_complete, events_of, waits_for_a_referee
 from memory_league import MemoryLeague
 from rules import rule
 
@@ -158,6 +164,22 @@ def test_an_aborted_league_says_so_to_everybody_and_keeps_its_results():
     assert events_of(league, LeagueEnded)[0].aborted
     assert len(events_of(league, MatchDecided)) == 3
     assert all(host.ended for host in league.hosts)
+
+
+def test_a_referee_that_speaks_after_an_abort_gets_no_match_that_waited_for_one():
+    league = MemoryLeague(2, 1, lease_seconds=1.0).fill()
+    referee, answers = league.hosts[1], []
+    league.run_until(lambda: league.league.round_id == 1)
+    league.kill(referee)
+    league.run_until(lambda: waits_for_a_referee(league))
+    league.command("abort")
+
+    caller = Caller("127.0.0.1", referee.role.credential[2])
+    league.hosts[0]._on_ask(RefereeStatus([]), caller, answers.append)
+    league.play()
+
+    assert isinstance(answers[0], RefereeStatusAck)
+    assert not events_of(league, MatchAssigned)
 
 
 def test_a_league_that_never_began_can_be_aborted():

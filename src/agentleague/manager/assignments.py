@@ -314,6 +314,7 @@ class Assignments:
         match_id = ack.match_id
         for each in {referee_id, self._league.matches[match_id].referee_id}:
             self._workload.done(each, match_id)
+        self._unassigned.pop(match_id, None)
         self._leases.end(match_id)
         self.starts.learn(match_id)
         self.starts.end(match_id)
@@ -403,6 +404,7 @@ class Assignments:
                 del self._unassigned[match_id]
                 why = f"no referee was there for {wait:g} seconds"
                 self._give_up(self._league.matches[match_id], why)
+        self._set_wait()
 
     def end_pause(self) -> None:
         """The league continues: no clock ran during the pause."""
@@ -412,11 +414,8 @@ class Assignments:
             self.hand_out(referee_id)
         if self._alone_since is not None:
             self._alone_since = self._step.now
-        if self._unassigned:
-            self._unassigned = dict.fromkeys(self._unassigned, self._step.now)
-            self._step.wake(
-                keys.RefereeWaitOver(), self._step.now + self._settings.referee_wait_seconds
-            )
+        self._unassigned = dict.fromkeys(self._unassigned, self._step.now)
+        self._set_wait()
         self._set_check()
 
     # How a match is handed out
@@ -463,7 +462,7 @@ class Assignments:
         self._leases.end(match_id)
         if attendance.is_silent(referee_id) and referee_id not in attendance.gone:
             self._leave(referee_id, f"{referee_id} was silent")
-        elif match_id in self._league.open_matches:
+        else:
             attendance.unfit.add(referee_id)
             self.reassign(match_id, f"{referee_id} did not bring it to an end")
 
@@ -511,8 +510,12 @@ class Assignments:
                 f"after {self._settings.referee_wait_seconds:g} seconds."
             )
         self._unassigned.setdefault(record.match_id, self._alone_since)
-        first = min(self._unassigned.values())
-        self._step.wake(keys.RefereeWaitOver(), first + self._settings.referee_wait_seconds)
+        self._set_wait()
+
+    def _set_wait(self) -> None:
+        if self._unassigned:
+            first = min(self._unassigned.values())
+            self._step.wake(keys.RefereeWaitOver(), first + self._settings.referee_wait_seconds)
 
     def _give_up(self, record: MatchRecord, why: str) -> None:
         if record.decided is None:

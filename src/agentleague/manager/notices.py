@@ -48,7 +48,8 @@ class ResultNotices:
         untold.discard(player_id)
         if not untold:
             del self._untold[match_id]
-            self._close(match_id)
+            epoch = self._league.matches[match_id].epoch
+            self._step.record(MatchClosed(match_id, epoch, told="manager"))
 
     def is_telling(self, match_id: str) -> bool:
         """Whether the players of a match are being told."""
@@ -57,11 +58,6 @@ class ResultNotices:
     def stop(self, match_id: str) -> None:
         """A referee has told them after all."""
         self._untold.pop(match_id, None)
-
-    def _close(self, match_id: str) -> None:
-        if match_id in self._league.open_matches:
-            epoch = self._league.matches[match_id].epoch
-            self._step.record(MatchClosed(match_id, epoch, told="manager"))
 
 
 class RefereeNotices:
