@@ -186,9 +186,7 @@ class ForeignStarts:
     def _understood(self, match_id: str, start: Start) -> None:
         """It runs the match, and is not told again after a restart of the manager."""
         self._learn(start)
-        epoch = self._step.league.matches[match_id].epoch
-        if self._step.league.matches[match_id].begun != epoch:
-            self._step.record(MatchBegun(match_id, epoch))
+        self._step.record(MatchBegun(match_id, self._step.league.matches[match_id].epoch))
 
     def _learn(self, start: Start) -> None:
         """Journal the dialect, unless it is known."""
