@@ -3,7 +3,14 @@
 import pytest
 
 from agentleague.errors import StorageError
-from agentleague.league.events import MatchAssigned, Told
+from agentleague.league.events import (
+    LeagueOpened,
+    LeagueStarted,
+    MatchAssigned,
+    PlayerRegistered,
+    RefereeRegistered,
+    Told,
+)
 from agentleague.manager.role import Manager
 from agentleague.roles.effects import Call, End
 from agentleague.roles.settings import ManagerSettings
@@ -50,6 +57,21 @@ def test_after_replay_the_state_is_what_it_was():
         before.round_id,
         before.open_matches,
     )
+
+
+@rule("R-RESUME-01")
+def test_a_manager_whose_journal_ends_with_the_start_announces_the_first_round():
+    league = MemoryLeague(2, 1).fill()
+    manager = Manager(league.settings, SECRETS, league.game)
+    for event in events_of(
+        league, LeagueOpened | RefereeRegistered | PlayerRegistered | LeagueStarted
+    ):
+        manager.apply(event)
+
+    effects = manager.handle(Started(0.0), BEGAN)
+
+    assert manager.league.round_id == 1
+    assert [each.to.agent_id for each in effects if isinstance(each, Call)] == ["P01", "P02"]
 
 
 @rule("R-RESUME-01")

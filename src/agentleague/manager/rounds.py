@@ -66,8 +66,6 @@ class Rounds:
             self.start_if_complete()
         elif league.phase is Phase.COMPLETED:
             self._resume_end()
-        elif league.round_id == 0:
-            self._go_on(league.next_round())
         else:
             self._resume_round()
 
@@ -343,9 +341,7 @@ class Rounds:
 
     def round_end_told(self, agent_id: str, round_id: int) -> None:
         """An agent was told, or given up; after the last one that is noted."""
-        untold = self._untold.get(round_id)
-        if untold is None:
-            return
+        untold = self._untold[round_id]
         untold.discard(agent_id)
         if not untold:
             del self._untold[round_id]
