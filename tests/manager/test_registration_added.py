@@ -128,13 +128,15 @@ def test_nobody_is_brought_in_twice():
     manager = a_manager(players=3)
     add(manager, "add_player", **ANN)
     add(manager, "add_referee", **REF)
+    second, _ = add(manager, "add_referee", name="Ref", url="http://127.0.0.1:8002/mcp")
 
     player, _ = add(manager, "add_player", **ANN)
-    referee, _ = add(manager, "add_referee", name="Other", url=REF["url"])
+    referee, _ = add(manager, "add_referee", name="Other", url="http://127.0.0.1:8002/mcp")
 
+    assert second.said == "Ref is REF02, and is called at http://127.0.0.1:8002/mcp."
     assert isinstance(player, UnexpectedMessage)
     assert str(player) == "P01 is that player already"
-    assert str(referee) == "REF01 is at that end point already"
+    assert str(referee) == "REF02 is at that end point already"
 
 
 def test_what_is_brought_in_has_a_name_and_an_end_point():

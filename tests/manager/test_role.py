@@ -7,6 +7,7 @@ import pytest
 
 from agentleague.errors import (
     AlreadyComplete,
+    InternalError,
     MatchMismatch,
     TokenInvalid,
     TokenMissing,
@@ -462,3 +463,18 @@ def test_a_key_that_no_table_has_is_an_error():
     for stimulus in (Woken("leases"), Answered(("tell", "P01"), None, None, 0.1)):
         with pytest.raises(KeyError):
             manager.handle(stimulus, BEGAN)
+
+
+def test_a_bug_before_any_decision_costs_the_request_alone():
+    bugs, answers = [ZeroDivisionError("a bug")], []
+
+    def check_endpoint(url, source):
+        if bugs:
+            raise bugs.pop()
+
+    league = MemoryLeague(2, 1, check_endpoint=check_endpoint)
+    for _ in range(2):
+        league.hosts[0]._on_ask(player(), Caller("127.0.0.1"), answers.append)
+
+    assert isinstance(answers[0], InternalError)
+    assert answers[1].player_id == "P01"
