@@ -190,6 +190,20 @@ def test_after_the_last_epoch_a_match_is_no_contest():
     assert_complete(league)
 
 
+@rule("R-LEASE-04")
+def test_after_the_last_epoch_the_manager_itself_tells_what_is_decided():
+    league = MemoryLeague(2, 2, limits=ManagerLimits(epochs_max=1)).fill()
+    league.run_until(lambda: league.league.decided_total == 1)
+    file = league.league.matches["R1M1"]
+    league.kill(league.hosts[1 if file.referee_id == "REF01" else 2])
+
+    league.play()
+
+    assert_complete(league)
+    (closed,) = events_of(league, MatchClosed)
+    assert (closed.told, file.epoch) == ("manager", 1)
+
+
 @rule("R-LEASE-06")
 def test_a_referee_that_registers_again_by_token_gets_its_matches_anew():
     league = MemoryLeague(2, 1, lease_seconds=1000.0).fill()
