@@ -33,11 +33,11 @@ REFEREES = 2
 PARTS = 10
 GROWTH_MB_MAX = 5.0
 SLOWING_MAX = 0.10  # how much more CPU a match may cost in the end
-GLANCES_MAX = 100  # printed as JSON
+SAMPLES_MAX = 100  # printed as JSON
 
 
 @dataclass(frozen=True)
-class Glance:
+class Sample:
     """What the processes used at a moment, by role where it matters."""
 
     seconds: float
@@ -50,16 +50,16 @@ class Glance:
 class Endurance:
     """What was seen of a long league."""
 
-    glances: Sequence[Glance]
+    samples: Sequence[Sample]
     matches: int
     journal_bytes_per_match: float
     replay_seconds: float  # to read its journal, as a restart does
 
-    def part(self, number: int) -> Sequence[Glance]:
-        """The glances of one of the ten parts."""
-        length = max(2, len(self.glances) // PARTS)
-        first = min(number * length, len(self.glances) - length)
-        return self.glances[first : first + length]
+    def part(self, number: int) -> Sequence[Sample]:
+        """The samples of one of the ten parts."""
+        length = max(2, len(self.samples) // PARTS)
+        first = min(number * length, len(self.samples) - length)
+        return self.samples[first : first + length]
 
     def grown_mb(self) -> dict[str, float]:
         """By how much each role's memory grew from the second part to the last."""
@@ -126,14 +126,14 @@ def endure(plan: Plan, seconds: float) -> Endurance:
     )
 
 
-async def watch(seconds: float, league: RunningLeague) -> Sequence[Glance]:
+async def watch(seconds: float, league: RunningLeague) -> Sequence[Sample]:
     """Look each second; when the time is up, let the league end with the current round.
 
     Raises:
         LeagueError: the league ended before the time was up, or a process did.
     """
     loop = asyncio.get_running_loop()
-    began, glances = loop.time(), [_glance(0.0, league)]
+    began, samples = loop.time(), [_sample(0.0, league)]
     pause = min(1.0, seconds / PARTS / 2)
     while loop.time() - began < seconds:
         await asyncio.sleep(pause)
@@ -142,14 +142,14 @@ async def watch(seconds: float, league: RunningLeague) -> Sequence[Glance]:
                 f"the league was over after {loop.time() - began:,.0f} s of {seconds:,.0f}: it has "
                 "no more matches; let more play with --players, or measure for fewer --seconds"
             )
-        glances.append(_glance(loop.time() - began, league))
+        samples.append(_sample(loop.time() - began, league))
     league.manager.stop_after(league.manager.league.round_id)
-    return glances
+    return samples
 
 
 def verdicts(run: Endurance) -> Iterator[str]:
     """How memory and speed changed, and whether that is within the limits."""
-    yield f"{counted(run.matches, 'match', 'matches')} in {run.glances[-1].seconds:,.0f} s."
+    yield f"{counted(run.matches, 'match', 'matches')} in {run.samples[-1].seconds:,.0f} s."
     for role, grown in run.grown_mb().items():
         word = "passed" if grown <= GROWTH_MB_MAX else "failed"
         early, late = run.part(1)[0], run.part(PARTS - 1)[-1]
@@ -172,27 +172,27 @@ def verdicts(run: Endurance) -> Iterator[str]:
 
 def plain(run: Endurance, players: int) -> dict[str, Any]:
     """What was seen as JSON has it."""
-    step = max(1, len(run.glances) // GLANCES_MAX)
+    step = max(1, len(run.samples) // SAMPLES_MAX)
     return {
         "players": players,
         "matches": run.matches,
-        "seconds": round(run.glances[-1].seconds, 1),
+        "seconds": round(run.samples[-1].seconds, 1),
         "grown_mb": rounded(run.grown_mb()),
         "is_flat": run.is_flat,
         "cpu_us_per_match": [round(run.cpu_us_per_match(number), 1) for number in range(PARTS)],
         "is_steady": run.is_steady,
         "journal_bytes_per_match": round(run.journal_bytes_per_match, 1),
         "replay_seconds": round(run.replay_seconds, 3),
-        "glances": [rounded(asdict(glance)) for glance in run.glances[::step]],
+        "samples": [rounded(asdict(sample)) for sample in run.samples[::step]],
     }
 
 
-def _glance(seconds: float, league: RunningLeague) -> Glance:
+def _sample(seconds: float, league: RunningLeague) -> Sample:
     resident = {
         role: sum(_resident_mb(role, pid) for pid in pids) for role, pids in league.pids.items()
     }
     cpu = {role: sum(map(_cpu_seconds, pids)) for role, pids in league.pids.items()}
-    return Glance(seconds, league.manager.league.decided_total, resident, cpu)
+    return Sample(seconds, league.manager.league.decided_total, resident, cpu)
 
 
 def _resident_mb(role: str, pid: int) -> float:
@@ -213,8 +213,8 @@ def _cpu_seconds(pid: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def _resident(glances: Sequence[Glance], role: str) -> float:
-    return statistics.median(glance.resident_mb[role] for glance in glances)
+def _resident(samples: Sequence[Sample], role: str) -> float:
+    return statistics.median(sample.resident_mb[role] for sample in samples)
 
 
 if __name__ == "__main__":

@@ -304,7 +304,7 @@ def _size_chart(steps: list[Found]) -> str:
 
 def _memory_chart(run: Found) -> str:
     series = {
-        name: [(glance["seconds"], glance["resident_mb"][role]) for glance in run["glances"]]
+        name: [(sample["seconds"], sample["resident_mb"][role]) for sample in run["samples"]]
         for role, name in ROLES.items()
     }
     return lines("Memory of a long league", "MB, all processes of a kind", series, "seconds")

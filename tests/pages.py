@@ -1,4 +1,4 @@
-"""Pages as their readers use them: commands are typed, files are saved, programs go on running."""
+"""Follow a page as its reader does: type its commands, save its files, run its programs."""
 
 import re
 import signal
@@ -36,8 +36,8 @@ def commands_in(text):
     return re.findall(r"^ {4,7}(?! )(.+)$", plain, re.MULTILINE)
 
 
-class Desk:
-    """Somebody who types what a page says, in a folder; the port 8000 is another one here."""
+class Terminal:
+    """Types the commands of a page in a folder; a free port replaces port 8000."""
 
     def __init__(self, folder, **replaced):
         self.folder, self.port = folder, free_port()
@@ -66,7 +66,7 @@ class Desk:
         return done.stdout + done.stderr
 
     def serve(self, line, port=0):
-        """Start a command in a terminal of its own: the process, and as `heard` what it said."""
+        """Start a command that goes on running: the process, and as `heard` what it said."""
         words = " ".join([self._here(line), *self._port_of(line, port)])
         process = subprocess.Popen(
             ["sh", "-c", f"exec {words}"],

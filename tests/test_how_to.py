@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from commands import ROOT, free_port, killed_when_late, league, started
-from pages import Desk, Page
+from pages import Page, Terminal
 
 ADD_A_GAME = Page("docs", "how-to", "add-a-game.md")
 JOIN = Page("docs", "how-to", "join-another-league.md")
@@ -28,19 +28,19 @@ def choose(turn):
 """
 
 
-def begun(desk, ports):
+def begun(terminal, ports):
     """A league in the folder `cup` whose players wait with their moves: manager and agents."""
-    desk.save("slow.py", SLOW)
-    desk.save("cup.toml", "cycles = 1\n")
-    manager = desk.serve("league manager cup.toml")
-    agents = [desk.serve("league referee"), *players(desk, ports)]
-    assert "has begun" in desk.type("league start --dir cup")
+    terminal.save("slow.py", SLOW)
+    terminal.save("cup.toml", "cycles = 1\n")
+    manager = terminal.serve("league manager cup.toml")
+    agents = [terminal.serve("league referee"), *players(terminal, ports)]
+    assert "has begun" in terminal.type("league start --dir cup")
     return manager, agents
 
 
-def players(desk, ports):
+def players(terminal, ports):
     return [
-        desk.serve(f"league player slow.py --name {name}", port=port)
+        terminal.serve(f"league player slow.py --name {name}", port=port)
         for name, port in ports.items()
     ]
 
@@ -48,7 +48,7 @@ def players(desk, ports):
 @pytest.mark.slow  # A match waits until the lease of its former referee has run out.
 def test_a_league_can_be_moved_as_the_page_says(tmp_path):
     (tmp_path / "old").mkdir()
-    old = Desk(tmp_path / "old")
+    old = Terminal(tmp_path / "old")
     ports = {"Ann": free_port(), "Bob": free_port()}
     manager, agents = begun(old, ports)
     pause, verify, again, start = MOVE.commands
@@ -60,7 +60,7 @@ def test_a_league_can_be_moved_as_the_page_says(tmp_path):
     before = old.type(verify)
 
     shutil.copytree(tmp_path / "old" / "cup", tmp_path / "new" / "cup")
-    new = Desk(tmp_path / "new")
+    new = Terminal(tmp_path / "new")
     new.save("slow.py", SLOW)
     shutil.copy(tmp_path / "old" / "cup.toml", tmp_path / "new")
     assert new.type(verify) == before
@@ -77,14 +77,14 @@ def test_a_league_can_be_moved_as_the_page_says(tmp_path):
 
 
 def test_a_manager_that_was_killed_goes_on_as_the_page_says(tmp_path):
-    desk = Desk(tmp_path)
-    manager, _ = begun(desk, {"Ann": 0, "Bob": 0})
+    terminal = Terminal(tmp_path)
+    manager, _ = begun(terminal, {"Ann": 0, "Bob": 0})
     again, *asked = RESUME.commands
     manager.kill()
     manager.communicate()
 
-    resumed = desk.serve(again)
-    status, verify = map(desk.type, asked)
+    resumed = terminal.serve(again)
+    status, verify = map(terminal.type, asked)
 
     assert "Resumed in round 1" in resumed.heard
     assert "RUNNING_LEAGUE" in status
@@ -92,9 +92,9 @@ def test_a_manager_that_was_killed_goes_on_as_the_page_says(tmp_path):
 
 
 def test_the_game_of_the_page_is_written_played_and_proved(tmp_path, monkeypatch):
-    desk = Desk(tmp_path)
+    terminal = Terminal(tmp_path)
     new, demo, manager, referee, games, by_name = ADD_A_GAME.commands
-    desk.type(new)
+    terminal.type(new)
     monkeypatch.syspath_prepend(tmp_path / "duel")
     (test,) = ADD_A_GAME.fences("python")
     names = {}
@@ -102,40 +102,44 @@ def test_the_game_of_the_page_is_written_played_and_proved(tmp_path, monkeypatch
     names["test_the_league_can_play_it"]()
     del sys.modules["duel"]
 
-    desk.serve(manager)
-    desk.serve(referee)
+    terminal.serve(manager)
+    terminal.serve(referee)
     (entry, options) = ADD_A_GAME.fences("toml")
     assert entry in (tmp_path / "duel" / "pyproject.toml").read_text(encoding="utf-8")
     assert "best_of" in league(*games.split()[1:], "--json").stdout
     assert (demo.split()[-1], by_name.split()[-1]) == ("duel/duel.py", "duel")
-    desk.save("cup.toml", options)
-    assert "Stop with Ctrl-C" in Desk(tmp_path).serve("league manager cup.toml").heard
+    terminal.save("cup.toml", options)
+    assert "Stop with Ctrl-C" in Terminal(tmp_path).serve("league manager cup.toml").heard
 
 
 def test_the_commands_for_several_machines_register_agents_with_the_join_code(tmp_path):
     """Here all machines are this one; tests/class_league has an address for each."""
-    desk = Desk(tmp_path, **{"192.168.1.10": "127.0.0.1", "0.0.0.0": "127.0.0.1"})
+    terminal = Terminal(tmp_path, **{"192.168.1.10": "127.0.0.1", "0.0.0.0": "127.0.0.1"})
     (settings,) = SEVERAL.fences("toml")
-    desk.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
+    terminal.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
 
     manager, code, *agents = SEVERAL.commands
-    manager = desk.serve(manager)
-    desk.type(code)
-    referee, player = map(desk.serve, agents)
+    manager = terminal.serve(manager)
+    terminal.type(code)
+    referee, player = map(terminal.serve, agents)
 
-    assert f"the manager is at http://127.0.0.1:{desk.port}/mcp" in manager.heard
+    assert f"the manager is at http://127.0.0.1:{terminal.port}/mcp" in manager.heard
     assert "Registered as REF01" in referee.heard
     assert "Registered as P01" in player.heard
 
 
 def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):
-    desk = Desk(tmp_path)
+    terminal = Terminal(tmp_path)
     shape = "form=type,unknown=404,names=letters"
     foreign = started(sys.executable, FOREIGN_MANAGER, "2", shape, stdin=subprocess.PIPE)
-    desk.replaced["8000"] = foreign.stdout.readline().strip().split(":")[2].removesuffix("/mcp")
+    terminal.replaced["8000"] = foreign.stdout.readline().strip().split(":")[2].removesuffix("/mcp")
 
     player, referee = JOIN.commands
-    agents = [desk.serve(referee), desk.serve(player), desk.serve(player.replace("Ann", "Bob"))]
+    agents = [
+        terminal.serve(referee),
+        terminal.serve(player),
+        terminal.serve(player.replace("Ann", "Bob")),
+    ]
     with killed_when_late(foreign):
         (told,) = json.loads(foreign.stdout.readline()).values()
 
@@ -148,18 +152,18 @@ def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):
 
 
 def test_a_league_is_verified_told_and_exported_as_the_page_says(tmp_path):
-    desk = Desk(tmp_path)
-    desk.type("league demo --dir league")
+    terminal = Terminal(tmp_path)
+    terminal.type("league demo --dir league")
     verify, receipt, from_directory, from_manager, export = VERIFY.commands
-    said = desk.type(verify)
+    said = terminal.type(verify)
     assert "true. The champion is" in said
 
     row = re.search(r"The last row is (\d+:[0-9a-f]{64})", said)[1]
     shown = re.search(r"\d+:[0-9a-f]{64}", receipt)[0]
-    assert "true. The champion is" in desk.type(receipt.replace(shown, row))
-    desk.serve("league manager --dir league")
-    assert desk.type(from_directory) == desk.type(from_manager)
-    desk.type(export)
+    assert "true. The champion is" in terminal.type(receipt.replace(shown, row))
+    terminal.serve("league manager --dir league")
+    assert terminal.type(from_directory) == terminal.type(from_manager)
+    terminal.type(export)
     table = VERIFY.text.split("| file | has |")[1]
     written = {path.name for path in (tmp_path / "published").rglob("*")}
     for name in re.findall(r"(\w+\.(?:json|csv|log\.jsonl))", table):

@@ -26,7 +26,7 @@ def test_a_player_imports_no_database_no_tables_and_no_command_line():
     loaded = modules_after("from agentleague import Player")
 
     assert not _heavy(loaded) - {"asyncio"}
-    assert not {name for name in loaded if name.endswith((".manager", ".referee", ".court"))}
+    assert not {name for name in loaded if name.endswith((".manager", ".referee", ".adjudicator"))}
     assert "importlib.metadata" not in loaded
 
 

@@ -10,7 +10,7 @@ from agentleague.dialects import requests
 from agentleague.league.queries import NEEDS_TOKEN, QUERIES
 from agentleague.protocol import codec
 from agentleague.protocol.messages import MESSAGES
-from pages import Desk, Page
+from pages import Page, Terminal
 
 PAGE = Page("docs", "protocol.md")
 FORMS = [text for text in PAGE.fences("json") if "GET_STANDINGS" in text]
@@ -26,9 +26,9 @@ def test_every_form_of_a_message_is_read_as_the_same(form):
 
 
 def test_the_refusal_of_the_page_is_what_a_manager_answers(tmp_path):
-    desk = Desk(tmp_path)
-    desk.serve("league manager --players 2")
-    url = f"http://127.0.0.1:{desk.port}/mcp"
+    terminal = Terminal(tmp_path)
+    terminal.serve("league manager --players 2")
+    url = f"http://127.0.0.1:{terminal.port}/mcp"
     with urllib.request.urlopen(urllib.request.Request(url, REQUEST.encode())) as came:
         answer = json.load(came)
 

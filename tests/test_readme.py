@@ -7,7 +7,7 @@ import threading
 import urllib.request
 
 from commands import BIN, ROOT, SECONDS, first_line, free_port, league, started
-from pages import Desk, Page
+from pages import Page, Terminal
 
 README = Page("README.md")
 (SNIPPET,) = README.fences("python")
@@ -36,7 +36,7 @@ def test_a_clone_is_set_up_by_what_the_makefile_has():
 def test_the_short_name_of_the_command_is_found_once_the_environment_is_activated(tmp_path):
     (tmp_path / ".venv").symlink_to(BIN.parent)
 
-    assert "league, version" in Desk(tmp_path).type(
+    assert "league, version" in Terminal(tmp_path).type(
         f"PATH=/usr/bin:/bin; {ACTIVATE}; league --version"
     )
 
@@ -44,32 +44,32 @@ def test_the_short_name_of_the_command_is_found_once_the_environment_is_activate
 def test_the_demo_commands_run(tmp_path):
     assert len(DEMOS) == 2
     for line in DEMOS:
-        assert "Alpha" in Desk(tmp_path).type(line.replace("100", "21"))
+        assert "Alpha" in Terminal(tmp_path).type(line.replace("100", "21"))
 
 
 def test_the_player_of_the_readme_plays_a_match_at_once(tmp_path):
-    desk = Desk(tmp_path)
-    desk.save("alpha.py", SNIPPET)
+    terminal = Terminal(tmp_path)
+    terminal.save("alpha.py", SNIPPET)
 
-    told = desk.type(PLAY)
+    told = terminal.type(PLAY)
 
     assert "R1M1 of round 1, even_odd: Agent Alpha (P01) against random (P02)." in told
     assert "without a game" not in told
 
 
 def test_the_commands_and_the_player_of_the_readme_play_a_league(tmp_path):
-    desk = Desk(tmp_path)
-    desk.save("alpha.py", SNIPPET)
-    manager, referee, other, alpha = map(desk.serve, (MANAGER, REFEREE, PLAYER, ALPHA))
+    terminal = Terminal(tmp_path)
+    terminal.save("alpha.py", SNIPPET)
+    manager, referee, other, alpha = map(terminal.serve, (MANAGER, REFEREE, PLAYER, ALPHA))
 
-    desk.until(manager, "Begin another")
+    terminal.until(manager, "Begin another")
 
     for process in (referee, other, alpha):
         assert process.wait(SECONDS) == 0
-    assert "Agent Alpha" in desk.type("league standings --dir league")
-    assert "LEAGUE_COMPLETED" in desk.type(STATUS)
-    assert "R1M1 of round 1" in desk.type(MATCH)
-    assert "true. The champion is" in desk.type(VERIFY)
+    assert "Agent Alpha" in terminal.type("league standings --dir league")
+    assert "LEAGUE_COMPLETED" in terminal.type(STATUS)
+    assert "R1M1 of round 1" in terminal.type(MATCH)
+    assert "true. The champion is" in terminal.type(VERIFY)
 
 
 def test_the_players_page_plays_too(tmp_path):

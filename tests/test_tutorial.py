@@ -4,7 +4,7 @@ import json
 import tomllib
 
 from commands import ROOT, SECONDS
-from pages import Desk, Page
+from pages import Page, Terminal
 
 LEAGUE = Page("docs", "tutorial", "first-league.md")
 AGENT = Page("docs", "tutorial", "first-agent.md")
@@ -21,14 +21,14 @@ def choose(turn):
 
 
 def test_the_first_league_of_the_tutorial_is_played_and_looked_into(tmp_path):
-    desk = Desk(tmp_path)
+    terminal = Terminal(tmp_path)
     *set_up, demo = LEAGUE.commands_of("See one")
     assert set_up == SET_UP
 
-    assert "5 rounds, 15 matches" in desk.type(demo)
+    assert "5 rounds, 15 matches" in terminal.type(demo)
 
     standings, schedule, agent, match, verify = (
-        desk.type(line) for line in LEAGUE.commands_of("Look into it")
+        terminal.type(line) for line in LEAGUE.commands_of("Look into it")
     )
     assert "final table" in standings
     assert "R5M3" in schedule
@@ -38,20 +38,20 @@ def test_the_first_league_of_the_tutorial_is_played_and_looked_into(tmp_path):
 
 
 def test_the_second_league_of_the_tutorial_survives_a_stop_of_its_manager(tmp_path):
-    desk = Desk(tmp_path)
+    terminal = Terminal(tmp_path)
     manager, *agents = LEAGUE.commands_of("Run one yourself")
     again, last, *asked = LEAGUE.commands_of("Stop the manager")
     assert manager == again
 
-    first = desk.serve(manager)
+    first = terminal.serve(manager)
     for line in agents:
-        desk.serve(line)
-    assert "nothing is lost" in desk.interrupt(first)
-    second = desk.serve(again)
+        terminal.serve(line)
+    assert "nothing is lost" in terminal.interrupt(first)
+    second = terminal.serve(again)
     assert "2 of them known from before" in second.heard
-    desk.serve(last)
-    desk.until(second, "Begin another")
-    status, match, verify = map(desk.type, asked)
+    terminal.serve(last)
+    terminal.until(second, "Begin another")
+    status, match, verify = map(terminal.type, asked)
 
     assert "LEAGUE_COMPLETED" in status
     assert "R3M1 of round 3" in match
@@ -59,24 +59,24 @@ def test_the_second_league_of_the_tutorial_survives_a_stop_of_its_manager(tmp_pa
 
 
 def test_the_agents_of_the_tutorial_play_as_it_says(tmp_path):
-    desk = Desk(tmp_path)
+    terminal = Terminal(tmp_path)
     broken, habit, _ = AGENT.fences("python")
-    desk.save("broken.py", broken)
-    desk.save("habit.py", habit)
+    terminal.save("broken.py", broken)
+    terminal.save("habit.py", habit)
 
     new, first = AGENT.commands_of("Write it")
-    assert "ada/ada.py" in desk.type(new)
-    assert "GAME_INVITATION: ok" in desk.type(first)
+    assert "ada/ada.py" in terminal.type(new)
+    assert "GAME_INVITATION: ok" in terminal.type(first)
     (line,) = AGENT.commands_of("Break it")
-    told = desk.type(line)
+    told = terminal.type(line)
     assert told.count("an illegal move") >= 3
     assert "lost without a game" in told
     assert "R-MATCH-07" in told
     fixed, by_chance, pattern = AGENT.commands_of("Make it better")
-    score = json.loads(desk.type(f"{fixed} --json --quiet"))
+    score = json.loads(terminal.type(f"{fixed} --json --quiet"))
     assert wins(score, "Habit") >= 15
     for line in (by_chance, pattern):
-        assert "20" in desk.type(line)
+        assert "20" in terminal.type(line)
 
 
 def wins(score, name):
@@ -84,30 +84,30 @@ def wins(score, name):
 
 
 def test_the_test_of_the_tutorial_passes(tmp_path):
-    desk = Desk(tmp_path)
+    terminal = Terminal(tmp_path)
     _, habit, test = AGENT.fences("python")
     guarded = habit.replace("player.run()", 'if __name__ == "__main__":\n    player.run()')
-    desk.save("habit.py", guarded)
-    desk.save("test_habit.py", test)
+    terminal.save("habit.py", guarded)
+    terminal.save("test_habit.py", test)
     install, run = AGENT.commands_of("Test it")
 
     assert install == "python -m pip install pytest"
-    assert "2 passed" in desk.type(run)
+    assert "2 passed" in terminal.type(run)
 
 
 def test_the_league_of_the_second_page_is_played_to_its_end(tmp_path):
-    desk = Desk(tmp_path)
-    desk.save("habit.py", AGENT.fences("python")[1])
+    terminal = Terminal(tmp_path)
+    terminal.save("habit.py", AGENT.fences("python")[1])
     manager, *agents, standings, agent = AGENT.commands_of("Send it into a league")
 
-    running = desk.serve(manager)
-    players = [desk.serve(line) for line in agents]
-    desk.until(running, "Begin another")
+    running = terminal.serve(manager)
+    players = [terminal.serve(line) for line in agents]
+    terminal.until(running, "Begin another")
     _, said = players[-1].communicate(timeout=SECONDS)
 
     assert "The league is over" in said
-    assert "Habit" in desk.type(standings)
-    assert "P03 Habit" in desk.type(agent)
+    assert "Habit" in terminal.type(standings)
+    assert "P03 Habit" in terminal.type(agent)
 
 
 def test_every_command_of_the_first_two_pages_is_in_a_section_that_is_run():
@@ -121,9 +121,9 @@ def test_every_command_of_the_first_two_pages_is_in_a_section_that_is_run():
 
 
 def test_every_setting_of_the_class_is_in_the_file_that_init_writes(tmp_path):
-    desk = Desk(tmp_path)
+    terminal = Terminal(tmp_path)
     (init,) = CLASS.commands_of("The evening before")
-    desk.type(init)
+    terminal.type(init)
     (settings,) = CLASS.fences("toml")
     written = (tmp_path / "cup.toml").read_text(encoding="utf-8")
 
@@ -134,37 +134,37 @@ def test_every_setting_of_the_class_is_in_the_file_that_init_writes(tmp_path):
 def test_the_commands_of_the_class_run_a_league_from_its_settings_to_its_export(tmp_path):
     """Here all machines are this one; tests/class_league has an address for each."""
     here = {"192.168.1.10": "127.0.0.1", "0.0.0.0": "127.0.0.1", "docs/": f"{ROOT / 'docs'}/"}
-    desk = Desk(tmp_path, **here)
+    terminal = Terminal(tmp_path, **here)
     (settings,) = CLASS.fences("toml")
-    desk.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
-    desk.save("mine.py", SLOW)
+    terminal.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
+    terminal.save("mine.py", SLOW)
     manager, code, referee, player, built_in = CLASS.commands_of("Open the doors")
 
-    first = desk.serve(manager)
-    desk.type(code)
-    desk.serve(referee)
-    desk.serve(referee)
-    desk.serve(player)
-    desk.serve(player)
-    desk.serve(built_in)
+    first = terminal.serve(manager)
+    terminal.type(code)
+    terminal.serve(referee)
+    terminal.serve(referee)
+    terminal.serve(player)
+    terminal.serve(player)
+    terminal.serve(built_in)
     (agents,) = CLASS.commands_of("Who is there?")
-    assert "REF02" in desk.type(agents)
+    assert "REF02" in terminal.type(agents)
     start, *asked = CLASS.commands_of("Begin")
-    assert "has begun" in desk.type(start)
-    assert all(desk.type(line) for line in asked)
+    assert "has begun" in terminal.type(start)
+    assert all(terminal.type(line) for line in asked)
 
     pause, again, go_on, remove = CLASS.commands_of("The bell rings")
-    assert "paused" in desk.type(pause)
-    desk.interrupt(first)
-    second = desk.serve(again)
-    assert "goes on" in desk.type(go_on)
-    assert "P03 is removed" in desk.type(remove)
+    assert "paused" in terminal.type(pause)
+    terminal.interrupt(first)
+    second = terminal.serve(again)
+    assert "goes on" in terminal.type(go_on)
+    assert "P03 is removed" in terminal.type(remove)
     (tmp_path / "go").touch()
-    desk.until(second, "Begin another")
-    agent, match = map(desk.type, CLASS.commands_of('"Why did I lose?"'))
+    terminal.until(second, "Begin another")
+    agent, match = map(terminal.type, CLASS.commands_of('"Why did I lose?"'))
     assert "P01" in agent
     assert "R1M1 of round 1" in match
-    verify, export, check = map(desk.type, CLASS.commands_of("The end"))
+    verify, export, check = map(terminal.type, CLASS.commands_of("The end"))
     assert "seed: agrees" in check
     assert "true. The champion is" in verify
     assert list((tmp_path / "published").rglob("standings.csv"))

@@ -9,7 +9,7 @@ import pytest
 import memory_league
 from agentleague.protocol.messages import WIRE_NAME
 from memory_league import MemoryLeague
-from pages import Desk
+from pages import Terminal
 from rules import rule
 
 OF_A_ROUND = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED"]
@@ -139,9 +139,9 @@ def test_the_table_is_sent_once_a_second_while_a_round_runs_and_once_at_its_end(
 
 @pytest.fixture
 def manager(tmp_path):
-    desk = Desk(tmp_path)
-    desk.serve("league manager --players 2")
-    return desk.port
+    terminal = Terminal(tmp_path)
+    terminal.serve("league manager --players 2")
+    return terminal.port
 
 
 def ask(port, method="POST", path="/mcp", body=b"", **headers):

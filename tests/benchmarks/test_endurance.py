@@ -13,15 +13,15 @@ from agentleague.bench.league_run import RunningLeague
 from agentleague.errors import LeagueError
 from agentleague.league.league import League, Phase
 from commands import ROOT
-from endurance import Endurance, Glance, verdicts, watch
+from endurance import Endurance, Sample, verdicts, watch
 
 SCRIPT = [sys.executable, str(ROOT / "benchmarks" / "endurance.py")]
 
 
 def endurance(grown_mb, slower):
     """A hundred seconds, a match a second, which grow and slow down from the middle on."""
-    glances = [
-        Glance(
+    samples = [
+        Sample(
             float(second),
             second,
             {"manager": 100.0 + (grown_mb if second > 50 else 0.0)},
@@ -29,7 +29,7 @@ def endurance(grown_mb, slower):
         )
         for second in range(101)
     ]
-    return Endurance(glances, 100, 825.0, 0.1)
+    return Endurance(samples, 100, 825.0, 0.1)
 
 
 def test_a_long_run_may_neither_grow_nor_slow_down():
@@ -79,7 +79,7 @@ def test_the_script_prints_what_it_found_and_exits_accordingly():
 
     found = json.loads(done.stdout)
     assert found["matches"] > 0
-    assert len(found["glances"]) >= 10
+    assert len(found["samples"]) >= 10
     assert set(found["grown_mb"]) == {"manager", "referee", "player"}
     assert done.returncode == (0 if found["is_flat"] and found["is_steady"] else 1)
 

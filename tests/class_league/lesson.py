@@ -92,17 +92,17 @@ class Lesson:
         self.referees = [self.agent("referee", machine) for machine in self.world.referees]
 
     def register(self):
-        desks = self.world.desks
-        stranger = self.player(desks[0], "Eve", "--join-code", "wrong")
+        pupils = self.world.pupils
+        stranger = self.player(pupils[0], "Eve", "--join-code", "wrong")
         self.room.write("ben.py", BEN)
         self.ben = self.player(self.world.bens, "Ben", "ben.py")
-        bind = self.world.desks[1].options[1:2]
+        bind = self.world.pupils[1].options[1:2]
         own = SUE.format(manager=self.manager_at, port=self.world.player_port, bind="".join(bind))
-        self.sue = self.room.python(desks[1], self.room.write("sue.py", own))
+        self.sue = self.room.python(pupils[1], self.room.write("sue.py", own))
         self.cut = self.player(self.world.behind_firewall, "Cut", *self.world.cut_options)
         others = self.players - 4  # Ben, Sue, Cut, and one who is late.
         self.pupils = [
-            self.player(desks[n % len(desks)], f"Pupil {n}", "--strategy", "random")
+            self.player(pupils[n % len(pupils)], f"Pupil {n}", "--strategy", "random")
             for n in range(others)
         ]
         self.ann = self.pupils[-1]
@@ -131,12 +131,12 @@ class Lesson:
     def begin(self):
         """It waits for the last one, and for nobody who is not even called."""
         assert "The league has begun" not in self.manager.said
-        self.late = self.player(self.world.desks[0], "Late")
+        self.late = self.player(self.world.pupils[0], "Late")
         self.ids[self.late] = f"P{self.players}"
         self.late.until(f"Registered as P{self.players}")
         size = f"{self.players} players, {self.rounds} rounds, {self.matches} matches."
         self.manager.until(f"The league has begun: {size}")
-        too_late = self.player(self.world.desks[0], "Too late")
+        too_late = self.player(self.world.pupils[0], "Too late")
         assert too_late.ended() == 1
         assert "the league has begun" in too_late.said
 

@@ -8,7 +8,7 @@ from class_league.classroom import PLAYER_PORT, PORT, Classroom
 from class_league.lesson import Lesson
 from class_league.namespaces import NETWORK_6, close_port, knowing, network, open_port
 
-MANAGER, REFEREES, DESKS = 2, (3, 4), (10, 11, 12, 13, 14)
+MANAGER, REFEREES, PUPILS = 2, (3, 4), (10, 11, 12, 13, 14)
 BEN, CUT = 20, 21
 
 
@@ -24,14 +24,14 @@ class World:
     def __init__(self, machines):
         self.teacher = machines[MANAGER]
         self.referees = [machines[number] for number in REFEREES]
-        self.desks = [machines[number] for number in DESKS]
+        self.pupils = [machines[number] for number in PUPILS]
         self.bens, self.behind_firewall = machines[BEN], machines[CUT]
         close_port(self.behind_firewall, PLAYER_PORT)
 
 
 @pytest.mark.slow
 def test_a_class_plays_a_league_on_a_network_of_its_own(tmp_path):
-    with network([MANAGER, *REFEREES, *DESKS, BEN, CUT]) as machines:
+    with network([MANAGER, *REFEREES, *PUPILS, BEN, CUT]) as machines:
         lesson = Lesson(Classroom(tmp_path), World(machines))
 
         lesson.play()
@@ -89,15 +89,15 @@ def test_a_manager_is_called_by_its_name(tmp_path):
 class Pair:
     """The least league: a manager, a referee and a player beside the one that is looked at."""
 
-    def __init__(self, room, teacher, desk, manager_at, bind="0.0.0.0"):
+    def __init__(self, room, teacher, pupil, manager_at, bind="0.0.0.0"):
         self.room, self.teacher, self.manager_at = room, teacher, manager_at
         where = ("--bind", bind, "--port", PORT, "--endpoint", f"http://{manager_at}/mcp")
         self.manager = room.start(
             teacher, "manager", "--network", "lan", *where, "--dir", "cup", "--exit"
         )
         self.manager.until("the manager is at")
-        room.start(desk, "referee", "--manager", manager_at, *self.common)
-        self.player(desk, "Ann").until("Registered as ")
+        room.start(pupil, "referee", "--manager", manager_at, *self.common)
+        self.player(pupil, "Ann").until("Registered as ")
         self.manager.until("1 referee.")
 
     common = ("--port", PLAYER_PORT, "--state", "states")

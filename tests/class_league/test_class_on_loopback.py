@@ -8,7 +8,7 @@ from class_league.classroom import Classroom, Machine
 from class_league.lesson import Lesson
 from commands import free_port
 
-MANAGER, REFEREES, DESKS = 2, (3, 4), (10, 11, 12, 13, 14)
+MANAGER, REFEREES, PUPILS = 2, (3, 4), (10, 11, 12, 13, 14)
 BEN, CUT, NOWHERE = 20, 21, 99
 
 
@@ -25,7 +25,7 @@ class World:
     teacher = at(MANAGER)
     teacher_binds = teacher.address
     referees = tuple(map(at, REFEREES))
-    desks = tuple(map(at, DESKS))
+    pupils = tuple(map(at, PUPILS))
     bens = at(BEN)
     behind_firewall = at(CUT)
 

@@ -7,14 +7,16 @@ import sys
 from cli.test_organise import a_manager
 from cli.test_standings import printed
 from commands import BIN, SECONDS, first_line, league, started
-from foreign.league import UMPIRES, ZOO
+from foreign.league import PLAYERS, REFEREES
 
 
 def test_players_that_never_register_are_brought_in_and_play(tmp_path):
     cup = tmp_path / "cup"
     manager, url = a_manager(cup, "--exit", "--players", "2")
-    zoo = started(sys.executable, "-I", "-S", ZOO, "-", "call=type,moves=odd", "call=message")
-    urls = [zoo.stdout.readline().strip() for _ in range(2)]
+    players = started(
+        sys.executable, "-I", "-S", PLAYERS, "-", "call=type,moves=odd", "call=message"
+    )
+    urls = [players.stdout.readline().strip() for _ in range(2)]
     referee = started(BIN / "league", "referee", "--manager", url, "--port", "24001")
     first_line(referee)
 
@@ -61,9 +63,9 @@ def test_a_referee_that_was_brought_in_runs_matches(tmp_path):
     cup = tmp_path / "cup"
     manager, url = a_manager(cup, "--exit", "--players", "2")
     python = (sys.executable, "-I", "-S")
-    zoo = started(*python, ZOO, "-", "moves=odd", "moves=even")
-    umpires = started(*python, UMPIRES, url, "{}", "start=assign,register=never,token=no")
-    urls = [process.stdout.readline().strip() for process in (umpires, zoo, zoo)]
+    players = started(*python, PLAYERS, "-", "moves=odd", "moves=even")
+    referees = started(*python, REFEREES, url, "{}", "start=assign,register=never,token=no")
+    urls = [process.stdout.readline().strip() for process in (referees, players, players)]
 
     said = league("add-referee", "Theirs", urls[0], "--dir", cup).stdout
     for name, at in zip(("Ann", "Bob"), urls[1:], strict=True):

@@ -159,7 +159,7 @@ def test_the_organisers_key_is_not_shown_to_the_manager_of_another_league(tmp_pa
     manager.kill()
     manager.communicate()
     key = (cup / "admin.token").read_text().strip()
-    server, bodies = a_stranger()
+    server, bodies = a_foreign_manager()
     (cup / "manager.lock").write_text(f"1\nhttp://127.0.0.1:{server.server_port}/mcp\n")
 
     done = league("start", "--dir", cup, check=False)
@@ -173,7 +173,7 @@ def test_the_organisers_key_is_not_shown_to_the_manager_of_another_league(tmp_pa
 
 def test_the_organisers_key_goes_no_other_way_than_through_this_machine(tmp_path):
     """The end point of a manager may lead elsewhere by now, where anybody may be."""
-    server, bodies = a_stranger()
+    server, bodies = a_foreign_manager()
     cup, port = tmp_path / "cup", free_port()
     theirs = f"http://127.0.0.1:{server.server_port}/mcp"
     first_line(
@@ -188,7 +188,7 @@ def test_the_organisers_key_goes_no_other_way_than_through_this_machine(tmp_path
     assert bodies == []
 
 
-def a_stranger():
+def a_foreign_manager():
     """A manager of another league, and what it is sent."""
     bodies = []
 

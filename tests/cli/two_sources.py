@@ -14,7 +14,7 @@ from league.decisions import LEAGUE_ID
 
 
 def keep(decisions, directory):
-    """Write an office's decisions into a journal."""
+    """Write the decisions of a league into a journal."""
     failed = []
     journal = SqliteJournal(directory, lambda: 1_700_000_000.0, lambda call: call())
     journal.claim(LEAGUE_ID)
@@ -32,7 +32,7 @@ def keep(decisions, directory):
 
 @contextmanager
 def served(decisions, rate=None):
-    """A server that answers queries as the manager of this office would; its URL."""
+    """A server that answers queries as the manager of this league would; its URL."""
     loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
     found = []
 

@@ -25,7 +25,7 @@ from contracts.whole_league import BROKEN_BODIES, play_everything
 from rules import rule
 
 ENVELOPE = {"sender": "league_manager", "timestamp": "2026-03-04T09:00:00Z"}
-# What is said in leagues of other makes only: as our referee is asked and answers there.
+# Said only in foreign leagues: what our referee is asked there, and answers.
 ELSEWHERE = {
     "START_MATCH": StartMatch([RoundMatch("R1M1", player_A_id="P01", player_B_id="P02")]),
     "START_MATCH_RESPONSE": StartMatchResponse(
@@ -210,7 +210,7 @@ def mutations(value):
                 yield copy
 
 
-# What only a table of more rows than fit, a longer match or an agent of another make brings about.
+# What only a table of more rows than fit, a longer match or a foreign agent brings about.
 UNSEEN = {
     *(f"{name}.{field}" for name in LONG_TABLES for field in ("total", "truncated")),
     "MATCH_RESULT_REPORT.transcript_left_out",

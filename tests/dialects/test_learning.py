@@ -58,7 +58,7 @@ def test_the_form_of_a_registration_is_written_down_as_a_guess():
 
 
 @rule("R-DIA-08")
-def test_the_managers_own_letters_are_written_in_the_dialect():
+def test_the_managers_own_messages_are_written_in_the_dialect():
     _, _, effects = begun("nested")
 
     told = {each.to.agent_id: each.to.dialect for each in effects if isinstance(each, Call)}

@@ -14,8 +14,8 @@ from agentleague.runtime.processes import Home, open_manager, open_referee
 from agentleague.storage.directory import open_reader
 from hostile.contest import good_player, place, referee
 
-ZOO = Path(__file__).with_name("players.py")
-UMPIRES = Path(__file__).with_name("referees.py")
+PLAYERS = Path(__file__).with_name("players.py")
+REFEREES = Path(__file__).with_name("referees.py")
 LEAGUE_ID = "league_foreign"
 SECONDS = 240  # within which a league must have ended, on however slow a machine
 
@@ -45,24 +45,24 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
         referees=len(referees) + ours,
         **{"move_seconds": 10.0, **rules},
     )
-    agents, zoo, umpires = [], None, None
+    agents, foreign_players, foreign_referees = [], None, None
     manager = await open_manager(settings, Home(directory), place())
     try:
         if ours:
             agents.append(await open_referee(lambda url: referee(manager.url, url), place()))
         if referees:
             known = json.dumps(names_of(shapes, good))
-            umpires = await open_zoo(manager.url, known, *referees, kind=UMPIRES)
+            foreign_referees = await start_agents(manager.url, known, *referees, program=REFEREES)
         for number in range(good):
             agents.append(await good_player(manager.url, number))
         for agent in agents:
             await agent.registered
-        zoo = await open_zoo(manager.url, *shapes)
+        foreign_players = await start_agents(manager.url, *shapes)
         waits = [manager.ended, manager.failed]
         await asyncio.wait(waits, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
         assert manager.ended.done(), "the league did not end"
     finally:
-        for process in filter(None, (zoo, umpires)):
+        for process in filter(None, (foreign_players, foreign_referees)):
             process.kill()
             await process.wait()
         for agent in (*agents, manager):
@@ -79,13 +79,13 @@ def names_of(shapes, good):
     return {f"P{number:02}": name[:50] for number, name in enumerate(names, 1)}
 
 
-async def open_zoo(manager_url, *shapes, kind=ZOO):
+async def start_agents(manager_url, *shapes, program=PLAYERS):
     """A process with these agents, all registered."""
-    zoo = await asyncio.create_subprocess_exec(
+    process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-I", "-S", str(kind), manager_url, *shapes),
+        *("-I", "-S", str(program), manager_url, *shapes),
         stdout=asyncio.subprocess.PIPE,
     )
-    while (await zoo.stdout.readline()).strip() != b"ready":
-        assert zoo.returncode is None
-    return zoo
+    while (await process.stdout.readline()).strip() != b"ready":
+        assert process.returncode is None
+    return process

@@ -1,4 +1,4 @@
-"""Leagues of other makes: python leagues.py PLAYERS SHAPE …, with the standard library alone.
+"""Foreign leagues: python leagues.py PLAYERS SHAPE …, with the standard library alone.
 
 Each takes in so many players and one referee, has the referee play every pair, and prints what it
 was told of each match. A shape is a list of traits; what is not said is as the documents have it.
@@ -47,7 +47,7 @@ META = {"display_name", "version", "game_types", "contact_endpoint", "max_concur
 LEAGUE = "league_elsewhere"
 
 
-class House:
+class ForeignManager:
     """Manager of one league."""
 
     def __init__(self, players, shape):
@@ -162,7 +162,7 @@ class House:
             self.wait_for(lambda match_id=match_id: self.results.get(match_id))
             told[match_id] = {"players": [a, b], "answer": answer}
         for url in (*self.where.values(), self.referee):
-            with suppress(OSError, KeyError):  # Many of other makes know no such message.
+            with suppress(OSError, KeyError):  # Many foreign agents know no such message.
                 self.tell(url, "LEAGUE_COMPLETED", {"league_id": LEAGUE})
         return {name: {**each, "results": self.results[name]} for name, each in told.items()}
 
@@ -213,11 +213,11 @@ class House:
 
 
 def main(players, *shapes):
-    houses = [House(players, shape) for shape in shapes]
-    for house in houses:
-        print(f"http://127.0.0.1:{house.server.server_port}/mcp", flush=True)
-    with ThreadPoolExecutor(len(houses)) as pool:
-        for told in pool.map(House.run, houses):
+    managers = [ForeignManager(players, shape) for shape in shapes]
+    for manager in managers:
+        print(f"http://127.0.0.1:{manager.server.server_port}/mcp", flush=True)
+    with ThreadPoolExecutor(len(managers)) as pool:
+        for told in pool.map(ForeignManager.run, managers):
             print(json.dumps(told), flush=True)
     sys.stdin.read()  # Until then agents may still ask whether it is over.
 

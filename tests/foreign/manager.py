@@ -1,4 +1,4 @@
-"""A manager and referee of another make: it takes a player in, and plays one match with it."""
+"""A foreign manager and referee: it takes a player in, and plays one match with it."""
 
 import json
 import threading

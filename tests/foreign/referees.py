@@ -1,4 +1,4 @@
-"""Referees of other makes: python referees.py MANAGER SHAPE [SHAPE …], standard library alone.
+"""Foreign referees: python referees.py MANAGER SHAPE [SHAPE …], standard library alone.
 
 A shape is a list of traits, like `start=assign,unknown=ok,answer=result`. What is not said is as
 most have it. Each shape is a referee with a port of its own; it plays even_odd with whoever it is
@@ -119,7 +119,7 @@ class Referee:
         return message["match_id"], *(message[name] for name in names)
 
     def announced(self, message):
-        """Of all matches of a round those are its own that have its end point, to the letter."""
+        """Of all matches of a round those are its own that have exactly its end point."""
         own = [each for each in message["matches"] if each["referee_endpoint"] == self.url]
         if len(own) != 1:
             raise Unknown

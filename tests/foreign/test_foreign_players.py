@@ -1,4 +1,4 @@
-"""Players of other makes play unchanged, all of them in one league."""
+"""Foreign players play unchanged, all of them in one league."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Referees of other makes run the matches of our league, each in its own way."""
+"""Foreign referees run the matches of our league, each in its own way."""
 
 import asyncio
 from random import Random

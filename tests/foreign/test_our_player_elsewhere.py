@@ -1,4 +1,4 @@
-"""Our player as a guest at a manager of another make."""
+"""Our player at a foreign manager."""
 
 import asyncio
 
@@ -43,7 +43,7 @@ async def visit(manager):
         ("mcp", {"unknown": 200}),
     ],
 )
-def test_our_player_registers_and_plays_at_a_manager_of_another_make(call, more):
+def test_our_player_registers_and_plays_at_a_foreign_manager(call, more):
     manager = ForeignManager(call, **more)
     try:
         (join, move, _), said = asyncio.run(visit(manager))

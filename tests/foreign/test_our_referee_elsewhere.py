@@ -1,4 +1,4 @@
-"""Our referees and players as guests in leagues of other makes."""
+"""Our referees and players in foreign leagues."""
 
 import asyncio
 import json
@@ -10,13 +10,13 @@ import pytest
 
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
 from agentleague.runtime.processes import open_player, open_referee
-from foreign.league import ZOO as ANIMALS
+from foreign.league import PLAYERS
 from hostile.contest import place
 from rules import rule
 
-HOUSE = Path(__file__).with_name("leagues.py")
+FOREIGN_LEAGUES = Path(__file__).with_name("leagues.py")
 SECONDS = 120
-ZOO = ("call=choose,unknown=404,answer=choice,moves=odd", "call=type,unknown=rpc")
+BY_HAND = ("call=choose,unknown=404,answer=choice,moves=odd", "call=type,unknown=rpc")
 MOVES = {"P01": "odd", "P02": "even", "P03": "even"}  # of the two by hand, and of ours
 
 # Every way to register, to start a match, and to say who plays, that was seen.
@@ -53,34 +53,32 @@ def crossed(random):
 
 
 async def play(shapes):
-    """A league in each of these houses, with two players of other makes, ours, and our referee."""
-    zoo = await asyncio.create_subprocess_exec(
-        sys.executable, str(ANIMALS), "-", *ZOO, stdout=asyncio.subprocess.PIPE
+    """A league of each of these shapes, with two foreign players, our player and our referee."""
+    players = await asyncio.create_subprocess_exec(
+        sys.executable, str(PLAYERS), "-", *BY_HAND, stdout=asyncio.subprocess.PIPE
     )
-    urls = [(await zoo.stdout.readline()).decode().strip() for _ in ZOO]
+    urls = [(await players.stdout.readline()).decode().strip() for _ in BY_HAND]
     by_hand = f"players={'+'.join(urls)}"
-    house = await asyncio.create_subprocess_exec(
+    leagues = await asyncio.create_subprocess_exec(
         sys.executable,
-        *(str(HOUSE), "3", *(f"{shape},{by_hand}" for shape in shapes)),
+        *(str(FOREIGN_LEAGUES), "3", *(f"{shape},{by_hand}" for shape in shapes)),
         stdout=asyncio.subprocess.PIPE,
         limit=2**20,
     )
-    guests = []
+    ours = []
     try:
         for _ in shapes:
-            guests += await join((await house.stdout.readline()).decode().strip())
-        told, _ = await asyncio.wait_for(house.communicate(), SECONDS)
-        await asyncio.wait([foreign_manager.ended for foreign_manager in guests], timeout=SECONDS)
-        assert [
-            foreign_manager.url for foreign_manager in guests if not foreign_manager.ended.done()
-        ] == []
+            ours += await join((await leagues.stdout.readline()).decode().strip())
+        told, _ = await asyncio.wait_for(leagues.communicate(), SECONDS)
+        await asyncio.wait([agent.ended for agent in ours], timeout=SECONDS)
+        assert [agent.url for agent in ours if not agent.ended.done()] == []
     finally:
-        for process in (zoo, house):
+        for process in (players, leagues):
             if process.returncode is None:
                 process.kill()
             await process.wait()
-        for foreign_manager in guests:
-            await foreign_manager.stop()
+        for agent in ours:
+            await agent.stop()
     return dict(zip(shapes, map(json.loads, told.splitlines()), strict=True))
 
 
@@ -98,7 +96,7 @@ async def join(manager):
 
 
 def check(matches):
-    """Every pair met once, and what the house was told of it follows from the rules."""
+    """Every pair met once, and what its manager was told of it follows from the rules."""
     pairs = [match["players"] for match in matches.values()]
     assert pairs == [["P01", "P02"], ["P01", "P03"], ["P02", "P03"]]
     for match in matches.values():
@@ -115,14 +113,14 @@ def check(matches):
 
 
 @rule("R-GUEST-01", "R-GUEST-02", "R-GUEST-03")
-def test_our_referee_runs_the_matches_of_leagues_of_every_make_that_was_seen():
+def test_our_referee_runs_the_matches_of_every_kind_of_foreign_league_that_was_seen():
     for shape, matches in asyncio.run(play(SHAPES)).items():
         print(shape)
         check(matches)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_it_does_so_in_houses_crossed_at_random(seed):
+def test_it_does_so_in_leagues_crossed_at_random(seed):
     random = Random(seed)
 
     for shape, matches in asyncio.run(play([crossed(random) for _ in range(5)])).items():

@@ -30,7 +30,7 @@ def one(data: bytes) -> None:
         _compare(data, taken, thorough=is_thorough)
         for path in ("/mcp", "/register") if receiver == "manager" else ("/mcp",):
             _check(data, requests.read_request(data, taken, thorough=is_thorough, path=path))
-        if receiver != "manager":  # As a guest at somebody else's.
+        if receiver != "manager":  # As an agent at a foreign manager.
             mended = lenient.read_request(data, taken, thorough=is_thorough)
             _check(data, mended)
             if mended.message:

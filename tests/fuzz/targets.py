@@ -9,7 +9,7 @@ from fuzz.mutation import mutated, mutated_lines
 
 
 class Target(NamedTuple):
-    """One thing that reads what strangers wrote; `one` raises where it does so badly."""
+    """Code that reads input of unknown agents; `one(data)` raises if it handles the input badly."""
 
     one: Callable[[bytes], None]
     seeds: Sequence[bytes]

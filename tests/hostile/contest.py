@@ -1,4 +1,4 @@
-"""Plays a real league over loopback: manager, referee and good players here, the zoo elsewhere."""
+"""Plays a real league over loopback: manager, referee and good players, hostile ones elsewhere."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeS
 from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.storage.directory import open_reader
 
-ZOO = Path(__file__).with_name("players.py")
+HOSTILE_PLAYERS = Path(__file__).with_name("players.py")
 HOSTS = ("127.0.0.1",)
 LEAGUE = "league_hostile"
 SECONDS = 120  # within which a league must have ended, on however slow a machine
@@ -67,7 +67,7 @@ async def contest(directory, behaviours, *, good=1, comes_back=False, **rules):
     """Play a league of good players and bad ones to its end."""
     players = good + len(behaviours)
     settings = ManagerSettings(league_id=LEAGUE, players=players, **{**RULES, **rules})
-    agents, animals = [], []
+    agents, hostile_players = [], []
     manager = await open_manager(settings, Home(directory), place())
     try:
         agents.append(await open_referee(lambda url: referee(manager.url, url), place()))
@@ -77,11 +77,11 @@ async def contest(directory, behaviours, *, good=1, comes_back=False, **rules):
             await agent.registered
         for behaviour in behaviours:
             keeper = Keeper(behaviour, comes_back)
-            animals.append(keeper)
+            hostile_players.append(keeper)
             await keeper.release(manager.url)
         await asyncio.wait_for(_end_of(manager), SECONDS)
     finally:
-        for keeper in animals:
+        for keeper in hostile_players:
             await keeper.stop()
         for agent in (*agents, manager):
             await agent.stop()
@@ -120,7 +120,7 @@ async def _end_of(manager):
 
 
 class Keeper:
-    """Keeps one process of the zoo, and lets it live again if it died."""
+    """Keeps one process of hostile players running, and starts it again if it died."""
 
     def __init__(self, behaviour, comes_back):
         self._behaviour, self._comes_back = behaviour, comes_back
@@ -146,5 +146,10 @@ class Keeper:
 
     async def _run(self, *arguments):
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-S", str(ZOO), *arguments, stdout=asyncio.subprocess.PIPE
+            sys.executable,
+            "-I",
+            "-S",
+            str(HOSTILE_PLAYERS),
+            *arguments,
+            stdout=asyncio.subprocess.PIPE,
         )

@@ -10,7 +10,7 @@ import pytest
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.processes import Home, open_manager
 from commands import BIN, first_line, started
-from hostile.contest import LEAGUE, ZOO, good_player, place
+from hostile.contest import HOSTILE_PLAYERS, LEAGUE, good_player, place
 
 FAST = {
     "join_seconds": 0.1,
@@ -68,19 +68,19 @@ async def endure(directory, *, good, bad, look=lambda league, referee: None, **s
     settings = ManagerSettings(league_id=LEAGUE, players=good + bad, **FAST, **settings)
     manager = await open_manager(settings, Home(directory), place())
     behaviours = [BEHAVIOURS[number % len(BEHAVIOURS)] for number in range(bad)]
-    players, zoo = [], None
+    players, hostile_players = [], None
     try:
         referee = await asyncio.to_thread(Referee, manager.url)
         for number in range(good):
             players.append(await good_player(manager.url, number))
             await players[-1].registered
         began = referee.cpu_seconds()
-        zoo = (
+        hostile_players = (
             await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-I",
                 "-S",
-                str(ZOO),
+                str(HOSTILE_PLAYERS),
                 manager.url,
                 *behaviours,
                 stdout=asyncio.subprocess.DEVNULL,
@@ -97,9 +97,9 @@ async def endure(directory, *, good, bad, look=lambda league, referee: None, **s
         assert manager.ended.done(), manager.failed.result()
         return used
     finally:
-        if zoo:
-            zoo.kill()
-            await zoo.wait()
+        if hostile_players:
+            hostile_players.kill()
+            await hostile_players.wait()
         for agent in (*players, manager):
             await agent.stop()
 

@@ -1,4 +1,4 @@
-"""A league with its court, in memory: every decision is applied and kept, as the manager does."""
+"""A league with its adjudicator, in memory; it applies and keeps decisions as the manager does."""
 
 from agentleague.games import even_odd
 from agentleague.league.adjudicator import Adjudicator

@@ -1,4 +1,4 @@
-"""Ask an office's league, and see how long the answer is on the wire at its longest."""
+"""Query a league, and see how long the answer is on the wire at its longest."""
 
 import msgspec
 

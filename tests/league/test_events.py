@@ -33,7 +33,7 @@ def every_kind():
     """The journals of leagues in which everything happens that can be journalled."""
     whole = Decisions(3, referees=2)
     whole.start()
-    whole.lock([], match_id="R1M1", referee="REF02")  # a stranger's: a dispute
+    whole.lock([], match_id="R1M1", referee="REF02")  # not its referee: a dispute
     whole.play("R1M1", forfeits=["P02"])
     dice = Decisions(2, game=THROWAWAY["dice"]).start()
     dice.lock([(0, "P01", 1), (0, "P02", 6)])

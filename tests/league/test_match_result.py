@@ -202,7 +202,7 @@ def test_a_later_turn_can_be_forfeited_with_the_next_lock(name, moves, index):
 
 
 @rule("R-LEAGUE-04")
-def test_strangers_and_the_same_player_twice_cannot_forfeit():
+def test_who_is_not_in_the_match_and_the_same_player_twice_cannot_forfeit():
     for game, moves, forfeits, complaint in [
         (even_odd, [], ["P03"], r"forfeits name \['P03'\]"),
         (even_odd, [], ["P01", "P03"], "forfeits name"),

@@ -151,7 +151,7 @@ def test_a_match_without_a_contest_is_marked_everywhere():
     "row",
     [
         Exchange(5, "P01", "CHOOSE_PARITY_CALL", 1, "ok", "even", 20),
-        Exchange(5, "P01", "m" * 64, 1, "v" * 500, "🦊" * 2_000, 20),  # of another make
+        Exchange(5, "P01", "m" * 64, 1, "v" * 500, "🦊" * 2_000, 20),  # of a foreign referee
         Exchange(5, "P01", "m" * 64, 1, "🦊" * 500, {"x": list(range(900))}, 20),
     ],
 )

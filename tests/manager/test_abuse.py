@@ -1,4 +1,4 @@
-"""What strangers, greedy referees and slow players cannot do to a league."""
+"""What unknown agents, greedy referees and slow players cannot do to a league."""
 
 from agentleague.errors import AlreadyComplete, RateLimited
 from agentleague.games import even_odd

@@ -1,4 +1,4 @@
-"""How a match is started at a referee of another make, seen from the manager."""
+"""How a match is started at a foreign referee, seen from the manager."""
 
 import pytest
 
@@ -54,7 +54,7 @@ class Writing(Manager):
 
 
 class League:
-    """A manager whose matches, with two players one, are handed to a referee of another make."""
+    """A manager with two players, whose one match is handed to a foreign referee."""
 
     def __init__(
         self, referees=1, form="jsonrpc", *, names=("Ann", "Bob"), locks=False, **settings

@@ -25,7 +25,7 @@ def sent(calls):
     return [(call.to.agent_id, call.message.round_id, call.until) for call in calls]
 
 
-def test_a_second_letter_waits_for_the_answer_to_the_first():
+def test_a_second_message_waits_for_the_answer_to_the_first():
     outbox = Outbox(10.0)
 
     assert sent(outbox.send(ANN, completed(1), 0.0)) == [("P01", 1, 10.0)]
@@ -43,7 +43,7 @@ def test_agents_do_not_wait_for_one_another():
     assert len(outbox.send(BOB, completed(1), 0.0)) == 1
 
 
-def test_where_there_is_no_room_letters_wait_their_turn():
+def test_where_there_is_no_room_messages_wait_their_turn():
     outbox, carl = Outbox(10.0, called_max=1), Address("P03", "http://carl/mcp")
     outbox.send(ANN, completed(1), 0.0)
     assert outbox.send(BOB, table(1), 0.0) == []
@@ -81,7 +81,7 @@ def test_a_newer_table_replaces_one_that_waits_but_not_one_in_flight():
     assert outbox.is_empty()
 
 
-def test_for_an_agent_that_let_a_letter_run_out_only_the_newest_of_each_type_waits():
+def test_for_an_agent_that_let_a_message_run_out_only_the_newest_of_each_type_waits():
     outbox = Outbox(10.0)
     for outgoing in (completed(1), table(1), completed(2), table(2)):
         outbox.send(ANN, outgoing, 0.0)

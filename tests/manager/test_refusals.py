@@ -68,7 +68,7 @@ def test_many_that_are_refused_are_summed_up():
     assert said[3] == [MORE]
 
 
-def test_what_a_stranger_calls_itself_steers_no_terminal_and_tells_no_token():
+def test_the_name_of_a_refused_agent_steers_no_terminal_and_shows_no_token():
     name = "\x1b[2J tok_0123456789abcdef"
 
     (said,) = refused_by(MemoryLeague(2, 1), name, game_types=["chess"])

@@ -492,7 +492,7 @@ def test_a_free_name_is_taken_as_it_is_whatever_the_setting():
 
 
 @rule("R-REG-09")
-def test_two_players_may_have_one_name_where_the_league_does_not_mind():
+def test_two_players_may_have_one_name_where_the_league_allows_it():
     terms = {"unique_names": "off"}
 
     event, answer = as_player(Decisions(1), "Agent 1", terms=terms)

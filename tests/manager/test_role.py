@@ -390,12 +390,12 @@ def refuse(name):
     raise UnsupportedGame(f"no game {name!r} is installed")
 
 
-def test_a_referee_of_another_make_gets_one_match_a_letter():
+def test_a_foreign_referee_gets_one_match_a_message():
     manager = a_manager(players=12)
-    strange = RefereeRegisterRequest(
-        RefereeMeta("Strange", "http://127.0.0.1/ref", max_concurrent_matches=5)
+    foreign = RefereeRegisterRequest(
+        RefereeMeta("Foreign", "http://127.0.0.1/ref", max_concurrent_matches=5)
     )
-    ask(manager, strange)
+    ask(manager, foreign)
     for number in range(12):
         _, effects = ask(manager, player(f"Player {number}"))
     for player_id in manager.league.roster.players:
@@ -429,7 +429,7 @@ def test_match_tokens_and_end_points_reach_the_referee_and_never_another_player(
 
 
 def register_by_hand(league, url):
-    """As an agent of another make would: a request, and whatever comes back is ignored."""
+    """As a foreign agent would: a request, and whatever comes back is ignored."""
     transport = league.network.join("http://elsewhere/mcp", "player")
     request = LeagueRegisterRequest(PlayerMeta("Silent", url))
     answers = []

@@ -118,9 +118,9 @@ def ones_and_twos(turns):
     ],
 )
 def test_other_games_have_other_turns_and_locks(name, between, moves):
-    hall = OfflineLeague(THROWAWAY[name])
+    league = OfflineLeague(THROWAWAY[name])
 
-    told = hall.run(hall.match.start(0.0), ONE_AND_TWO)
+    told = league.run(league.match.start(0.0), ONE_AND_TWO)
 
     assert [" ".join(call) for call in told] == [
         *("GAME_INVITATION P01", "GAME_INVITATION P02"),
@@ -128,28 +128,28 @@ def test_other_games_have_other_turns_and_locks(name, between, moves):
         *("GAME_OVER P01", "GAME_OVER P02"),
         "MATCH_RESULT_REPORT league_manager",
     ]
-    assert hall.decisions.league.matches["R1M1"].decided.moves == moves
-    assert hall.decisions.league.matches["R1M1"].closed
-    assert hall.match.phase is Phase.CLOSED
+    assert league.decisions.league.matches["R1M1"].decided.moves == moves
+    assert league.decisions.league.matches["R1M1"].closed
+    assert league.match.phase is Phase.CLOSED
 
 
 @rule("R-MATCH-05")
 def test_each_lock_has_the_next_index_and_all_moves_so_far():
-    hall = OfflineLeague(THROWAWAY["dice"])
+    league = OfflineLeague(THROWAWAY["dice"])
 
-    hall.run(hall.match.start(0.0), ONE_AND_TWO)
+    league.run(league.match.start(0.0), ONE_AND_TWO)
 
-    locks = [call.message for call in hall.calls if isinstance(call.message, LockRequest)]
+    locks = [call.message for call in league.calls if isinstance(call.message, LockRequest)]
     assert [(lock.index, len(lock.moves)) for lock in locks] == [(0, 2), (1, 4)]
 
 
 @rule("R-MATCH-04")
 def test_a_move_of_another_game_is_called_for_with_turn_position_and_legal_moves():
-    hall = OfflineLeague(THROWAWAY["nim"])
+    league = OfflineLeague(THROWAWAY["nim"])
 
-    hall.run(hall.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: 1))
+    league.run(league.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: 1))
 
-    asked = [call for call in hall.calls if step_of(call) == "move"]
+    asked = [call for call in league.calls if step_of(call) == "move"]
     assert [
         (c.to.agent_id, c.message.turn, c.message.position, c.message.legal_moves) for c in asked
     ] == [
@@ -172,12 +172,12 @@ def test_legal_moves_too_many_to_list_are_null():
 @rule("R-MATCH-03")
 @pytest.mark.parametrize("game", [even_odd, *THROWAWAY.values()], ids=lambda game: game.name)
 def test_the_players_are_told_what_the_league_holds(game):
-    hall = OfflineLeague(game)
+    league = OfflineLeague(game)
     made = "even" if game is even_odd else 1
 
-    hall.run(hall.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: made))
+    league.run(league.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: made))
 
-    held = hall.decisions.league.result_of("R1M1")
-    overs = [call.message for call in hall.calls if step_of(call) == "over"]
+    held = league.decisions.league.result_of("R1M1")
+    overs = [call.message for call in league.calls if step_of(call) == "over"]
     assert [over.game_result for over in overs] == [held, held]
     assert [over.reason for over in overs] == [held.reason] * 2

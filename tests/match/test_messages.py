@@ -175,15 +175,17 @@ def test_the_report_has_winner_score_and_details():
 @rule("R-MATCH-17")
 @pytest.mark.parametrize("game", [even_odd, *THROWAWAY.values()], ids=lambda game: game.name)
 def test_players_are_shown_match_tokens_and_the_manager_alone_the_referees(game):
-    hall = OfflineLeague(game)
+    league = OfflineLeague(game)
     illegal = {"P01": lambda turn, position: 1 if turn == 0 else 99, "P02": lambda *_: 1}
 
-    hall.run(hall.match.start(0.0), illegal)
+    league.run(league.match.start(0.0), illegal)
 
     shown = {"P01": "mtok_ann", "P02": "mtok_bob", "league_manager": REFEREE_TOKEN}
-    assert all(call.message.auth_token is not UNSET for call in hall.calls)
-    assert [c.message.auth_token for c in hall.calls] == [shown[c.to.agent_id] for c in hall.calls]
-    to_players = [call.message for call in hall.calls if call.to.agent_id != "league_manager"]
+    assert all(call.message.auth_token is not UNSET for call in league.calls)
+    assert [c.message.auth_token for c in league.calls] == [
+        shown[c.to.agent_id] for c in league.calls
+    ]
+    to_players = [call.message for call in league.calls if call.to.agent_id != "league_manager"]
     assert REFEREE_TOKEN not in repr(to_players)
-    steps = {step_of(call) for call in hall.calls}
+    steps = {step_of(call) for call in league.calls}
     assert steps == {"join", "move", "error", "lock", "over", "report"}

@@ -104,7 +104,7 @@ def test_matches_of_others_are_not_this_players_affair():
     assert check.doubts(over(), "P01") == []
 
 
-def test_a_round_of_another_make_of_manager_has_no_commitments():
+def test_a_round_of_a_foreign_manager_has_no_commitments():
     check = DrawCheck()
     check.announced(announced(commitment=msgspec.UNSET), "P01")
 

@@ -169,7 +169,7 @@ def test_what_proves_who_it_is_is_for_nobody_without_the_token():
     assert joined.answer.auth_token is msgspec.UNSET
 
 
-def test_a_stranger_from_another_league_does_not_make_it_ask():
+def test_a_referee_of_another_league_does_not_make_it_ask():
     role = a_player()
 
     (refused,) = ask(role, msgspec.structs.replace(INVITATION, league_id="league_2"))

@@ -281,7 +281,7 @@ def test_an_end_that_came_before_it_was_taken_in_is_asked_about_again():
 
 @rule("R-PLAYER-04")
 @pytest.mark.parametrize(("error", "seconds"), [(PeerRefused("no method"), 0.0), (AWAY, 40.0)])
-def test_a_manager_of_another_make_that_knows_no_such_question_is_asked_once(error, seconds):
+def test_a_foreign_manager_that_knows_no_such_question_is_asked_once(error, seconds):
     role = a_player()
     _, call = ask(role, OVER)
 
@@ -300,7 +300,7 @@ def test_a_manager_that_is_too_busy_to_say_is_asked_again():
 
 
 @rule("R-PLAYER-04")
-def test_a_stranger_cannot_send_it_home():
+def test_only_its_manager_can_tell_it_that_the_league_is_over():
     role = a_player()
     _, call = ask(role, OVER)
     denied = LeagueQueryResponse("GET_STATUS", status="RUNNING_LEAGUE")
@@ -312,7 +312,7 @@ def test_a_stranger_cannot_send_it_home():
 
 @rule("R-PLAYER-04")
 @pytest.mark.parametrize("is_ours", [True, False])
-def test_a_manager_of_another_make_has_to_deny_the_end_in_our_words(is_ours):
+def test_a_foreign_manager_has_to_deny_the_end_in_our_words(is_ours):
     role = a_player(registered=False)
     accepted = msgspec.structs.replace(ACCEPTED, match_tokens=is_ours or UNSET)
     role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)

@@ -356,7 +356,7 @@ def test_pages_end_when_all_rows_are_here_or_none_came():
     assert next_page([], 3) == {}
 
 
-def test_every_rule_that_a_telling_cites_is_written_down():
+def test_every_rule_that_an_explanation_cites_is_written_down():
     source = (Path(__file__).parents[2] / "src/agentleague/records/explanations.py").read_text()
     cited = set(re.findall(r"R-[A-Z]+-\d\d", source))
 

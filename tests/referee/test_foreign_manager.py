@@ -1,4 +1,4 @@
-"""Our referee at a manager of another make, which locks nothing and starts matches in its way."""
+"""Our referee at a foreign manager, which locks nothing and starts matches in its own way."""
 
 from itertools import count
 
@@ -126,7 +126,7 @@ def query_answer(data):
 
 
 @rule("R-GUEST-02")
-def test_a_manager_that_gives_no_session_is_of_another_make():
+def test_a_manager_that_gives_no_session_is_foreign():
     assert OWN_DRAWS in Visit().news()
 
 

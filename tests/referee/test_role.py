@@ -216,7 +216,7 @@ def test_a_league_that_ends_before_its_last_match_is_closed_is_waited_for():
 
 
 @pytest.mark.parametrize("session", [{}, {"session": "ses_2"}])
-def test_a_stranger_cannot_send_it_home(session):
+def test_only_its_manager_can_tell_it_that_the_league_is_over(session):
     role = a_referee()
 
     (reply,) = ask(role, LeagueCompleted(**session))

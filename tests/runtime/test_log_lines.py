@@ -89,7 +89,7 @@ def test_what_matters_has_a_line(steps, line):
     assert lines(*steps) == [line]
 
 
-def test_a_player_is_watched_when_it_only_glances_at_a_round():
+def test_a_round_that_a_player_reads_only_in_part_has_no_line():
     sent = codec.write_request(RoundAnnouncement(matches=[RoundMatch("R1M1")]), 1)
     message = codec.read_request(sent, codec.taken_by("player"), thorough=False).message
 

@@ -1,4 +1,4 @@
-"""Agents that a thief might write: plain HTTP servers that keep all they are sent, and attack."""
+"""Agents that steal tokens: plain HTTP servers that keep all they are sent, and attack."""
 
 import json
 import threading
@@ -22,7 +22,7 @@ def message(name, sender="player:somebody", **fields):
         "message_type": name,
         "sender": sender,
         "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "conversation_id": "conv-thief",
+        "conversation_id": "conv-spy",
         **fields,
     }
     return {field: value for field, value in written.items() if value is not None}
@@ -133,7 +133,7 @@ class Spy:
         if not name:
             return {"status": "OK"}
         own = self.says.get(said["message_type"], lambda said: {})
-        return message(name, "player:thief", match_id=said["match_id"], **{**fields, **own(said)})
+        return message(name, "player:spy", match_id=said["match_id"], **{**fields, **own(said)})
 
 
 def _collect(value, found):

@@ -17,7 +17,7 @@ from security.test_tokens import REFUSED, RULES, a_manager, an_agent
 
 
 class Adjudicator(NamedTuple):
-    """What is left of a league with a referee of another make, and what it was answered."""
+    """What is left of a league with a foreign referee, and what it was answered."""
 
     cup: object
     answers: dict
@@ -134,7 +134,7 @@ class Mallory:
 
 @pytest.fixture(scope="module")
 def adjudicator(tmp_path_factory):
-    base = tmp_path_factory.mktemp("court")
+    base = tmp_path_factory.mktemp("referees")
     manager, url = a_manager(base / "home", RULES.replace("referees = 1", "referees = 2"))
     processes, spies = [manager], []
     mallory = Mallory(url)

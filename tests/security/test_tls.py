@@ -10,7 +10,7 @@ import pytest
 
 from agentleague.runtime.network import Wishes, place_of_manager
 from commands import RUNNING, free_port
-from pages import Desk, Page
+from pages import Page, Terminal
 
 PAGE = Page("docs", "how-to", "tls-behind-nginx.md")
 WRAPPED = """
@@ -32,7 +32,7 @@ http {{
 
 
 @pytest.fixture
-def desk(tmp_path):
+def terminal(tmp_path):
     """A folder with the certificates of the page, and nginx with its configuration."""
     for name in ("nginx", "openssl"):
         if (
@@ -46,14 +46,14 @@ def desk(tmp_path):
         "listen 443": f"listen 127.0.0.1:{port}",
         "DNS:cup.example": "DNS:localhost",
     }
-    desk = Desk(tmp_path, **places)
-    desk.tls_port = port
+    terminal = Terminal(tmp_path, **places)
+    terminal.tls_port = port
     for line in PAGE.commands_of("A certificate"):
-        desk.type(line)
+        terminal.type(line)
     (configuration,) = PAGE.fences("nginx")
-    desk.save("nginx.conf", WRAPPED.format(configuration=configuration))
+    terminal.save("nginx.conf", WRAPPED.format(configuration=configuration))
     begin_nginx(tmp_path, port)
-    return desk
+    return terminal
 
 
 def begin_nginx(folder, port):
@@ -90,46 +90,46 @@ def asked(folder, port, host, **headers):
     return status
 
 
-def trust(desk, export):
+def trust(terminal, export):
     """Type the line that holds for all that is typed after it."""
     name, value = export.removeprefix("export ").split("=")
-    desk.environment[name] = desk.type(f'printf %s "{value}"')
+    terminal.environment[name] = terminal.type(f'printf %s "{value}"')
 
 
-def test_agents_register_and_play_through_nginx_as_the_page_says(desk):
-    (manager,) = map(desk.serve, PAGE.commands_of("The manager"))
+def test_agents_register_and_play_through_nginx_as_the_page_says(terminal):
+    (manager,) = map(terminal.serve, PAGE.commands_of("The manager"))
     export, referee, player, status, start = PAGE.commands_of("Agents")
-    trust(desk, export)
-    assert f"the manager is at https://localhost:{desk.tls_port}/mcp" in manager.heard
+    trust(terminal, export)
+    assert f"the manager is at https://localhost:{terminal.tls_port}/mcp" in manager.heard
 
-    agents = [desk.serve(line) for line in (referee, player, player)]
+    agents = [terminal.serve(line) for line in (referee, player, player)]
 
     assert "Registered as REF01" in agents[0].heard
     assert "Registered as P02" in agents[2].heard
-    assert "Players   2" in desk.type(status)
-    assert "has begun" in desk.type(start)
-    desk.until(agents[1], "is over")
-    rows = json.loads(desk.type("league standings --dir cup --json --quiet"))
+    assert "Players   2" in terminal.type(status)
+    assert "has begun" in terminal.type(start)
+    terminal.until(agents[1], "is over")
+    rows = json.loads(terminal.type("league standings --dir cup --json --quiet"))
     assert [(row["played"], row["technical_losses"]) for row in rows] == [(1, 0), (1, 0)]
 
 
-def test_an_agent_without_the_authority_does_not_speak_to_the_manager(desk):
-    desk.serve(PAGE.commands_of("The manager")[0])
+def test_an_agent_without_the_authority_does_not_speak_to_the_manager(terminal):
+    terminal.serve(PAGE.commands_of("The manager")[0])
     export, _, _, status, _ = PAGE.commands_of("Agents")
 
     with pytest.raises(AssertionError, match="CERTIFICATE_VERIFY_FAILED"):
-        desk.type(status)
-    trust(desk, export)
-    assert "Players   0" in desk.type(status)
+        terminal.type(status)
+    trust(terminal, export)
+    assert "Players   0" in terminal.type(status)
 
 
-def test_behind_nginx_the_manager_is_called_by_the_name_of_its_end_point_alone(desk):
+def test_behind_nginx_the_manager_is_called_by_the_name_of_its_end_point_alone(terminal):
     (line,) = PAGE.commands_of("The manager")
-    desk.replaced = {"8000": str(desk.port)}
-    desk.serve(line)
+    terminal.replaced = {"8000": str(terminal.port)}
+    terminal.serve(line)
 
     def ask(host, **headers):
-        return asked(desk.folder, desk.tls_port, host, **headers)
+        return asked(terminal.folder, terminal.tls_port, host, **headers)
 
     assert ask("cup.example") == 200
     assert ask("evil.example") == 403

@@ -34,7 +34,7 @@ SECRET = re.compile(rb"(?:m?tok|adm|ses)_[A-Za-z0-9_]*[0-9a-f]{24}")
 
 
 class Town(NamedTuple):
-    """What is left of the league, and what the thieves saw and were answered."""
+    """What is left of the league, and what the spies saw and were answered."""
 
     home: object  # everything of the league on disk, but for the agents' state
     states: object

@@ -72,7 +72,7 @@ def test_a_crash_may_find_rows_that_are_safe_and_that_nobody_was_told_of():
     assert disk.claim("cup").seq == 1
 
 
-def test_nobody_is_told_after_a_crash_in_the_midst_of_the_telling():
+def test_nobody_is_told_after_a_crash_while_others_are_told():
     clock, disk = a_disk()
     told = []
     disk.append("cup", 0, [RoundEnded(1)], lambda heads: None)

@@ -130,7 +130,7 @@ def test_a_referee_that_was_not_told_the_end_is_told_when_it_speaks():
 
 
 @rule("R-LEASE-04")
-def test_a_decided_match_is_not_given_to_a_referee_of_another_make_after_a_restart():
+def test_a_decided_match_is_not_given_to_a_foreign_referee_after_a_restart():
     # Found by liveness, seed 237: a player was removed, and its match forfeited just before.
     both = {"referee1": traits.FOREIGN, "referee2": traits.FOREIGN}
     league = running(agents=AGENTS._replace(traits=both))
