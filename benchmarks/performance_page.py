@@ -132,7 +132,7 @@ event loop and the kernel, to wait and to read, for `asyncio.runners.Runner.run`
 _WHAT_SIZES_ARE = """
 Players in four processes. Each league is ended after about 5,000 matches, since one of 10,000
 players has fifty million. The last two columns are what the manager sends: a table fills at most
-10 KB, whoever it is for.
+10 KB, to every receiver.
 """
 
 _WHAT_KEEPS_IT_SO = """## What keeps it so

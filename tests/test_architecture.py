@@ -93,7 +93,7 @@ def test_only_storage_imports_a_database():
     assert elsewhere == []
 
 
-def test_whoever_reads_a_journal_does_so_through_its_port():
+def test_journals_are_read_through_their_port():
     elsewhere = [
         f"{path.relative_to(PACKAGE)} imports {name}"
         for path, home in modules()

@@ -58,7 +58,7 @@ def test_a_round_is_announced_played_counted_and_ended_in_this_order():
 
 
 @rule("R-FLOW-02")
-def test_who_lets_an_announcement_run_out_is_waited_for_once():
+def test_a_player_that_lets_an_announcement_run_out_is_waited_for_once():
     league = MemoryLeague(players=4, referees=1)
     diary = Diary(league)
     league.fill()

@@ -44,7 +44,7 @@ def test_a_class_plays_a_league_on_a_network_of_its_own(tmp_path):
 
 
 @pytest.mark.slow
-def test_whoever_opens_the_port_in_its_firewall_is_told_and_plays(tmp_path):
+def test_a_student_who_opens_the_port_in_the_firewall_is_told_and_plays(tmp_path):
     with network([MANAGER, REFEREES[0], CUT]) as machines:
         room, teacher, cuts = Classroom(tmp_path), machines[MANAGER], machines[CUT]
         close_port(cuts, PLAYER_PORT)

@@ -189,7 +189,7 @@ def test_the_last_matches_are_told_and_all_if_wanted(tmp_path):
     assert sum(line.startswith("R") and "M1 " in line for line in every) == 23
 
 
-def test_who_speaks_otherwise_is_shown_with_how(tmp_path):
+def test_an_agent_that_speaks_otherwise_is_shown_with_how(tmp_path):
     decisions = Decisions(2)
     decisions.record(DialectLearnt("P02", "bare"))
     directory = keep(decisions, tmp_path)

@@ -76,7 +76,7 @@ def test_the_same_seed_gives_the_same_table_with_a_file_in_it(tmp_path):
     assert first["final_standings"] == second["final_standings"]
 
 
-def test_who_lost_without_a_game_is_named_with_what_to_type_to_see_why(tmp_path):
+def test_a_player_that_lost_without_a_game_is_named_with_what_to_type_to_see_why(tmp_path):
     port = free_port()
     dead = ("--player", f"http://127.0.0.1:{port}/mcp", "--player", "random")
 

@@ -81,7 +81,7 @@ def test_a_match_that_is_stopped_leaves_nothing_behind(number, code, tmp_path, m
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("role", ["manager", "referee", "player"])
-def test_who_serves_until_it_is_stopped_has_done_its_work_then(role, number, tmp_path):
+def test_a_command_that_serves_until_it_is_stopped_has_done_its_work_then(role, number, tmp_path):
     where = ("--dir", tmp_path / "cup") if role == "manager" else ("--manager", free_port())
     process = started(BIN / "league", role, *where, "--port", free_port(), cwd=tmp_path)
     first_line(process)

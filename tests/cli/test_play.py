@@ -55,7 +55,7 @@ def test_several_matches_are_a_table_with_a_line_for_each():
     assert "See each match in full with: -v" in done.stderr
 
 
-def test_who_lost_by_silence_is_told_what_a_league_would_have_granted(tmp_path):
+def test_a_player_that_lost_by_silence_is_told_what_a_league_would_have_granted(tmp_path):
     (tmp_path / "wrong.py").write_text("def choose(turn):\n    return 'Even'\n")
 
     done = league("play", "random", f"http://127.0.0.1:{free_port()}/mcp", "--move-seconds", "0.5")

@@ -164,7 +164,7 @@ def test_a_league_that_has_not_begun_says_so(command, tmp_path):
     assert "the league has not begun" in done.stderr
 
 
-def test_what_a_stranger_sends_is_harmless_to_print():
+def test_what_other_agents_send_is_harmless_to_print():
     decisions = in_its_second_round()
     evil = "\x1b]0;evil\x07\x9b31m\u202e"
     member = decisions.league.roster.players["P01"]

@@ -168,7 +168,7 @@ def test_a_lie_ends_with_3_and_names_row_and_match(tmp_path):
     assert found["difference"]["match_id"] == "R2M1"
 
 
-def test_strangers_words_reach_no_terminal(tmp_path):
+def test_words_of_other_agents_reach_no_terminal(tmp_path):
     moves = [(0, "P01", "\x1b[2Jeven"), (0, "P02", "odd")]
     events = changed(LEAGUE, MatchDecided, "R1M1", moves=moves)
 

@@ -604,7 +604,7 @@ def test_a_registration_may_be_confirmed_in_other_words(said):
     assert answer.auth_token == "abc"
 
 
-def test_who_is_accepted_without_an_id_or_a_token_is_accepted():
+def test_an_agent_that_is_accepted_without_an_id_or_a_token_is_accepted():
     assert registration({"status": "ACCEPTED"}).player_id is None
 
 

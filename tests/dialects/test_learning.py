@@ -101,7 +101,7 @@ def test_a_dialect_that_nobody_speaks_is_not_learnt():
     assert learnt(report(manager, token, {"P01": "klingon"})[1]) == []
 
 
-def test_whoever_comes_back_is_spoken_to_as_before():
+def test_an_agent_that_comes_back_is_spoken_to_as_before():
     manager = a_manager()
     ask(manager, player("Ann"))
 

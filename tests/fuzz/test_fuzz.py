@@ -21,7 +21,7 @@ OF_MANY = ("registrations", "strangers")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_whatever_strangers_send_is_read_well_or_refused(name):
+def test_whatever_unknown_callers_send_is_read_well_or_refused(name):
     target, rng = load(name), Random(name)
 
     for data in target.seeds[:10] if target.of_lines else target.seeds:

@@ -63,7 +63,7 @@ def test_both_choose_at_once_and_then_a_number_from_1_to_10_is_drawn():
         ("odd", "odd", 4, None, "Both chose odd, number was 4 (even) - both incorrect"),
     ],
 )
-def test_who_alone_names_the_parity_wins(choice_a, choice_b, number, winner, reason):
+def test_a_player_that_alone_names_the_parity_wins(choice_a, choice_b, number, winner, reason):
     outcome = even_odd.outcome(played(choice_a, choice_b, number))
 
     assert (outcome.winner, outcome.reason) == (winner, reason)

@@ -79,7 +79,7 @@ def test_rock_beats_scissors_scissors_beat_paper_and_paper_beats_rock(throw, win
         (3, "rs rp rr pp ss rr", None, "1 to 1 after 6 throws - nobody leads"),
     ],
 )
-def test_who_first_wins_more_than_half_wins_and_after_twice_best_of_throws_the_lead_decides(
+def test_the_first_to_win_more_than_half_wins_and_after_twice_best_of_throws_the_lead_decides(
     best_of, throws, winner, reason
 ):
     state = thrown(throws, best_of=best_of)

@@ -105,7 +105,7 @@ def assert_counted(game):
     assert [row.technical_losses for row in game.rows.values()] == [0, 0]
 
 
-def test_whoever_cannot_be_made_to_join_loses(tmp_path):
+def test_a_player_that_cannot_be_made_to_join_loses(tmp_path):
     games = each_played(tmp_path, failing_at("join"))
     for (_, verdict, cause), game in zip(FAILURES, games, strict=True):
         assert_lost(game, cause)
@@ -113,7 +113,7 @@ def test_whoever_cannot_be_made_to_join_loses(tmp_path):
         assert game.decided()[0].moves == []  # Nobody was asked for a move.
 
 
-def test_whoever_cannot_be_made_to_move_loses(tmp_path):
+def test_a_player_that_cannot_be_made_to_move_loses(tmp_path):
     games = each_played(tmp_path, failing_at("move"))
     for (_, verdict, cause), game in zip(FAILURES, games, strict=True):
         assert_lost(game, cause)
@@ -121,21 +121,21 @@ def test_whoever_cannot_be_made_to_move_loses(tmp_path):
         assert game.decided()[0].moves == [(0, GOOD, "even")]
 
 
-def test_whoever_gives_nothing_that_counts_loses(tmp_path):
+def test_a_player_that_gives_nothing_that_counts_loses(tmp_path):
     games = each_played(tmp_path, {does: {} for does, _, _ in LOSE})
     for (_, verdicts, cause), game in zip(LOSE, games, strict=True):
         assert_lost(game, cause)
         assert game.verdicts(BAD) == verdicts
 
 
-def test_whoever_dies_after_the_join_and_comes_back_plays_on(tmp_path):
+def test_a_player_that_dies_after_the_join_and_comes_back_plays_on(tmp_path):
     game = played(tmp_path, "dies@join", comes_back=True, retry_delay_seconds=2.0, retries=5)
 
     assert_counted(game)
     assert (game.verdicts(BAD)[:2], game.verdicts(BAD)[-1]) == (["ok", "E009"], "ok")
 
 
-def test_whoever_answers_in_its_own_way_plays(tmp_path):
+def test_a_player_that_answers_in_its_own_way_plays(tmp_path):
     games = each_played(tmp_path, {does: {} for does, _ in PLAY})
     for (_, verdicts), game in zip(PLAY, games, strict=True):
         assert_counted(game)

@@ -171,7 +171,7 @@ def test_what_is_no_record_of_a_match_is_refused():
         ([], [("P01", "x"), ("P02", "y")], None, "P01 x, P02 y - nobody wins"),
     ],
 )
-def test_who_forfeits_loses_and_two_who_do_both_lose(moves, forfeits, winner, reason):
+def test_a_player_that_forfeits_loses_and_two_that_do_both_lose(moves, forfeits, winner, reason):
     verdict = judged(even_odd, moves, forfeits)
 
     made = {who: choice for _, who, choice in moves}
@@ -202,7 +202,7 @@ def test_a_later_turn_can_be_forfeited_with_the_next_lock(name, moves, index):
 
 
 @rule("R-LEAGUE-04")
-def test_who_is_not_in_the_match_and_the_same_player_twice_cannot_forfeit():
+def test_players_of_other_matches_and_the_same_player_twice_cannot_forfeit():
     for game, moves, forfeits, complaint in [
         (even_odd, [], ["P03"], r"forfeits name \['P03'\]"),
         (even_odd, [], ["P01", "P03"], "forfeits name"),

@@ -152,7 +152,7 @@ def test_after_the_last_match_there_is_none():
 
 
 @rule("R-LEAGUE-29")
-def test_who_has_a_bye_plays_in_the_round_after():
+def test_a_player_that_has_a_bye_plays_in_the_round_after():
     assert ask(Decisions(3).start(), "GET_NEXT_MATCH", "P01")["next_match"]["round_id"] == 2
 
 
@@ -256,7 +256,7 @@ def test_the_status_says_whether_the_league_is_paused_or_was_aborted():
 
 
 @rule("R-LEAGUE-29")
-def test_who_was_removed_and_who_is_in_an_aborted_league_has_no_next_match():
+def test_a_player_that_was_removed_or_is_in_an_aborted_league_has_no_next_match():
     decisions = Decisions(4).start()
     decisions.record(PlayerRemoved("P01"))
     assert ask(decisions, "GET_NEXT_MATCH", "P01") == {"next_match": None}

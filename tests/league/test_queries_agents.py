@@ -208,7 +208,7 @@ def test_before_the_start_a_player_has_no_rank():
 
 
 @rule("R-QUERY-04")
-def test_who_was_removed_before_the_start_is_in_no_table():
+def test_an_agent_that_was_removed_before_the_start_is_in_no_table():
     decisions = Decisions(3)
     decisions.record(PlayerRemoved("P02"), LeagueStarted(["P01", "P03"]))
     decisions.schedule(1)
@@ -293,7 +293,7 @@ def test_an_agent_that_was_tried_is_marked_reachable_or_not():
 
 
 @rule("R-DIA-08")
-def test_whoever_does_not_speak_as_we_do_is_shown_with_how_it_speaks():
+def test_an_agent_that_does_not_speak_as_we_do_is_shown_with_how_it_speaks():
     decisions = Decisions(2)
     decisions.record(DialectLearnt("P02", "type"))
 

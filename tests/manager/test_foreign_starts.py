@@ -182,7 +182,7 @@ def test_an_ok_is_compared_with_the_answer_to_nonsense():
 
 
 @rule("R-START-02")
-def test_whoever_says_ok_to_everything_may_report_before_another_way_is_tried():
+def test_a_referee_that_says_ok_to_everything_may_report_before_another_way_is_tried():
     league = League()
     league.answer(OK)
 
@@ -231,7 +231,7 @@ def test_without_a_report_the_next_way_follows_and_nonsense_is_told_once():
 
 
 @rule("R-START-02")
-def test_whoever_said_ok_to_every_way_is_left_to_its_lease():
+def test_a_referee_that_said_ok_to_every_way_is_left_to_its_lease():
     league = League(referees=2)
     league.answer(OK)
     league.answer(OK, CONTROL)
@@ -262,7 +262,7 @@ def test_a_way_that_was_understood_before_is_given_much_longer():
 
 
 @rule("R-START-02")
-def test_whoever_took_long_to_report_is_given_as_long_for_each_way():
+def test_a_referee_that_took_long_to_report_is_given_as_long_for_each_way():
     league = League(cycles=2)
     league.answer(OK)
     league.answer(OK, CONTROL)
@@ -319,7 +319,7 @@ def test_when_the_lease_of_a_match_that_ran_is_over_another_referee_gets_it():
 
 
 @rule("R-START-08")
-def test_after_a_restart_who_lost_a_match_gets_no_more_where_another_can():
+def test_after_a_restart_a_referee_that_lost_a_match_gets_no_more_where_another_can():
     league = League(referees=2)
     league.role._assignments.reassign("R1M1", "REF01 was silent")
     league.role.journal.append(MatchAssigned("R1M1", 2, "REF02", "REF01 was silent"))
@@ -388,7 +388,7 @@ def test_an_answer_to_an_aborted_league_decides_nothing():
         (PeerRefused("already running", number=-32000, code=None, data={}), 1.0),
     ],
 )
-def test_whoever_is_busy_or_not_there_is_told_again(error, seconds):
+def test_a_referee_that_is_busy_or_not_there_is_told_again(error, seconds):
     league = League()
 
     league.answer(error)

@@ -41,7 +41,7 @@ def test_an_agent_is_shown_as_reachable_or_not():
 
 
 @rule("R-REG-12")
-def test_who_is_silent_is_sought_until_it_is_there_and_each_change_is_said_once():
+def test_an_agent_that_is_silent_is_sought_until_it_is_there_and_each_change_is_said_once():
     _, seen, ends = tried()
     end = ends["P01"]
 
@@ -75,7 +75,7 @@ def test_no_more_end_points_wait_to_be_tried_than_agents_may_be_there():
 
 
 @rule("R-REG-12")
-def test_who_cannot_be_connected_to_any_more_is_tried_once_again():
+def test_an_agent_that_cannot_be_connected_to_any_more_is_tried_once_again():
     _, seen, ends = tried()
     seen.learnt("P01", ends["P01"], True)
     seen.unchecked.clear()
@@ -89,7 +89,7 @@ def test_who_cannot_be_connected_to_any_more_is_tried_once_again():
 
 
 @rule("R-REG-12")
-def test_who_takes_its_time_is_not_doubted():
+def test_an_agent_that_takes_its_time_is_not_doubted():
     _, seen, ends = tried()
     seen.learnt("P01", ends["P01"], True)
     seen.unchecked.clear()
@@ -103,7 +103,7 @@ REFUSED = PeerRefused("no", number=1, code="E003", data={})
 
 @rule("R-REG-12")
 @pytest.mark.parametrize("answer", [None, REFUSED, RateLimited("later")])
-def test_whoever_answers_is_reachable(answer):
+def test_an_agent_that_answers_is_reachable(answer):
     _, seen, ends = tried()
     assert seen.answered("P01", answer) == ""
     assert seen.known == {}  # It was not even tried: that says nothing new.

@@ -49,7 +49,7 @@ def test_a_referee_without_the_join_code_is_named_and_no_code_is_told():
     assert "sesame" not in said
 
 
-def test_who_asks_again_is_named_again_only_after_a_while_or_for_another_reason():
+def test_an_agent_that_asks_again_is_named_again_only_after_a_while_or_for_another_reason():
     league = MemoryLeague(2, 1)
     assert refused_by(league, game_types=["chess"])
 

@@ -147,7 +147,7 @@ def test_other_versions_are_refused():
 
 @rule("R-LEAGUE-20")
 @pytest.mark.parametrize("admit", ADMIT)
-def test_who_does_not_play_the_game_is_refused(admit):
+def test_an_agent_that_does_not_play_the_game_is_refused(admit):
     with pytest.raises(UnsupportedGame, match="this league plays 'even_odd'"):
         admit(Decisions(0, 0), games=("chess", "go"))
 
@@ -155,7 +155,7 @@ def test_who_does_not_play_the_game_is_refused(admit):
 @rule("R-LEAGUE-20")
 @pytest.mark.parametrize("admit", ADMIT)
 @pytest.mark.parametrize("games", [(), ("chess", "even_odd")])
-def test_who_plays_it_among_others_or_does_not_say_is_taken(admit, games):
+def test_an_agent_that_plays_it_among_others_or_does_not_say_is_taken(admit, games):
     assert admit(Decisions(0, 0), games=games)[1].status == "ACCEPTED"
 
 
@@ -251,7 +251,9 @@ def test_a_refused_agent_is_told_why_in_the_words_of_the_documents(
         ("http://10.0.0.7:8101/mcp", "10.0.0.7"),
     ],
 )
-def test_who_registers_again_from_its_own_address_keeps_its_id_also_after_the_start(url, source):
+def test_an_agent_that_registers_again_from_its_own_address_keeps_its_id_also_after_the_start(
+    url, source
+):
     decisions = Decisions(0)
     first, answer = as_player(decisions, url=url, source=source)
     decisions.league.apply(first)
@@ -368,7 +370,7 @@ def test_nobody_comes_back_to_a_league_that_is_over(admit, agent_id):
 
 
 @rule("R-REG-05", "R-REG-06")
-def test_who_comes_back_must_still_be_fit_to_play():
+def test_an_agent_that_comes_back_must_still_be_fit_to_play():
     for changes, error in [
         ({"url": "http://169.254.169.254/mcp"}, EndpointNotAllowed),
         ({"games": ("chess",)}, UnsupportedGame),
@@ -454,7 +456,7 @@ def test_a_league_with_a_join_code_takes_only_those_who_know_it(admit):
 
 @rule("R-REG-08")
 @pytest.mark.parametrize(("admit", "agent_id"), [(as_player, "P01"), (as_referee, "REF01")])
-def test_who_shows_its_token_needs_no_join_code(admit, agent_id):
+def test_an_agent_that_shows_its_token_needs_no_join_code(admit, agent_id):
     _, answer = admit(Decisions(1, 1), terms={"join_code": "quokka-7"}, shown=token(agent_id))
 
     assert answer.status == "ACCEPTED"
@@ -515,7 +517,9 @@ def test_a_league_may_refuse_referees_that_do_not_lock(locks):
 
 @rule("R-LEAGUE-16")
 @pytest.mark.parametrize("unique_names", ["suffix", "reject", "off"])
-def test_who_chose_a_name_that_ends_like_a_given_one_is_not_taken_for_another(unique_names):
+def test_an_agent_that_chose_a_name_that_ends_like_a_given_one_is_not_taken_for_another(
+    unique_names,
+):
     decisions, terms = Decisions(0), {"unique_names": unique_names}
 
     def comes(name):

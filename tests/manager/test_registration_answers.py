@@ -53,7 +53,7 @@ def referee(decisions, url=URL, shown=None, locks=True, **settings):
 
 
 @rule("R-LEAGUE-18")
-def test_who_is_new_is_recorded_and_answered():
+def test_a_new_agent_is_recorded_and_answered():
     one, other = player(Decisions(0)), referee(Decisions(0, 0))
 
     assert [type(event) for event in one.events] == [PlayerRegistered]
@@ -63,7 +63,7 @@ def test_who_is_new_is_recorded_and_answered():
 
 
 @rule("R-REG-05", "R-REG-06")
-def test_who_shows_its_token_came_back():
+def test_an_agent_that_shows_its_token_came_back():
     decisions = Decisions(1, 1)
 
     one, other = player(decisions, shown=token("P01")), referee(decisions, shown=token("REF01"))
@@ -74,7 +74,7 @@ def test_who_shows_its_token_came_back():
 
 
 @rule("R-LEAGUE-32")
-def test_who_lost_its_token_is_in_and_cannot_act():
+def test_an_agent_that_lost_its_token_is_in_and_cannot_act():
     decisions = Decisions(0)
     player(decisions)
 
@@ -111,7 +111,7 @@ def test_a_repeated_registration_records_nothing():
 
 
 @rule("R-LEAGUE-20", "R-REG-09", "R-REG-10")
-def test_who_is_refused_is_told_and_leaves_no_trace():
+def test_an_agent_that_is_refused_is_told_and_leaves_no_trace():
     taken = player(Decisions(1), name="Agent 1", unique_names="reject")
     foreign = referee(Decisions(0, 0), locks=UNSET, foreign_referees="refuse")
     full = player(Decisions(1), players_max=1)

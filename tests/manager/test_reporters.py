@@ -47,7 +47,7 @@ def test_a_wrong_token_is_never_taken_for_none(token):
 
 @rule("R-START-06")
 @pytest.mark.parametrize("how", ["query", "register"])
-def test_who_showed_its_token_once_must_show_it_always(how):
+def test_a_referee_that_showed_its_token_once_must_show_it_always(how):
     league = League()
     message = {
         "query": LeagueQuery("GET_STATUS"),

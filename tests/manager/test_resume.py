@@ -148,7 +148,9 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
         (1, r"begin another league with: --dir ANOTHER$"),
     ],
 )
-def test_whoever_wants_other_rules_is_told_whether_the_league_can_be_thrown_away(players, advice):
+def test_an_organiser_who_wants_other_rules_is_told_whether_the_league_can_be_thrown_away(
+    players, advice
+):
     rows = rows_of(Decisions(players).events)
 
     with pytest.raises(StorageError, match=advice):

@@ -47,7 +47,7 @@ UNREACHED = "could not be reached, or gave no usable HTTP answer"
 
 
 @rule("R-MATCH-07")
-def test_who_does_not_join_loses_and_nobody_is_asked_for_a_move():
+def test_a_player_that_does_not_join_loses_and_nobody_is_asked_for_a_move():
     match = joining()
     join(match, "P01")
 
@@ -61,7 +61,7 @@ def test_who_does_not_join_loses_and_nobody_is_asked_for_a_move():
 
 
 @rule("R-MATCH-07")
-def test_who_declines_loses_without_being_told_of_an_error():
+def test_a_player_that_declines_loses_without_being_told_of_an_error():
     match = joining()
 
     assert answer(match, "join", "P01", GameJoinAck(accept=False)) == []
@@ -129,7 +129,7 @@ def test_a_match_whose_players_were_not_reached_is_given_back_and_its_report_is_
 
 
 @rule("R-MATCH-07")
-def test_who_fails_in_a_later_turn_loses_with_the_earlier_moves_on_record():
+def test_a_player_that_fails_in_a_later_turn_loses_with_the_earlier_moves_on_record():
     match, _ = playing(THROWAWAY["nim"])
     move(match, "P01", 3, turn=0)
 

@@ -61,7 +61,7 @@ def heard(stage):
         (SEATS, ANNS_EVEN, Caller(""), TokenMissing),
     ],
 )
-def test_who_pushed_is_told_by_the_token_or_by_the_address(seats, message, caller, pusher):
+def test_the_pusher_is_known_by_the_token_or_by_the_address(seats, message, caller, pusher):
     stage = Stage({"move": [SILENCE]}, {"move": [SILENCE]}, seats=seats)
     stage.run(until=1.0)
 
@@ -215,7 +215,7 @@ def test_a_move_before_its_time_or_after_is_refused(message):
 
 
 @rule("R-MATCH-25")
-def test_who_is_not_to_move_cannot_push_a_move():
+def test_a_player_that_is_not_to_move_cannot_push_a_move():
     match, _ = playing(THROWAWAY["nim"])
     made = GameMoveResponse(1, "R1M1")
 

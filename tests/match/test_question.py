@@ -285,7 +285,7 @@ def test_after_an_unusable_answer_the_call_is_made_again_after_a_second_at_the_l
         (SILENCE, 0.5),
     ],
 )
-def test_who_answers_game_error_is_asked_again_at_once(answered, again):
+def test_a_player_that_answers_game_error_is_asked_again_at_once(answered, again):
     rules = replace(PATIENT, move_seconds=2.5)
     ann = {"move": [ChooseParityResponse("no")], "error": [answered]}
 
@@ -361,7 +361,7 @@ def test_the_league_says_how_often_and_when_is_retried(rules, calls):
 
 
 @rule("R-MATCH-19")
-def test_who_is_suspended_gets_no_retries_until_it_answers():
+def test_a_suspended_player_gets_no_retries_until_it_answers():
     seats = [replace(SEATS[0], suspended=True), SEATS[1]]
 
     silent = Stage({"join": [SILENCE]}, seats=seats).run()

@@ -205,7 +205,7 @@ def test_without_a_result_that_can_be_read_nobody_is_told_anything(data):
 
 
 @rule("R-MATCH-15")
-def test_who_was_told_already_is_not_told_again():
+def test_a_player_that_was_told_already_is_not_told_again():
     match = reporting()
 
     effects = answer(match, "report", "manager", refusal(result=to_builtins(decided().result)))

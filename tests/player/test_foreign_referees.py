@@ -75,7 +75,7 @@ def test_the_manager_is_asked_whose_match_it_is_and_then_the_referee_is_answered
         {"referee_endpoint": ""},
     ],
 )
-def test_whoever_is_not_that_referee_is_refused(facts):
+def test_anybody_but_that_referee_is_refused(facts):
     role = a_player()
 
     (call,) = ask(role)
@@ -99,7 +99,7 @@ def test_without_the_managers_word_it_is_refused_and_not_asked_again_for_a_secon
 
 
 @rule("R-START-07")
-def test_who_showed_the_token_is_the_referee_from_there_on():
+def test_a_sender_that_showed_the_token_is_the_referee_from_there_on():
     role = a_player()
     explain(role, *ask(role))
     names = ("league_1", "R1M1", "P01", INVITATION.epoch)

@@ -243,7 +243,7 @@ def test_an_opponent_is_known_by_name_once_a_table_has_told_it():
     assert [match["opponent_name"] for match in memory.records()] == ["Bob", "Bob"]
 
 
-def test_who_registers_again_recalls_nothing_twice():
+def test_a_player_that_registers_again_recalls_nothing_twice():
     memory = Memory("7", PlayerLimits(ended_matches=3))
     matches = [kept(f"R{number}M1", "league_x") for number in range(8)]
 

@@ -423,7 +423,7 @@ def test_in_a_league_of_ours_every_draw_agrees():
     assert sum("The league is over" in sentence for sentence in news) == 4
 
 
-def test_whoever_wants_to_know_hears_of_rounds_results_tables_and_the_end():
+def test_hooks_hear_of_rounds_results_tables_and_the_end():
     role = a_player()
     role.hook_calls = deque()
     result = GameResult("WIN", "P01", choices={"P01": "even", "P02": "odd"})

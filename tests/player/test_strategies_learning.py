@@ -50,14 +50,14 @@ def in_a_circle(turn):
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 @pytest.mark.parametrize("learning", [frequency, pattern])
-def test_whoever_throws_one_thing_too_often_is_beaten(learning, seed):
+def test_a_player_that_throws_one_thing_too_often_is_beaten(learning, seed):
     won, lost = Table(rock_paper_scissors, learning, mostly_rock, seed=seed).series(300)
 
     assert won > 1.5 * lost
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
-def test_whoever_goes_in_a_circle_is_beaten_by_its_pattern_alone(seed):
+def test_a_player_that_goes_in_a_circle_is_beaten_by_its_pattern_alone(seed):
     long = {"best_of": 15}
 
     won, lost = Table(rock_paper_scissors, pattern, in_a_circle, seed=seed).series(100, long)

@@ -81,7 +81,7 @@ def test_a_message_that_is_not_for_this_agent_goes_the_long_way():
     assert read(USUAL, MANAGER, thorough=True) is None
 
 
-def test_who_decides_for_others_takes_no_key_twice():
+def test_managers_and_referees_take_no_key_twice():
     query = codec.write_request(LeagueQuery("GET_STATUS", "cup"), 3)
     assert read(query, MANAGER, thorough=True)
     twice = query.replace(b'"league_id":"cup"', b'"league_id":"cup","league_id":"cap"')

@@ -380,7 +380,7 @@ def test_a_name_that_ends_with_the_id_is_not_given_it_twice():
     assert named("Ann (P05)", "P06") == "Ann (P05) (P06)"
 
 
-def test_who_sent_nothing_but_null_made_no_illegal_move():
+def test_a_player_that_sent_nothing_but_null_made_no_illegal_move():
     moves = [asked("P01", "even"), asked("P02", None, "E004")]
 
     last = words(one_match(BOTH[:1], [("P02", "made an illegal move")], moves))[-1]

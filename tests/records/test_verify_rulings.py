@@ -39,7 +39,7 @@ def test_a_ruling_counts_and_is_listed_also_after_the_end(verdict):
     assert findings.champion == folded(rows_of([*LEAGUE, ruling])).champion
 
 
-def test_the_champion_is_who_leads_after_the_rulings():
+def test_the_champion_is_the_player_that_leads_after_the_rulings():
     league = folded(rows_of(LEAGUE))
     second = league.table.rows()[1].player_id
     rulings = [

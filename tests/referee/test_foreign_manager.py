@@ -151,7 +151,7 @@ def test_a_match_that_is_started_is_played_decided_told_answered_and_reported():
 
 
 @rule("R-GUEST-02")
-def test_who_wins_gets_three_points_and_who_fails_none():
+def test_the_winner_gets_three_points_and_a_player_that_fails_none():
     visit = Visit()
     visit.ask(START)
     ann, bob = visit.take(GameInvitation)
@@ -196,7 +196,7 @@ def test_a_game_that_draws_again_and_again_is_played_to_its_end():
 
 
 @rule("R-GUEST-01")
-def test_whoever_starts_a_match_that_takes_long_is_told_that_it_runs():
+def test_a_manager_that_starts_a_match_that_takes_long_is_told_that_it_runs():
     visit = Visit()
     asked = visit.ask(START)
     assert visit.woken[StartReplyTimer("M1")] == NOW + RefereeLimits.start_reply_seconds
@@ -209,7 +209,7 @@ def test_whoever_starts_a_match_that_takes_long_is_told_that_it_runs():
 
 
 @rule("R-GUEST-01")
-def test_whoever_runs_a_match_waits_for_its_end():
+def test_a_manager_that_calls_run_match_waits_for_its_end():
     visit = Visit()
 
     visit.ask(START, Caller("127.0.0.1", method="run_match"))

@@ -176,7 +176,7 @@ def test_no_news_of_an_agent_tells_a_token():
 
 
 @rule("R-REG-13")
-def test_who_is_too_late_is_told_how_it_would_have_come_back():
+def test_an_agent_that_is_too_late_is_told_how_it_would_have_come_back():
     late = LeagueRegisterResponse("REJECTED", reason="Registration closed", error_code="E019")
     full = LeagueRegisterResponse("REJECTED", reason="League full", error_code="E020")
     reasons = []

@@ -214,7 +214,7 @@ def test_a_strategy_is_asked_and_its_move_is_told():
     assert role.told[-1] == StrategyReturned("k", "even", None)
 
 
-def test_the_end_is_told_to_whoever_runs_the_host():
+def test_the_end_is_told_to_the_owner_of_the_host():
     ended = []
     host, _, _, _ = hosted([End("all is said")])
     host.on_end = ended.append

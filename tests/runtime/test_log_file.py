@@ -76,7 +76,7 @@ def test_a_long_log_is_moved_aside_and_two_files_are_all_there_is(path):
     assert read(path)[-1]["text"].startswith("8 ")
 
 
-def test_strangers_cannot_fill_it_with_warnings(path):
+def test_unknown_callers_cannot_fill_it_with_warnings(path):
     log = opened(path, warnings=5)
     for _ in range(5 + 7):
         log.write(note("no", Level.WARNING))

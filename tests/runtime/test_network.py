@@ -225,7 +225,9 @@ def test_on_several_machines_nobody_is_sent_to_a_machine_of_its_own():
     ("bind", "host", "called_at"),
     [("::", "::", "::1"), ("::0", "::", "::1"), ("0.0.0.0", "0.0.0.0", "127.0.0.1")],
 )
-def test_who_listens_everywhere_is_called_at_an_address_of_the_same_kind(bind, host, called_at):
+def test_an_agent_that_listens_everywhere_is_called_at_an_address_of_the_same_kind(
+    bind, host, called_at
+):
     place, _ = agent(bind=bind)
 
     assert (place.hosts, place.called_at) == ((host,), called_at)

@@ -138,7 +138,9 @@ def five_at_once(monkeypatch):
 
 
 @pytest.mark.usefixtures("five_at_once")
-def test_a_stranger_over_the_rate_is_told_when_to_come_back_and_a_known_agent_is_served(tmp_path):
+def test_an_unknown_caller_over_the_rate_is_told_when_to_come_back_and_a_known_agent_is_served(
+    tmp_path,
+):
     async def scenario():
         async with manager(tmp_path) as connect:
             stranger, known = await connect(), await connect()
@@ -188,7 +190,7 @@ def test_a_refusal_waits_for_its_turn_and_one_that_comes_seldom_does_not_wait():
     ],
     ids=["query", "nothing there", "another host"],
 )
-def test_whoever_asks_too_much_is_answered_slowly_while_others_are_served(
+def test_a_caller_that_asks_too_much_is_answered_slowly_while_others_are_served(
     asked, first, then, tmp_path, monkeypatch
 ):
     rate = Rate(per_second=20.0, burst=2.0, wait_seconds=0.0)

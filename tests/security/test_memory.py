@@ -44,7 +44,9 @@ def attacks(n, token):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("over", [False, True], ids=["served", "over the rate"])
-def test_whatever_strangers_send_a_manager_it_soon_holds_no_more_of_it(over, tmp_path, monkeypatch):
+def test_whatever_unknown_callers_send_a_manager_it_soon_holds_no_more_of_it(
+    over, tmp_path, monkeypatch
+):
     burst = 4.0 if over else 1e9
     rate = Rate(1e-6, burst, wait_seconds=0.0, refusal_seconds=0.0)
     monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
@@ -73,7 +75,9 @@ def test_whatever_strangers_send_a_manager_it_soon_holds_no_more_of_it(over, tmp
 
 
 @pytest.mark.parametrize("of", ["a stranger", "a player"])
-def test_the_manager_holds_so_many_refusals_and_closes_whoever_adds_more(of, tmp_path, monkeypatch):
+def test_the_manager_holds_so_many_refusals_and_closes_connections_that_add_more(
+    of, tmp_path, monkeypatch
+):
     """Ten connections with as many requests as are read at once; a known agent is served."""
     rate = Rate(per_second=0.01, burst=2.0, refusal_seconds=SECONDS)
     monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))

@@ -236,7 +236,7 @@ def test_a_redirecting_end_point_receives_nothing(town):
     assert town.impostor.bodies == []
 
 
-def test_whoever_knows_a_name_and_an_end_point_gains_nothing(town):
+def test_knowing_a_name_and_an_end_point_gains_nothing(town):
     eve = town.eve
 
     assert (eve["before"]["status"], eve["before"]["player_id"]) == ("ACCEPTED", "P01")

@@ -68,7 +68,7 @@ def test_nobody_listens_where_an_agent_has_died():
     assert isinstance(world.answers[0][1].error, NoConnection)
 
 
-def test_who_waits_for_an_agent_that_dies_is_told_that_it_is_gone():
+def test_a_caller_that_waits_for_an_agent_that_dies_is_told_that_it_is_gone():
     world = World()
     world.ask()
     world.clock.run(until=lambda: bool(world.asked))
@@ -197,7 +197,7 @@ def test_a_way_that_is_cut_the_other_way_loses_the_answer():
     assert isinstance(world.answers[0][1].error, NoAnswer)
 
 
-def test_who_loses_a_message_may_be_told_that_the_connection_is_gone():
+def test_a_caller_that_loses_a_message_may_be_told_that_the_connection_is_gone():
     world = World()
     world.links.conditions = SLOW._replace(loss=1.0, resets=1.0)
     world.links.loses = lambda source, target: source == "ann"

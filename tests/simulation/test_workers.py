@@ -19,7 +19,7 @@ def test_what_comes_of_leagues_is_the_same_and_in_the_same_order_in_several_proc
     assert multiprocessing.active_children() == []
 
 
-def test_who_has_seen_enough_leaves_no_process_behind():
+def test_a_caller_that_has_seen_enough_leaves_no_process_behind():
     with simulate_all("calm", range(10_000), processes=2) as together:
         assert next(together).seed == 0
         assert len(multiprocessing.active_children()) == 2

@@ -294,7 +294,7 @@ def test_a_follower_gets_old_rows_then_each_new_one(reopen: Open) -> None:
     assert asyncio.run(follow()) == ([1, 2, 3], [4, 5], [4, 5])
 
 
-def test_whoever_stops_following_leaves_nothing_behind(reopen: Open) -> None:
+def test_a_reader_that_stops_following_leaves_nothing_behind(reopen: Open) -> None:
     journal = reopen()
     journal.claim("cup")
     append(journal, 0, "a")

@@ -634,7 +634,7 @@ HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
 @pytest.mark.parametrize("asked", [NOWHERE, GARBAGE], ids=["refused", "refused for good"])
-def test_only_so_many_refusals_wait_and_whoever_adds_one_is_dropped(asked: bytes) -> None:
+def test_only_so_many_refusals_wait_and_a_connection_that_adds_one_is_dropped(asked: bytes) -> None:
     async def talk() -> None:
         async with serving(limits=ServerLimits(held=3)) as (server, _):
             server.refusal_delay = lambda source: 0.01
@@ -678,7 +678,7 @@ def test_a_request_whose_answer_waits_does_not_keep_its_body(path: bytes) -> Non
     run(talk)
 
 
-def test_who_is_dropped_is_served_nothing_more_and_closed_at_its_deadline() -> None:
+def test_a_dropped_peer_is_served_nothing_more_and_closed_at_its_deadline() -> None:
     async def talk() -> None:
         served: list[HttpRequest] = []
         limits = ServerLimits(held=1)

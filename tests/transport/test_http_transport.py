@@ -72,7 +72,7 @@ def test_a_request_is_answered_with_the_message_of_its_type():
     assert answer.message.data == {"source": "127.0.0.1"}
 
 
-def test_headers_of_a_call_reach_whoever_is_asked():
+def test_headers_of_a_call_reach_the_agent_that_is_asked():
     def on_ask(message, caller, reply):
         reply(LeagueQueryResponse(message.query_type, data={"proof": caller.headers["x-proof"]}))
 
@@ -126,7 +126,7 @@ def test_an_agent_that_does_not_listen_yet_says_so():
     assert answer.error.context["data"]["retryable"] is True
 
 
-def test_a_stranger_that_asks_too_much_is_told_to_wait():
+def test_an_unknown_caller_that_asks_too_much_is_told_to_wait():
     answer = with_port(
         on_ask=lambda message, caller, reply: reply(LeagueQueryResponse()),
         message=LeagueQuery("GET_STATUS"),
@@ -154,7 +154,7 @@ def test_a_referee_is_not_limited_for_its_assignments_are():
     ("token", "account"),
     [(None, "10.0.0.9"), ("tok_unknown", "10.0.0.9"), ("tok_P01", "tok_P01"), ("tok_REF01", "")],
 )
-def test_a_player_is_counted_by_itself_and_a_stranger_by_its_address(token, account):
+def test_a_player_is_counted_by_itself_and_an_unknown_caller_by_its_address(token, account):
     policy = TransportPolicy(
         "manager",
         Guard(),
@@ -362,7 +362,7 @@ def test_a_call_that_is_not_understood_goes_on_in_another_form_and_that_is_remem
     assert sent == (3, sum(map(len, requests)))
 
 
-def test_whoever_drops_a_call_while_it_waits_for_a_push_had_one():
+def test_a_caller_that_drops_a_call_while_it_waits_for_a_push_had_one():
     async def script(line):
         while True:
             await line.request()
