@@ -93,7 +93,7 @@ class Lesson:
 
     def register(self):
         pupils = self.world.pupils
-        stranger = self.player(pupils[0], "Eve", "--join-code", "wrong")
+        eve = self.player(pupils[0], "Eve", "--join-code", "wrong")
         self.room.write("ben.py", BEN)
         self.ben = self.player(self.world.bens, "Ben", "ben.py")
         bind = self.world.pupils[1].options[1:2]
@@ -106,8 +106,8 @@ class Lesson:
             for n in range(others)
         ]
         self.ann = self.pupils[-1]
-        assert stranger.ended() == 1
-        assert "join code" in stranger.said
+        assert eve.ended() == 1
+        assert "join code" in eve.said
         self.ids = {}
         for each in [self.ben, self.sue, self.cut, *self.pupils, *self.referees]:
             self.ids[each] = each.until("Registered as ").split("Registered as ")[1].split()[0]
@@ -116,7 +116,7 @@ class Lesson:
             each.until("The manager can reach it at http://" + each.machine.address)
 
     def firewall(self):
-        """The organiser and whoever sits at that machine are told, and what to try."""
+        """The organiser and the user of that machine are told, and what to try."""
         advice = self.cut.until("The manager cannot reach it at ")
         assert "Does the firewall of this machine let others in at port" in advice
         assert "--endpoint http://HOST:" in advice

@@ -54,8 +54,8 @@ def test_games_lists_each_game_in_a_line_with_its_options():
         "rock_paper_scissors",
         "tic_tac_toe",
     ]
-    assert "then a number from 1 to 10 is drawn; who alone is right wins." in lines[0]
-    assert lines[1].endswith("who first wins most throws wins. (best_of=3)")
+    assert "then a number from 1 to 10 is drawn; the only one that is right wins." in lines[0]
+    assert lines[1].endswith("the first to win most throws wins. (best_of=3)")
 
 
 def test_games_as_json_has_name_summary_and_options():

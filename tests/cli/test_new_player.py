@@ -50,7 +50,7 @@ def lost_technically(rows):
 
 
 def notify(url, method, params):
-    """What an agent answers whoever says this."""
+    """What an agent answers to this."""
     said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     request = urllib.request.Request(url, said, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=SECONDS) as came:

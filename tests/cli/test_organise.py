@@ -86,7 +86,7 @@ def test_a_player_is_removed_by_its_id_or_by_its_name(tmp_path):
     _, url = a_manager(cup)
     agents(url)
     listed = json.loads(league("agents", "--dir", cup, "--json").stdout)
-    ids = {agent["display_name"]: agent["agent_id"] for agent in listed}  # Whoever came first.
+    ids = {agent["display_name"]: agent["agent_id"] for agent in listed}  # In the order of arrival.
     named, other = ids["Player 1"], ids["Player 0"]
 
     asked = league("remove", "player 1", "--dir", cup, check=False)

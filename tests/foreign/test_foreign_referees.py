@@ -94,7 +94,7 @@ def assert_all_had_some(played, shapes):
 @rule("R-START-01", "R-START-02", "R-START-03", "R-LEAGUE-12")
 @pytest.mark.parametrize("shapes", [SHAPES[:HALF], SHAPES[HALF:]])
 def test_referees_of_every_shape_that_was_seen_bring_a_league_to_its_end(tmp_path, shapes):
-    # Whoever says ok to everything has as long before it is told otherwise.
+    # A referee that says ok to everything has as long before it is told otherwise.
     played = played_with(tmp_path, shapes, join_seconds=2.0, move_seconds=3.0)
 
     assert_right(played)

@@ -1,6 +1,6 @@
-"""Messages into a league that still takes agents in, from strangers and from its organiser.
+"""Messages into a league that still takes agents in, from unknown agents and from its organiser.
 
-A line of an input is one message. Strangers may register, and do: nobody who was in before loses
+A line of an input is one message. Unknown agents may register, and do: nobody who was in before loses
 its place, its name, its end point or its token by that. What the organiser's own token is put to
 may change much, but never breaks anything.
 """
@@ -22,7 +22,7 @@ from agentleague.league.events import (
 from agentleague.roles.effects import Event
 from fuzz.complaints import no_complaints
 from fuzz.seeds import BARE, OURS, REQUESTS
-from fuzz.target_strangers import Contest
+from fuzz.target_hostile_agents import Contest
 from memory_league import MANAGER, SECRETS
 
 OF_LINES = True

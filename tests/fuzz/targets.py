@@ -33,7 +33,7 @@ NAMES = {
     "files": 60,
     "urls": 1_500,
     "registrations": 30,
-    "strangers": 25,
+    "hostile_agents": 25,
 }
 
 

@@ -16,8 +16,15 @@ from fuzz.targets import NAMES, Target, load
 
 GROWTH_MAX = 1_000_000
 # So many streams, files or messages these targets make of one input.
-EACH = {"server": 4, "requests": 4, "settings": 9, "files": 6, "registrations": 10, "strangers": 10}
-OF_MANY = ("registrations", "strangers")
+EACH = {
+    "server": 4,
+    "requests": 4,
+    "settings": 9,
+    "files": 6,
+    "registrations": 10,
+    "hostile_agents": 10,
+}
+OF_MANY = ("registrations", "hostile_agents")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,7 @@ HOSTILE_PLAYERS = Path(__file__).with_name("players.py")
 HOSTS = ("127.0.0.1",)
 LEAGUE = "league_hostile"
 SECONDS = 120  # within which a league must have ended, on however slow a machine
-RULES = {  # Whoever answers has time for it, on however slow a machine; tests of silence have not.
+RULES = {  # Time enough for any answer on a slow machine; tests of silence take less.
     "join_seconds": 10.0,
     "move_seconds": 10.0,
     "game_over_seconds": 0.3,

@@ -1,4 +1,4 @@
-"""A manager that says nasty things to whoever registers or asks."""
+"""A manager that says nasty things to agents that register or ask."""
 
 import json
 from contextlib import contextmanager

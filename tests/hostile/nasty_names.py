@@ -1,4 +1,4 @@
-"""Names that strangers may give themselves to harm whoever reads them."""
+"""Names that agents may choose to harm the reader."""
 
 ESC, BEL, CSI_8BIT, NUL, DEL = "\x1b", "\x07", "\x9b", "\0", "\x7f"
 

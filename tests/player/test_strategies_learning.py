@@ -1,4 +1,4 @@
-"""Strategies that learn: they beat whoever repeats himself, and nobody where chance decides."""
+"""Strategies that learn: they beat players that repeat themselves, and nobody else."""
 
 from random import Random
 

@@ -503,7 +503,7 @@ def test_rules_that_nothing_follows_from_are_refused():
 
 
 def test_points_that_were_set_otherwise_change_the_champion():
-    """Whoever rewrites the rules of a league afterwards has to rewrite its champion."""
+    """Rewriting the rules of a league afterwards means rewriting its champion."""
     worth_less = changed(LEAGUE, LeagueOpened, points=(-1, 0, 0))
 
     assert "its champion is 'P02', but by the results 'P04'" in lie(worth_less)[1]

@@ -2,7 +2,7 @@
 
     python flood.py PORT KIND [TOKEN]
 
-The kinds are `strangers` (questions without a token), `player` (with a player's own token),
+The kinds are `unknown` (questions without a token), `player` (with a player's own token),
 `garbage` (what is no HTTP, on one connection after another) and `pipelined` (hundreds of
 connections with as many questions as are read at once). Prints a line when it has begun, and at
 the end how many requests it sent, how many were answered, and how often it was closed.
@@ -14,8 +14,8 @@ import sys
 import threading
 from contextlib import suppress
 
-CONNECTIONS = {"strangers": 32, "player": 32, "garbage": 32, "pipelined": 400}
-AT_ONCE = {"strangers": 16, "player": 16, "garbage": 1, "pipelined": 64}
+CONNECTIONS = {"unknown": 32, "player": 32, "garbage": 32, "pipelined": 400}
+AT_ONCE = {"unknown": 16, "player": 16, "garbage": 1, "pipelined": 64}
 GARBAGE = b"\x16\x03\x01 this is no HTTP\r\n\r\n"
 
 

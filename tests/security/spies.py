@@ -43,7 +43,7 @@ def post(url, said):
 
 
 def register(manager, kind, name, endpoint, token=None, **meta):
-    """What the manager answers to whoever says this of itself."""
+    """What the manager answers to an agent that says this of itself."""
     types = {"player": "LEAGUE_REGISTER_REQUEST", "referee": "REFEREE_REGISTER_REQUEST"}
     told = {"display_name": name, "contact_endpoint": endpoint, "version": "1.0.0", **meta}
     told["game_types"] = ["even_odd"]

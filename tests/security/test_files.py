@@ -69,7 +69,7 @@ def test_secrets_do_not_go_into_a_file_that_somebody_else_left_there(name, tmp_p
     with left.open() as held:
         made = write_secrets(tmp_path, None)
 
-        assert held.read() == "x"  # Whoever holds the old file open reads nothing new.
+        assert held.read() == "x"  # A process that holds the old file open reads nothing new.
     assert left.stat().st_mode & OPEN == 0
     assert read_secrets(tmp_path) == made
 

@@ -27,7 +27,7 @@ FLOOD = Path(__file__).with_name("flood.py")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["strangers", "player", "garbage", "pipelined"])
+@pytest.mark.parametrize("kind", ["unknown", "player", "garbage", "pipelined"])
 def test_a_flood_from_one_core_slows_a_good_agent_little_and_loses_no_result(
     kind, tmp_path, capsys
 ):

@@ -1,4 +1,4 @@
-"""What strangers can do to a running manager by the mere number and slowness of their requests."""
+"""What unknown callers can do to a running manager by many or slow requests."""
 
 import asyncio
 import json
@@ -132,7 +132,7 @@ def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing
 
 @pytest.fixture
 def five_at_once(monkeypatch):
-    """Strangers may ask five times, and then no more for a long time."""
+    """Unknown callers may ask five times, and then no more for a long time."""
     rate = Rate(per_second=0.01, burst=5.0, wait_seconds=0.0, refusal_seconds=0.0)
     monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
 
@@ -143,12 +143,12 @@ def test_an_unknown_caller_over_the_rate_is_told_when_to_come_back_and_a_known_a
 ):
     async def scenario():
         async with manager(tmp_path) as connect:
-            stranger, known = await connect(), await connect()
+            unknown, known = await connect(), await connect()
             _, _, body = await known.ask(registration("Ann"))
             token = json.loads(body)["result"]["auth_token"]
-            answers = [await stranger.ask(QUERY) for _ in range(6)]
+            answers = [await unknown.ask(QUERY) for _ in range(6)]
             of_known = [(await known.ask({**QUERY, "auth_token": token}))[0] for _ in range(7)]
-            impostor = await stranger.ask({**QUERY, "auth_token": token[:-1] + "?"})
+            impostor = await unknown.ask({**QUERY, "auth_token": token[:-1] + "?"})
             return answers, of_known, impostor[0]
 
     answers, of_known, impostor = run(scenario())

@@ -1,4 +1,4 @@
-"""Memory that grows: whatever strangers send a running manager, it soon holds no more of it."""
+"""Memory that grows: whatever unknown callers send a manager, it soon holds no more of it."""
 
 import asyncio
 import gc
@@ -22,7 +22,7 @@ GROWTH_MAX = MANY // 2  # blocks of memory: one kept for each of the many would 
 
 
 def attacks(n, token):
-    """What a stranger and a wild player can think of, never the same twice."""
+    """Requests of an unknown caller and of a hostile player, never the same twice."""
     name, shown, port = f"Nobody {n:06}", f"tok_P01_{n:064}", 25_000 + n
     return [
         request(registration(name, port)),  # The league is full.
@@ -74,7 +74,7 @@ def test_whatever_unknown_callers_send_a_manager_it_soon_holds_no_more_of_it(
     assert after - before < GROWTH_MAX
 
 
-@pytest.mark.parametrize("of", ["a stranger", "a player"])
+@pytest.mark.parametrize("of", ["an unknown caller", "a player"])
 def test_the_manager_holds_so_many_refusals_and_closes_connections_that_add_more(
     of, tmp_path, monkeypatch
 ):

@@ -152,7 +152,7 @@ def replay_counts_twice(monkeypatch):
 
 
 def any_token_will_do(monkeypatch):
-    """Whoever shows a token of the league is believed to be a referee."""
+    """Any token of the league counts as a referee's."""
 
     def referee_of(roster, token):
         owner = roster.owner(token)
@@ -267,7 +267,7 @@ def tables_go_back(monkeypatch):
 
 
 def draws_count_as_wins(monkeypatch):
-    """The table gives whoever sits first a win for a draw."""
+    """The table gives the first seat a win for a draw."""
     count = Table.count
 
     def generous(table, a, b, *, winner, technical=False):

@@ -1,4 +1,4 @@
-"""Who speaks as we do pays nothing for those who do not."""
+"""Agents that speak as we do pay nothing for those that do not."""
 
 import asyncio
 import gc
@@ -128,7 +128,7 @@ class Held:
 
 
 class Lender:
-    """A client whose calls belong to whoever asked."""
+    """A client whose calls belong to the caller."""
 
     def post(self, url, body, until, done, options=None):
         self.held = Held(done)

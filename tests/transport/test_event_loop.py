@@ -17,7 +17,7 @@ class Waiting:
         self._deadlines.open.discard(self)
         self.expired.set()
         if self._breaks:
-            raise RuntimeError("a bug in whoever waited")
+            raise RuntimeError("a bug in the waiting code")
 
 
 def test_one_that_breaks_takes_no_other_with_it_and_later_ones_follow():

@@ -691,7 +691,7 @@ def test_a_dropped_peer_is_served_nothing_more_and_closed_at_its_deadline() -> N
 
             assert (wire.is_paused, wire.sent, server._held) == (True, b"", 1)
             assert not served
-            assert connection.is_idle  # Whoever wants its place gets it.
+            assert connection.is_idle  # Another connection may take its place.
             assert not wire.is_closed
             connection.expire()
             assert wire.is_closed

@@ -1,4 +1,4 @@
-"""Even/odd: both name a parity, then a number from 1 to 10 is drawn; who alone is right wins."""
+"""Even/odd: both name a parity, then a number from 1 to 10 is drawn; the only one that is right wins."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Rock, paper, scissors: both throw at once, again and again; who first wins most throws wins."""
+"""Rock, paper, scissors: both throw at once, again and again; the first to win most throws wins."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -46,7 +46,7 @@ MAY_BE_NOTED = (Disputed, PlayerReturned, Told, TokenConfirmed, TokenMisused)
 
 
 class Contest:
-    """A league with its agents, and the way in for whoever is not of it."""
+    """A league with its agents, and the way in for agents that are not in it."""
 
     def __init__(self, players: int = 4, referees: int = 2, wanted: int = 4) -> None:
         referees_max = referees if wanted == players else 100
