@@ -29,7 +29,7 @@ SECRETS = Secrets(sha256(f"draw|{SEED}".encode()).digest(), b"t" * 32, "adm_secr
 BEGAN = 1_700_000_000.0
 
 
-class InstantMind:
+class InstantRunner:
     """Thinks at once, within virtual time."""
 
     def __init__(self, clock: VirtualClock, strategy: Callable[[Any], Any]) -> None:
@@ -153,7 +153,7 @@ class MemoryLeague:
             seed="7",
         )
         role = Player(settings, self.player_limits)
-        return self._add(role, url, "player", InstantMind(self.clock, strategy))
+        return self._add(role, url, "player", InstantRunner(self.clock, strategy))
 
     def fill(self) -> "MemoryLeague":
         """All referees, then all players, one after another."""

@@ -42,6 +42,11 @@ def imports(path):
             yield from (alias.name for alias in node.names)
 
 
+# Tests of no single package; tests/README.md says what each is about.
+SUITES = {
+    *("benchmarks", "class_league", "contracts", "crash", "foreign", "fuzz", "hostile", "security")
+}
+
 # What a pure folder may import: data structures and text, nothing that reads, waits or draws.
 PURE_IMPORTS = {
     *("abc", "array", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib"),
@@ -49,6 +54,13 @@ PURE_IMPORTS = {
     *("msgspec", "operator", "random", "re", "string", "types", "typing", "unicodedata"),
     *("urllib", "zlib", "agentleague"),
 }
+
+
+def test_every_folder_of_tests_is_a_package_or_a_suite_across_packages():
+    tests = Path(__file__).parent
+    folders = {path.parent.relative_to(tests).parts[0] for path in tests.glob("*/**/test_*.py")}
+
+    assert folders - set(RING) == SUITES
 
 
 def test_every_package_has_a_ring():

@@ -110,7 +110,7 @@ def test_a_player_is_told_the_next_thing_when_it_has_answered_the_last_one():
     assert times == [0.0, pytest.approx(1.0), pytest.approx(2.0)]
 
 
-class SlowMind(memory_league.InstantMind):
+class SlowMind(memory_league.InstantRunner):
     """Thinks for longer and longer, so that matches end one after another."""
 
     seconds = 0.0
@@ -123,7 +123,7 @@ class SlowMind(memory_league.InstantMind):
 
 @rule("R-FLOW-04")
 def test_the_table_is_sent_once_a_second_while_a_round_runs_and_once_at_its_end(monkeypatch):
-    monkeypatch.setattr(memory_league, "InstantMind", SlowMind)
+    monkeypatch.setattr(memory_league, "InstantRunner", SlowMind)
     SlowMind.seconds = 0.0
     league = MemoryLeague(players=12, referees=1, cycles=1)
     diary = Diary(league)

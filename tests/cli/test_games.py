@@ -54,7 +54,7 @@ def test_games_lists_each_game_in_a_line_with_its_options():
         "rock_paper_scissors",
         "tic_tac_toe",
     ]
-    assert "then a number from 1 to 10 is drawn; the only one that is right wins." in lines[0]
+    assert "then a number from 1 to 10 is drawn; a lone right guess wins." in lines[0]
     assert lines[1].endswith("the first to win most throws wins. (best_of=3)")
 
 

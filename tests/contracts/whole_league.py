@@ -252,7 +252,7 @@ async def _refused(cup):
 
 
 async def _ask_everything(wire, cup, match_id):
-    """Every query, as a player and without a token; what an unknown caller can ask of the others."""
+    """Every query, as a player and without a token; what an unknown caller can ask of agents."""
     url = cup.manager.url
     first = next(agent for agent in cup.agents if agent.host.role.KIND == "player")
     token = first.host.role.credential[2]

@@ -1,8 +1,8 @@
 """Foreign referees: python referees.py MANAGER SHAPE [SHAPE …], standard library alone.
 
 A shape is a list of traits, like `start=assign,unknown=ok,answer=result`. What is not said is as
-most have it. Each shape is a referee with a port of its own; it plays even_odd with the players it is
-told to, and calls players as document 001 has it, without the token of the match.
+most have it. Each shape is a referee with a port of its own; it plays even_odd with the players
+it is told to, and calls players as document 001 has it, without the token of the match.
 
     call      what it understands: tool, type, message, bare, mcp, or own (MCP, a name of its own)
     start     by what it is started: start, assign, assignment, run, announce

@@ -1,8 +1,8 @@
 """Messages into a league that still takes agents in, from unknown agents and from its organiser.
 
-A line of an input is one message. Unknown agents may register, and do: nobody who was in before loses
-its place, its name, its end point or its token by that. What the organiser's own token is put to
-may change much, but never breaks anything.
+A line of an input is one message. Unknown agents may register, and do: no agent that was in before
+loses its place, its name, its end point or its token by that. The organiser's own token may change
+much, but never breaks anything.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Strategies that learn: they beat players that repeat themselves, and nobody else."""
+"""Strategies that learn: they beat players that repeat themselves, but not chance."""
 
 from random import Random
 

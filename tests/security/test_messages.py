@@ -18,9 +18,9 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.host import Host
-from manager.test_abuse import ask
 from manager.test_assignments import events_of
-from manager.test_misuse import token_of
+from manager.test_role_abuse import ask
+from manager.test_tokens_misuse import token_of
 from memory_league import MemoryLeague
 
 SENDERS = ("league_manager", "referee:REF01", "referee:REF02", "player:P02", "P01", "", "x" * 64)

@@ -1,4 +1,4 @@
-"""Even/odd: both name a parity, then a number from 1 to 10 is drawn; the only one that is right wins."""
+"""Even/odd: both name a parity, then a number from 1 to 10 is drawn; a lone right guess wins."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

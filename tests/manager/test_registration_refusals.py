@@ -9,7 +9,7 @@ from agentleague.protocol.messages import (
     RefereeMeta,
     RefereeRegisterRequest,
 )
-from manager.test_abuse import ask
+from manager.test_role_abuse import ask
 from memory_league import MemoryLeague
 
 URL = "http://66.6.6.6:9000/mcp"

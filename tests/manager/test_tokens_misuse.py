@@ -18,8 +18,8 @@ from agentleague.protocol.messages import (
     ReportedResult,
 )
 from agentleague.protocol.tokens import channel_key, league_token, match_token
-from manager.test_abuse import ask
 from manager.test_assignments import events_of
+from manager.test_role_abuse import ask
 from memory_league import SECRETS, MemoryLeague
 from rules import rule
 

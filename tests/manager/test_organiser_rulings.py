@@ -14,8 +14,8 @@ from agentleague.protocol.messages import (
     ReportedResult,
 )
 from agentleague.records.verify import verify
-from manager.test_abuse import a_referee, ask, with_players
 from manager.test_assignments import assert_complete, events_of
+from manager.test_role_abuse import a_referee, ask, with_players
 from memory_league import MemoryLeague
 from rules import rule
 
