@@ -15,7 +15,7 @@ NESTED_IN = "message"  # the one parameter of a tool that takes every message wh
 
 STARTING = "START_MATCH"  # in no document: every author names its parameters differently
 
-# Message type -> words in the name of a tool that takes it, the most telling first.
+# Message type -> words in the name of a tool that takes it, the most specific first.
 _WORDS: dict[str, tuple[str, ...]] = {
     "GAME_INVITATION": ("invit", "join"),
     "CHOOSE_PARITY_CALL": ("parity", "choose", "choice", "move", "play"),

@@ -144,7 +144,7 @@ def _row(
 def _standing(league: League, player_id: str) -> Standing:
     try:
         return league.table.row(player_id)
-    except KeyError:  # Before the start nobody is in the table, nor is whoever was removed then.
+    except KeyError:  # Before the start the table is empty; players removed then never enter it.
         return Standing(
             rank=0,
             player_id=player_id,

@@ -21,7 +21,7 @@ EXCHANGES_A_PAGE = 100
 MOVES_BYTES = 1_500  # longer moves are left out
 DISPUTES_SHOWN = 10
 DISPUTE_MAX = 160  # characters of each
-WORD_MAX = 64  # of what a referee of another make may have put into a transcript
+WORD_MAX = 64  # of what a foreign referee may have put into a transcript
 
 
 def described(

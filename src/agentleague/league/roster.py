@@ -205,7 +205,7 @@ def clean_name(wanted: str) -> str:
 
 
 def is_marked(name: str, player_id: str) -> bool:
-    """Whether a name ends as those do that were wanted twice; whoever chose it wanted no other."""
+    """Whether a name ends like one that got the id as a suffix; a player may have chosen it so."""
     _, mark, rest = name.rpartition(f" ({player_id}")
     return bool(mark and _REST_OF_SUFFIX.fullmatch(rest))
 

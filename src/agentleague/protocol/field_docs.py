@@ -36,7 +36,7 @@ NOTES: dict[str, Note] = {
         "player:P01",
     ),
     "timestamp": Note("When it was sent, in UTC.", _NOW, TIME),
-    "conversation_id": Note("Made by whoever asks; an answer repeats it.", "conv-r1m1-001"),
+    "conversation_id": Note("Made by the caller; an answer repeats it.", "conv-r1m1-001"),
     "auth_token": Note(
         "What proves who sends it. To the manager: the token of the registration's answer. Between "
         "referee and player: the token of their match.",
@@ -211,7 +211,7 @@ NOTES: dict[str, Note] = {
     "LeagueQueryResponse.status": Note("How far the league is.", "RUNNING"),
     "players": Note("How many players there are.", 4),
     "referees": Note("How many referees there are.", 2),
-    "you": Note("The id of whoever asks, if its token says so.", "P01"),
+    "you": Note("The id of the caller, if its token says so.", "P01"),
     "command": Note("`start`, `pause`, `abort` or `remove`.", "remove"),
     "params": Note("What the command is about.", {"player_id": "P03"}),
     "said": Note("What was done, in a sentence.", "The league goes on."),

@@ -162,7 +162,7 @@ def _refusal() -> Schema:
 
 def _request_id() -> Schema:
     schema = msgspec.json.schema(RequestId)
-    return {**schema, "description": "Made by whoever asks; the answer repeats it."}
+    return {**schema, "description": "Made by the caller; the answer repeats it."}
 
 
 def _ref(name: str) -> Schema:

@@ -53,7 +53,7 @@ def open_league(directory: Path) -> tuple[League, list[Row]]:
 
 
 def no_league(directory: Path) -> str:
-    """What to tell whoever looked for a league where there is none."""
+    """The error text for a directory without a league."""
     return (
         f"there is no league in {directory}; give the directory that holds its {FILE_NAME}, or "
         f"play one: league demo --dir {directory}"

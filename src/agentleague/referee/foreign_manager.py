@@ -225,7 +225,7 @@ class PlayerEndpoints:
 class ForeignManager:
     """The matches of one referee at a foreign manager.
 
-    Whoever calls a method then begins the matches in `begun` and says the sentences in `news`.
+    The caller of a method then begins the matches in `begun` and says the sentences in `news`.
     """
 
     def __init__(

@@ -75,7 +75,7 @@ class ManagerSettings:
     referee_wait_seconds: Seconds = 600.0
     """How long a match waits for a referee before it is no contest."""
     join_code: Annotated[str, Meta(max_length=256)] = ""
-    """Who registers must know it; empty: anybody may."""
+    """Agents must know it to register; empty: any agent may."""
     players_max: Players = 10_000
     """No more players than that."""
     referees_max: Count = 100

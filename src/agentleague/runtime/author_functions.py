@@ -44,7 +44,7 @@ OURS = ("agentleague.", "concurrent.futures", "asyncio.")  # modules that call t
 
 
 class AuthorTold(Exception):
-    """A function failed, and whoever called it has told its author."""
+    """A function failed, and the caller has told its author."""
 
 
 def traceback_of(error: BaseException) -> str:

@@ -210,7 +210,7 @@ def fields(entry: Entry) -> dict[str, Any]:
 
 
 def in_words(entry: Entry) -> str | None:
-    """The same for whoever watches the command; None where `news` says it already."""
+    """The same for a person who watches the command; None where `news` says it already."""
     if entry.event in _SAID_BY_NEWS:
         return None
     line = fields(entry)

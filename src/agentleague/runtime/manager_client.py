@@ -28,7 +28,7 @@ from agentleague.transport.http import HttpTransport, TransportPolicy
 
 SECONDS = 10.0
 PATIENCE = 100  # how often a manager may say that it wants to be asked later
-ANYWHERE = ("0.0.0.0/0", "::/0")  # Whoever types an address means it.
+ANYWHERE = ("0.0.0.0/0", "::/0")  # A typed address is always allowed.
 
 
 class ManagerClient:

@@ -226,7 +226,7 @@ HOST_AND_PORT = re.compile(r"[^/]+:[0-9]+(/.*)?", re.DOTALL)
 def manager_url(text: str) -> str:
     """A manager's URL from what a person types: a port, a host, both, or a URL.
 
-    What looks like none of them is left as it is, for whoever checks URLs to refuse.
+    Anything else is left as it is; the check of URLs refuses it.
     """
     if text.isascii() and text.isdecimal():
         text = f"127.0.0.1:{text}"

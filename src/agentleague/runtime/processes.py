@@ -204,7 +204,7 @@ class Running:
             self.refusal = summary.reason
             if not self.registered.done():
                 self.registered.set_exception(LeagueError(summary.reason))
-                self.registered.exception()  # Whoever waits hears of it; nobody has to.
+                self.registered.exception()  # Marks the error as seen: nobody has to wait for it.
         self._look()
 
     def _on_failure(self, error: BaseException) -> None:
@@ -280,7 +280,7 @@ async def open_manager(
         host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
         if there:
             gc.disable()  # What is read stays: there is nothing to collect.
-            # In a thread, so that whoever calls meanwhile is told that the manager is starting.
+            # In a thread, so that callers meanwhile are told that the manager is starting.
             await asyncio.to_thread(host.replay, journal.read(settings.league_id), read_event)
             gc.freeze()
             gc.enable()
@@ -354,7 +354,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def _deliver(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Run on the loop's thread; when the loop is gone, so is whoever waited."""
+    """Run on the loop's thread; when the loop is gone, nobody waits any more."""
     if not loop.is_closed():
         loop.call_soon_threadsafe(call)
 

@@ -41,7 +41,7 @@ MANAGER_HEADINGS = {
     "retries": "When no answer comes",
     "win_points": "The table",
     "lease_seconds": "Referees",
-    "join_code": "Strangers",
+    "join_code": "Who may take part",
     "port": "The network",
     "shared_dir": "Files",
 }

@@ -126,7 +126,7 @@ def kept(
 
 
 def default_directory(environ: Mapping[str, str], home: Path, platform: str = sys.platform) -> Path:
-    """The place for such files: LEAGUE_STATE, or one in the home of whoever runs the agent."""
+    """The place for such files: LEAGUE_STATE, or one in the user's home."""
     if environ.get("LEAGUE_STATE"):
         return Path(environ["LEAGUE_STATE"])
     if platform == "win32":
@@ -230,7 +230,7 @@ def write_secrets(directory: Path, seed: str | None) -> Secrets:
 
 
 def _write(path: Path, text: bytes) -> None:
-    path.unlink(missing_ok=True)  # Whoever made the file that is there could read it.
+    path.unlink(missing_ok=True)  # The maker of an existing file could read it.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text)

@@ -44,7 +44,7 @@ class ThreadRunner:
 
         def work() -> None:
             answer = outcome_of(lambda turn: self._loop.finish(self._strategy(turn)), turn)
-            with suppress(RuntimeError):  # When the loop is gone, so is whoever waited.
+            with suppress(RuntimeError):  # When the loop is gone, nobody waits any more.
                 self._deliver(lambda: done(*answer))
 
         Thread(target=work, name=f"move in {turn.match_id}", daemon=True).start()

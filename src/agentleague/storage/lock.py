@@ -48,7 +48,7 @@ def is_held(directory: Path) -> bool:
 
 
 def _lock_patiently(descriptor: int) -> None:
-    """Whoever asks whether it `is_held` holds it for an instant."""
+    """A process that asks whether it `is_held` holds it for an instant."""
     for _ in range(LOOKS_OUTLASTED):
         try:
             set_lock(descriptor, True)

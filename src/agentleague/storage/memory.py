@@ -47,7 +47,7 @@ class MemoryJournal:
         yield from chain.verified(head, rows[after:])
 
     async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
-        """The same rows, then each later one: an append wakes whoever waits."""
+        """The same rows, then each later one: an append wakes the waiting readers."""
         appended = asyncio.Event()
         self._followers.add(appended)
         try:

@@ -1,6 +1,6 @@
 """Decides where this process may call: which URLs are well formed, which addresses are allowed.
 
-Strings prove nothing about where a name leads, so `check_url` is a courtesy to whoever registers;
+Strings prove nothing about where a name leads, so `check_url` only helps agents that register;
 `allows` is the wall, and `Dialer` asks it again about the address it actually reached.
 """
 
@@ -117,7 +117,7 @@ def _refusal(url: str, sentence: str) -> EndpointNotAllowed:
 class Guard:
     """The network policy: `local` is this machine alone, `lan` the given networks alone.
 
-    Where `lan` is to include this machine, loopback is one of the networks: otherwise a stranger
+    Where `lan` is to include this machine, loopback is one of the networks: otherwise an agent
     could have every manager and referee call whatever listens on their own machines.
 
     Raises: ValueError for what is no network.

@@ -264,7 +264,7 @@ class HttpTransport:
         policy = self._policy
         if not self._is_limited:
             return ""
-        if isinstance(message, REGISTRATIONS):  # Each may write a row, whoever it is.
+        if isinstance(message, REGISTRATIONS):  # Each may write a row.
             return _payer(source)
         if policy.is_referee(token):  # Bounded by its assignments.
             return ""

@@ -36,7 +36,9 @@ class ServerLimits:
     connections_per_source: int = 64  # Of one address that is not this machine.
     connections_of_loopback: int = 3_072  # Of this machine; at most three quarters of all.
     pipelined: int = 64  # Requests of a connection that wait for answers before reading pauses.
-    held: int = 2_048  # Refusals that wait to be told, of all peers; whoever adds one is dropped.
+    held: int = (
+        2_048  # Refusals that wait to be told, of all peers; a peer that adds one is dropped.
+    )
 
 
 class RequestChecks:
@@ -90,7 +92,7 @@ class RequestChecks:
         return url.partition(b"?")[0].decode("latin-1")
 
     def find_handler(self, path: str, method: str) -> Handler:
-        """Who answers this method at this path; HEAD is answered by whoever answers GET."""
+        """Who answers this method at this path; HEAD has the handler of GET."""
         methods = self._routes.get(path) or self._methods_below(path)
         if not methods:
             raise _bad(404, f"There is nothing at {path[:100]}.")

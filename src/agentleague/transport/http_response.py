@@ -146,7 +146,7 @@ class Stream:
             self._response.to.flush()
 
     def close(self) -> None:
-        """No piece is sent any more, and whoever waits is told so."""
+        """No piece is sent any more, and the waiting task is told so."""
         self.is_over = True
         self.wake()
 

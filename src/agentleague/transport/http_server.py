@@ -132,7 +132,7 @@ class HttpServer:
             self._drained.set_result(None)
 
     def hold(self, seconds: float, tell: Callable[[], None], drop: Callable[[], None]) -> None:
-        """Tell a refusal later; where too many wait already, drop whoever it is for."""
+        """Tell a refusal later; where too many wait already, drop the connection."""
         if not seconds:
             tell()
         elif self._held >= self.limits.held:
@@ -247,7 +247,7 @@ class _Connection(asyncio.Protocol):
     def drop(self) -> None:
         """Forget it, read no more, close later: who is closed at once comes back at once."""
         self._reader.end()
-        self._reader.complete.clear()  # Whoever hands them over has none left.
+        self._reader.complete.clear()  # No more requests are handed over.
         self._give_up()
         self._unread, self.is_slow = b"", True
         self.deadline = self._server.loop.time() + self._limits.request_seconds

@@ -2,7 +2,7 @@
 
 A game is one module of plain functions; change them into your own game. They never change a state
 but return a new one, and they remember nothing, ask no clock and draw no chance: the referee, the
-manager and whoever checks a match later all play it again and must come to the same end.
+manager and anybody who checks a match later all play it again and must come to the same end.
 """
 
 from agentleague.errors import IllegalMove
