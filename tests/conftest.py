@@ -71,7 +71,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_token_in_the_home_of_whoever_tests(tmp_path_factory):
+def _no_token_in_the_home_of_the_user(tmp_path_factory):
     os.environ["LEAGUE_STATE"] = str(tmp_path_factory.mktemp("state"))
 
 

@@ -70,7 +70,7 @@ def test_an_agent_that_is_no_manager_is_called_so():
     done = league("status", "--manager", port)
 
     assert done.exit_code == 1
-    assert f"whoever answers at http://127.0.0.1:{port}/mcp is no manager" in done.stderr
+    assert f"the server at http://127.0.0.1:{port}/mcp is no manager" in done.stderr
 
 
 def test_https_where_http_is_spoken_is_said():

@@ -115,7 +115,7 @@ def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
     """What to say of an address where no manager answers: what it is instead, as far as known."""
     if isinstance(error, PeerRefused) and error.context["number"] == UnknownMethod.number:
         return LeagueError(
-            f"whoever answers at {url} is no manager: it takes no questions about a league; "
+            f"the server at {url} is no manager: it takes no questions about a league; "
             "give the manager's address"
         )
     if "SSL" in str(error) and url.lower().startswith("https:"):
