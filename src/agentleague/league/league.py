@@ -66,6 +66,8 @@ class League:
 
     def apply(self, event: Event) -> None:
         """Take in one decision."""
+        is_first = isinstance(event, events.LeagueOpened)
+        assert self.opened or is_first, "a league begins with league_opened"
         self.seq += 1
         self._APPLY[type(event)](self, event)
 
