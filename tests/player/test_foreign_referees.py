@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 
-from agentleague.errors import NoAnswer, TokenInvalid
+from agentleague.errors import NoAnswer, RateLimited, TokenInvalid
 from agentleague.player.memory import LIMITS, PlayerLimits
 from agentleague.player.role import Player
 from agentleague.protocol.messages import (
+    ChooseParityCall,
     GameInvitation,
     GameJoinAck,
     LeagueQueryResponse,
@@ -178,3 +179,15 @@ def test_a_referee_of_another_league_does_not_make_it_ask():
     assert isinstance(refused.answer, TokenInvalid)
     assert isinstance(call, Call)
     assert call.message.league_id == "league_1"
+
+
+def test_of_moves_that_waited_for_the_managers_word_no_more_than_it_may_think_about_are_taken():
+    role = a_player(PlayerLimits(strategies_running=1))
+    question = ChooseParityCall(match_id="R1M1", league_id="league_1", auth_token="tok_of_referee")
+
+    (call,) = ask(role, question)
+    assert ask(role, question, number=2) == []
+    *_, refused = explain(role, call)
+
+    assert refused.to == 2
+    assert isinstance(refused.answer, RateLimited)
