@@ -57,7 +57,14 @@ class League:
     """A manager with two players, whose one match is handed to a foreign referee."""
 
     def __init__(
-        self, referees=1, form="jsonrpc", *, names=("Ann", "Bob"), locks=False, **settings
+        self,
+        referees=1,
+        form="jsonrpc",
+        *,
+        names=("Ann", "Bob"),
+        locks=False,
+        capacity=None,
+        **settings,
     ):
         players = len(names)
         terms = {"league_id": "league_test", "players": players, "referees": referees, **settings}
@@ -66,7 +73,7 @@ class League:
         self.role.handle(Started(0.0), BEGAN)
         self.tokens, self.now = [], BEGAN
         for number in range(referees):
-            url, most = f"http://127.0.0.1/{number}", players // 2
+            url, most = f"http://127.0.0.1/{number}", capacity or players // 2
             meta = RefereeMeta(f"Ref {number}", url, max_concurrent_matches=most, locks=locks)
             caller = Caller("127.0.0.1", None, form, (), "register_referee")
             self.tokens.append(self.ask(RefereeRegisterRequest(meta), caller).auth_token)
@@ -522,3 +529,11 @@ def test_a_match_that_is_reported_while_it_waits_for_a_referee_is_not_told_again
     told = league.wake(600.0, RefereeWaitOver())
 
     assert told == []
+
+
+def test_a_referee_that_cannot_start_one_match_is_given_its_next_one():
+    league = League(names=("Ann", "Bob", "Cid", "Dan"), capacity=1)
+    while league.calls():
+        league.answer(UNKNOWN)
+
+    assert league.calls(StartCall("R1M2"))

@@ -365,7 +365,14 @@ class Assignments:
         self._set_check()
 
     def reassign(self, match_id: str, why: str) -> None:
-        """Give a match to a referee again, or decide what becomes of it without one."""
+        """Give a match to a referee again; the one that had it has room for its next one."""
+        former = self._league.matches[match_id].referee_id
+        self._assign_again(match_id, why)
+        if former not in self._attendance.gone:
+            self.hand_out(former)
+
+    def _assign_again(self, match_id: str, why: str) -> None:
+        """Find another referee, or decide what becomes of the match without one."""
         record = self._league.matches[match_id]
         is_over = self._league.phase is not Phase.RUNNING and record.decided is None
         if (
