@@ -91,7 +91,7 @@ def test_a_ruling_after_the_end_changes_the_champion_and_says_that_nobody_is_tol
     ).said
     league.wait(5.0)
 
-    assert f"{second} is first. LEAGUE_COMPLETED was sent before that" in said
+    assert f"the champion is {second}. LEAGUE_COMPLETED was sent before that" in said
     assert league.league.champion == second != first
     assert (len(sent(league, LeagueCompleted)), len(sent(league, LeagueStandingsUpdate))) == told
     assert is_true(league)
@@ -113,7 +113,7 @@ def test_while_the_end_is_being_told_nobody_rules_and_everybody_hears_of_one_cha
     assert len({said.champion.player_id for said in sent(league, LeagueCompleted)}) == 1
     assert isinstance(answer, UnexpectedMessage)
     assert "is being told" in str(answer)
-    assert f"{second} is first" in league.command("rule", **ruling).said
+    assert f"the champion is {second}." in league.command("rule", **ruling).said
     assert is_true(league)
 
 

@@ -1,13 +1,15 @@
 """A format other than round robin, whose pairings depend on results, needs no other code."""
 
 from agentleague.games import even_odd
-from agentleague.league.events import LeagueOpened, RoundScheduled
+from agentleague.league.events import LeagueEnded, LeagueOpened, RoundScheduled
 from agentleague.league.formats import Done, Round
 from agentleague.league.queries import answer
-from agentleague.protocol.messages import RoundCompleted
+from agentleague.protocol.messages import LeagueCompleted, RoundCompleted
+from agentleague.records.reading import event_of
 from agentleague.records.verify import verify
 from manager.test_assignments import events_of
 from memory_league import MemoryLeague
+from records.journals import changed, rows_of
 
 
 class Knockout:
@@ -30,6 +32,13 @@ class Knockout:
 
     def planned(self, round_id, entrants, options, seed):
         return None
+
+    def champion(self, played, entrants, options):
+        """The winner of the last match, which nobody else won."""
+        if not played.rounds:
+            return None
+        (*_, final) = played.matches_of(played.rounds)
+        return final.players[final.winner != final.players[0]]
 
 
 def winner(league, match_id):
@@ -68,7 +77,31 @@ def test_a_format_that_pairs_by_results_plays_a_whole_league_and_is_verified():
     found = verify(rows, lambda name: even_odd, Knockout())
     assert found.difference is None
     assert (found.complete, found.rounds_ended, found.total_matches) == (True, 3, 4)
+    assert found.champion == winner(state, "R3M1") != state.table.rows()[0].player_id
     assert "test_knockout" in verify(rows, lambda name: even_odd).difference.sentence
+
+
+def test_the_champion_is_who_the_format_says_for_everybody_and_after_a_ruling():
+    league = a_league().play()
+    state = league.league
+    rows = list(league.journal.read("league_test"))
+    first, champion = state.table.rows()[0].player_id, winner(state, "R3M1")
+    news = list(league.manager.news)
+    loser = next(each for each in state.matches["R3M1"].players if each != champion)
+
+    said = [each.champion for _, each in league.messages if isinstance(each, LeagueCompleted)]
+    assert {each.player_id for each in said} == {champion}
+    assert any(f"{champion} Player 4 is the champion with 1 " in each for each in news)
+    other = changed([event_of(row) for row in rows], LeagueEnded, champion=first)
+    sentence = verify(
+        rows_of(other, "league_test"), lambda name: even_odd, Knockout()
+    ).difference.sentence
+    assert f"champion is {first!r}, but by the results {champion!r}" in sentence
+
+    league.command("rule", match_id="R3M1", verdict="win", winner=loser, reason="seen on video")
+
+    rows = list(league.journal.read("league_test"))
+    assert verify(rows, lambda name: even_odd, Knockout()).champion == state.champion == loser
 
 
 def test_only_rounds_that_are_known_are_told():

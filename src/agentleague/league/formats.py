@@ -90,6 +90,13 @@ class Format(Protocol):
     ) -> Round | None:
         """A round that does not depend on results; None if there is none or it does."""
 
+    def champion(self, played: Played, entrants: Sequence[str], options: Options) -> str | None:
+        """Who wins the league if it ends after these rounds; None: the first of the table.
+
+        It is asked again after a ruling, so it may not assume that the rounds follow from the
+        results as they are now.
+        """
+
 
 class RoundRobin:
     """Every pair meets once per cycle; every second cycle repeats the first with seats swapped.
@@ -144,6 +151,9 @@ class RoundRobin:
         for distance in range(len(rest) // 2):
             pairings.append(_seated(rest[distance], rest[-1 - distance], distance + cycle))
         return Round(round_id, tuple(pairings), (head,) if pivot is None else ())
+
+    def champion(self, played: Played, entrants: Sequence[str], options: Options) -> None:
+        """The first of the table wins."""
 
 
 def _turns(players: int) -> int:

@@ -100,8 +100,19 @@ class League:
     def next_round(self) -> formats.Round | formats.Wait | formats.Done:
         """What the format says after the rounds that have ended."""
         playing = [self.matches[match_id].players for match_id in sorted(self.open_matches)]
-        played = formats.Played(self.rounds_ended, self._played)
-        return self.format.next_round(played, playing, self.entrants, self._options, formats.SEED)
+        return self.format.next_round(
+            self._played, playing, self.entrants, self._options, formats.SEED
+        )
+
+    def champion_by_format(self) -> str | None:
+        """Who wins a started league if it ends now, if the format and not the table decides."""
+        return self.format.champion(self._played, self.entrants, self._options)
+
+    def champion_now(self) -> str:
+        """Who wins if it ends now; nobody before the start."""
+        if not self.has_started:
+            return ""
+        return self.champion_by_format() or self.table.rows()[0].player_id
 
     def planned_round(self, round_id: int) -> formats.Round | None:
         """A round that was scheduled, or that the format can tell before."""
@@ -115,7 +126,11 @@ class League:
     def _options(self) -> formats.Options:
         return {"cycles": self.rules.cycles}
 
-    def _played(self, round_id: int) -> list[formats.PlayedMatch]:
+    @property
+    def _played(self) -> formats.Played:
+        return formats.Played(self.rounds_ended, self._results_of)
+
+    def _results_of(self, round_id: int) -> list[formats.PlayedMatch]:
         return [_played(record) for record in self.matches.of_round(round_id)]
 
     def _opened(self, event: events.LeagueOpened) -> None:
@@ -167,7 +182,7 @@ class League:
         self.disputed.pop(event.match_id, None)
         self.ruled[event.match_id] = None
         if self.champion:
-            self.champion = self.table.rows()[0].player_id
+            self.champion = self.champion_now()
 
     def _closed(self, event: events.MatchClosed) -> None:
         self.matches[event.match_id].take(event, self.seq)

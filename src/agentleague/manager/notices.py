@@ -144,7 +144,7 @@ def rounds_in_words(league: League) -> str:
 
 def over(league: League) -> str:
     """The league is over, and who won it."""
-    first = league.table.rows()[0]
+    first = league.table.row(league.champion)
     return (
         f"The league is over: {first.player_id} {first.display_name} is the champion with "
         f"{league.table.why(first.player_id)}."

@@ -127,8 +127,8 @@ class Organiser:
         if league.phase is not Phase.COMPLETED:
             return f"{said} The table counts it; what the two players were told is not told anew."
         return (
-            f"{said} The table counts it, and {league.champion} is first. LEAGUE_COMPLETED was "
-            "sent before that and is not sent again: tell the players yourself."
+            f"{said} The table counts it, and the champion is {league.champion}. LEAGUE_COMPLETED "
+            "was sent before that and is not sent again: tell the players yourself."
         )
 
     def _check_end_is_told(self) -> None:

@@ -239,7 +239,7 @@ class Rounds:
         """Do what the format says after a round."""
         league = self._league
         if isinstance(following, Done):
-            self._step.record(events.LeagueEnded(league.table.rows()[0].player_id))
+            self._step.record(events.LeagueEnded(league.champion_now()))
             self._step.notify(notices.over(league))
             self._tell_the_end()
         elif self.rounds_max is not None and league.round_id >= self.rounds_max:
@@ -295,8 +295,7 @@ class Rounds:
 
     def abort(self) -> None:
         """The organiser ends the league as it stands."""
-        rows = self._league.table.rows()
-        self._step.record(events.LeagueEnded(rows[0].player_id if rows else "", aborted=True))
+        self._step.record(events.LeagueEnded(self._league.champion_now(), aborted=True))
         self._result_notices.tell_all_decided()
         self._tell_the_end()
 

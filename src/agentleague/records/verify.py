@@ -294,7 +294,9 @@ class Inspector:
         if not event.aborted and league.has_started and not isinstance(league.next_round(), Done):
             of_all = f" of {league.totals.rounds} rounds" if league.totals else " rounds, too early"
             return f"the league ends after {league.rounds_ended}{of_all}"
-        leader = self._recount.table()[0]["player_id"] if league.has_started else ""
+        leader = ""
+        if league.has_started:
+            leader = league.champion_by_format() or self._recount.table()[0]["player_id"]
         if event.champion != leader and (event.champion or league.decided_total):
             return f"its champion is {event.champion!r}, but by the results {leader!r} is first"
         return None
