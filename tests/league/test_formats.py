@@ -28,7 +28,7 @@ def rounds(number, cycles=1):
     """A whole league, round by round, as a manager asks for it."""
     entrants, options, found = players(number), {"cycles": cycles}, []
     while True:
-        played = Played(len(found), list)
+        played = Played(len(found))
         following = ROUND_ROBIN.next_round(played, (), entrants, options, SEED)
         if isinstance(following, Done):
             return found
@@ -173,7 +173,7 @@ def test_there_is_no_round_outside_the_league():
 def test_no_round_follows_while_a_match_is_not_over():
     playing = [("P01", "P02")]
 
-    following = ROUND_ROBIN.next_round(Played(0, list), playing, players(4), {"cycles": 1}, SEED)
+    following = ROUND_ROBIN.next_round(Played(0), playing, players(4), {"cycles": 1}, SEED)
 
     assert following == Wait()
 

@@ -2,7 +2,9 @@
 
 from agentleague.games import even_odd
 from agentleague.league.events import LeagueEnded, LeagueOpened, RoundScheduled
-from agentleague.league.formats import Done, Round
+from agentleague.league.formats import Done, PlayedMatch, Round
+from agentleague.league.league import Phase
+from agentleague.league.match_records import LeagueLimits
 from agentleague.league.queries import answer
 from agentleague.protocol.messages import LeagueCompleted, RoundCompleted
 from agentleague.records.reading import event_of
@@ -15,15 +17,15 @@ from records.journals import changed, rows_of
 class Knockout:
     """Winners go on; the second seat goes on if nobody won. How long that takes is not said."""
 
-    name, version = "test_knockout", 3
+    name, version, pairs_by_results = "test_knockout", 3, True
 
     def begin(self, entrants, options):
         return None
 
     def next_round(self, played, playing, entrants, options, seed):
         left = list(entrants)
-        for round_id in range(1, played.rounds + 1):
-            for match in played.matches_of(round_id):
+        for results in played.results:
+            for match in results:
                 left.remove(match.players[match.winner == match.players[0]])
         if len(left) == 1:
             return Done()
@@ -37,8 +39,20 @@ class Knockout:
         """The winner of the last match, which nobody else won."""
         if not played.rounds:
             return None
-        (*_, final) = played.matches_of(played.rounds)
+        final = played.results[-1][-1]
         return final.players[final.winner != final.players[0]]
+
+
+class Repeated(Knockout):
+    """The same matches in each of four rounds; `played` is what it was told."""
+
+    name = "test_repeated"
+
+    def next_round(self, played, playing, entrants, options, seed):
+        self.played = played
+        if played.rounds == 4:
+            return Done()
+        return Round(played.rounds + 1, (("P01", "P02"), ("P03", "P04")), ("P05",))
 
 
 def winner(league, match_id):
@@ -46,9 +60,9 @@ def winner(league, match_id):
     return match.players[match.result.winner_player_id != match.players[0]]
 
 
-def a_league(**more):
+def a_league(play=None, **more):
     """Of five players who choose even and odd by turns, so that somebody wins each match."""
-    league = MemoryLeague(players=5, referees=1, format=Knockout(), **more)
+    league = MemoryLeague(players=5, referees=1, format=play or Knockout(), **more)
     league.add_referee()
     for number in range(5):
         league.add_player(lambda turn, own=("even", "odd")[number % 2]: own, f"Player {number}")
@@ -102,6 +116,25 @@ def test_the_champion_is_who_the_format_says_for_everybody_and_after_a_ruling():
 
     rows = list(league.journal.read("league_test"))
     assert verify(rows, lambda name: even_odd, Knockout()).champion == state.champion == loser
+
+
+def test_results_of_forgotten_rounds_are_told_with_the_rulings_and_not_looked_up():
+    play = Repeated()
+    league = a_league(play, at_hand=0, league_limits=LeagueLimits(rounds_at_hand=1))
+    league.run_until(lambda: league.league.round_id == 3)
+    assert "R1M2" not in list(league.league.matches)
+    league.command("rule", match_id="R1M2", verdict="win", winner="P04", reason="seen on video")
+    league.journal.find = None  # The archive cannot be read any more.
+    league.play()
+
+    results = play.played.results
+    assert league.league.phase is Phase.COMPLETED
+    assert [[each.players for each in one] for one in results] == 4 * [
+        [("P01", "P02"), ("P03", "P04")]
+    ]
+    assert results[0][1] == PlayedMatch(("P03", "P04"), "P04")
+    rows = list(league.journal.read("league_test"))
+    assert verify(rows, lambda name: even_odd, play).difference is None
 
 
 def test_only_rounds_that_are_known_are_told():

@@ -5,7 +5,7 @@ seed; `verify` computes every round again. It is found by name in one table, nev
 journal says.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import UNSET, Struct, UnsetType
@@ -49,10 +49,10 @@ class PlayedMatch(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The rounds that have ended; the matches of one are looked up when a format wants them."""
+    """The rounds that have ended."""
 
     rounds: int
-    matches_of: Callable[[int], Sequence[PlayedMatch]]
+    results: Sequence[Sequence[PlayedMatch]] = ()  # of each round, if the format pairs by results
 
 
 class Totals(NamedTuple):
@@ -71,6 +71,10 @@ class Format(Protocol):
     @property
     def version(self) -> int:
         """Another one for every change after which a league would be paired differently."""
+
+    @property
+    def pairs_by_results(self) -> bool:
+        """Whether rounds depend on results, which are kept for it; if not, `planned` knows all."""
 
     def begin(self, entrants: Sequence[str], options: Options) -> Totals | None:
         """How long a league of these will be, if known. Raises ValueError if there can be none."""
@@ -109,7 +113,7 @@ class RoundRobin:
     bye.
     """
 
-    name, version = "round_robin", 1
+    name, version, pairs_by_results = "round_robin", 1, False
 
     def begin(self, entrants: Sequence[str], options: Options) -> Totals:
         """See Format; fewer than two players, a player twice, or no cycle is a ValueError."""

@@ -48,6 +48,7 @@ class League:
         self.byes: dict[int, list[str]] = {}  # of rounds that are not forgotten
         self.round_id = 0  # the round that runs, or ran last
         self.rounds_ended = 0
+        self._results: list[list[formats.PlayedMatch]] = []  # of ended rounds, if they pair others
         self.round_ended_seq = 0
         self.open_matches: set[str] = set()  # of the running round, not closed yet
         self.decided_total = 0
@@ -128,10 +129,7 @@ class League:
 
     @property
     def _played(self) -> formats.Played:
-        return formats.Played(self.rounds_ended, self._results_of)
-
-    def _results_of(self, round_id: int) -> list[formats.PlayedMatch]:
-        return [_played(record) for record in self.matches.of_round(round_id)]
+        return formats.Played(self.rounds_ended, self._results)
 
     def _opened(self, event: events.LeagueOpened) -> None:
         self.opened = self.rules = event
@@ -179,6 +177,9 @@ class League:
         self._count(record, self.table.take_back)
         record.take(event, self.seq)
         self._count(record, self.table.count)
+        if record.round_id <= len(self._results):
+            place = int(record.match_id.partition("M")[2]) - 1
+            self._results[record.round_id - 1][place] = _played(record)
         self.disputed.pop(event.match_id, None)
         self.ruled[event.match_id] = None
         if self.champion:
@@ -206,6 +207,8 @@ class League:
 
     def _round_ended(self, event: events.RoundEnded) -> None:
         self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
+        if self.format.pairs_by_results:
+            self._results.append([_played(each) for each in self.matches.of_round(event.round_id)])
         for forgotten in self.matches.end_round(event.round_id, self.seq):
             del self.byes[forgotten]
 
