@@ -23,10 +23,9 @@ class Knockout:
         return None
 
     def next_round(self, played, playing, entrants, options, seed):
-        left = list(entrants)
-        for results in played.results:
-            for match in results:
-                left.remove(match.players[match.winner == match.players[0]])
+        matches = [match for results in played.results for match in results]
+        out = {match.players[match.winner == match.players[0]] for match in matches}
+        left = [each for each in entrants if each not in out | played.removed]
         if len(left) == 1:
             return Done()
         pairs = tuple(zip(left[::2], left[1::2], strict=False))
@@ -135,6 +134,22 @@ def test_results_of_forgotten_rounds_are_told_with_the_rulings_and_not_looked_up
     assert results[0][1] == PlayedMatch(("P03", "P04"), "P04")
     rows = list(league.journal.read("league_test"))
     assert verify(rows, lambda name: even_odd, play).difference is None
+
+
+def test_a_format_pairs_removed_players_no_more():
+    league = a_league()
+    league.run_until(lambda: league.league.round_id == 1)
+    league.command("remove", player_id="P05")
+    league.play()
+
+    _, final = events_of(league, RoundScheduled)
+    assert [{m.player_a, m.player_b} for m in final.matches] == [
+        {winner(league.league, "R1M1"), winner(league.league, "R1M2")}
+    ]
+    assert final.byes == []
+    rows = list(league.journal.read("league_test"))
+    found = verify(rows, lambda name: even_odd, Knockout())
+    assert (found.difference, found.champion) == (None, winner(league.league, "R2M1"))
 
 
 def test_only_rounds_that_are_known_are_told():

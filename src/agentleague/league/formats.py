@@ -5,7 +5,7 @@ seed; `verify` computes every round again. It is found by name in one table, nev
 journal says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple, Protocol
 
 from msgspec import UNSET, Struct, UnsetType
@@ -49,10 +49,11 @@ class PlayedMatch(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The rounds that have ended."""
+    """The rounds that have ended, and whom the organiser has removed so far."""
 
     rounds: int
     results: Sequence[Sequence[PlayedMatch]] = ()  # of each round, if the format pairs by results
+    removed: Set[str] = frozenset()  # their further matches are technical losses
 
 
 class Totals(NamedTuple):

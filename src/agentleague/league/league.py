@@ -129,7 +129,7 @@ class League:
 
     @property
     def _played(self) -> formats.Played:
-        return formats.Played(self.rounds_ended, self._results)
+        return formats.Played(self.rounds_ended, self._results, self.roster.removed.keys())
 
     def _opened(self, event: events.LeagueOpened) -> None:
         self.opened = self.rules = event
