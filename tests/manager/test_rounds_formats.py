@@ -127,6 +127,7 @@ def test_results_of_forgotten_rounds_are_told_with_the_rulings_and_not_looked_up
     league.play()
 
     results = play.played.results
+    assert league.league.planned_round(1).pairings == (("P01", "P02"), ("P03", "P04"))
     assert league.league.phase is Phase.COMPLETED
     assert [[each.players for each in one] for one in results] == 4 * [
         [("P01", "P02"), ("P03", "P04")]
@@ -134,6 +135,15 @@ def test_results_of_forgotten_rounds_are_told_with_the_rulings_and_not_looked_up
     assert results[0][1] == PlayedMatch(("P03", "P04"), "P04")
     rows = list(league.journal.read("league_test"))
     assert verify(rows, lambda name: even_odd, play).difference is None
+
+
+def test_byes_of_forgotten_rounds_are_known_where_nobody_can_compute_them():
+    league = a_league(Repeated(), at_hand=0, league_limits=LeagueLimits(rounds_at_hand=1)).play()
+
+    schedule = answer(league.league, "GET_SCHEDULE", {}, None)
+
+    assert "R1M1" not in list(league.league.matches)
+    assert [each["byes"] for each in schedule["rounds"]] == 4 * [["P05"]]
 
 
 def test_a_format_pairs_removed_players_no_more():

@@ -45,7 +45,7 @@ class League:
         self.phase = Phase.REGISTERING
         self.roster = Roster()
         self.matches = MatchRecords(archive, self.limits)
-        self.byes: dict[int, list[str]] = {}  # of rounds that are not forgotten
+        self.byes: dict[int, list[str]] = {}  # without those of forgotten rounds that are planned
         self.round_id = 0  # the round that runs, or ran last
         self.rounds_ended = 0
         self._results: list[list[formats.PlayedMatch]] = []  # of ended rounds, if they pair others
@@ -119,8 +119,10 @@ class League:
         """A round that was scheduled, or that the format can tell before."""
         planned = self.format.planned(round_id, self.entrants, self._options, formats.SEED)
         if planned is None and 1 <= round_id <= self.round_id:
-            pairings = tuple(record.players for record in self.matches.of_round(round_id))
-            return formats.Round(round_id, pairings, tuple(self.byes.get(round_id, ())))
+            is_kept = round_id <= len(self._results)
+            matches = self._results[round_id - 1] if is_kept else self.matches.of_round(round_id)
+            pairings = tuple(match.players for match in matches)
+            return formats.Round(round_id, pairings, tuple(self.byes[round_id]))
         return planned
 
     @property
@@ -210,7 +212,8 @@ class League:
         if self.format.pairs_by_results:
             self._results.append([_played(each) for each in self.matches.of_round(event.round_id)])
         for forgotten in self.matches.end_round(event.round_id, self.seq):
-            del self.byes[forgotten]
+            if not self.format.pairs_by_results:
+                del self.byes[forgotten]
 
     def _ended(self, event: events.LeagueEnded) -> None:
         self.phase, self.champion = Phase.COMPLETED, event.champion
