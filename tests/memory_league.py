@@ -4,6 +4,8 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
+from msgspec import UNSET
+
 from agentleague.games import even_odd
 from agentleague.league.events import read_event
 from agentleague.league.formats import ROUND_ROBIN, Format
@@ -50,6 +52,7 @@ class MemoryLeague:
         *,
         at_hand: int = MATCHES_AT_HAND,  # matches of ended rounds that are not forgotten
         format: Format = ROUND_ROBIN,  # noqa: A002
+        format_options: Any = UNSET,
         limits: ManagerLimits | None = None,
         league_limits: LeagueLimits | None = None,
         player_limits: PlayerLimits | None = None,
@@ -57,7 +60,8 @@ class MemoryLeague:
         check_endpoint: Callable[[str, str], None] = lambda url, source: None,
         **settings: Any,
     ) -> None:
-        self.at_hand, self.format, self.limits = at_hand, format, limits
+        self.at_hand, self.limits = at_hand, limits
+        self.format, self.format_options = format, format_options
         self.league_limits, self.check_endpoint = league_limits, check_endpoint
         self.player_limits = player_limits or PlayerLimits()
         self.host_limits = host_limits or HostLimits()
@@ -83,7 +87,12 @@ class MemoryLeague:
         if self.hosts:
             self.kill(self.hosts[0])
         archive = JournalArchive(self.journal, "league_test", self.at_hand)
-        league = League(archive, format=self.format, limits=self.league_limits)
+        league = League(
+            archive,
+            format=self.format,
+            format_options=self.format_options,
+            limits=self.league_limits,
+        )
         self.manager = Manager(
             self.settings,
             SECRETS,

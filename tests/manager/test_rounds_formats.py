@@ -43,13 +43,13 @@ class Knockout:
 
 
 class Repeated(Knockout):
-    """The same matches in each of four rounds; `played` is what it was told."""
+    """The same matches in each round, four or as many as set; `played` is what it was told."""
 
     name = "test_repeated"
 
     def next_round(self, played, playing, entrants, options, seed):
         self.played = played
-        if played.rounds == 4:
+        if played.rounds == options.get("rounds", 4):
             return Done()
         return Round(played.rounds + 1, (("P01", "P02"), ("P03", "P04")), ("P05",))
 
@@ -146,6 +146,19 @@ def test_byes_of_forgotten_rounds_are_known_where_nobody_can_compute_them():
     assert [each["byes"] for each in schedule["rounds"]] == 4 * [["P05"]]
 
 
+def test_the_options_of_a_format_are_in_the_journal_and_hold_after_a_restart_and_for_verify():
+    league = a_league(Repeated(), format_options={"rounds": 2, "first": "P01"})
+    league.run_until(lambda: league.league.round_id == 2)
+    league.format_options = {"rounds": 3}  # The journal's count.
+    league.restart_manager()
+    league.play()
+
+    rows = list(league.journal.read("league_test"))
+    assert b'"format_options":{"rounds":2,"first":"P01"}' in rows[0].body
+    assert (league.league.phase, league.league.round_id) == (Phase.COMPLETED, 2)
+    assert verify(rows, lambda name: even_odd, Repeated()).difference is None
+
+
 def test_a_format_pairs_removed_players_no_more():
     league = a_league()
     league.run_until(lambda: league.league.round_id == 1)
@@ -185,5 +198,6 @@ def test_the_journal_names_every_format_but_the_first_round_robin():
     rows = [next(iter(each.journal.read("league_test"))).body for each in (named, unnamed)]
 
     assert b'"format":["test_knockout",3]' in rows[0]
+    assert b"format_options" not in rows[0]
     assert b"format" not in rows[1]
     assert events_of(named, LeagueOpened)[0].format == ("test_knockout", 3)

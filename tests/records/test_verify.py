@@ -502,6 +502,12 @@ def test_rules_that_nothing_follows_from_are_refused():
     assert "A round robin needs at least 1 cycle" in lie(changed(LEAGUE, LeagueOpened, cycles=0))[1]
 
 
+def test_options_that_the_format_cannot_use_are_refused():
+    for options in ({"cycles": "many"}, {"cycles": 0}, {}):
+        events = changed(LEAGUE, LeagueOpened, format_options=options)
+        assert "the row cannot follow those before it" in lie(events)[1]
+
+
 def test_points_that_were_set_otherwise_change_the_champion():
     """Rewriting the rules of a league afterwards means rewriting its champion."""
     worth_less = changed(LEAGUE, LeagueOpened, points=(-1, 0, 0))

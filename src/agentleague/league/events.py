@@ -28,6 +28,7 @@ class LeagueOpened(Event, frozen=True, tag="league_opened"):
     seeded: bool
     has_join_code: bool = False
     format: tuple[str, int] | UnsetType = UNSET  # name and version; without it round robin 1
+    format_options: dict[str, int | str] | UnsetType = UNSET  # without it the cycles
 
 
 class PlayerRegistered(Event, frozen=True, tag="player_registered"):

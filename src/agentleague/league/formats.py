@@ -6,14 +6,14 @@ journal says.
 """
 
 from collections.abc import Mapping, Sequence, Set
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import UNSET, Struct, UnsetType
 
 from agentleague.errors import Damaged
 
 Players = tuple[str, ...]  # of one match, in seat order: two to eight; the games so far take two
-Options = Mapping[str, int]
+Options = Mapping[str, Any]  # integers and strings; of round robin: cycles
 SEED = 0  # No format draws chance yet; the seed of one that does must be journalled.
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import ClassVar
 
+from msgspec import UNSET, UnsetType
+
 from agentleague.league import events, formats
 from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
@@ -28,7 +30,8 @@ class League:
     """The state of a league; `apply` alone changes it, live and on replay.
 
     With an archive, in which their rows can be found again, it forgets the matches of old rounds.
-    `format` is that of a new league; a journal that names another needs one of the table.
+    `format` and its options are those of a new league; a journal has its own options, and if it
+    names another format, that must be one of the table.
     """
 
     def __init__(
@@ -36,9 +39,11 @@ class League:
         archive: Archive | None = None,
         *,
         format: formats.Format = formats.ROUND_ROBIN,  # noqa: A002
+        format_options: dict[str, int | str] | UnsetType = UNSET,
         limits: LeagueLimits | None = None,
     ) -> None:
-        self.format, self.limits = format, limits or LeagueLimits()
+        self.format, self.format_options = format, format_options
+        self.limits = limits or LeagueLimits()
         self.entrants: list[str] = []  # those who play, from the start on
         self.totals: formats.Totals | None = None  # from the start on, if the format knows them
         self.seq = 0  # rows applied so far
@@ -127,7 +132,8 @@ class League:
 
     @property
     def _options(self) -> formats.Options:
-        return {"cycles": self.rules.cycles}
+        options = self.format_options
+        return {"cycles": self.rules.cycles} if options is UNSET else options
 
     @property
     def _played(self) -> formats.Played:
@@ -136,6 +142,7 @@ class League:
     def _opened(self, event: events.LeagueOpened) -> None:
         self.opened = self.rules = event
         self.format = formats.find_format(event.format, self.format)
+        self.format_options = event.format_options
 
     def _started(self, event: events.LeagueStarted) -> None:
         self.phase = Phase.SCHEDULING

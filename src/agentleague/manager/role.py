@@ -176,6 +176,7 @@ class Manager:
                 settings.seeded,
                 bool(settings.join_code),
                 UNSET if play is ROUND_ROBIN else (play.name, play.version),
+                self.league.format_options,
             )
         )
         self._rounds.open()

@@ -150,7 +150,7 @@ class Inspector:
     def _apply(self, event: Event) -> str | None:
         try:
             self._league.apply(event)
-        except (AssertionError, Damaged, LookupError, ValueError) as error:
+        except (AssertionError, Damaged, LookupError, TypeError, ValueError) as error:
             return f"the row cannot follow those before it ({error})"
         self._recount.take(event)
         if isinstance(event, events.MatchDecided):
