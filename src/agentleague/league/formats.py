@@ -64,7 +64,11 @@ class Totals(NamedTuple):
 
 
 class Format(Protocol):
-    """One way to pair the players of a league. It keeps no state."""
+    """One way to pair the players of a league. It keeps no state.
+
+    Today a round begins when all matches before it are over: a manager asks for the next round only
+    then, so `Wait` while no match is open is an error. Rounds that overlap do not exist yet.
+    """
 
     @property
     def name(self) -> str: ...
