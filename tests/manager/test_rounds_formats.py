@@ -2,7 +2,7 @@
 
 from agentleague.games import even_odd
 from agentleague.league.events import LeagueEnded, LeagueOpened, RoundScheduled
-from agentleague.league.formats import Done, PlayedMatch, Round
+from agentleague.league.formats import Done, PlayedMatch, Round, Totals
 from agentleague.league.league import Phase
 from agentleague.league.match_records import LeagueLimits
 from agentleague.league.queries import answer
@@ -46,6 +46,10 @@ class Repeated(Knockout):
     """The same matches in each round, four or as many as set; `played` is what it was told."""
 
     name = "test_repeated"
+
+    def begin(self, entrants, options):
+        rounds = options.get("rounds", 4)
+        return Totals(rounds, 2 * rounds)
 
     def next_round(self, played, playing, entrants, options, seed):
         self.played = played
@@ -144,6 +148,19 @@ def test_byes_of_forgotten_rounds_are_known_where_nobody_can_compute_them():
 
     assert "R1M1" not in list(league.league.matches)
     assert [each["byes"] for each in schedule["rounds"]] == 4 * [["P05"]]
+
+
+def test_how_many_rounds_there_are_may_be_known_before_who_meets_in_them():
+    league = a_league(Repeated())
+    league.run_until(lambda: league.league.round_id == 2)
+
+    schedule, later = (
+        answer(league.league, "GET_SCHEDULE", asked, None) for asked in ({}, {"round_id": 4})
+    )
+    assert [each["round_id"] for each in schedule["rounds"]] == [1, 2]
+    assert (schedule["total_rounds"], schedule["total"]) == (4, 4)
+    assert (later["rounds"], later["total"]) == ([], 0)
+    assert answer(league.league, "GET_NEXT_MATCH", {}, "P05") == {"next_match": None}
 
 
 def test_the_options_of_a_format_are_in_the_journal_and_hold_after_a_restart_and_for_verify():

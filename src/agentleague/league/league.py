@@ -97,6 +97,11 @@ class League:
         return self.totals.rounds if self.totals else self.round_id
 
     @property
+    def known_rounds(self) -> int:
+        """The rounds whose matches are known: all of them, unless they depend on results."""
+        return self.round_id if self.format.pairs_by_results else self.total_rounds
+
+    @property
     def total_matches(self) -> int:
         """The matches of those rounds."""
         if self.totals:

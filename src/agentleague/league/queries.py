@@ -92,7 +92,8 @@ def _schedule(league: League, params: Mapping[str, Any], asker: str | None) -> A
     total, wanted = league.total_rounds, params.get("round_id")
     if wanted is not None and (type(wanted) is not int or not 1 <= wanted <= total):
         raise wrong("round_id", f"1 to {total}")
-    rounds = range(1, total + 1) if wanted is None else range(wanted, wanted + 1)
+    known = league.known_rounds
+    rounds = range(1, known + 1) if wanted is None else range(wanted, min(wanted, known) + 1)
     places, length = _places(league, rounds, params)
     answered: dict[int, dict[str, Any]] = {}
     for round_id, numbers in groupby(places, key=itemgetter(0)):
@@ -112,7 +113,7 @@ def _places(
     league: League, rounds: range, params: Mapping[str, Any]
 ) -> tuple[Sequence[tuple[int, int]], int]:
     """A page of the matches of these rounds, by round and index, and how many there are."""
-    if league.totals is None:
+    if league.totals is None or league.format.pairs_by_results:
         places = [(each, n) for each in rounds for n in range(league.matches.size(each))]
         return page(places, params, MATCHES_A_PAGE), len(places)
     per_round = league.totals.matches // league.totals.rounds
@@ -125,7 +126,7 @@ def _next_match(league: League, params: Mapping[str, Any], asker: str | None) ->
     player_id = player_of(league, params, asker)
     if league.phase is Phase.COMPLETED or player_id in league.roster.removed:
         return {"next_match": None}
-    for round_id in range(max(league.round_id, 1), league.total_rounds + 1):
+    for round_id in range(max(league.round_id, 1), league.known_rounds + 1):
         planned = league.planned_round(round_id)
         assert planned
         for number, players in enumerate(planned.pairings, start=1):

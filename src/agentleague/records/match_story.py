@@ -318,7 +318,7 @@ def _ruling(ruling: OrganisersRuling) -> str:
 
 def _unknown(league: League, match_id: str) -> str:
     """What to say of a match that is not there."""
-    planned = league.planned_round(league.total_rounds)
+    planned = league.planned_round(league.known_rounds)
     last = planned.matches[-1][0] if planned else "R1M1"
     near = get_close_matches(match_id.upper(), league.matches, n=1)
     meant = f"did you mean {near[0]}? There" if near else "there"
