@@ -332,6 +332,35 @@ def test_a_pushed_answer_is_acknowledged_and_counts():
     assert [type(call.message) for call in calls] == [ChooseParityCall] * 2
 
 
+@rule("R-MATCH-23")
+def test_a_push_that_names_no_match_is_for_the_only_one_that_waits_for_it():
+    role = a_referee()
+    tokens = [("mtok_a", "mtok_b"), ("mtok_c", "mtok_b")]  # Bob is in both.
+    matches = [
+        replace(
+            MATCH,
+            match_id=match_id,
+            seats=[
+                replace(seat, push_token=token) for seat, token in zip(SEATS, pair, strict=True)
+            ],
+        )
+        for match_id, pair in zip(("R1M1", "R1M2"), tokens, strict=True)
+    ]
+    ask(role, announced(matches=matches))
+
+    (clear,) = ask(role, GameJoinAck(), "mtok_c")
+    (unclear,) = ask(role, GameJoinAck(), "mtok_b")
+    (unknown,) = ask(role, GameJoinAck(), "mtok_d")
+
+    assert isinstance(clear.answer, PushAck)
+    assert [role.matches[each].waiting_for() for each in ("R1M1", "R1M2")] == [
+        ["P01", "P02"],
+        ["P02"],
+    ]
+    assert isinstance(unclear.answer, MatchMismatch)
+    assert isinstance(unknown.answer, MatchMismatch)
+
+
 @rule("R-MATCH-23", "R-MATCH-25")
 @pytest.mark.parametrize(
     ("message", "token", "error", "number"),

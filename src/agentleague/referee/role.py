@@ -1,6 +1,7 @@
 """The referee as a role: registers, takes assignments, runs each match, reports."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from msgspec import UNSET, Struct
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 
 from agentleague.errors import (
     InternalError,
+    LeagueError,
     MatchMismatch,
     PeerRefused,
     TokenInvalid,
@@ -63,7 +65,7 @@ from agentleague.referee.foreign_manager import (
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
 from agentleague.roles.settings import RefereeSettings
-from agentleague.roles.stimuli import Answered, Asked, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
 
 UNKNOWN_REFEREE = ("E005", "E011", "E012")  # errors by which a manager shows that it forgot us
 OWN_DRAWS = (
@@ -358,12 +360,25 @@ class Referee(Agent):
 
     def _pushed(self, asked: Asked, message: Any, now: float) -> list[Effect]:
         """A join or move that did not come as the answer to our call."""
-        match, caller = self._at(message.match_id), asked.caller
+        caller = asked.caller
         if self._foreign_manager:  # It gives no tokens: the address alone says who pushed.
             message, caller = replace(message, auth_token=UNSET), replace(caller, token=None)
+        named = message.match_id
+        match = self._at(named) if named else self._only_match_for(message, caller)
         pusher = match.admit(message, caller)
         effects = self._run(match, now, match.pushed, pusher, message, now)
         return [self.reply(asked, PushAck(), now), *effects]
+
+    def _only_match_for(self, message: Any, caller: Caller) -> Match:
+        """The match of an answer that names none: no other waits for it."""
+        found = []
+        for match in self.matches.values():
+            with suppress(LeagueError):
+                match.admit(message, caller)
+                found.append(match)
+        if len(found) != 1:
+            raise MatchMismatch("the answer names no match, and does not show which it is for")
+        return found[0]
 
     def _at(self, match_id: str) -> Match:
         match = self.matches.get(match_id)
