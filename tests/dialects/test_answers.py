@@ -139,6 +139,12 @@ def test_the_envelope_of_an_answer_is_never_required_nor_judged(noted):
         ({"message_type": "GAME_JOIN_ACK", "accept": False}, False),
         ({"status": "ACK"}, True),
         ({"status": "ACK", "accepted": False}, False),
+        ({"accept": None, "accepted": False}, False),  # null is no value
+        ({"message_type": "GAME_JOIN_ACK", "accept": None}, True),
+        ({"message_type": "GAME_JOIN_ACK", "data": {"accept": False}}, False),
+        ({"message_type": "GAME_JOIN_ACK", "status": "Rejected"}, False),
+        ({"accept": "yes"}, "yes"),  # the match judges it
+        ({"accept": 0, "accepted": True}, 0),
     ],
 )
 def test_a_join_is_known_by_any_of_its_signs(content, accept):
@@ -172,6 +178,8 @@ def test_a_move_is_known_by_any_of_its_names(request_, content, message):
     [
         (INVITE, {"status": "ok"}, "accept"),  # success that is none
         (INVITE, rpc({}), "accept"),
+        (INVITE, rpc({"accept": None}), "accept"),
+        (INVITE, rpc({"status": "REJECTED"}), "accept"),  # perhaps the form of the invitation
         (INVITE, {}, "accept"),
         (INVITE, b'{"result":{"x":1e999}}', "accept"),  # beside a number that nobody holds
         (CALL, rpc({"status": "ACKNOWLEDGED"}), "parity_choice"),
@@ -197,9 +205,6 @@ def test_an_answer_without_content_is_a_missing_field(request_, body, field):
 @each_row(
     ("request_", "body", "field"),
     [
-        (INVITE, rpc({"accept": "yes"}), "accept"),
-        (INVITE, rpc({"accept": 1}), "accept"),
-        (INVITE, rpc({"accept": None}), "accept"),
         (INVITE, rpc("ok"), ""),  # the result is no object at all
         (CALL, rpc(None), ""),
         (CALL, rpc([CHOICE]), ""),
@@ -546,7 +551,8 @@ JOIN, PARITY, OTHER = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESP
         (JOIN, {"status": "ACK"}, None),  # heard, and no more
         (PARITY, {"status": "ACK"}, None),
         (PARITY, {"message_type": "GAME_ERROR_ACK", "status": "ACKNOWLEDGED"}, None),
-        (JOIN, {"accept": "yes"}, None),
+        (JOIN, {"accept": "yes"}, GameJoinAck(accept="yes")),  # the match judges it
+        (JOIN, {"message_type": "GAME_JOIN_ACK", "status": "DECLINED"}, GameJoinAck(accept=False)),
         (PARITY, {}, None),
         (PARITY, None, None),
         (PARITY, [CHOICE], None),

@@ -150,7 +150,7 @@ def test_a_pushed_answer_keeps_its_content_whatever_else_does_not_fit():
 
     assert pushed("GAME_JOIN_ACK", accepted=False).message.accept is False
     assert pushed("CHOOSE_PARITY_RESPONSE", choice="even").message.parity_choice == "even"
-    assert isinstance(pushed("GAME_JOIN_ACK", accept="yes").error, MissingField)
+    assert isinstance(pushed("GAME_JOIN_ACK", status="error").error, MissingField)
 
 
 def test_a_corrected_announcement_names_its_players_too():

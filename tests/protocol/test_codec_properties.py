@@ -41,6 +41,7 @@ ANYTHING = st.recursive(
 # type -> values of it, from its description
 VALUES = {
     inspect.AnyType: lambda kind: ANYTHING,
+    inspect.Metadata: lambda kind: values(kind.type),
     inspect.NoneType: lambda kind: st.none(),
     inspect.BoolType: lambda kind: st.booleans(),
     inspect.IntType: lambda kind: st.integers(kind.ge, kind.le),

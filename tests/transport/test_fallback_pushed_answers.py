@@ -13,6 +13,7 @@ JOIN, PARITY, MOVE = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPO
 ANSWERED_BY = {"GAME_INVITATION": "join", "CHOOSE_PARITY_CALL": "move"}
 DOCUMENTED = {"join": {"accept": True}, "move": {"parity_choice": "odd"}}
 JOINED, DECLINED = ("ok", None), ("declined", None)
+NO_JOIN, EMPTY = ("E003", None), ("no content", None)
 EVEN, ODD, ILLEGAL = ("ok", "even"), ("ok", "odd"), ("E004", 7)
 
 # What Ann answers -> the verdict of the referee and the move that counts.
@@ -26,6 +27,17 @@ SPELLINGS = [
     (JOIN, {"status": "RECEIVED"}, JOINED),  # its type says so
     (JOIN, {"message_type": "game_join_ack", "accepted": False}, DECLINED),
     (JOIN, {"message_type": "Game_Join_Ack"}, JOINED),
+    (JOIN, {"accept": None}, JOINED),  # null is no value; its type says so
+    (JOIN, {"accept": None, "accepted": False}, DECLINED),
+    (JOIN, {"accept": "false"}, NO_JOIN),
+    (JOIN, {"accept": 0, "accepted": True}, NO_JOIN),
+    (JOIN, {"accepted": 1}, NO_JOIN),
+    (JOIN, {"data": {"accept": False}}, DECLINED),  # whatever its type says
+    (JOIN, {"message": {"accepted": False}}, DECLINED),
+    (JOIN, {"status": "ACK", "data": {"accept": False}}, DECLINED),
+    (JOIN, {"status": "REJECTED"}, DECLINED),
+    (JOIN, {"data": {"status": "declined"}}, DECLINED),
+    (JOIN, {"structuredContent": {"accept": False}}, DECLINED),
     (PARITY, {"parity_choice": "even"}, EVEN),
     (PARITY, {"choice": "even"}, EVEN),
     (PARITY, {"move": "even"}, EVEN),
@@ -35,6 +47,12 @@ SPELLINGS = [
     (PARITY, {"data": {"parity_choice": "even"}}, EVEN),
     (PARITY, {"payload": json.dumps({"move": "even"})}, EVEN),
     (PARITY, {"message_type": "choose_parity_response", "choice": "odd"}, ODD),
+    (PARITY, {"structuredContent": {"parity_choice": "even"}}, EVEN),  # a tool's result
+    (PARITY, {"content": [{"type": "text", "text": '{"parity_choice":"even"}'}]}, EVEN),
+    (PARITY, {"match_id": 7, "choice": "even"}, EVEN),  # what does not fit is left out
+    (PARITY, {"match_id": 7, "player_id": [], "parity_choice": "even"}, EVEN),
+    (PARITY, {"sender": 7, "protocol": 2, "timestamp": {}, "parity_choice": "even"}, EVEN),
+    (PARITY, {"player_id": "P" * 65, "parity_choice": "even"}, EVEN),
     (PARITY, {"choice": 7}, ILLEGAL),
     (MOVE, {"move": "even"}, EVEN),
     (MOVE, {"choice": "even"}, EVEN),
@@ -61,7 +79,8 @@ class RawPlayer:
         answer = self._answers.pop(step, {"status": "ok"})
         if step == self._odd_one and self._pushes and answer != {"status": "ok"}:
             params = {"match_id": "R1M1", "auth_token": self._token, **answer}
-            self._later(lambda: self._post(source, params["message_type"], params, self._heard))
+            method = params["message_type"] or params.pop("message_type") or PARITY
+            self._later(lambda: self._post(source, method, params, self._heard))
             answer = {"status": "ok"}
         respond(json.dumps({"jsonrpc": "2.0", "result": answer, "id": request.get("id")}).encode())
 
@@ -117,10 +136,24 @@ def test_a_push_without_content_is_refused_and_changes_nothing():
     for message_type, fields in (
         (PARITY, {"status": "thinking"}),
         (PARITY, {"status": "error", "message": "boom"}),
-        (JOIN, {"accept": "yes"}),
-        (JOIN, {"accepted": 1}),
+        (PARITY, {"content": [{"text": "boom"}], "isError": True}),
+        (JOIN, {"status": "error"}),  # whatever its type says
+        (JOIN, {"error": "busy"}),
+        (JOIN, {"data": {"error": "busy"}}),
+        (JOIN, {"content": [{"text": "boom"}], "isError": True}),
     ):
-        seen, _, (refusal,) = what_the_match_makes_of(message_type, fields, pushes=True)
+        returned, *_ = what_the_match_makes_of(message_type, fields, pushes=False)
+        pushed, _, (refusal,) = what_the_match_makes_of(message_type, fields, pushes=True)
 
         assert refusal["data"]["error_code"] == "E003", fields
-        assert seen == ("no content", None), fields
+        assert returned == pushed == EMPTY, fields
+
+
+@rule("R-FORM-09")
+def test_a_nested_push_takes_the_ids_and_the_token_from_beside_it():
+    inside = {"message_type": PARITY, "choice": "even"}
+    nested = {"message_type": None, "message": inside}
+
+    seen, _, refusals = what_the_match_makes_of(PARITY, nested, pushes=True)
+
+    assert (seen, refusals) == (EVEN, [])

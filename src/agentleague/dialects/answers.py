@@ -22,6 +22,8 @@ from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode
 _UNREADABLE = (errors.UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")
+_DECLINED = ("DECLINED", "REJECTED", "REFUSED")  # statuses of a GAME_JOIN_ACK
+_UNSAID = (UNSET, None)
 _QUERY_FIELDS = frozenset({"message_type", *messages.LeagueQueryResponse.__struct_fields__})
 # The answers to questions, which a player may push later -> the field of their content.
 PUSHED = {
@@ -85,13 +87,11 @@ def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
     """The content and the ids of a pushed answer. Raises MissingField if it has no content."""
     field = PUSHED[message_type]
     try:
-        found = _read_content(message_type, text)
+        found = _read_content(message_type, jsonrpc.read_tool_result(text), is_named=True)
     except errors.WrongType:
         raise
-    except (errors.MissingField, errors.PeerUnavailable):
-        if message_type != "GAME_JOIN_ACK":
-            raise _nothing(message_type) from None
-        found = messages.GameJoinAck()  # Its type says that the player joins.
+    except (errors.MissingField, errors.PeerUnavailable, *_UNREADABLE):
+        raise _nothing(message_type) from None
     ids = {name: value for name in ("match_id", "player_id") if (value := getattr(found, name))}
     return {field: getattr(found, field), **ids}
 
@@ -128,10 +128,12 @@ def _read_correction(request: messages.GameError, body: bytes) -> messages.Messa
                 for read in readers:
                     with suppress(errors.MissingField):
                         return read(content)
+        return _read_unsaid_join(text, is_ack_join=False)
     return None
 
 
-def _read_content(expected: str, text: bytes | Raw) -> messages.Message:
+def _read_content(expected: str, text: bytes | Raw, *, is_named: bool = False) -> messages.Message:
+    """The content, wherever it is; `is_named`: the request around it says its type."""
     try:
         return _read_here(expected, text)
     except errors.MissingField as error:
@@ -139,9 +141,21 @@ def _read_content(expected: str, text: bytes | Raw) -> messages.Message:
         if refused:
             raise refused from None
         found = _read_deeper(expected, text)
+        if found is None and expected == "GAME_JOIN_ACK":
+            found = _read_unsaid_join(text, is_named=is_named)
         if found is None:
             raise error from None
-        return found
+        return _with_ids(found, text) if expected in PUSHED else found
+
+
+def _with_ids(found: Any, text: bytes | Raw) -> messages.Message:
+    """An answer from one level down, with the ids that are only beside it."""
+    with suppress(*_UNREADABLE):
+        outer = _content.decode(text)
+        match_id = found.match_id or _text(outer.match_id)
+        player_id = found.player_id or _text(outer.player_id)
+        found = msgspec.structs.replace(found, match_id=match_id, player_id=player_id)
+    return found  # type: ignore[no-any-return]
 
 
 def _read_deeper(expected: str, text: bytes | Raw) -> messages.Message | None:
@@ -167,15 +181,25 @@ def _read_here(expected: str, text: bytes | Raw) -> messages.Message:
 
 
 def _read_join(content: _Content) -> messages.GameJoinAck:
-    accept = _first_sent(content.accept, content.accepted)
-    is_join = _text(content.message_type).upper() == "GAME_JOIN_ACK" or content.status == "ACK"
-    if accept is UNSET and is_join:
-        accept = True
-    if accept is UNSET:
+    accept = content.accepted if content.accept in _UNSAID else content.accept
+    if accept in _UNSAID:
         raise _nothing("GAME_JOIN_ACK")
-    if type(accept) is not bool:
-        raise errors.WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
     return messages.GameJoinAck(_text(content.match_id), _text(content.player_id), accept=accept)
+
+
+def _read_unsaid_join(
+    text: bytes | Raw, *, is_named: bool = False, is_ack_join: bool = True
+) -> messages.GameJoinAck | None:
+    """A join without `accept`, by its type or the status ACK, unless another status declines."""
+    ids, is_declined = None, False
+    for place in jsonrpc.look_deeper(text):
+        with suppress(*_UNREADABLE):
+            content = _content.decode(place)
+            is_typed = is_named or _text(content.message_type).upper() == "GAME_JOIN_ACK"
+            if is_typed or (is_ack_join and content.status == "ACK"):
+                ids = ids or (_text(content.match_id), _text(content.player_id))
+            is_declined |= _text(content.status).upper() in _DECLINED
+    return messages.GameJoinAck(*ids, accept=not is_declined) if ids else None
 
 
 def _read_parity(content: _Content) -> messages.ChooseParityResponse:

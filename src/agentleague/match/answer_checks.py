@@ -22,7 +22,7 @@ def check_answer(match_id: str, check: Callable[[Any], None] | None, message: Me
 
     Raises:
         MatchMismatch: it is about another match.
-        MissingField: it is no join.
+        MissingField: it is no join; WrongType if it is one that says neither yes nor no.
         IllegalMove: it is no legal move.
     """
     named = getattr(message, "match_id", "")
@@ -33,6 +33,8 @@ def check_answer(match_id: str, check: Callable[[Any], None] | None, message: Me
         check(None if is_join else content(message))
     elif not is_join:
         raise errors.MissingField("the answer to an invitation says whether the player joins")
+    elif type(content(message)) is not bool:
+        raise errors.WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
     return content(message)
 
 

@@ -89,6 +89,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 # Where agents put the message one level too deep.
 _DEEPER = ("message", "data", "result", "params", "response", "payload")
+_IDS = ("match_id", "player_id", "auth_token")
 _RATE_LIMIT = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _TOKEN = re.compile(r"tok_\w+")
 RETRY_AFTER_MAX = 60.0  # seconds; a longer wait is cut to this
@@ -131,12 +132,19 @@ def look_inside(envelope: Envelope) -> None:
         inside = _peek(envelope.body)
     if inside.message_type is UNSET and bytes(inside.message)[:1] == b"{":
         envelope.form = envelope.form if envelope.form is Form.TOOL else Form.NESTED
-        envelope.body = inside.message
+        envelope.body = _with_ids(inside.message, envelope.body)
         inside = _peek(envelope.body)
     if isinstance(inside.message_type, str):
         envelope.message_type = inside.message_type
     elif inside.message_type is not UNSET:
         raise errors.WrongType("message_type: expected `str`", field="message_type", kind="type")
+
+
+def _with_ids(message: Raw, outer: bytes | Raw) -> bytes | Raw:
+    """A nested message, with the ids and the token that are only beside it."""
+    beside = _fields.decode(outer)
+    ids = {name: beside[name] for name in _IDS if bytes(beside.get(name, b""))[:1] == b'"'}
+    return msgspec.json.encode(ids | _fields.decode(message)) if ids else message
 
 
 def write_request(method: str, message: bytes, request_id: int) -> bytes:
@@ -199,7 +207,7 @@ def read_response(body: bytes) -> bytes | Raw:
     if is_refused and (response.error or response.result is UNSET):
         raise refusal(response.error)
     if response.result is not UNSET:
-        return _result(response.result)
+        return read_tool_result(response.result)
     return response.params if response.params is not UNSET else body
 
 
@@ -280,7 +288,11 @@ def _peek(body: bytes | Raw) -> _Inside:
         ) from None
 
 
-def _result(result: Raw) -> bytes | Raw:
+def read_tool_result(result: bytes | Raw) -> bytes | Raw:
+    """The text of the message in the result of an MCP tool; any other result unchanged.
+
+    Raises PeerRefused or RateLimited if the tool failed.
+    """
     raw = bytes(result)
     if b"ontent" not in raw and b"isError" not in raw:  # Not the answer of a tool.
         return result

@@ -17,6 +17,7 @@ Url = Annotated[str, Meta(max_length=256)]
 Token = Annotated[str, Meta(max_length=256)]
 Text = Annotated[str, Meta(max_length=500)]
 Int = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Accept = Annotated[Any, Meta(extra_json_schema={"type": "boolean"})]  # The match checks it.
 Status = Literal["WIN", "DRAW", "TECHNICAL_LOSS"]
 JsonObject = dict[str, Any]
 
@@ -329,7 +330,7 @@ class GameJoinAck(Message, tag="GAME_JOIN_ACK"):
     match_id: Id = ""
     player_id: Id = ""
     arrival_timestamp: Id = ""
-    accept: bool = True
+    accept: Accept = True
 
 
 class MoveContext(Part):

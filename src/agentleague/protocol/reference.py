@@ -137,6 +137,8 @@ def _plain(kind: inspect.Type) -> str:
             return f"text of at most {kind.max_length}"
         case inspect.IntType() if kind.ge != -(2**31):
             return f"integer from {kind.ge} to {kind.le}"
+        case inspect.Metadata(extra_json_schema={"type": "boolean"}):
+            return _NAMES[inspect.BoolType]
         case _:
             return _NAMES[type(kind)]
 
