@@ -110,21 +110,21 @@ def test_a_player_is_told_the_next_thing_when_it_has_answered_the_last_one():
     assert times == [0.0, pytest.approx(1.0), pytest.approx(2.0)]
 
 
-class SlowMind(memory_league.InstantRunner):
+class SlowRunner(memory_league.InstantRunner):
     """Thinks for longer and longer, so that matches end one after another."""
 
     seconds = 0.0
 
     def run(self, turn, done):
-        SlowMind.seconds += 0.25
-        when = self._clock.now() + SlowMind.seconds
+        SlowRunner.seconds += 0.25
+        when = self._clock.now() + SlowRunner.seconds
         self._clock.call_at(when, lambda: done(self._strategy(turn), None))
 
 
 @rule("R-FLOW-04")
 def test_the_table_is_sent_once_a_second_while_a_round_runs_and_once_at_its_end(monkeypatch):
-    monkeypatch.setattr(memory_league, "InstantRunner", SlowMind)
-    SlowMind.seconds = 0.0
+    monkeypatch.setattr(memory_league, "InstantRunner", SlowRunner)
+    SlowRunner.seconds = 0.0
     league = MemoryLeague(players=12, referees=1, cycles=1)
     diary = Diary(league)
     league.fill()

@@ -323,6 +323,7 @@ def test_a_report_of_another_result_is_refused_and_journalled_once():
             ("P01", {"drawn_number": 4}),
             ("P01", {"choices": {"P01": "odd", "P02": None}}),
             ("P01", {"choices": {"P01": "even"}}),
+            ("P01", {"game_details": {"wins": [1, 0]}}),
         ]:
             decisions = reach()
             stands = decisions.league.result_of("R1M1")

@@ -136,7 +136,7 @@ def test_a_strategy_that_fails_costs_this_attempt_and_nothing_else():
 @rule("R-PLAYER-01")
 @pytest.mark.parametrize(("fails", "status"), [(2, "WIN"), (3, "TECHNICAL_LOSS")])
 def test_a_strategy_that_fails_is_asked_again_at_once_three_times_in_all(fails, status):
-    class FailingMind:
+    class FailingRunner:
         asked = 0
 
         def run(self, turn, done):
@@ -148,7 +148,7 @@ def test_a_strategy_that_fails_is_asked_again_at_once_three_times_in_all(fails, 
     league.add_referee()
     league.add_player(lambda turn: "even")
     host = league.add_player()
-    host._runner = FailingMind()
+    host._runner = FailingRunner()
     league.play()
 
     (file,) = league.league.matches.values()
