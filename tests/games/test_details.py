@@ -1,5 +1,6 @@
 """What a game says of its end reaches the result, the players, the journal and the match story."""
 
+import itertools
 import json
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from agentleague.games.checks import GameProblem, check_game
 from agentleague.games.game import DETAILS_BYTES_MAX, Outcome, plain_details
 from agentleague.league.events import MatchDecided, MatchRuled
 from agentleague.league.match_result import MatchSetup, compute_result, counted
+from agentleague.protocol import codec
 from agentleague.protocol.messages import GameOver, GameResult, MatchResultReport
 from agentleague.records.export_files import files
 from agentleague.records.match_story import facts_of, in_words
@@ -133,24 +135,30 @@ def test_what_an_organiser_ruled_keeps_the_details():
 DEEP = []
 for _ in range(9):
     DEEP = [DEEP]
-# What a careless game may give, and how the result says that it was left out.
+# What a careless game may give, and what the result has instead.
 CARELESS = [
-    ({"text": "x" * DETAILS_BYTES_MAX}, "they have 1035 bytes, too many beside the moves"),
-    ({"deep": DEEP}, "they are nested more than 8 levels deep"),
-    ({"it": object()}, "they are not plain JSON"),
+    ({"text": "x" * DETAILS_BYTES_MAX}, {"left_out": ["text"]}),
+    ({"b": "x" * 500, "a": 1, "c": "x" * 600}, {"b": "x" * 500, "a": 1, "left_out": ["c"]}),
+    ({"a": 1, "deep": DEEP}, {"a": 1, "left_out": ["deep"]}),
+    ({"it": object(), "a": 1}, {"a": 1, "left_out": ["it"]}),
+    ({object(): 1, "\ud800": 2}, {"left_out": ["object", "?"]}),
+    ({f"{n}" + "x" * 300: n for n in range(9)}, None),  # five names, of 20 letters each
 ]
 
 
 @rule("R-GAME-12")
-@pytest.mark.parametrize(("details", "left_out"), CARELESS, ids=lambda each: str(each)[:20])
-def test_details_that_are_too_much_for_a_message_are_left_out_and_that_is_said(details, left_out):
+@pytest.mark.parametrize(("details", "instead"), CARELESS, ids=lambda each: str(each)[:20])
+def test_details_that_are_too_much_for_a_message_are_left_out_and_named(details, instead):
     careless = outcome_with(details)
     moves = [(0, "P01", 1), (0, "P02", 2), (1, "P01", 1), (1, "P02", 2), (2, "P01", 1)]
     setup = MatchSetup(careless, {}, "league", "R1M1", ("P01", "P02"), b"s" * 32)
 
     result = compute_result(setup, [*moves, (2, "P02", 2)], ()).result
 
-    assert result.game_details == {"left_out": left_out}
+    if instead is None:
+        assert result.game_details["left_out"] == [f"{n}" + "x" * 19 for n in range(5)]
+    else:
+        assert result.game_details == instead
     with pytest.raises(GameProblem, match="the outcome's details are"):
         check_game(careless)
 
@@ -167,11 +175,34 @@ def outcome_with(details):
 
 
 @rule("R-GAME-12")
+def test_a_long_match_keeps_the_details_for_which_game_over_has_room():
+    for throws, kept in [
+        (["rock", "paper", "rock", "rock", "scissors"], {"wins", "throws"}),
+        (["scissors"], {"wins", "left_out"}),
+    ]:
+        league = MemoryLeague(2, 1, rock_paper_scissors, game_options={"best_of": 99})
+        league.add_referee()
+        for step in (1, 2):
+            turns = itertools.count(step, step)
+            league.add_player(lambda _, t=throws, n=turns: t[next(n) % len(t)])
+        league.play()
+
+        details = league.league.result_of("R1M1").game_details
+        overs = [message for _, message in league.messages if isinstance(message, GameOver)]
+        assert set(details) == kept
+        assert details.get("left_out", ["throws"]) == ["throws"]
+        assert [len(codec.write_request(over, 1)) <= 10_240 for over in overs] == [True, True]
+        rows = league.journal.read("league_test")
+        assert verify(rows, lambda _: rock_paper_scissors).difference is None
+
+
+@rule("R-GAME-12")
 def test_details_make_room_for_long_moves():
-    outcome = Outcome("A", "so", {"text": "x" * 900})
+    outcome = Outcome("A", "so", {"text": "x" * 900, "wins": 1})
 
     assert plain_details(outcome) == outcome.details
-    assert "left_out" in plain_details(outcome, [(0, "P01", "y" * 4_000)])
+    assert plain_details(outcome, "y" * 8_000) == outcome.details
+    assert plain_details(outcome, "y" * 9_000) == {"wins": 1, "left_out": ["text"]}
 
 
 def test_details_are_what_a_reader_of_the_journal_finds():

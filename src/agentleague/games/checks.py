@@ -21,7 +21,15 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agentleague.errors import IllegalMove
-from agentleague.games.game import DETAILS_BYTES_MAX, Game, Outcome, Seat, State, plain_details
+from agentleague.games.game import (
+    DETAILS_BYTES_MAX,
+    DETAILS_DEPTH_MAX,
+    Game,
+    Outcome,
+    Seat,
+    State,
+    plain_details,
+)
 
 NAME_MAX = 40
 TURNS_MAX = 1_000
@@ -144,8 +152,8 @@ class _Trial:
         left_out = plain_details(outcome).get("left_out")
         _demand(
             left_out is None,
-            f"the outcome's details are left out of the result: {left_out}; "
-            f"give at most {DETAILS_BYTES_MAX} bytes of JSON",
+            f"the outcome's details are too much, the result leaves out {left_out}; give at most "
+            f"{DETAILS_BYTES_MAX} bytes of JSON, at most {DETAILS_DEPTH_MAX} levels deep",
         )
 
     def _turn(self, state: State) -> Turn:

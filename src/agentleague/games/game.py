@@ -18,7 +18,9 @@ import msgspec
 TURNS_MAX = 100  # of a game that does not say
 DETAILS_BYTES_MAX = 1024  # of an outcome's details as JSON
 DETAILS_DEPTH_MAX = 8  # levels of lists and objects
-RESULT_BYTES_MAX = 8192  # of the moves, sent twice, and the details: a message has 10,240
+GAME_OVER_ROOM = 10_240 - 1_152  # for moves, choices, reasons and details; the rest has about 900
+LEFT_OUT_MAX = 5  # names of details that are left out
+LEFT_OUT_LETTERS = 20  # of such a name
 OWN_FIELDS = ("drawn_number", "number_parity")  # details with a place of their own in a result
 
 Seat = str
@@ -36,22 +38,50 @@ class Outcome(NamedTuple):
     details: Mapping[str, Any] = {}
 
 
-def plain_details(outcome: Outcome, moves: Sequence[Any] = ()) -> dict[str, Any]:
-    """The details as they go into a result; what is too long or no JSON is left out, and said."""
+def plain_details(outcome: Outcome, beside: Any = ()) -> dict[str, Any]:
+    """The details as they go into a result, next to what GAME_OVER has `beside` them.
+
+    Parts that are no JSON or too deep are left out, then the largest until the rest fits;
+    `left_out` names them.
+    """
     details = {name: it for name, it in outcome.details.items() if name not in OWN_FIELDS}
     if not details:
         return {}
-    try:
-        text = msgspec.json.encode(details)
-        size = 2 * len(msgspec.json.encode(moves)) + len(text)
-        plain: dict[str, Any] = msgspec.json.decode(text)
-    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
-        return {"left_out": "they are not plain JSON"}
-    if len(text) > DETAILS_BYTES_MAX or size > RESULT_BYTES_MAX:
-        return {"left_out": f"they have {len(text)} bytes, too many beside the moves"}
-    if _depth(plain) > DETAILS_DEPTH_MAX:
-        return {"left_out": f"they are nested more than {DETAILS_DEPTH_MAX} levels deep"}
-    return plain
+    kept, left_out = _readable(details)
+    room = min(DETAILS_BYTES_MAX, GAME_OVER_ROOM - len(msgspec.json.encode(beside)))
+    sizes = {name: len(msgspec.json.encode({name: it})) - 1 for name, it in kept.items()}
+    size = 1 + sum(sizes.values())
+    for name in sorted(kept, key=lambda name: -sizes[name]):
+        if size > room:
+            size -= sizes[name]
+            left_out.append(name)
+            del kept[name]
+    if left_out:
+        kept["left_out"] = [name[:LEFT_OUT_LETTERS] for name in left_out[:LEFT_OUT_MAX]]
+    return kept
+
+
+def _readable(details: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The details as a reader of the JSON finds them, and the names of those it cannot have."""
+    readable: dict[str, Any] = {}
+    left_out = []
+    for name, it in details.items():
+        try:
+            part = msgspec.json.decode(msgspec.json.encode({name: it}))
+        except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+            part = None
+        if part is None or _depth(part) > DETAILS_DEPTH_MAX:
+            left_out.append(_name(name))
+        else:
+            readable |= part
+    return readable, left_out
+
+
+def _name(key: Any) -> str:
+    """A key of a dict as a text that can be sent, the same in every process."""
+    if isinstance(key, str):
+        return key.encode(errors="replace").decode()
+    return type(key).__name__
 
 
 def _depth(value: Any) -> int:

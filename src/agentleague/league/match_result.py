@@ -118,14 +118,15 @@ def _result(setup: MatchSetup, outcome: Outcome, moves: Moves) -> GameResult:
     reason = outcome.reason.replace(f"{{{a}}}", setup.players[0]).replace(
         f"{{{b}}}", setup.players[1]
     )
+    reason, made = reason[:500], choices(setup.players, moves)
     return GameResult(
         "DRAW" if winner is None else "WIN",
         winner,
         outcome.details.get("drawn_number"),
         outcome.details.get("number_parity"),
-        choices(setup.players, moves),
-        reason[:500],
-        game_details=plain_details(outcome, moves) or UNSET,
+        made,
+        reason,
+        game_details=plain_details(outcome, (moves, made, reason, reason)) or UNSET,
     )
 
 

@@ -156,7 +156,8 @@ NOTES: dict[str, Note] = {
     "number_parity": Note("Its parity; null where there is no number.", "even"),
     "choices": Note("What each player chose; null: nothing.", {"P01": "even", "P02": "odd"}),
     "game_details": Note(
-        "What else the game says of its end, seat A first; not sent where it says nothing.",
+        "What else the game says of its end, seat A first; not sent where it says nothing. "
+        "`left_out` names parts for which the message had no room.",
         {"wins": [2, 0], "throws": [["rock", "scissors"], ["paper", "rock"]]},
     ),
     "no_contest": Note("True where the match counts for neither player.", True),
