@@ -20,17 +20,40 @@ START = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encodin
 ECHO = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
 
+class Sending:
+    """A stream that a test sends the pieces of."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.send = stream.send
+        self.is_cancelled = False
+        self.complete, self.left = asyncio.Event(), asyncio.Event()
+
+    async def run(self) -> None:
+        try:
+            await self.complete.wait()
+        except asyncio.CancelledError:
+            self.is_cancelled = True
+            raise
+        finally:
+            self.left.set()
+
+
 class Application:
     """A server with a handler below /live; the test sends the pieces."""
 
     def __init__(self) -> None:
-        self.streams: asyncio.Queue[Stream] = asyncio.Queue()
+        self.streams: asyncio.Queue[Sending] = asyncio.Queue()
         self.requests: list[HttpRequest] = []
         self.port = 0
 
     def live(self, request: HttpRequest, respond: Respond) -> None:
         self.requests.append(request)
-        self.streams.put_nowait(respond.stream(200, EVENTS))
+        respond.stream(200, EVENTS, self.produce)
+
+    async def produce(self, stream: Stream) -> None:
+        sending = Sending(stream)
+        self.streams.put_nowait(sending)
+        await sending.run()
 
     async def connect(self, *sent: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
@@ -64,7 +87,7 @@ async def serving(
 def run(request: pytest.FixtureRequest) -> Callable[[Callable[[], Awaitable[None]]], None]:
     def run_on_loop(talk: Callable[[], Awaitable[None]]) -> None:
         with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-            runner.run(asyncio.wait_for(talk(), 60.0))  # type: ignore[arg-type]
+            runner.run(asyncio.wait_for(talk(), 10.0))  # type: ignore[arg-type]
 
     return run_on_loop
 
@@ -76,7 +99,7 @@ def test_a_handler_sees_method_path_and_headers(run) -> None:
             reader, writer = await application.connect(
                 b"GET /live/1?page=2 HTTP/1.1\r\n" + HOST + lines + b"\r\n"
             )
-            (await application.streams.get()).end()
+            (await application.streams.get()).complete.set()
             assert await reader.readuntil(b"0\r\n\r\n") == START + b"0\r\n\r\n"
             writer.close()
 
@@ -141,16 +164,16 @@ def test_a_stream_arrives_piece_by_piece_and_the_next_answer_follows_it(run) -> 
             stream = await application.streams.get()
             assert await reader.readexactly(len(ECHO + START)) == ECHO + START
             for piece in (b"data: 1\n\n", b"x" * 20):
-                assert await stream.send(piece)
+                await stream.send(piece)
                 assert await reader.readuntil(b"\r\n") == b"%x\r\n" % len(piece)
                 assert await reader.readexactly(len(piece) + 2) == piece + b"\r\n"
-            assert await stream.send(b"")
+            await stream.send(b"")
 
-            stream.end()
-            stream.end()
+            stream.complete.set()
 
             assert await reader.readexactly(5 + len(ECHO)) == b"0\r\n\r\n" + ECHO
-            assert not await stream.send(b"more")
+            with pytest.raises(ConnectionResetError):
+                await stream.send(b"more")
             writer.close()
 
     run(talk)
@@ -162,14 +185,12 @@ def test_a_stream_waits_for_its_turn_behind_another(run) -> None:
             reader, writer = await application.connect(GET, GET)
             first, second = [await application.streams.get() for _ in range(2)]
             early = asyncio.ensure_future(second.send(b"second"))
-            assert await first.send(b"first")
+            await first.send(b"first")
             assert not early.done()
-            second_ended = asyncio.ensure_future(second.wait_closed())
 
-            first.end()
-            assert await early
-            second.end()
-            await second_ended
+            first.complete.set()
+            await early
+            second.complete.set()
 
             chunks = (b"5\r\nfirst\r\n0\r\n\r\n", b"6\r\nsecond\r\n0\r\n\r\n")
             expected = START + chunks[0] + START + chunks[1]
@@ -191,9 +212,9 @@ def test_a_slow_reader_holds_the_sender_back_and_loses_nothing(run) -> None:
             async def send_all() -> None:
                 nonlocal sent
                 for _ in range(pieces):
-                    assert await stream.send(piece)
+                    await stream.send(piece)
                     sent += 1
-                stream.end()
+                stream.complete.set()
 
             sending = asyncio.ensure_future(send_all())
             before = -1
@@ -214,20 +235,20 @@ def test_a_slow_reader_holds_the_sender_back_and_loses_nothing(run) -> None:
 
 
 @pytest.mark.parametrize("leaves", ["closes", "aborts"])
-def test_when_the_client_leaves_the_sender_is_told(run, leaves: str) -> None:
+def test_when_the_client_leaves_its_stream_is_cancelled(run, leaves: str) -> None:
     async def talk() -> None:
         async with serving() as (application, _):
             _, writer = await application.connect(GET)
             stream = await application.streams.get()
-            assert await stream.send(b"1")
+            await stream.send(b"1")
 
             if leaves == "closes":
                 writer.close()
             else:
                 writer.transport.abort()
 
-            await stream.wait_closed()
-            assert not await stream.send(b"2")
+            await stream.left.wait()
+            assert stream.is_cancelled
 
     run(talk)
 
@@ -238,9 +259,11 @@ def test_a_reader_that_stops_reading_is_cut_off_after_a_while(run) -> None:
         async with serving(limits=limits) as (application, _):
             _, writer = await application.connect(GET)
             stream = await application.streams.get()
-            while await stream.send(b"x" * 65_536):
-                pass
-            assert stream.is_over
+            with pytest.raises(ConnectionResetError):
+                while True:
+                    await stream.send(b"x" * 65_536)
+            await stream.left.wait()
+            assert stream.is_cancelled
             writer.close()
 
     run(talk)
@@ -252,9 +275,9 @@ def test_in_http_1_0_the_end_of_the_connection_ends_the_stream(run) -> None:
             old = b"GET /live/1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
             reader, writer = await application.connect(old, old)
             stream = await application.streams.get()
-            assert await stream.send(b"all ")
-            assert await stream.send(b"there is")
-            stream.end()
+            await stream.send(b"all ")
+            await stream.send(b"there is")
+            stream.complete.set()
 
             head, _, body = (await reader.read()).partition(b"\r\n\r\n")
             assert b"Connection: close" in head
@@ -269,33 +292,65 @@ def test_head_gets_no_body_and_the_connection_goes_on(run) -> None:
     async def talk() -> None:
         async with serving() as (application, _):
             reader, writer = await application.connect(GET.replace(b"GET", b"HEAD"), POST)
-            stream = await application.streams.get()
-            assert not await stream.send(b"1")
             assert await reader.readexactly(len(START + ECHO)) == START + ECHO
+            assert application.streams.empty()  # Nothing was produced for it.
             writer.close()
 
     run(talk)
 
 
-def test_a_server_that_stops_ends_its_streams(run) -> None:
+def test_a_server_that_stops_ends_its_streams_and_waits_for_them(run) -> None:
     async def talk() -> None:
         async with serving() as (application, server):
             reader, writer = await application.connect(GET)
             stream = await application.streams.get()
-            assert await stream.send(b"1")
+            await stream.send(b"1")
 
             await server.stop()
 
-            assert stream.is_over
+            assert stream.is_cancelled
             assert (await reader.read()).endswith(b"1\r\n1\r\n0\r\n\r\n")
             writer.close()
 
     run(talk)
 
 
+async def raising(stream: Stream) -> None:
+    await stream.send(b"1")
+    raise ValueError("a bug")
+
+
+async def cancelling_itself(stream: Stream) -> None:
+    await stream.send(b"1")
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("produce", [raising, cancelling_itself])
+def test_a_stream_that_fails_is_cut_off_and_does_not_look_whole(run, produce, caplog) -> None:
+    def handle(request: HttpRequest, respond: Respond) -> None:
+        respond.stream(200, EVENTS, produce)
+
+    async def talk() -> None:
+        async with serving(handle) as (application, _):
+            reader, writer = await application.connect(GET)
+            received = b""
+            with suppress(ConnectionResetError):
+                while piece := await reader.read(1_000):
+                    received += piece
+            assert not received.endswith(b"0\r\n\r\n")
+            writer.close()
+
+    run(talk)
+
+    assert ("ValueError: a bug" in caplog.text) == (produce is raising)
+
+
 def test_a_handler_that_fails_after_it_began_a_stream_ends_the_connection(run, caplog) -> None:
+    async def produce(stream: Stream) -> None:
+        await stream.send(b"1")
+
     def fail(request: HttpRequest, respond: Respond) -> None:
-        respond.stream(200)
+        respond.stream(200, EVENTS, produce)
         raise ValueError("a bug")
 
     async def talk() -> None:

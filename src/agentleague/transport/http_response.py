@@ -1,15 +1,17 @@
 """The answering half of the HTTP server: one answer for each request, whole or as a stream."""
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Coroutine
 from functools import lru_cache
 from http import HTTPStatus
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from agentleague.errors import LeagueError
 from agentleague.roles.effects import Headers
 from agentleague.roles.stimuli import read_headers
 
+log = logging.getLogger(__name__)
 _STATUSES = frozenset(int(status) for status in HTTPStatus)
 _PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 
@@ -34,7 +36,7 @@ class Respond(Protocol):
 
     def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None: ...
 
-    def stream(self, status: int, headers: Headers = (), /) -> "Stream": ...
+    def stream(self, status: int, headers: Headers, produce: "Produce", /) -> None: ...
 
     def drop(self) -> None: ...
 
@@ -63,7 +65,11 @@ class Writer(Protocol):
 
     def drop(self) -> None: ...
 
+    def abort(self) -> None: ...
+
     def send_now(self, data: bytes) -> None: ...
+
+    def start_task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]": ...
 
 
 class Response:
@@ -85,12 +91,11 @@ class Response:
         if not self.to.is_reading:
             self.to.flush()
 
-    def stream(self, status: int, headers: Headers = (), /) -> "Stream":
-        """Answer in pieces; `headers` should name the Content-Type."""
+    def stream(self, status: int, headers: Headers, produce: "Produce", /) -> None:
+        """Answer with the pieces that `produce` sends; `headers` should name the Content-Type."""
         assert self.answer is None, "a request is answered once"
-        self.answer, self.streaming = (status, b"", headers), Stream(self)
+        self.answer, self.streaming = (status, b"", headers), Stream(self, produce)
         self.to.flush()
-        return self.streaming
 
     def drop(self) -> None:
         """Close the connection without an answer to this request or any other."""
@@ -116,39 +121,37 @@ class Response:
 
 
 class Stream:
-    """The body of an answer, piece by piece; in HTTP/1.0 the end of the connection ends it."""
+    """The body of an answer, piece by piece; in HTTP/1.0 the end of the connection ends it.
 
-    def __init__(self, response: Response) -> None:
-        self.is_over = False  # ended by us, or the peer has left
+    It is complete when `produce` returns. If `produce` raises, the connection is aborted, since
+    half an answer must not look whole; if the peer leaves or the server stops, it is cancelled.
+    """
+
+    def __init__(self, response: Response, produce: "Produce") -> None:
+        self.is_over = response.is_head  # complete, stopped, or the peer has left
         self._response = response
         self._has_begun = False  # The answers before it have gone out.
         self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        if not self.is_over:
+            self._task = response.to.start_task(produce(self))
+            self._task.add_done_callback(self._produced)
 
-    async def send(self, piece: bytes) -> bool:
-        """Send a piece and wait until the peer has room for the next; False: it has left."""
+    async def send(self, piece: bytes) -> None:
+        """Send a piece and wait until the peer has room for the next."""
         await self._room()
-        if not self.is_over and piece:
+        if piece:
             is_chunk = not self._response.is_old
             chunk = b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunk else piece
             self._response.to.send_now(chunk)
             await self._room()
-        return not self.is_over
 
-    async def wait_closed(self) -> None:
-        """Return when the stream has ended or the peer has left."""
-        while not self.is_over:
-            await self._change()
-
-    def end(self) -> None:
-        """The answer is complete."""
-        if not self.is_over:
-            self.close()
-            self._response.to.flush()
-
-    def close(self) -> None:
-        """No piece is sent any more, and the waiting task is told so."""
+    def stop(self) -> None:
+        """Send no more pieces and cancel what produces them."""
         self.is_over = True
         self.wake()
+        if self._task is not None:
+            self._task.cancel()
 
     def wake(self) -> None:
         """Look again whether a piece can be sent."""
@@ -159,20 +162,33 @@ class Stream:
         response, data = self._response, b""
         if not self._has_begun:
             self._has_begun = True
-            self.is_over = self.is_over or response.is_head
             coding = b"\r\n" if response.is_old else b"Transfer-Encoding: chunked\r\n\r\n"
             data = response.start(is_last, has_body=False) + coding
             self.wake()
         is_chunked = not response.is_old and not response.is_head
         return data + b"0\r\n\r\n" if self.is_over and is_chunked else data
 
+    def _produced(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            log.error("A stream failed.", exc_info=error)
+        if self.is_over:
+            return
+        if error is not None or task.cancelled():
+            self._response.to.abort()
+        else:
+            self.is_over = True
+            self._response.to.flush()
+
     async def _room(self) -> None:
         while not self.is_over and not (self._has_begun and not self._response.to.is_slow):
-            await self._change()
+            self._changed.clear()
+            await self._changed.wait()
+        if self.is_over:
+            raise ConnectionResetError("the stream is over")
 
-    async def _change(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
+
+Produce = Callable[[Stream], Coroutine[Any, Any, None]]
 
 
 @lru_cache(maxsize=256)

@@ -10,11 +10,11 @@ import errno
 import logging
 import socket
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from math import inf
-from typing import cast
+from typing import Any, cast
 
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
@@ -62,6 +62,7 @@ class HttpServer:
         self._connections: set[_Connection] = set()
         self._of: Counter[str] = Counter()  # How many connections whom.
         self._held = 0
+        self.tasks: set[asyncio.Task[None]] = set()  # that produce streams
         self._listeners: list[asyncio.Server] = []
         self._sweep_seconds = min(0.25, limits.request_seconds / 4, limits.idle_seconds / 4)
         self._sweep_timer: asyncio.TimerHandle | None = None
@@ -104,6 +105,8 @@ class HttpServer:
             await asyncio.wait([self._drained], timeout=seconds)
         for connection in tuple(self._connections):
             connection.abort()
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=seconds)
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
         await asyncio.sleep(0)  # The loop closes the sockets of aborted connections one turn later.
@@ -279,16 +282,25 @@ class _Connection(asyncio.Protocol):
         if not self._transport.is_closing():
             self._transport.write(data)
 
+    def start_task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Start what produces a stream; the server waits for it when it stops."""
+        task = self._server.loop.create_task(work)
+        self._server.tasks.add(task)
+        task.add_done_callback(self._server.tasks.discard)
+        return task
+
     def end_streams(self) -> None:
         """End the answers that would never end by themselves."""
-        for response in tuple(self._waiting):
-            if response.streaming:
-                response.streaming.end()
+        streams = [each.streaming for each in self._waiting if each.streaming]
+        for stream in streams:
+            stream.stop()
+        if streams:
+            self.flush()
 
     def _give_up(self) -> None:
         for response in self._waiting:
             if response.streaming:
-                response.streaming.close()
+                response.streaming.stop()
         self._waiting.clear()
 
     def _hand_over(self, response: Response) -> None:
