@@ -20,7 +20,7 @@ from rules import rule
 
 
 def ask(manager, message, token=None, form="jsonrpc", method=""):
-    asked = Asked(message, Caller("127.0.0.1", token, form, method=method), 1)
+    asked = Asked(message, Caller("127.0.0.1", token, form, rpc_method=method), 1)
     effects = manager.handle(asked, BEGAN)
     return next(each.answer for each in effects if isinstance(each, Reply)), effects
 

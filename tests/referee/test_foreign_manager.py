@@ -54,7 +54,7 @@ ACCEPTED = RefereeRegisterResponse("ACCEPTED", "REF07", "league_there", auth_tok
 ANN, BOB = "http://127.0.0.1:1/mcp", "http://127.0.0.1:2/mcp"
 MATCH = RoundMatch("M1", "", "P01", "P02", player_A_endpoint=ANN, player_B_endpoint=BOB)
 START = StartMatch([MATCH], round_id=4)
-HERE = Caller("127.0.0.1", method="start_match")
+HERE = Caller("127.0.0.1", rpc_method="start_match")
 
 
 class Visit:
@@ -212,7 +212,7 @@ def test_a_manager_that_starts_a_match_that_takes_long_is_told_that_it_runs():
 def test_a_manager_that_calls_run_match_waits_for_its_end():
     visit = Visit()
 
-    visit.ask(START, Caller("127.0.0.1", method="run_match"))
+    visit.ask(START, Caller("127.0.0.1", rpc_method="run_match"))
 
     assert StartReplyTimer("M1") not in visit.woken
 

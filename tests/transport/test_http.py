@@ -82,10 +82,10 @@ def test_headers_of_a_call_reach_the_agent_that_is_asked():
     assert answer.message.data == {"proof": "abc"}
 
 
-@pytest.mark.parametrize("value", ["a\r\nInjected: b", "a\n"])
-def test_a_header_is_one_line(value):
-    with pytest.raises(AssertionError, match="a header is one line"):
-        with_port(message=LeagueQuery("GET_STATUS"), headers=[("X-Proof", value)])
+def test_a_call_with_a_header_that_would_be_two_is_refused():
+    for header in [("X-Proof", "a\r\nInjected: b"), ("X-Proof: a\r\nInjected", "b")]:
+        with pytest.raises(ValueError, match="not a header"):
+            with_port(message=LeagueQuery("GET_STATUS"), headers=[header])
 
 
 def test_a_handler_answers_another_path_of_an_agent():

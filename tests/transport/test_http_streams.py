@@ -104,7 +104,7 @@ def test_a_handler_sees_method_path_and_headers(run) -> None:
             writer.close()
 
             (request,) = application.requests
-            assert (request.method, request.path) == ("GET", "/live/1")
+            assert (request.method, request.path, request.query) == ("GET", "/live/1", "page=2")
             assert request.headers == {
                 "host": "127.0.0.1",
                 "authorization": "Bearer x",
@@ -115,11 +115,11 @@ def test_a_handler_sees_method_path_and_headers(run) -> None:
     run(talk)
 
 
-def test_a_head_that_is_recognised_carries_its_headers_too(run) -> None:
-    seen: list[dict[str, str]] = []
+def test_a_head_that_is_recognised_carries_its_query_and_headers_too(run) -> None:
+    seen: list[tuple[str, str, str]] = []
 
     def note(request: HttpRequest, respond: Respond) -> None:
-        seen.append(request.headers)
+        seen.append((request.path, request.query, request.headers["authorization"]))
         respond(200, request.body)
 
     async def talk() -> None:
@@ -127,13 +127,16 @@ def test_a_head_that_is_recognised_carries_its_headers_too(run) -> None:
             server.route("/mcp", ("POST",), note)
             for token in (b"a", b"a", b"b", b"a"):
                 line = b"Authorization: Bearer %b\r\nContent-Length:" % token
-                reader, writer = await application.connect(POST.replace(b"Content-Length:", line))
+                post = POST.replace(b"Content-Length:", line).replace(
+                    b"/mcp", b"/mcp?a=1?%20" + token
+                )
+                reader, writer = await application.connect(post)
                 await reader.readuntil(b"{}")
                 writer.close()
 
     run(talk)
 
-    assert [headers["authorization"] for headers in seen] == [f"Bearer {c}" for c in "aaba"]
+    assert seen == [("/mcp", f"a=1?%20{token}", f"Bearer {token}") for token in "aaba"]
 
 
 def test_other_methods_and_paths_are_refused_as_ever(run) -> None:
@@ -155,6 +158,37 @@ def test_other_methods_and_paths_are_refused_as_ever(run) -> None:
                 writer.close()
 
     run(talk)
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_an_answer_with_a_header_that_would_be_two_is_refused(run, is_stream) -> None:
+    bad = [("X-Name", "a\r\nSet-Cookie: x=1"), ("X\nY", "a"), ("X-Name", "\0"), ("X:Y", "a")]
+    bad += [("", "a"), ("X-Name", "a\r"), ("X-Name", "\u2028")]
+    refused = []
+
+    async def produce(stream: Stream) -> None: ...
+
+    def handle(request: HttpRequest, respond: Respond) -> None:
+        for header in bad:
+            try:
+                if is_stream:
+                    respond.stream(200, [header], produce)
+                else:
+                    respond(200, b"{}", [header])
+            except ValueError:
+                refused.append(header)
+        respond(200, b"{}", [("X-Good", "a b\t\xe9")])
+
+    async def talk() -> None:
+        async with serving(handle) as (application, _):
+            reader, writer = await application.connect(GET)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 OK\r\nX-Good: a b\t\xe9\r\nContent-Type")
+            writer.close()
+
+    run(talk)
+
+    assert refused == bad
 
 
 def test_a_stream_arrives_piece_by_piece_and_the_next_answer_follows_it(run) -> None:
@@ -259,7 +293,7 @@ def test_a_reader_that_stops_reading_is_cut_off_after_a_while(run) -> None:
         async with serving(limits=limits) as (application, _):
             _, writer = await application.connect(GET)
             stream = await application.streams.get()
-            with pytest.raises(ConnectionResetError):
+            with suppress(ConnectionResetError):
                 while True:
                     await stream.send(b"x" * 65_536)
             await stream.left.wait()

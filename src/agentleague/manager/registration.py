@@ -308,7 +308,7 @@ class Registration:
         for each in events:
             self._step.record(each)
         if isinstance(event, PlayerRegistered | RefereeRegistered):
-            self._step.learn_dialect(agent_id, guess(asked.caller.form, asked.caller.method))
+            self._step.learn_dialect(agent_id, guess(asked.caller.form, asked.caller.rpc_method))
         self._step.reply(asked, answer)
         if events:
             self._step.notify(notices.joined(self._league, agent_id, self._settings))

@@ -266,7 +266,7 @@ class ForeignManager:
             return [self._reply(asked, self._result_of(ended.report), now)]
         self._unanswered.setdefault(match_id, []).append(asked)
         effects = self._enqueue(assigned, now)
-        if asked.caller.method.lower() in starting.BLOCKING:
+        if asked.caller.rpc_method.lower() in starting.BLOCKING:
             return effects
         rings_at = now + self._setup.limits.start_reply_seconds
         return [WakeAt(StartReplyTimer(match_id), rings_at), *effects]

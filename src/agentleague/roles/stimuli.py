@@ -1,6 +1,7 @@
 """What can happen to a role."""
 
-from collections.abc import Hashable
+import re
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -8,6 +9,8 @@ from msgspec import Struct
 from agentleague.errors import LeagueError
 from agentleague.protocol.messages import Message
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # one line of latin-1
 Key = Hashable  # a role's own name for a call, a timer or a strategy's run
 
 
@@ -18,7 +21,7 @@ class Caller(Struct, frozen=True, gc=False):
     token: str | None = None
     form: str = "jsonrpc"  # how the request was written; the answer takes the same form
     missing: tuple[str, ...] = ()  # paths of documented fields that were not there
-    method: str = ""  # by which it was called
+    rpc_method: str = ""  # the JSON-RPC method of the request
     head: bytes = b""  # request line and headers as they were sent
 
     @property
@@ -35,6 +38,18 @@ def read_headers(head: bytes) -> dict[str, str]:
         name, value = name.strip().lower(), value.strip()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
+
+
+def write_headers(headers: Sequence[tuple[str, str]]) -> bytes:
+    """Headers as lines that follow a request or status line.
+
+    Raises:
+        ValueError: a name or a value would not stay within its line.
+    """
+    for name, value in headers:
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+            raise ValueError(f"not a header: {name!r}: {value!r}")
+    return "".join(f"\r\n{name}: {value}" for name, value in headers).encode("latin-1")
 
 
 class Started(Struct, frozen=True):

@@ -17,8 +17,9 @@ from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel
+from agentleague.roles.stimuli import write_headers
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.transport.memory import MemoryNetwork, MemoryTransport, head_of
+from agentleague.transport.memory import MemoryNetwork, MemoryTransport
 
 DELAY_SECONDS = (0.0005, 0.01)  # of one message, at least and at most
 
@@ -182,7 +183,7 @@ class SimulatedTransport(MemoryTransport):
             return lambda: None
         exchange = _Exchange(self._simulated, self, message, done)
         if headers:
-            exchange.head = head_of(headers)
+            exchange.head = write_headers(headers)
         return exchange.begin(to.url, until - self.lifetime.ahead)
 
 

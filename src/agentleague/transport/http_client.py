@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
 from agentleague.roles.effects import Headers
+from agentleague.roles.stimuli import write_headers
 from agentleague.transport.event_loop import Deadlines, WriteBatching
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, Done, HttpAnswer
@@ -175,7 +176,5 @@ class HttpClient:
 
 def _with(headers: Headers, head: bytes) -> bytes:
     """The head of a request with more headers, before its length."""
-    lines = [f"{name}: {value}" for name, value in headers]
-    assert all(line.isprintable() for line in lines), "a header is one line"
-    before, _, length = head.rpartition(b"\r\n")
-    return b"\r\n".join([before, *(line.encode("latin-1") for line in lines), length])
+    before, line_end, length = head.rpartition(b"\r\n")
+    return before + write_headers(headers) + line_end + length

@@ -48,8 +48,8 @@ class RequestChecks:
         self.limits = limits
         self.names = {"localhost", *(name.lower() for name in names)}
         self.allows = lru_cache(maxsize=64)(self._allows)
-        # Good heads of POSTs without their length, with their paths and handlers.
-        self.heads: dict[bytes, tuple[str, Handler]] = {}
+        # Good heads of POSTs without their length, with their paths, queries and handlers.
+        self.heads: dict[bytes, tuple[str, str, Handler]] = {}
         self._routes: dict[str, dict[str, Handler]] = {}  # By path, then by method.
 
     def route(self, path: str, methods: Collection[str], handler: Handler) -> None:
@@ -81,15 +81,16 @@ class RequestChecks:
         if origin is not None and origin.lower() != b"http://" + (host or b"").lower():
             raise _bad(403, "Requests of other origins are refused.")
 
-    def find_path(self, url: bytes) -> str:
-        """The path of a request target of any form, without its query."""
+    def find_path(self, url: bytes) -> tuple[str, str]:
+        """The path and the query of a request target of any form."""
         scheme, found, rest = url.partition(b"://")
         if found and scheme.lower() == b"http":
             host, slash, path = rest.partition(b"/")
             if not self.allows(host):
                 raise _bad(403, "The URL names another server.")
             url = slash + path
-        return url.partition(b"?")[0].decode("latin-1")
+        path_text, _, query = url.decode("latin-1").partition("?")
+        return path_text, query
 
     def find_handler(self, path: str, method: str) -> Handler:
         """Who answers this method at this path; HEAD has the handler of GET."""
@@ -208,13 +209,13 @@ class Reader:
             if end > len(data):
                 self._part = data[start:]
                 return b""
-            path, handler = known
-            request = HttpRequest(path, data[body:end], self.source, "POST", head)
+            path, query, handler = known
+            request = HttpRequest(path, data[body:end], self.source, "POST", head, query)
             self.complete.append(Response(request, handler))
             start, self.moved, self._raw_bytes = end, True, 0
         return data[start:]
 
-    def _learn(self, response: Response, path: str, handler: Handler) -> None:
+    def _learn(self, response: Response, handler: Handler) -> None:
         """Remember a good head whose bytes, with its length, say where its request ends."""
         fields, heads = self._fields, self._checks.heads
         head, length = _without_length(self._start[: self._start.find(b"\r\n\r\n") + 4])
@@ -225,7 +226,7 @@ class Reader:
             return  # It began in an earlier slice, or says its length elsewhere too.
         if len(heads) >= _HEADS_KEPT:
             heads.clear()
-        heads[head] = path, handler
+        heads[head] = self._path, self._query, handler
 
     def _parse(self, data: bytes) -> None:
         while data:
@@ -285,7 +286,8 @@ class Reader:
         self._upgrades = self._parser.should_upgrade()
         self._is_final = not self._parser.should_keep_alive()
         self._response = response = Response(None)
-        self._path, self._method = "", method.decode("latin-1")
+        self._path = self._query = ""
+        self._method = method.decode("latin-1")
         response.is_head, response.is_old = method == b"HEAD", version == "1.0"
         # The request line holds two blanks, "HTTP/1.1" and a line end; one more ends the head.
         if self._head_bytes + len(method) + len(self._url) + 14 > self._limits.header_bytes:
@@ -303,11 +305,11 @@ class Reader:
     def _judge(self, response: Response) -> None:
         checks, method = self._checks, self._method
         checks.check_sender(self._fields)
-        self._path = path = checks.find_path(self._url)
-        response.handler = handler = checks.find_handler(path, method)
+        self._path, self._query = checks.find_path(self._url)
+        response.handler = handler = checks.find_handler(self._path, method)
         if method not in ("GET", "HEAD"):
             checks.check_body(self._fields)
-            self._learn(response, path, handler)
+            self._learn(response, handler)
 
     def on_body(self, piece: bytes) -> None:
         self._body_bytes += len(piece)
@@ -324,7 +326,9 @@ class Reader:
         self.begun = self.continue_due = False
         self.moved, self.ended, self._raw_bytes = True, self._is_final, 0
         body, head = b"".join(self._pieces), self._head
-        self._response.request = HttpRequest(self._path, body, self.source, self._method, head)
+        self._response.request = HttpRequest(
+            self._path, body, self.source, self._method, head, self._query
+        )
         self.complete.append(self._response)
 
 

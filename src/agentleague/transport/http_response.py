@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from agentleague.errors import LeagueError
 from agentleague.roles.effects import Headers
-from agentleague.roles.stimuli import read_headers
+from agentleague.roles.stimuli import read_headers, write_headers
 
 log = logging.getLogger(__name__)
 _STATUSES = frozenset(int(status) for status in HTTPStatus)
@@ -24,6 +24,7 @@ class HttpRequest(NamedTuple):
     source: str  # the peer's IP address
     method: str = "POST"
     head: bytes = b""  # request line and headers as they were sent, without the length
+    query: str = ""  # the text behind "?", as it was sent
 
     @property
     def headers(self) -> dict[str, str]:
@@ -82,19 +83,21 @@ class Response:
         self.request, self.handler = request, handler
         self.is_head = self.is_old = False
         self.refused: Refused | None = None
-        self.answer: tuple[int, bytes, Headers] | None = None
+        self.answer: tuple[int, bytes, bytes] | None = None  # status, body, written headers
         self.streaming: Stream | None = None
 
     def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
         assert self.answer is None, "a request is answered once"
-        self.answer = (status, body, extra_headers)
+        headers = write_headers(extra_headers) if extra_headers else b""
+        self.answer = (status, body, headers)
         if not self.to.is_reading:
             self.to.flush()
 
     def stream(self, status: int, headers: Headers, produce: "Produce", /) -> None:
         """Answer with the pieces that `produce` sends; `headers` should name the Content-Type."""
         assert self.answer is None, "a request is answered once"
-        self.answer, self.streaming = (status, b"", headers), Stream(self, produce)
+        self.answer = (status, b"", write_headers(headers))
+        self.streaming = Stream(self, produce)
         self.to.flush()
 
     def drop(self) -> None:
@@ -117,7 +120,7 @@ class Response:
         assert self.answer is not None
         status, _, headers = self.answer
         mode = "close" if is_last else "keep-alive" if self.is_old else ""
-        return _start(status, mode, tuple(headers) if headers else (), has_body)
+        return _start(status, mode, headers, has_body)
 
 
 class Stream:
@@ -192,9 +195,8 @@ Produce = Callable[[Stream], Coroutine[Any, Any, None]]
 
 
 @lru_cache(maxsize=256)
-def _start(status: int, mode: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes:
+def _start(status: int, mode: str, headers: bytes, has_body: bool) -> bytes:
     phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
-    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers)]
-    lines += ["Content-Type: application/json"] if has_body else []
-    lines += [f"Connection: {mode}"] if mode else []
-    return "".join(f"{line}\r\n" for line in lines).encode("latin-1")
+    own = [("Content-Type", "application/json")] if has_body else []
+    own += [("Connection", mode)] if mode else []
+    return f"HTTP/1.1 {status} {phrase}".encode() + headers + write_headers(own) + b"\r\n"

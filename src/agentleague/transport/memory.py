@@ -10,7 +10,7 @@ from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
-from agentleague.roles.stimuli import Caller
+from agentleague.roles.stimuli import Caller, write_headers
 from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
 
@@ -71,7 +71,7 @@ class MemoryTransport:
 
         request = _Request(network, self._url, message, answered)
         if headers:
-            request.head = head_of(headers)
+            request.head = write_headers(headers)
         stop = self._send(request, to.url, body, until)
         return lambda: (conversation.cancel if conversation else stop)()
 
@@ -162,8 +162,3 @@ class _Request:
     def _close(self) -> None:
         self._is_open = False
         self._stop_deadline()
-
-
-def head_of(headers: Headers) -> bytes:
-    """Headers as the head of an HTTP request has them, without a request line."""
-    return b"".join(f"\r\n{name}: {value}".encode("latin-1") for name, value in headers)
