@@ -181,12 +181,12 @@ def test_what_is_no_message_is_refused_all_the_same(request_, error):
     assert isinstance(incoming.error, error)
 
 
-def test_a_message_of_which_too_little_is_left_is_refused(monkeypatch):
-    params = {"matches": [{"match_id": 1.5}] * 5}
+def test_a_message_of_which_too_little_is_left_is_refused():
+    misfit = {"match_id": 1.5}
+    few, many = [misfit] * 5, [misfit] * lenient.MISFITS_MAX
 
-    assert read(rpc("notify_round", params)).message.matches == []
-    monkeypatch.setattr(lenient, "MISFITS_MAX", 3)
-    assert isinstance(read(rpc("notify_round", params)).error, MissingField)
+    assert read(rpc("notify_round", {"matches": few})).message.matches == []
+    assert isinstance(read(rpc("notify_round", {"matches": many})).error, MissingField)
 
 
 def test_what_lacks_a_field_that_nobody_can_act_without_is_refused(monkeypatch):

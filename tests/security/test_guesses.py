@@ -8,9 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from agentleague.manager import organiser
+from agentleague.runtime.processes import Place
 from agentleague.transport.http import HttpTransport
 from security.spies import message
-from security.test_inbound import manager, registration, run
+from security.test_inbound import HOSTS, manager, registration, run
 
 OURS = "agentleague"  # The collector of garbage calls others at any time.
 CLOCK = "timestamps"  # Each second is written once.
@@ -57,7 +58,7 @@ SAID = {
 @pytest.mark.parametrize("said", SAID.values(), ids=SAID)
 def test_a_guess_that_is_nearly_right_costs_the_manager_what_any_other_does(said, tmp_path):
     async def scenario():
-        async with manager(tmp_path) as connect:
+        async with manager(tmp_path, Place(0, hosts=HOSTS)) as connect:
             line = await connect()
             _, _, body = await line.ask(registration("Ann"))
             shown = guesses(json.loads(body)["result"]["auth_token"])
@@ -88,7 +89,7 @@ def test_the_organisers_token_is_compared_whole(tmp_path, monkeypatch):
         return compare(*texts)
 
     async def scenario():
-        async with manager(tmp_path) as connect:
+        async with manager(tmp_path, Place(0, hosts=HOSTS)) as connect:
             token = (tmp_path / "admin.token").read_text().strip()
             monkeypatch.setattr(organiser.hmac, "compare_digest", noting)
             line = await connect()

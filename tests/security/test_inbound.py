@@ -3,22 +3,20 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
 import uvloop
 
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime import processes
 from agentleague.runtime.network import default_address
 from agentleague.runtime.processes import Home, Place, open_manager
-from agentleague.transport import http
-from agentleague.transport.http import Buckets, Rate, TransportPolicy
+from agentleague.transport.http import Buckets, Rate
 from agentleague.transport.http_server import ServerLimits
 from security.spies import message
 
 SECONDS = 60
+HOSTS = ("127.0.0.1",)
 PLAYERS = 6
 FLOOD = Path(__file__).with_name("flood.py")
 
@@ -74,14 +72,14 @@ class Line:
 
 
 @asynccontextmanager
-async def manager(directory, hosts=("127.0.0.1",), **more):
+async def manager(directory, place, **more):
     settings = ManagerSettings(league_id="league_test", players=500, **more)
-    running = await open_manager(settings, Home(directory), Place(0, hosts=hosts))
+    running = await open_manager(settings, Home(directory), place)
     port = int(running.url.split(":")[2].split("/")[0])
     lines = []
 
     async def connect():
-        lines.append(Line(*await asyncio.open_connection(hosts[0], port)))
+        lines.append(Line(*await asyncio.open_connection(place.hosts[0], port)))
         return lines[-1]
 
     try:
@@ -96,10 +94,8 @@ def run(scenario):
     return uvloop.run(asyncio.wait_for(scenario, SECONDS))
 
 
-def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(http, "ServerLimits", partial(ServerLimits, request_seconds=1.0))
+def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing(tmp_path):
+    place = Place(0, hosts=HOSTS, server=ServerLimits(request_seconds=1.0))
     slow = request({**QUERY, "padding": "x" * 2_000})
     head_bytes = slow.index(b"\r\n\r\n") + 4
 
@@ -114,7 +110,7 @@ def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing
         return (await answer)[0], await line.is_closed()
 
     async def scenario():
-        async with manager(tmp_path) as connect:
+        async with manager(tmp_path, place) as connect:
             begun = [0] * 20 + [head_bytes] * 20  # Slow heads, and slow bodies.
             closing = asyncio.gather(*[trickle(await connect(), each) for each in begun])
             good, answers = await connect(), []
@@ -130,19 +126,17 @@ def test_forty_trickling_connections_are_closed_and_a_good_agent_notices_nothing
     assert set(answers) == {(200, True)}
 
 
-@pytest.fixture
-def five_at_once(monkeypatch):
+def five_at_once():
     """Unknown callers may ask five times, and then no more for a long time."""
     rate = Rate(per_second=0.01, burst=5.0, wait_seconds=0.0, refusal_seconds=0.0)
-    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
+    return Place(0, hosts=HOSTS, rate=rate)
 
 
-@pytest.mark.usefixtures("five_at_once")
 def test_an_unknown_caller_over_the_rate_is_told_when_to_come_back_and_a_known_agent_is_served(
     tmp_path,
 ):
     async def scenario():
-        async with manager(tmp_path) as connect:
+        async with manager(tmp_path, five_at_once()) as connect:
             unknown, known = await connect(), await connect()
             _, _, body = await known.ask(registration("Ann"))
             token = json.loads(body)["result"]["auth_token"]
@@ -161,10 +155,9 @@ def test_an_unknown_caller_over_the_rate_is_told_when_to_come_back_and_a_known_a
     assert impostor == 429
 
 
-@pytest.mark.usefixtures("five_at_once")
 def test_what_cannot_be_read_counts_against_the_rate_too(tmp_path):
     async def scenario():
-        async with manager(tmp_path) as connect:
+        async with manager(tmp_path, five_at_once()) as connect:
             line = await connect()
             return [(await line.ask({"message_type": "DANCE"}))[0] for _ in range(7)]
 
@@ -191,13 +184,12 @@ def test_a_refusal_waits_for_its_turn_and_one_that_comes_seldom_does_not_wait():
     ids=["query", "nothing there", "another host"],
 )
 def test_a_caller_that_asks_too_much_is_answered_slowly_while_others_are_served(
-    asked, first, then, tmp_path, monkeypatch
+    asked, first, then, tmp_path
 ):
-    rate = Rate(per_second=20.0, burst=2.0, wait_seconds=0.0)
-    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
+    place = Place(0, hosts=HOSTS, rate=Rate(per_second=20.0, burst=2.0, wait_seconds=0.0))
 
     async def scenario():
-        async with manager(tmp_path) as connect:
+        async with manager(tmp_path, place) as connect:
             greedy, known = await connect(), await connect()
             _, _, body = await known.ask(referee())
             said = {**QUERY, "auth_token": json.loads(body)["result"]["auth_token"]}
@@ -217,12 +209,11 @@ def test_a_caller_that_asks_too_much_is_answered_slowly_while_others_are_served(
     assert served > 30  # In the time of thirty answers.
 
 
-def test_registrations_over_the_rate_wait_for_their_turn_and_none_is_lost(tmp_path, monkeypatch):
-    rate = Rate(per_second=20.0, burst=5.0, wait_seconds=60.0)
-    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
+def test_registrations_over_the_rate_wait_for_their_turn_and_none_is_lost(tmp_path):
+    place = Place(0, hosts=HOSTS, rate=Rate(per_second=20.0, burst=5.0, wait_seconds=60.0))
 
     async def scenario():
-        async with manager(tmp_path) as connect:
+        async with manager(tmp_path, place) as connect:
             lines = [await connect() for _ in range(25)]
             asked = [
                 line.ask(registration(f"Player {n}", 24_000 + n)) for n, line in enumerate(lines)
@@ -233,14 +224,14 @@ def test_registrations_over_the_rate_wait_for_their_turn_and_none_is_lost(tmp_pa
     assert run(scenario()) == [f"P{number:02}" for number in range(1, 26)]
 
 
-def test_one_address_of_the_network_has_few_connections_to_a_manager(tmp_path, monkeypatch):
+def test_one_address_of_the_network_has_few_connections_to_a_manager(tmp_path):
     address = default_address()
     if not address or ":" in address:
         pytest.skip("this machine is in no network: it has no address but loopback")
-    monkeypatch.setattr(http, "ServerLimits", partial(ServerLimits, connections_per_source=3))
+    place = Place(0, hosts=(address,), server=ServerLimits(connections_per_source=3))
 
     async def scenario():
-        async with manager(tmp_path, (address,)) as connect:
+        async with manager(tmp_path, place) as connect:
             idle = await connect()
             busy = [await connect(), await connect()]
             for line in busy:

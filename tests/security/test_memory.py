@@ -4,16 +4,14 @@ import asyncio
 import gc
 import json
 import sys
-from functools import partial
 
 import pytest
 
-from agentleague.runtime import processes
-from agentleague.transport import http
-from agentleague.transport.http import Rate, TransportPolicy
+from agentleague.runtime.processes import Place
+from agentleague.transport.http import Rate
 from agentleague.transport.http_server import ServerLimits
 from security.spies import message
-from security.test_inbound import QUERY, manager, referee, registration, request, run
+from security.test_inbound import HOSTS, QUERY, manager, referee, registration, request, run
 
 SECONDS = 60.0
 HELD = 50  # fewer than one connection may wait for
@@ -44,15 +42,13 @@ def attacks(n, token):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("over", [False, True], ids=["served", "over the rate"])
-def test_whatever_unknown_callers_send_a_manager_it_soon_holds_no_more_of_it(
-    over, tmp_path, monkeypatch
-):
+def test_whatever_unknown_callers_send_a_manager_it_soon_holds_no_more_of_it(over, tmp_path):
     burst = 4.0 if over else 1e9
     rate = Rate(1e-6, burst, wait_seconds=0.0, refusal_seconds=0.0)
-    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
 
     async def scenario():
-        async with manager(tmp_path, players_max=1, referees_max=1) as connect:
+        place = Place(0, hosts=HOSTS, rate=rate)
+        async with manager(tmp_path, place, players_max=1, referees_max=1) as connect:
             line = await connect()
             _, _, body = await line.ask(registration("Ann"))
             token = json.loads(body)["result"]["auth_token"]
@@ -75,17 +71,13 @@ def test_whatever_unknown_callers_send_a_manager_it_soon_holds_no_more_of_it(
 
 
 @pytest.mark.parametrize("of", ["an unknown caller", "a player"])
-def test_the_manager_holds_so_many_refusals_and_closes_connections_that_add_more(
-    of, tmp_path, monkeypatch
-):
+def test_the_manager_holds_so_many_refusals_and_closes_connections_that_add_more(of, tmp_path):
     """Ten connections with as many requests as are read at once; a known agent is served."""
     rate = Rate(per_second=0.01, burst=2.0, refusal_seconds=SECONDS)
-    monkeypatch.setattr(processes, "TransportPolicy", partial(TransportPolicy, rate=rate))
-    limits = partial(ServerLimits, held=HELD, request_seconds=0.4)
-    monkeypatch.setattr(http, "ServerLimits", limits)
+    place = Place(0, hosts=HOSTS, rate=rate, server=ServerLimits(held=HELD, request_seconds=0.4))
 
     async def scenario():
-        async with manager(tmp_path) as connect:
+        async with manager(tmp_path, place) as connect:
             known = await connect()
             _, _, body = await known.ask(referee())
             said = {**QUERY, "auth_token": json.loads(body)["result"]["auth_token"]}

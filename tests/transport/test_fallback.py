@@ -19,7 +19,6 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
-from agentleague.transport import fallback
 from agentleague.transport.fallback import PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
 from rules import rule
@@ -39,9 +38,9 @@ BAD_PARAMS = {"error": {"code": -32602, "message": "?"}}
 class Ann:
     """An agent that answers by what it is asked, and those who ask it."""
 
-    def __init__(self, answers):
+    def __init__(self, answers, **limits):
         self.clock = VirtualClock(100.0)
-        self.dialects = PeerDialects(self.clock, self.post)
+        self.dialects = PeerDialects(self.clock, self.post, **limits)
         self.answers, self.asked, self.urls, self.heard = answers, [], [], []
 
     def post(self, url, message, body, until, done):
@@ -503,9 +502,8 @@ def test_an_agent_that_lists_no_tools_is_asked_by_our_names():
     assert Ann(answers).call(INVITATION, dialect="mcp").message.accept
 
 
-def test_only_so_many_addresses_are_remembered(monkeypatch):
-    monkeypatch.setattr(fallback, "ADDRESSES_MAX", 2)
-    ann = Ann(only("handle_game_invitation", NO_METHOD))
+def test_only_so_many_addresses_are_remembered():
+    ann = Ann(only("handle_game_invitation", NO_METHOD), addresses_max=2)
 
     for number in range(5):
         ann.call(INVITATION, url=f"http://ann:{number}/mcp")

@@ -35,7 +35,8 @@ from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.state_files import StateFile
 from agentleague.runtime.strategy_runner import InlineRunner, Strategy, ThreadRunner
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, TransportPolicy
+from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Rate, TransportPolicy
+from agentleague.transport.http_server import ServerLimits
 from agentleague.transport.probe import Probes
 
 if TYPE_CHECKING:
@@ -52,13 +53,15 @@ class CannotListen(OSError):
 
 @dataclass(frozen=True)
 class Place:
-    """Where an agent listens, under which URL it is called there, and whom it may call."""
+    """Where an agent listens, under which URL it is called there, and what its transport allows."""
 
     port: int
     _: KW_ONLY
     hosts: Sequence[str] = LOCAL_HOSTS
     endpoint: str | None = None  # the URL, if it does not follow from address and port
-    guard: Guard = field(default_factory=Guard)
+    guard: Guard = field(default_factory=Guard)  # whom it may call
+    rate: Rate = Rate()  # noqa: RUF009 (It is immutable.)
+    server: ServerLimits | None = None  # what its server takes, if not what its kind takes
     moves_on: bool = True  # to the next port, where this one is busy
     called_at: str = ""  # the address that others call; the first host unless given
     aliases: Sequence[str] = ()  # what this machine is called in its network
@@ -85,6 +88,18 @@ class Place:
                 continue
             return self.endpoint or _url(self.called_at or self.hosts[0], bound)
         raise OSError(f"no port from {self.port} on is free")
+
+    def policy(self, receiver: str, **of_manager: Callable[[str | None], bool]) -> TransportPolicy:
+        """What the transport of an agent in this place allows."""
+        return TransportPolicy(
+            receiver,
+            self.guard,
+            wall,
+            rate=self.rate,
+            names=self.names,
+            server=self.server,
+            **of_manager,
+        )
 
     def here(self, port: int) -> str:
         """The URL under which this very machine calls it: nobody can stand in between."""
@@ -249,13 +264,10 @@ async def open_manager(
     game = (load_game or plugins.load_game)(settings.game_type)
     game.start(settings.game_options)
     managers: list[Manager] = []  # The port is opened first, so that a busy one leaves no trace.
-    policy = TransportPolicy(
+    policy = place.policy(
         "manager",
-        place.guard,
-        wall,
-        lambda token: any(manager.is_known(token) for manager in managers),
-        lambda token: any(manager.is_referee(token) for manager in managers),
-        names=place.names,
+        is_known=lambda token: any(manager.is_known(token) for manager in managers),
+        is_referee=lambda token: any(manager.is_referee(token) for manager in managers),
     )
     transport = HttpTransport(clock, policy)
     url = await place.open(transport)
@@ -308,8 +320,7 @@ async def open_referee(
     from agentleague.runtime import plugins
 
     clock = LoopClock(asyncio.get_running_loop())
-    policy = TransportPolicy("referee", place.guard, wall, names=place.names)
-    transport = HttpTransport(clock, policy)
+    transport = HttpTransport(clock, place.policy("referee"))
     url = await place.open(transport)
     role = Referee(make(url), load_game or plugins.load_game, token_bytes(32))
     role.is_far = place.is_far
@@ -327,8 +338,7 @@ async def open_player(
     """A player; its strategy runs in the loop, or in threads if it may take its time."""
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
-    policy = TransportPolicy("player", place.guard, wall, names=place.names)
-    transport = HttpTransport(clock, policy)
+    transport = HttpTransport(clock, place.policy("player"))
     url = await place.open(transport)
     settings = make(url)
     role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)

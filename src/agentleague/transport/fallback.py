@@ -22,7 +22,6 @@ from agentleague.transport.http_connection import HttpAnswer
 
 EMPTY_SECONDS = 1.0  # for what may be pushed after an answer without content, or less:
 EMPTY_PART = 0.2  # of the time that is left
-ADDRESSES_MAX = 4096
 
 Post = Callable[[str, Message | None, bytes, float, Callable[[HttpAnswer], None]], Cancel]
 
@@ -30,8 +29,9 @@ Post = Callable[[str, Message | None, bytes, float, Callable[[HttpAnswer], None]
 class PeerDialects:
     """All addresses for which our own dialect is not known to do."""
 
-    def __init__(self, clock: Clock, post: Post) -> None:
+    def __init__(self, clock: Clock, post: Post, addresses_max: int = 4_096) -> None:
         self.known: dict[str, PeerDialect] = {}
+        self._addresses_max = addresses_max
         self.clock, self.post = clock, post
         self._requests = 0
 
@@ -58,7 +58,7 @@ class PeerDialects:
         """What is known of an address; forgotten if it is now said to have another dialect."""
         peer = self.known.get(to.url)
         if peer is None or to.dialect not in (peer.given, peer.dialect):
-            if len(self.known) >= ADDRESSES_MAX:
+            if len(self.known) >= self._addresses_max:
                 self.known.clear()
             tools = peer.tools if peer else None
             peer = self.known[to.url] = PeerDialect(to.dialect, to.url, tools=tools)

@@ -102,6 +102,7 @@ class TransportPolicy(Struct, frozen=True):
     is_referee: Callable[[str | None], bool] = lambda token: False
     rate: Rate = Rate()
     names: frozenset[str] = frozenset()
+    server: ServerLimits | None = None  # what its server takes, if not what its kind takes
 
 
 class HttpTransport:
@@ -127,12 +128,13 @@ class HttpTransport:
 
     def _new_server(self) -> HttpServer:
         is_manager = self._policy.receiver == "manager"
+        usual = ServerLimits() if is_manager else OWN_LIMITS
         server = HttpServer(
             self._on_request,
             refusal=self._refusal,
             paths=frozenset({"/mcp", "/"} | ({"/register"} if is_manager else set())),
             names=self._policy.names,
-            limits=ServerLimits() if is_manager else OWN_LIMITS,
+            limits=self._policy.server or usual,
         )
         server.refusal_delay = self._refusal_delay
         return server
