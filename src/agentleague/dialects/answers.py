@@ -88,8 +88,6 @@ def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
     field = PUSHED[message_type]
     try:
         found = _read_content(message_type, jsonrpc.read_tool_result(text), is_named=True)
-    except errors.WrongType:
-        raise
     except (errors.MissingField, errors.PeerUnavailable, *_UNREADABLE):
         raise _nothing(message_type) from None
     ids = {name: value for name in ("match_id", "player_id") if (value := getattr(found, name))}
