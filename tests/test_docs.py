@@ -90,6 +90,7 @@ def test_the_picture_of_a_match_is_current():
     on_disk = (DOCS / "explanation" / "match.svg").read_text(encoding="utf-8")
 
     assert on_disk == match_picture.picture(), "match.svg is stale: run `make reference`"
+    assert "var(" not in on_disk, "many viewers know no variables, and draw all of it black"
 
 
 FIGURES = performance_page.pages(json.loads((DOCS / "performance.json").read_text("utf-8")))

@@ -21,9 +21,9 @@ from agentleague.match.machine import (
 )
 from agentleague.protocol.messages import ChooseParityResponse, GameJoinAck, GameMoveResponse
 
-WIDTH, HEIGHT = 940, 905
+WIDTH, HEIGHT = 1020, 905
 BOX_WIDTH, BOX_HEIGHT = 200, 46
-MIDDLE, RIGHT, TOP, STEP = 390, 730, 45, 132
+MIDDLE, RIGHT, TOP, STEP = 390, 900, 45, 132
 PLACES = {
     **{
         phase: (MIDDLE, TOP + STEP * row)
@@ -45,16 +45,23 @@ WORDS = {
     GameOverCall: "result answered",
     ReportCall: "report answered",
 }
-STYLE = """
-svg { --back: #ffffff; --ink: #1b2b3a; --soft: #566778; --box: #e7eff7; --line: #24507a; }
-@media (prefers-color-scheme: dark) {
-  svg { --back: #12181f; --ink: #e6edf3; --soft: #9fb0c0; --box: #1d2b3a; --line: #79b0e0; }
+# The light look is in attributes, for viewers that know no style sheets.
+LOOKS = {
+    "back": 'fill="#ffffff"',
+    "box": 'fill="#e7eff7" stroke="#24507a"',
+    "phase": 'fill="#1b2b3a" font-weight="600"',
+    "state": 'fill="#566778" font-size="10.5"',
+    "arrow": 'fill="none" stroke="#24507a" stroke-width="1.5"',
+    "head": 'fill="#24507a"',
+    "label": 'fill="#1b2b3a" font-size="12"',
+    "why": 'fill="#566778" font-size="12" font-style="italic"',
 }
-.back { fill: var(--back); } .box { fill: var(--box); stroke: var(--line); }
-.phase { fill: var(--ink); font-weight: 600; } .state { fill: var(--soft); font-size: 10.5px; }
-.arrow { fill: none; stroke: var(--line); stroke-width: 1.5; } .head { fill: var(--line); }
-.label, .why { font-size: 12px; stroke: var(--back); stroke-width: 5px; paint-order: stroke; }
-.label { fill: var(--ink); } .why { fill: var(--soft); font-style: italic; }
+DARK = """
+@media (prefers-color-scheme: dark) {
+  .back { fill: #12181f; } .box { fill: #1d2b3a; stroke: #79b0e0; }
+  .phase, .label { fill: #e6edf3; } .state, .why { fill: #9fb0c0; }
+  .arrow { stroke: #79b0e0; } .head { fill: #79b0e0; }
+}
 """
 
 
@@ -90,11 +97,11 @@ LANES = {
     (Phase.JOINING, Phase.LOCKING): Lane(250, 0, -10),
     (Phase.LOCKING, Phase.REPORTING): Lane(250, 10, 0),
     (Phase.LOCKING, Phase.CLOSED): Lane(135, 0, 0),
-    (Phase.LOCKING, Phase.PLAYING): Lane(520, -8, 8),
-    (Phase.TELLING, Phase.CLOSED): Lane(520, 8, -8),
-    (Phase.RECOVERING, Phase.JOINING): Lane(645, 0, 0),
-    (Phase.RECOVERING, Phase.TELLING): Lane(725, 0, -8),
-    (Phase.RECOVERING, Phase.CLOSED): Lane(815, 0, 8),
+    (Phase.LOCKING, Phase.PLAYING): Lane(570, -8, 8),
+    (Phase.TELLING, Phase.CLOSED): Lane(570, 8, -8),
+    (Phase.RECOVERING, Phase.JOINING): Lane(810, 0, 0),
+    (Phase.RECOVERING, Phase.TELLING): Lane(850, 0, -8),
+    (Phase.RECOVERING, Phase.CLOSED): Lane(985, 0, 8),
 }
 
 
@@ -105,10 +112,10 @@ def picture() -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
             'aria-label="The phases of a match" font-family="system-ui, sans-serif" '
             'font-size="13">',
-            f"<title>The phases of a match</title>\n<style>{STYLE}</style>",
-            f'<rect class="back" width="{WIDTH}" height="{HEIGHT}" rx="8"/>',
+            f"<title>The phases of a match</title>\n<style>{DARK}</style>",
+            f'<rect {_look("back")} width="{WIDTH}" height="{HEIGHT}" rx="8"/>',
             '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-            'markerHeight="7" orient="auto"><path class="head" d="M0,0 L8,4 L0,8 z"/></marker>'
+            f'markerHeight="7" orient="auto"><path {_look("head")} d="M0,0 L8,4 L0,8 z"/></marker>'
             "</defs>",
             *[arrow for arrow, _ in _arrows()],
             *[label for _, label in _arrows()],
@@ -142,14 +149,18 @@ def _everywhere() -> list[type]:
     return found
 
 
+def _look(name: str) -> str:
+    return f'class="{name}" {LOOKS[name]}'
+
+
 def _box(phase: Phase) -> str:
     x, y = PLACES[phase]
     left, top = x - BOX_WIDTH / 2, y - BOX_HEIGHT / 2
     return (
-        f'<rect class="box" x="{left:g}" y="{top:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" '
-        f'rx="6"/>\n<text class="phase" x="{x}" y="{y - 2}" text-anchor="middle">'
+        f'<rect {_look("box")} x="{left:g}" y="{top:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" '
+        f'rx="6"/>\n<text {_look("phase")} x="{x}" y="{y - 2}" text-anchor="middle">'
         f"{phase.name}</text>\n"
-        f'<text class="state" x="{x}" y="{y + 14}" text-anchor="middle">{STATE[phase]}</text>'
+        f'<text {_look("state")} x="{x}" y="{y + 14}" text-anchor="middle">{STATE[phase]}</text>'
     )
 
 
@@ -179,9 +190,11 @@ def _by_lane(before: Phase, after: Phase, lane: Lane, words: list[str]) -> tuple
     else:
         start_y = y1 + BOX_HEIGHT / 2
         start = f"M{lane.x:g},{start_y:g}"
+    arrow = _arrow(f"{start} V{end_y:g} H{end_x:g}")
+    if x1 != x2:  # The lanes from the other column have free room on their left.
+        side = -1
     anchor = "start" if side > 0 else "end"
     middle = _first_line((start_y + end_y) / 2, words)
-    arrow = _arrow(f"{start} V{end_y:g} H{end_x:g}")
     return arrow, _label(lane.x + side * 8, middle, words, anchor)
 
 
@@ -190,12 +203,12 @@ def _first_line(middle: float, words: list[str]) -> float:
 
 
 def _arrow(path: str) -> str:
-    return f'<path class="arrow" d="{path}" marker-end="url(#head)"/>'
+    return f'<path {_look("arrow")} d="{path}" marker-end="url(#head)"/>'
 
 
 def _label(x: float, y: float, words: list[str], anchor: str) -> str:
     return "\n".join(
-        f'<text class="{"label" if word != words[-1] else "why"}" x="{x:g}" y="{y + 15 * line:g}" '
+        f'<text {_look("label" if word != words[-1] else "why")} x="{x:g}" y="{y + 15 * line:g}" '
         f'text-anchor="{anchor}">{word}</text>'
         for line, word in enumerate(words)
     )
@@ -206,7 +219,7 @@ def _from_everywhere() -> Iterator[str]:
     for line, happened in enumerate(_everywhere()):
         (after,) = Match.TRANSITIONS[Phase.NEW, happened].to
         yield (
-            f'<text class="label" x="{x}" y="{y + 44 + 15 * line}" text-anchor="middle">'
+            f'<text {_look("label")} x="{x}" y="{y + 44 + 15 * line}" text-anchor="middle">'
             f"From every phase: {WORDS[happened]} → {after.name}</text>"
         )
 
