@@ -60,6 +60,7 @@ def test_a_lock_that_ends_the_game_is_the_result_in_one_row():
     assert answer.result.game_result == event.result == decisions.league.result_of("R1M1")
     assert answer.result.winner == event.result.winner_player_id
     assert answer.draw == Draw(draws.commitment(seed, LEAGUE_ID, "R1M1"), seed.hex(), BOTH)
+    assert answer.moves == []  # They are in the draw.
     assert ruling.receipt
 
 

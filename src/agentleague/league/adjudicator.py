@@ -193,7 +193,6 @@ class Adjudicator:
         return LockResponse(
             record.match_id,
             event.index,
-            moves=event.moves,
             result=LockedResult(winner, score, event.result),
             draw=Draw(record.commitment, event.seed, event.moves),
         )

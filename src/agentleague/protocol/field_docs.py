@@ -172,6 +172,9 @@ NOTES: dict[str, Note] = {
     "index": Note("The number of the lock in the match, from 0.", 0),
     "forfeits": Note("Who lost the match without a game, and why.", [["P02", "timeout"]]),
     "value": Note("The value drawn, where the match goes on.", 8),
+    "LockResponse.moves": Note(
+        "The moves locked: turn, player, move; with a result they are in `draw`.", _MOVES
+    ),
     "LockResponse.result": Note("The result, where the match is decided."),
     "MatchResultReport.result": Note("How the match ended."),
     "winner": Note("Who won; null where nobody did.", "P01"),
