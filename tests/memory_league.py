@@ -101,7 +101,7 @@ class MemoryLeague:
             league=league,
             limits=self.limits,
         )
-        self.journal.release()
+        self.journal.close()
         self.journal.claim("league_test")
         transport = self.network.join(MANAGER, "manager")
         ledger = Ledger(self.journal, "league_test", self.host_limits)

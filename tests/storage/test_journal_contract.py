@@ -42,7 +42,7 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         memory = MemoryJournal(lambda: NOON)
 
         def reopen_memory() -> Journal:
-            memory.release()
+            memory.close()
             return memory
 
         yield reopen_memory

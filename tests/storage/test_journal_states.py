@@ -250,7 +250,7 @@ class MemoryStates(AnyJournal):
         self.memory = self.journal = MemoryJournal(self.wall)
 
     def reopen(self) -> None:
-        self.memory.release()
+        self.memory.close()
 
     @invariant()
     def nothing_waits_in_memory(self) -> None:

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import agentleague.errors
 from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Head, Row
+from agentleague.roles.ports import Head
 from agentleague.storage.directory import open_reader
 from agentleague.storage.sqlite import FIND, JournalLimits, SqliteJournal, SqliteReader
 
@@ -626,22 +626,73 @@ def test_a_reader_sees_whole_rows_while_another_process_writes(directory: Path) 
 
 
 def test_a_follower_sees_what_another_process_writes_and_reads_in_no_turn_of_the_loop(
-    directory: Path,
+    directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    readers: set[int] = set()
+    readers: list[int] = []
+    connect = sqlite3.connect
 
-    class Noting(SqliteReader):
-        def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
-            readers.add(threading.get_ident())
-            return super().read(league_id, after)
+    def noting(*args: Any, **more: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*args, **more)
+        connection.set_trace_callback(lambda _: readers.append(threading.get_ident()))
+        return connection
 
     async def follow() -> list[int]:
-        rows = Noting(directory, QUICK).follow("cup")
+        rows = SqliteReader(directory, QUICK).follow("cup")
         return [(await anext(rows)).seq for _ in range(500)]
 
     with child(directory, "write"):
+        monkeypatch.setattr(sqlite3, "connect", noting)
         assert asyncio.run(follow()) == list(range(1, 501))
     assert threading.get_ident() not in readers
+    assert len(set(readers)) == 1
+
+
+def test_a_follower_keeps_one_connection_and_asks_only_whether_there_is_anything_new(
+    journal: SqliteJournal, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    enough = threading.Event()
+    connect = sqlite3.connect
+
+    def noting(*args: Any, **more: Any) -> sqlite3.Connection:
+        asked.append("connect")
+        connection: sqlite3.Connection = connect(*args, **more)
+        connection.set_trace_callback(note)
+        return connection
+
+    def note(statement: str) -> None:
+        asked.append(statement)
+        if len(asked) >= 50:
+            enough.set()
+
+    async def follow() -> list[str]:
+        rows = SqliteReader(directory, QUICK).follow("cup")
+        assert (await anext(rows)).seq == 1
+        waiting = asyncio.ensure_future(anext(rows))
+        assert await asyncio.to_thread(enough.wait, 20)
+        idle = asked[10:50]
+        append(journal, 1)
+        assert (await waiting).seq == 2
+        return idle
+
+    append(journal, 0)
+    monkeypatch.setattr(sqlite3, "connect", noting)
+
+    assert set(asyncio.run(follow())) == {"PRAGMA data_version"}
+    assert asked.count("connect") == 1
+
+
+def test_a_follower_waits_for_a_journal_that_does_not_exist_yet(directory: Path) -> None:
+    async def follow() -> int:
+        waiting = asyncio.ensure_future(anext(SqliteReader(directory, QUICK).follow("cup")))
+        await asyncio.wait([waiting], timeout=0.01)
+        with closing(open_journal(directory)) as journal:
+            journal.claim("cup")
+            await asyncio.wait([waiting], timeout=0.01)
+            append(journal, 0)
+            return (await waiting).seq
+
+    assert asyncio.run(follow()) == 1
 
 
 def test_rows_are_looked_up_by_their_numbers_and_no_others_are_read(

@@ -109,6 +109,11 @@ class Journal(JournalReader, Protocol):
         done: Callable[[Sequence[Head] | StorageError], None],
     ) -> None: ...
 
+    def publish(self, address: str, command: str = "") -> None:
+        """Let commands on this machine find the manager and how it was started."""
+
+    def close(self) -> None: ...
+
 
 class StrategyRunner(Protocol):
     """Runs the author's function; `done` gets a move, or None and why it failed."""

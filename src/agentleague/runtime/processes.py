@@ -27,7 +27,7 @@ from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
 from agentleague.roles.agent import Agent, Refused
 from agentleague.roles.effects import Effect
-from agentleague.roles.ports import Row
+from agentleague.roles.ports import Journal, Row
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Stimulus
 from agentleague.runtime.clock import LoopClock, wall
@@ -256,7 +256,7 @@ async def open_manager(
     from agentleague.runtime import plugins
     from agentleague.runtime.host import JournalArchive
     from agentleague.runtime.state_files import read_secrets, write_secrets
-    from agentleague.storage.directory import FILE_NAME, open_journal
+    from agentleague.storage.directory import open_journal
 
     directory, seed, resumes, logs, command = home
     loop = asyncio.get_running_loop()
@@ -273,26 +273,28 @@ async def open_manager(
     url = await place.open(transport)
     journal = open_journal(directory, wall, lambda call: _deliver(loop, call))
     try:
-        there = journal.leagues() if (directory / FILE_NAME).exists() else []
-        if there and not resumes:
+        # In threads, so that callers meanwhile are told that the manager is starting.
+        league_id = await asyncio.to_thread(_league_there, journal, directory)
+        if league_id and not resumes:
             raise Claimed(
                 f"{directory} holds a league already; see it with: league standings --dir "
                 f"{directory}, or play another with: --dir ANOTHER"
             )
-        if there:
-            rows = journal.read(there[0])
-            settings = same_league(settings, there[0], rows, str(directory))
+        if league_id:
+            rows = journal.read(league_id)
+            settings = await asyncio.to_thread(
+                same_league, settings, league_id, rows, str(directory)
+            )
         journal.claim(settings.league_id)
         journal.publish(place.here(transport.port), command)
-        secrets = read_secrets(directory) if there else write_secrets(directory, seed)
+        secrets = read_secrets(directory) if league_id else write_secrets(directory, seed)
         archive = JournalArchive(journal, settings.league_id)
         manager = Manager(
             settings, secrets, game, check_endpoint=place.guard.check_agent, league=League(archive)
         )
         host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
-        if there:
+        if league_id:
             gc.disable()  # What is read stays: there is nothing to collect.
-            # In a thread, so that callers meanwhile are told that the manager is starting.
             await asyncio.to_thread(host.replay, journal.read(settings.league_id), read_event)
             gc.freeze()
             gc.enable()
@@ -399,6 +401,14 @@ def _begin(
     running.closing.extend(close)
     host.start(wall() - asyncio.get_running_loop().time())
     return running
+
+
+def _league_there(journal: "Journal", directory: Path) -> str:
+    """The league that a directory holds; empty if there is none."""
+    from agentleague.storage.directory import has_journal
+
+    leagues = journal.leagues() if has_journal(directory) else ()
+    return leagues[0] if leagues else ""
 
 
 def same_league(

@@ -70,7 +70,7 @@ class Disk(MemoryJournal):
             self._stop()
         self._stop = None
         self._staged.clear()
-        self.release()
+        self.close()
 
     def _begin(self) -> None:
         batch, self._staged = self._staged, []

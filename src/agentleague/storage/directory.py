@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # A command that only lists commands loads no database.
-    from agentleague.roles.ports import JournalReader
-    from agentleague.storage.sqlite import SqliteJournal
+    from agentleague.roles.ports import Journal, JournalReader
 
 FILE_NAME = "journal.sqlite"
 
@@ -31,7 +30,7 @@ def open_journal(
     directory: Path,
     wall: Callable[[], float],
     deliver: Callable[[Callable[[], None]], None],
-) -> "SqliteJournal":
+) -> "Journal":
     """The journal of the manager that runs in this directory; a claim creates it."""
     from agentleague.storage.sqlite import SqliteJournal
 

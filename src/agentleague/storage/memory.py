@@ -26,11 +26,14 @@ class MemoryJournal:
     def claim(self, league_id: str) -> Head:
         """Become the one who appends to this league."""
         if league_id in self._claimed:
-            raise Claimed(f"league {league_id} is claimed already; release it first")
+            raise Claimed(f"league {league_id} is claimed already; close the journal first")
         self._claimed.add(league_id)
         return self._head(league_id)
 
-    def release(self) -> None:
+    def publish(self, address: str, command: str = "") -> None:
+        """No other process could look for its manager."""
+
+    def close(self) -> None:
         """Give up every claim, as the end of a process does; the rows stay."""
         self._claimed.clear()
 

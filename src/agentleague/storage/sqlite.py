@@ -16,7 +16,8 @@ import logging
 import os
 import sqlite3
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -30,7 +31,7 @@ from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
-from agentleague.storage.directory import FILE_NAME
+from agentleague.storage.directory import FILE_NAME, has_journal
 from agentleague.storage.lock import hold, publish, release
 
 Done = Callable[[Sequence[Head] | StorageError], None]
@@ -103,36 +104,34 @@ class SqliteReader:
             Damaged: a row is not what was written, or there is no row of that number.
             StorageError: there is no journal, or a newer agentleague wrote it.
         """
-        seq = after
         with _reading(self._directory) as connection:
-            try:
-                head = _head_at(connection, league_id, after)
-                rows = map(Row._make, connection.execute(_SELECT, (league_id, after)))
-                for row in chain.verified(head, rows):
-                    seq = row.seq
-                    yield row
-            except sqlite3.Error as error:
-                raise chain.damaged(league_id, seq + 1, f"cannot be read: {error}") from error
+            yield from _rows(connection, league_id, after)
 
     async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
         """The same rows, then each later one soon after its commit; all reading is in a thread.
 
-        Another process may be the one that writes: so this looks again from time to time.
+        Another process may be the one that writes: so this looks again from time to time, also for
+        a journal that does not exist yet.
         """
-        while True:
-            rows = await asyncio.to_thread(self._some, league_id, after)
-            for row in rows:
-                yield row
-                after = row.seq
-            if len(rows) < self._limits.followed:
-                await asyncio.sleep(self._limits.follow_seconds)
-
-    def _some(self, league_id: str, after: int) -> list[Row]:
-        with closing(self.read(league_id, after)) as rows:  # type: ignore[type-var]
-            return list(islice(rows, self._limits.followed))
+        thread, loop = ThreadPoolExecutor(1, "follow"), asyncio.get_running_loop()
+        later = _LaterRows(self._directory, league_id, after, self._limits.followed)
+        try:
+            while True:
+                rows = await loop.run_in_executor(thread, later.read)
+                for row in rows:
+                    yield row
+                if len(rows) < self._limits.followed:
+                    await asyncio.sleep(self._limits.follow_seconds)
+        finally:
+            thread.submit(later.close)
+            thread.shutdown(wait=False)
 
     def damage(self) -> str | None:
         """What SQLite finds wrong with the file, or None: a row that no index finds is not read."""
+        problem = self._problem()
+        return None if problem is None else f"SQLite says of the file: {problem}"
+
+    def _problem(self) -> str | None:
         try:
             with closing(_connect(self._directory, "ro")) as connection:
                 (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
@@ -143,6 +142,39 @@ class SqliteReader:
     def size_bytes(self) -> int:
         """How much room the rows take."""
         return (self._directory / FILE_NAME).stat().st_size
+
+
+class _LaterRows:
+    """The rows that a follower has not read yet; one connection, which one thread uses."""
+
+    def __init__(self, directory: Path, league_id: str, after: int, rows_max: int) -> None:
+        self._directory, self._league_id = directory, league_id
+        self._after, self._rows_max = after, rows_max
+        self._connection: sqlite3.Connection | None = None
+        self._version_read = 0  # of the data in which there is no further row
+
+    def read(self) -> list[Row]:
+        """The next rows; none if nobody has committed anything since, or there is no journal."""
+        with _explaining(self._directory):
+            if self._connection is None:
+                if not has_journal(self._directory):
+                    return []
+                self._connection = _connect(self._directory, "ro")
+            connection = self._connection
+            (version,) = connection.execute("PRAGMA data_version").fetchone()
+            if version == self._version_read or not _schema_version(connection, self._directory):
+                return []
+            with closing(_rows(connection, self._league_id, self._after)) as rows:
+                found = list(islice(rows, self._rows_max))
+        if found:
+            self._after = found[-1].seq
+        if len(found) < self._rows_max:
+            self._version_read = version
+        return found
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
 
 
 class SqliteJournal(SqliteReader):
@@ -394,11 +426,17 @@ def _prepare(directory: Path) -> sqlite3.Connection:
 def _reading(directory: Path) -> Iterator[sqlite3.Connection]:
     if not (directory / FILE_NAME).exists():
         raise StorageError(f"there is no journal in {directory}")
+    with _explaining(directory), closing(_connect(directory, "ro")) as connection:
+        if _schema_version(connection, directory) == 0:
+            raise StorageError(f"the journal in {directory} is empty")
+        yield connection
+
+
+@contextmanager
+def _explaining(directory: Path) -> Iterator[None]:
+    """Raise errors of SQLite as errors of the journal."""
     try:
-        with closing(_connect(directory, "ro")) as connection:
-            if _schema_version(connection, directory) == 0:
-                raise StorageError(f"the journal in {directory} is empty")
-            yield connection
+        yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # The rest says where it was found.
         kind = Damaged if code in _CORRUPT else StorageError
@@ -423,6 +461,19 @@ def _last_head(connection: sqlite3.Connection, league_id: str) -> Head:
     query = "SELECT seq, hash FROM rows WHERE league_id = ? ORDER BY seq DESC LIMIT 1"
     found = connection.execute(query, (league_id,)).fetchone()
     return Head(*found) if found else chain.start(league_id)
+
+
+def _rows(connection: sqlite3.Connection, league_id: str, after: int) -> Generator[Row, None, None]:
+    """The rows of a league after a number, each one verified."""
+    seq = after
+    try:
+        head = _head_at(connection, league_id, after)
+        with closing(connection.execute(_SELECT, (league_id, after))) as found:
+            for row in chain.verified(head, map(Row._make, found)):
+                seq = row.seq
+                yield row
+    except sqlite3.Error as error:
+        raise chain.damaged(league_id, seq + 1, f"cannot be read: {error}") from error
 
 
 def _head_at(connection: sqlite3.Connection, league_id: str, seq: int) -> Head:

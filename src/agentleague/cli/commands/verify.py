@@ -94,7 +94,7 @@ def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None
         findings.difference = missing_receipt(rows, receipts)
     damage = open_reader(directory).damage()
     if findings.difference is None and damage:
-        sentence = f"the rows that can be read are true, but SQLite says of the file: {damage}"
+        sentence = f"the rows that can be read are true, but {damage}"
         findings.difference = Difference(findings.rows, None, sentence)
     return findings
 

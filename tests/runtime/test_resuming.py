@@ -1,0 +1,30 @@
+"""A manager that starts where a league lies already."""
+
+import asyncio
+import sqlite3
+import threading
+
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.processes import Home, Place, open_manager
+
+SETTINGS = ManagerSettings(league_id="league_test", players=2)
+
+
+def test_the_journal_is_read_in_threads_while_the_loop_answers(tmp_path, monkeypatch):
+    readers, connect = set(), sqlite3.connect
+
+    def noting(name, **more):
+        if name.endswith("mode=ro"):
+            readers.add(threading.get_ident())
+        return connect(name, **more)
+
+    async def start_and_stop():
+        manager = await open_manager(SETTINGS, Home(tmp_path), Place(0, hosts=("127.0.0.1",)))
+        await manager.stop()
+
+    asyncio.run(start_and_stop())
+    monkeypatch.setattr(sqlite3, "connect", noting)
+    asyncio.run(start_and_stop())
+
+    assert readers
+    assert threading.get_ident() not in readers
