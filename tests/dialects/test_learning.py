@@ -3,7 +3,6 @@
 from msgspec import UNSET
 
 from agentleague.league.events import DialectLearnt
-from agentleague.league.league import League
 from agentleague.manager.keys import OutboxCall
 from agentleague.protocol.messages import (
     MatchResultReport,
@@ -14,6 +13,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Call, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller
+from league.decisions import Decisions
 from manager.test_role import a_manager, player, referee
 from memory_league import BEGAN
 from rules import rule
@@ -109,7 +109,7 @@ def test_an_agent_that_comes_back_is_spoken_to_as_before():
 
 
 def test_what_was_learnt_survives_a_restart():
-    league = League()
+    league = Decisions().league
     league.roster.dialects["P01"] = "bare"
 
     league.apply(DialectLearnt("P01", "type"))
