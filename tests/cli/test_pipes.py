@@ -147,7 +147,7 @@ def on_a_terminal(*arguments, **variables):
             break
         sent += piece
     os.close(ours)
-    assert process.wait(SECONDS) == 0
+    assert process.wait(SECONDS) == 0, sent.decode()
     return sent.decode()
 
 

@@ -24,6 +24,7 @@ from agentleague.cli.output import (
     say,
     verbose_option,
 )
+from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
     given_settings,
@@ -46,8 +47,6 @@ from agentleague.runtime.processes import (
     Home,
     open_manager,
     run,
-    stop_signal,
-    until_stopped,
 )
 from agentleague.runtime.settings import Given, describe
 from agentleague.runtime.state_files import new_league_id

@@ -9,6 +9,7 @@ import click
 
 from agentleague.cli.output import is_debugging, log_to_stderr, say, verbose_option
 from agentleague.cli.player_files import load_player
+from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
     config_option,
@@ -20,7 +21,7 @@ from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.plugins import find_game
-from agentleague.runtime.processes import open_player, run, stop_signal, until_stopped
+from agentleague.runtime.processes import open_player, run
 from agentleague.runtime.state_files import StateFile, Whose, kept
 
 EXAMPLES = """\b

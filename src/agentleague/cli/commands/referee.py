@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from agentleague.cli.output import log_to_stderr, say, verbose_option
+from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
     config_option,
@@ -19,7 +20,7 @@ from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.plugins import find_game
-from agentleague.runtime.processes import open_referee, run, stop_signal, until_stopped
+from agentleague.runtime.processes import open_referee, run
 from agentleague.runtime.state_files import StateFile, Whose, kept
 
 EXAMPLES = """\b
