@@ -214,8 +214,8 @@ class Progress:
             league.rounds_ended == rounds > self._rounds_printed
         ):
             self._rounds_printed = league.rounds_ended
-            played = counted(league.decided_total, "match", "matches")
-            say(f"Round {league.rounds_ended} of {rounds} is over, {played} played.")
+            decided = f"{league.decided_total} of {league.total_matches} matches decided"
+            say(f"Round {league.rounds_ended} of {rounds} is over, {decided}.")
 
 
 verbose_option = click.option(
