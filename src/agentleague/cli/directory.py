@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from agentleague.storage.directory import FILE_NAME, has_journal
+from agentleague.storage.directory import FILE_NAME, has_journal_file
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ def dir_option(directory: Path) -> str:
 
 def check_free(directory: Path) -> None:
     """Raises UsageError if other files are there and no league: a new one would mix with them."""
-    if not directory.is_dir() or has_journal(directory):
+    if not directory.is_dir() or has_journal_file(directory):
         return
     others = sorted(path.name for path in directory.iterdir() if not _may_be_there(path.name))
     if others:

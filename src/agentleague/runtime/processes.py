@@ -404,9 +404,9 @@ def _begin(
 
 def _league_there(journal: "Journal", directory: Path) -> str:
     """The league that a directory holds; empty if there is none."""
-    from agentleague.storage.directory import has_journal
+    from agentleague.storage.directory import has_journal_file
 
-    leagues = journal.leagues() if has_journal(directory) else ()
+    leagues = journal.leagues() if has_journal_file(directory) else ()
     return leagues[0] if leagues else ""
 
 

@@ -16,6 +16,11 @@ def has_journal(directory: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
+def has_journal_file(directory: Path) -> bool:
+    """Whether there is a file of a journal, be it empty: then no new league begins there."""
+    return (directory / FILE_NAME).exists()
+
+
 def open_reader(directory: Path) -> "JournalReader":
     """The journal of a directory, to be read; no file is created, and nothing is held open.
 
