@@ -92,6 +92,8 @@ def test_the_commands_of_the_page_run_a_league_to_its_end(tmp_path, monkeypatch)
     assert "3 of 3 rounds ended: all is true. The champion is" in cup.type(verify)
     cup.type(export)
     assert list((tmp_path / "published").rglob("standings.csv"))
+    cup.manager.terminate()  # Its log is written once a second, and when it ends.
+    cup.manager.communicate()
     assert (tmp_path / "cup" / "log" / "manager.jsonl").exists()
 
 
