@@ -18,6 +18,7 @@ from agentleague.player.memory import PlayerLimits
 from agentleague.player.role import Player
 from agentleague.protocol.messages import WIRE_NAME, LeagueCommand, Message
 from agentleague.referee.role import Referee
+from agentleague.roles.agent import AgentState
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.host import Host, HostLimits, JournalArchive, Ledger
@@ -149,7 +150,7 @@ class MemoryLeague:
             **settings,
         )
         role = Referee(terms, lambda name: self.game)
-        role.remember(remembered)
+        role.remember(AgentState(token=remembered))
         return self._add(role, url, "referee", None)
 
     def add_player(self, strategy: Any = strategies.random, name: str = "Player") -> Host:

@@ -255,7 +255,7 @@ async def _ask_everything(wire, cup, match_id):
     """Every query, as a player and without a token; what an unknown caller can ask of agents."""
     url = cup.manager.url
     first = next(agent for agent in cup.agents if agent.host.role.KIND == "player")
-    token = first.host.role.credential[2]
+    token = first.host.role.state.token
     about = {"match_id": match_id, "agent_id": "REF01", "player_id": first.host.role.agent_id}
     for query in (*QUERIES, "MATCH", "AGENT", "WEATHER"):
         fields = {"query_type": f"GET_{query}", "query_params": about, "league_id": cup.league_id}

@@ -62,7 +62,7 @@ class Contest:
         hosts = self.league.hosts
         for host in hosts:
             host._stumble = _raise  # type: ignore[method-assign]
-        self.tokens = {h.role.agent_id: h.role.credential[2] for h in hosts[1:]}
+        self.tokens = {h.role.agent_id: h.role.state.token for h in hosts[1:]}
         policy = TransportPolicy("manager", Guard(), self.league.clock.now, rate=Rate(1e9, 1e9))
         self.front = HttpTransport(self.league.clock, policy)
         self.front.listen(hosts[0]._on_ask)

@@ -86,9 +86,7 @@ def test_the_referee_of_an_old_epoch_can_neither_lock_nor_report():
     first = file.referee_id
     league.kill(league.hosts[1 if first == "REF01" else 2])
     league.run_until(lambda: file.epoch == 2)
-    token = next(
-        host.role.credential[2] for host in league.hosts[1:3] if host.role.agent_id == first
-    )
+    token = next(host.role.state.token for host in league.hosts[1:3] if host.role.agent_id == first)
     answers = []
 
     league.hosts[0]._on_ask(
@@ -210,7 +208,7 @@ def test_a_referee_that_registers_again_by_token_gets_its_matches_anew():
     old = league.hosts[1]
     league.run_until(lambda: old.role.matches)
     url = next(url for url, each in league.network.agents.items() if each is old._transport)
-    token = old.role.credential[2]
+    token = old.role.state.token
     league.kill(old)
 
     host = league.add_referee("Referee 1", remembered=token, url=url)

@@ -174,7 +174,7 @@ def test_a_referee_that_speaks_after_an_abort_gets_no_match_that_waited_for_one(
     league.run_until(lambda: waits_for_a_referee(league))
     league.command("abort")
 
-    caller = Caller("127.0.0.1", referee.role.credential[2])
+    caller = Caller("127.0.0.1", referee.role.state.token)
     league.hosts[0]._on_ask(RefereeStatus([]), caller, answers.append)
     league.play()
 

@@ -108,7 +108,7 @@ def test_what_is_decided_is_told_though_the_manager_dies_right_after_an_abort():
 def test_a_player_that_registers_again_and_again_is_held_back():
     league = MemoryLeague(3, 1)
     league.add_referee()
-    token = league.add_player().role.credential[2]
+    token = league.add_player().role.state.token
     answers = [
         ask(
             league,
@@ -230,7 +230,7 @@ def test_a_referee_that_comes_back_to_a_match_nobody_took_goes_on_with_it():
     league = MemoryLeague(2, 1).fill()
     host = league.hosts[1]
     league.run_until(lambda: host.role.matches)
-    token = host.role.credential[2]
+    token = host.role.state.token
     no_referees_left(league)
     league.run_until(lambda: waits_for_a_referee(league))
 

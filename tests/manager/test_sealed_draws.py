@@ -37,7 +37,7 @@ def holding(players=2, referees=2, **settings):
 def test_a_referee_that_dislikes_a_result_cannot_make_it_go_away():
     """It locks, sees the number, and never tells nor reports; the result stands all the same."""
     league, holder, _ = holding()
-    seen = lock(league, holder.role.credential[2], MOVES)
+    seen = lock(league, holder.role.state.token, MOVES)
     league.kill(holder)
 
     league.play()
@@ -50,7 +50,7 @@ def test_a_referee_that_dislikes_a_result_cannot_make_it_go_away():
 @rule("R-LEAGUE-06")
 def test_a_repeated_lock_with_other_moves_gets_the_first_ones_result():
     league, holder, _ = holding()
-    token = holder.role.credential[2]
+    token = holder.role.state.token
     first = lock(league, token, MOVES)
 
     again = lock(league, token, OTHER)
@@ -62,7 +62,7 @@ def test_a_repeated_lock_with_other_moves_gets_the_first_ones_result():
 @rule("R-LEASE-02")
 def test_of_two_referees_with_different_moves_only_the_current_one_locks():
     league, holder, other = holding()
-    old = holder.role.credential[2]
+    old = holder.role.state.token
     league.kill(holder)
     league.run_until(lambda: events_of(league, MatchAssigned))
     late = lock(league, old, OTHER)

@@ -10,7 +10,7 @@ from agentleague.league.events import LeaguePaused
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueRegisterResponse, RefereeRegisterResponse
 from agentleague.referee.role import Referee
-from agentleague.roles.agent import Refused, RegisterKey, Registration
+from agentleague.roles.agent import AgentState, Refused, RegisterKey, Registration
 from agentleague.roles.effects import End, WakeAt
 from agentleague.roles.settings import (
     AgentSettings,
@@ -38,7 +38,7 @@ def a_referee(**settings):
 
 def asked(role, remembered=""):
     """How it asks to be taken in."""
-    role.remember(remembered)
+    role.remember(AgentState(token=remembered))
     (call,) = role.handle(Started(0.0), NOW)
     return call.message
 
@@ -85,11 +85,11 @@ def test_an_agent_says_the_join_code_that_it_was_told():
 def test_what_it_needs_to_come_back_is_its_id_its_league_and_its_newest_token():
     role = a_player()
     asked(role, OLD)
-    assert role.credential == ("", "", "")
+    assert role.state == AgentState()
 
     answered(role, ACCEPTED)
 
-    assert role.credential == ("P01", "league_x", NEW)
+    assert role.state == AgentState("P01", "league_x", NEW)
 
 
 @rule("R-REG-13")

@@ -258,7 +258,7 @@ def tokens_in(league):
     for _, message in league.messages:
         found |= strings_like_tokens(json.loads(codec.encode(message)))
     for host in league.hosts[1:]:
-        found |= {host.role.credential[2], host.role._registration.session}
+        found |= {host.role.state.token, host.role._registration.session}
     return found - {""}
 
 

@@ -82,7 +82,7 @@ def test_a_new_league_at_the_same_address_takes_it_as_a_new_player(tmp_path):
             )
             port = int(manager.url.split(":")[2].split("/")[0])
             agent, state = await opened("player", manager, tmp_path)
-            ids.append((agent.registered.result(), agent.host.role.credential[1]))
+            ids.append((agent.registered.result(), agent.host.role.state.league_id))
             await closed(agent, state)
             await manager.stop()
         return ids

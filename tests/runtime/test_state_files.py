@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from agentleague.roles.agent import AgentState
 from agentleague.runtime import state_files
 from agentleague.runtime.state_files import Whose, default_directory, kept, open_state
 
@@ -16,38 +17,40 @@ ANN = Whose("http://127.0.0.1:8000/mcp", "player", "Ann", 8101)
 
 def test_a_token_is_there_in_the_next_run(tmp_path):
     first = open_state(tmp_path, ANN)
-    assert first.token == ""
-    first.save("P01", "league_x", "tok_1")
+    assert first.agent.token == ""
+    first.save(AgentState("P01", "league_x", "tok_1"))
     first.close()
 
     second = open_state(tmp_path, ANN)
-    assert (second.path, second.token) == (first.path, "tok_1")
-    second.save("P01", "league_x", "tok_2")
+    assert (second.path, second.agent.token) == (first.path, "tok_1")
+    second.save(AgentState("P01", "league_x", "tok_2"))
     second.close()
 
-    assert open_state(tmp_path, ANN).token == "tok_2"
+    assert open_state(tmp_path, ANN).agent.token == "tok_2"
 
 
 def test_a_second_agent_with_the_same_command_is_another_agent(tmp_path):
     first, second = open_state(tmp_path, ANN), open_state(tmp_path, ANN)
-    first.save("P01", "league_x", "tok_1")
-    second.save("P02", "league_x", "tok_2")
+    first.save(AgentState("P01", "league_x", "tok_1"))
+    second.save(AgentState("P02", "league_x", "tok_2"))
     third = open_state(tmp_path, ANN)
-    assert third.token == ""
+    assert third.agent.token == ""
     first.close()
     second.close()
 
     again = [open_state(tmp_path, ANN) for _ in range(2)]
 
-    assert [state.token for state in again] == ["tok_1", "tok_2"]
+    assert [state.agent.token for state in again] == ["tok_1", "tok_2"]
 
 
 def test_a_file_is_free_again_when_its_process_was_killed(tmp_path):
     code = (
         "import sys, msgspec; from pathlib import Path\n"
+        "from agentleague.roles.agent import AgentState\n"
         "from agentleague.runtime.state_files import Whose, open_state\n"
         "state = open_state(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Whose))\n"
-        "state.save('P01', 'league_x', 'tok_1'); print('held', flush=True); sys.stdin.read()"
+        "state.save(AgentState('P01', 'league_x', 'tok_1'))\n"
+        "print('held', flush=True); sys.stdin.read()"
     )
     whose = msgspec.json.encode(ANN).decode()
     with subprocess.Popen(
@@ -61,8 +64,8 @@ def test_a_file_is_free_again_when_its_process_was_killed(tmp_path):
         other.kill()
     meanwhile.close()
 
-    assert meanwhile.token == ""
-    assert open_state(tmp_path, ANN).token == "tok_1"
+    assert meanwhile.agent.token == ""
+    assert open_state(tmp_path, ANN).agent.token == "tok_1"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,7 @@ def test_a_file_is_free_again_when_its_process_was_killed(tmp_path):
 def test_every_other_agent_has_a_file_of_its_own_in_the_same_directory(tmp_path, other):
     one, two = open_state(tmp_path, ANN), open_state(tmp_path, other)
 
-    two.save("P01", "league_x", "tok_1")
+    two.save(AgentState("P01", "league_x", "tok_1"))
 
     assert one.path != two.path
     assert one.path.parent == two.path.parent == tmp_path
@@ -96,7 +99,7 @@ def test_nobody_else_may_read_it(tmp_path):
     state.path.with_suffix(".new").write_text("left by a crash")
     state.path.with_suffix(".new").chmod(0o666)
 
-    state.save("P01", "league_x", "tok_1")
+    state.save(AgentState("P01", "league_x", "tok_1"))
 
     assert directory.stat().st_mode & 0o777 == 0o700
     assert [path.stat().st_mode & 0o777 for path in directory.iterdir()] == [0o600, 0o600]
@@ -108,16 +111,16 @@ def test_a_file_that_cannot_be_read_holds_nothing(tmp_path, text):
     state.path.write_bytes(text)
     state.close()
 
-    assert open_state(tmp_path, ANN).token == ""
+    assert open_state(tmp_path, ANN).agent.token == ""
 
 
 def test_a_manager_that_gives_no_token_leaves_what_there_was(tmp_path):
     state = open_state(tmp_path, ANN)
-    state.save("P01", "league_x", "tok_1")
+    state.save(AgentState("P01", "league_x", "tok_1"))
 
-    state.save("P09", "league_y", "")
+    state.save(AgentState("P09", "league_y", ""))
 
-    assert state.token == "tok_1"
+    assert state.agent.token == "tok_1"
     assert b"league_x" in state.path.read_bytes()
 
 
@@ -149,11 +152,11 @@ def test_the_default_directory_is_the_users(platform, environ, directory):
 def test_the_file_is_held_as_long_as_the_agent_runs(tmp_path):
     said = []
     with kept(ANN, tmp_path, said.append) as state:
-        state.save("P01", "league_x", "tok_1")
-        assert open_state(tmp_path, ANN).token == ""
+        state.save(AgentState("P01", "league_x", "tok_1"))
+        assert open_state(tmp_path, ANN).agent.token == ""
 
     with kept(ANN, str(tmp_path), said.append) as state:
-        assert state.token == "tok_1"
+        assert state.agent.token == "tok_1"
     assert said == []
 
 

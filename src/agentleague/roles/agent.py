@@ -62,6 +62,14 @@ class ReachabilityKey(Struct, frozen=True, gc=False):
     """The key of the question whether the agent is reachable, and of the timer until the next."""
 
 
+class AgentState(Struct, frozen=True):
+    """What an agent keeps to come back as itself; its state file holds just this."""
+
+    agent_id: str = ""
+    league_id: str = ""
+    token: str = ""
+
+
 class Refused(Struct, frozen=True):
     """The manager does not take the agent; trying again would not help."""
 
@@ -235,13 +243,13 @@ class Agent(ABC):
         return bool(self.agent_id) and not self._registration.is_ours
 
     @property
-    def credential(self) -> tuple[str, str, str]:
-        """What it needs to come back as itself: its id, its league and its token."""
-        return self.agent_id, self._registration.league_id, self._registration.token
+    def state(self) -> AgentState:
+        """What it needs to come back as itself."""
+        return AgentState(self.agent_id, self._registration.league_id, self._registration.token)
 
-    def remember(self, token: str) -> None:
-        """The token of an earlier run, to be shown when it registers; empty if there is none."""
-        self._registration.remembered = token
+    def remember(self, state: AgentState) -> None:
+        """What an earlier run kept: its token is shown when it registers."""
+        self._registration.remembered = state.token
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide what to do."""

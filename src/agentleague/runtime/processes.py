@@ -183,7 +183,7 @@ class Running:
         """Its token is on disk before it is first used."""
         try:
             if self.state:
-                self.state.save(*role.credential)
+                self.state.save(role.state)
         except OSError as error:
             role.news.append(f"The token cannot be kept ({error}).")
 
@@ -384,7 +384,8 @@ def _keep_log(running: Running, path: Path) -> None:
 
 def _remembering(role: Agent, state: StateFile | None) -> Agent:
     """It shows the token of its last run, if there was one."""
-    role.remember(state.token if state else "")
+    if state:
+        role.remember(state.agent)
     return role
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import StorageError
+from agentleague.roles.agent import AgentState
 from agentleague.roles.settings import Secrets
 from agentleague.storage.lock import set_lock
 
@@ -44,27 +45,21 @@ class Whose(msgspec.Struct, frozen=True):
         return f"{words[:60].lower()}-{sha256(msgspec.json.encode(self)).hexdigest()[:12]}"
 
 
-class _KeptToken(msgspec.Struct):
-    agent_id: str = ""
-    league_id: str = ""
-    token: str = ""
-
-
 class StateFile:
     """One agent's file, held by this process until it is closed."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path, self._lock = path, lock
-        self.token = _read(path).token
+        self.agent = _read(path)
 
-    def save(self, agent_id: str, league_id: str, token: str) -> None:
+    def save(self, state: AgentState) -> None:
         """Keep this, and nothing else, for the next run; on disk before this returns.
 
         Of a manager that gives no tokens there is nothing to keep.
         """
-        if not token:
+        if not state.token:
             return
-        text = msgspec.json.encode(_KeptToken(agent_id, league_id, token))
+        text = msgspec.json.encode(state)
         draft = self.path.with_suffix(".new")
         draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -73,7 +68,7 @@ class StateFile:
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, self.path)  # All or nothing, whenever the machine stops.
-        self.token = token
+        self.agent = state
 
     def close(self) -> None:
         """Let the next process with this command have it."""
@@ -138,12 +133,12 @@ def default_directory(environ: Mapping[str, str], home: Path, platform: str = sy
     return Path(base) / "agentleague"
 
 
-def _read(path: Path) -> _KeptToken:
+def _read(path: Path) -> AgentState:
     """What is kept there; a file that is not there, or not ours, holds nothing."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_KeptToken)
+        return msgspec.json.decode(path.read_bytes(), type=AgentState)
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _KeptToken()
+        return AgentState()
 
 
 MATCHES_MAX = 1000

@@ -220,7 +220,7 @@ class SimulatedLeague:
         process, url = self.processes[name], url_of(name)
 
         def own_token() -> str:
-            return str(process.role.credential[2]) if process.is_alive else ""
+            return str(process.role.state.token) if process.is_alive else ""
 
         manager, observer = Address(MANAGER, url_of(MANAGER)), self.observer
 
@@ -258,7 +258,7 @@ class SimulatedLeague:
                 register_seconds=self.agents.register_seconds,
             )
             role = Referee(settings, self._load_game)
-            role.remember(ports.token)
+            role.remember(ports.state)
             transport = self._transport(f"referee{number}", ports)
             return Host(Watched(role, self.bugs), ports.clock, transport)
 
@@ -283,7 +283,7 @@ class SimulatedLeague:
                 seed=seed,
             )
             role = Player(settings)
-            role.remember(ports.token)
+            role.remember(ports.state)
             trait = self.agents.traits.get(name, "")
             runner = runner_of(trait, ports.clock, self.agents.think_seconds, seed)
             return Host(Watched(role, self.bugs), ports.clock, ports.transport, runner=runner)

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from agentleague.roles.agent import AgentState
 from agentleague.roles.effects import Effect, Event
 from agentleague.roles.ports import Role
 from agentleague.roles.stimuli import Stimulus
@@ -20,7 +21,7 @@ class Ports(NamedTuple):
 
     clock: Lifetime
     transport: SimulatedTransport
-    token: str  # what an earlier life kept in its state file, or nothing
+    state: AgentState  # what an earlier life kept in its state file
 
 
 Build = Callable[[Ports], Host]
@@ -48,7 +49,7 @@ TRUE = Clocks()
 class Process:
     """Runs a role through many lives; `build` makes a new host, from its disk if it has one.
 
-    `keeps_state`: whether its token survives a crash, as in a state file. A referee or player ends
+    `keeps_state`: whether its state survives a crash, as in a state file. A referee or player ends
     when it is done; a manager goes on.
     """
 
@@ -66,7 +67,7 @@ class Process:
         self._place, self._build = place, build
         self._lifetime = Lifetime(place.clock)
         self._transport: SimulatedTransport | None = None
-        self._token = ""
+        self._state = AgentState()
         self._news: deque[str] = deque()
 
     @property
@@ -92,7 +93,7 @@ class Process:
         if self.disk:
             self.disk.deliver = lifetime.when_awake
         self.is_done = False
-        self.host = host = self._build(Ports(lifetime, self._transport, self._token))
+        self.host = host = self._build(Ports(lifetime, self._transport, self._state))
         self._news = host.role.news  # type: ignore[attr-defined]
         host.on_step, host.on_end, host.on_failure = self._note, self._end, self._fail
         host.start(wrong - ahead)
@@ -115,8 +116,8 @@ class Process:
         return self._lifetime.awake_at
 
     def forget(self) -> None:
-        """Lose the token that it kept for its next life."""
-        self._token = ""
+        """Lose what it kept for its next life."""
+        self._state = AgentState()
 
     def restart_after(self, seconds: float) -> None:
         """Begin another life in a while."""
@@ -125,7 +126,7 @@ class Process:
 
     def _die(self) -> None:
         if self.keeps_state:
-            self._token = self.role.credential[2] or self._token
+            self._state = self.role.state if self.role.state.token else self._state
         self.host = None
         self._lifetime.end()
         assert self._transport
