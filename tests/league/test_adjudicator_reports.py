@@ -123,6 +123,17 @@ def test_the_same_report_again_is_a_duplicate_though_it_contradicts_itself():
     assert len(decisions.events) == rows
 
 
+def test_the_same_report_again_is_no_other_result_though_it_tells_details_of_the_game():
+    details = {"game_details": {"wins": [2, 1]}}
+    decisions, _ = reported("P01", game=rock_paper_scissors, **details)
+    again = ReportedResult("P01", {}, ResultDetails(**details))
+
+    ruling = decisions.adjudicator.report("REF01", MatchResultReport("R1M1", again))
+
+    assert not ruling.events
+    assert not isinstance(ruling.answer, DuplicateReport)
+
+
 def test_a_game_of_many_turns_is_not_judged_by_its_last_moves():
     for game in (rock_paper_scissors, tic_tac_toe):
         moves = [game.legal_moves(game.start({}), seat)[0] for seat in game.seats]
