@@ -81,6 +81,18 @@ def test_an_agent_says_the_join_code_that_it_was_told():
     assert asked(a_referee()).referee_meta.join_code is UNSET
 
 
+@pytest.mark.parametrize(("make", "meta"), [(a_player, "player_meta"), (a_referee, "referee_meta")])
+def test_an_agent_shows_its_claim_and_keeps_it_for_its_next_run(make, meta):
+    role = make()
+    role.remember(AgentState(claim="clm_1"))
+
+    (call,) = role.handle(Started(0.0), 0.0)
+
+    assert getattr(call.message, meta).claim == "clm_1"
+    assert role.state.claim == "clm_1"
+    assert getattr(asked(make()), meta).claim is UNSET
+
+
 @rule("R-REG-13")
 def test_what_it_needs_to_come_back_is_its_id_its_league_and_its_newest_token():
     role = a_player()

@@ -29,6 +29,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "max_concurrent_matches": (),
     "locks": (),
     "join_code": (),
+    "claim": (),
 }
 _REQUIRED = ("display_name", "contact_endpoint")
 _NULL = b"null"

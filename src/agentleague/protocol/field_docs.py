@@ -58,6 +58,11 @@ NOTES: dict[str, Note] = {
     "game_types": Note("The games that it knows; none named: any.", ["even_odd"]),
     "max_concurrent_matches": Note("How many matches it referees at once.", 64),
     "join_code": Note("What the organiser told those who may register.", "maple-4711"),
+    "claim": Note(
+        "A random text of the agent's own, which it repeats when it registers again, and shows to "
+        "nobody else.",
+        "5d0c1f7e9b3a4d62",
+    ),
     "referee_meta": Note("What the referee says of itself."),
     "player_meta": Note("What the player says of itself."),
     "RefereeMeta.locks": Note("Whether it locks moves with the manager (LOCK_REQUEST).", True),

@@ -82,6 +82,7 @@ class RefereeMeta(Part):
     protocol_version: Id | UnsetType = UNSET
     locks: bool | UnsetType = UNSET
     join_code: Id | UnsetType = UNSET
+    claim: Id | UnsetType = UNSET
 
 
 class RefereeRegisterRequest(Message, tag="REFEREE_REGISTER_REQUEST"):
@@ -115,6 +116,7 @@ class PlayerMeta(Part):
     game_types: list[Id] = []
     protocol_version: Id | UnsetType = UNSET
     join_code: Id | UnsetType = UNSET
+    claim: Id | UnsetType = UNSET
 
 
 class LeagueRegisterRequest(Message, tag="LEAGUE_REGISTER_REQUEST"):

@@ -68,6 +68,7 @@ class AgentState(Struct, frozen=True):
     agent_id: str = ""
     league_id: str = ""
     token: str = ""
+    claim: str = ""  # made at random by its first run; nobody but its manager is told
 
 
 class Refused(Struct, frozen=True):
@@ -84,6 +85,7 @@ class Registration:
         self.manager = Address("league_manager", settings.manager_url)
         self.agent_id = self.token = self.league_id = self.session = ""
         self.remembered = ""  # the token to show when it registers again
+        self.claim = ""  # what it shows with every registration; empty: nothing
         self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
         self.failed_tries = 0
         self.match_tokens = False  # whether referees of this league show match tokens
@@ -124,11 +126,11 @@ class Registration:
         more: dict[str, Any] = {}
         if self.remembered:
             more["auth_token"] = self.remembered
-        if self._settings.join_code:
-            is_player = isinstance(request, LeagueRegisterRequest)
-            name = "player_meta" if is_player else "referee_meta"
-            meta = getattr(request, name)
-            more[name] = msgspec.structs.replace(meta, join_code=self._settings.join_code)
+        name = "player_meta" if isinstance(request, LeagueRegisterRequest) else "referee_meta"
+        own = {"join_code": self._settings.join_code, "claim": self.claim}
+        shown = {field: value for field, value in own.items() if value}
+        if shown:
+            more[name] = msgspec.structs.replace(getattr(request, name), **shown)
         return msgspec.structs.replace(request, **more)
 
     def _decided(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:
@@ -245,11 +247,12 @@ class Agent(ABC):
     @property
     def state(self) -> AgentState:
         """What it needs to come back as itself."""
-        return AgentState(self.agent_id, self._registration.league_id, self._registration.token)
+        own = self._registration
+        return AgentState(self.agent_id, own.league_id, own.token, own.claim)
 
     def remember(self, state: AgentState) -> None:
-        """What an earlier run kept: its token is shown when it registers."""
-        self._registration.remembered = state.token
+        """What an earlier run kept: its token and claim are shown when it registers."""
+        self._registration.remembered, self._registration.claim = state.token, state.claim
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide what to do."""

@@ -18,13 +18,14 @@ from secrets import token_bytes, token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import structs
 from msgspec.structs import asdict
 
 from agentleague.errors import Claimed, Damaged, LeagueError, StorageError
 from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
-from agentleague.roles.agent import Agent, Refused
+from agentleague.roles.agent import Agent, AgentState, Refused
 from agentleague.roles.effects import Effect
 from agentleague.roles.ports import Journal, Row
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
@@ -383,9 +384,9 @@ def _keep_log(running: Running, path: Path) -> None:
 
 
 def _remembering(role: Agent, state: StateFile | None) -> Agent:
-    """It shows the token of its last run, if there was one."""
-    if state:
-        role.remember(state.agent)
+    """It shows the token and the claim of its last run, or a new claim if there was none."""
+    kept = state.agent if state else AgentState()
+    role.remember(kept if kept.claim else structs.replace(kept, claim=token_hex(32)))
     return role
 
 
