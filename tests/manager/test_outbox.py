@@ -110,6 +110,18 @@ def test_once_it_answers_nothing_is_dropped_any_more():
     assert tags == ["completed 3", "completed 4", "completed 5"]
 
 
+def test_what_is_told_again_is_told_once_and_last():
+    outbox = Outbox(10.0)
+    for outgoing in (table(1), completed(1), completed(2)):
+        outbox.send(ANN, outgoing, 0.0)
+
+    outbox.send(ANN, Outgoing(RoundCompleted(round_id=1), "completed 1", keep=True), 0.0)
+
+    tags = [outbox.answered(ANN, 1.0, ran_out=False)[0] for _ in range(3)]
+    assert tags == ["table 1", "completed 2", "completed 1"]
+    assert outbox.is_empty()
+
+
 def test_assignments_are_never_dropped():
     outbox = Outbox(10.0)
     outbox.send(ANN, completed(1), 0.0)

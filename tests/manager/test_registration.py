@@ -364,9 +364,10 @@ def test_with_the_token_it_was_given_last_it_gets_another():
 
 @rule("R-REG-05", "R-REG-06")
 @pytest.mark.parametrize(("admit", "agent_id"), [(as_player, "P01"), (as_referee, "REF01")])
-def test_nobody_comes_back_to_a_league_that_is_over(admit, agent_id):
-    with pytest.raises(LateRegistration, match="the league is over"):
-        admit(Decisions(2, 1).play_to_the_end(), shown=token(agent_id))
+def test_whoever_was_in_it_comes_back_to_a_league_that_is_over(admit, agent_id):
+    event, answer = admit(Decisions(2, 1).play_to_the_end(), shown=token(agent_id))
+
+    assert (event.agent_id, answer.status) == (agent_id, "ACCEPTED")
 
 
 @rule("R-REG-05", "R-REG-06")

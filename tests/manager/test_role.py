@@ -40,6 +40,7 @@ from agentleague.roles.effects import Address, Call, Record, Reply
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
 from memory_league import BEGAN, SECRETS, MemoryLeague
+from rules import rule
 
 
 def a_manager(**settings):
@@ -316,6 +317,20 @@ def test_a_refused_report_after_the_end_ends_nothing_again():
     assert [type(effect) for effect in effects] == [Record, Reply]  # That it tried is kept.
     assert isinstance(effects[0].event, Disputed)
     assert (league.events(), len(league.said)) == (before, said)
+
+
+@rule("R-REG-15")
+@pytest.mark.parametrize(
+    ("agent_id", "request_of"), [("P01", player("Player 1")), ("REF01", referee())]
+)
+def test_an_agent_that_comes_back_when_the_league_is_over_is_told_so(agent_id, request_of):
+    league = MemoryLeague(players=2, referees=1).fill().play()
+    token = tokens.league_token(SECRETS.token_secret, "league_test", agent_id, 1)
+
+    answer, effects = ask(league.manager, request_of, token)
+
+    told = [each.message for each in effects if isinstance(each, Call)]
+    assert (answer.status, type(told[-1])) == ("ACCEPTED", LeagueCompleted)
 
 
 def test_a_lost_answer_to_a_registration_does_not_make_two_players_of_one():

@@ -99,11 +99,14 @@ def test_a_match_goes_to_the_one_referee_of_eight_that_lives():
 
 
 @rule("R-REG-15")
-def test_a_player_that_comes_back_without_its_token_after_the_end_is_told_the_end():
-    # Found by chaos, seed 291, before the organiser's pauses were among its troubles.
+@pytest.mark.parametrize("keeps_state", [False, True])
+def test_a_player_that_comes_back_after_the_end_is_told_the_end(keeps_state):
+    # Without its token found by chaos, seed 291, before the organiser's pauses were among its
+    # troubles; with it by liveness, seeds 500941 and 501200.
     league = running()
+    league.processes["player1"].keeps_state = keeps_state
+    league.run_until(lambda: bool(league.processes["player1"].role.state.token))
     league.crash("player1", restart_after=100.0)
-    league.processes["player1"].forget()
 
     league.run_until(lambda: league.seconds > 150.0)
     league.run()

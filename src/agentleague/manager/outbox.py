@@ -43,11 +43,8 @@ class Outbox:
         if waiting and _is_table(outgoing) and _is_table(waiting[-1]):
             waiting[-1] = outgoing
             return []
-        if outgoing.keep:
-            for place, other in enumerate(waiting):
-                if other.keep and other.subject == outgoing.subject:
-                    waiting[place] = outgoing
-                    return []
+        if outgoing.keep:  # It takes the place of what tells the same, behind what is told first.
+            waiting[:] = [other for other in waiting if other.subject != outgoing.subject]
         waiting.append(outgoing)
         if agent_id in self._lagging:
             self._thin(agent_id, waiting)

@@ -150,7 +150,7 @@ class Registration:
     def admit_player(
         self, request: LeagueRegisterRequest, caller: Caller
     ) -> tuple[PlayerAdmitted | None, LeagueRegisterResponse]:
-        """With a token of its own a player keeps its id until the league is over.
+        """With a token of its own a player keeps its id, also when the league is over.
 
         One that registers again without it, with its name and end point, from the end point's own
         address, keeps its id at any time; on one machine everybody has that address, so its further
@@ -174,7 +174,7 @@ class Registration:
     def admit_referee(
         self, request: RefereeRegisterRequest, caller: Caller
     ) -> tuple[RefereeAdmitted, RefereeRegisterResponse]:
-        """A referee is let in until the league is over; with its token it keeps its id.
+        """A new referee is let in until the league is over; with its token it keeps its id.
 
         Each registration begins a session. Raises as `admit_player`.
         """
@@ -215,7 +215,8 @@ class Registration:
         self, meta: RefereeMeta, source: str
     ) -> tuple[RefereeRegistered, RefereeRegisterResponse]:
         roster, referees_max = self._league.roster, self._settings.referees_max
-        self._check_not_over()
+        if self._league.phase is Phase.COMPLETED:
+            raise errors.LateRegistration("the league is over")
         if len(roster.referees) >= referees_max:
             raise errors.RefereesFull(
                 f"{referees_max} referees are registered already",
@@ -246,7 +247,6 @@ class Registration:
         self, meta: PlayerMeta, member: Member, caller: Caller
     ) -> tuple[TokenRenewed | None, LeagueRegisterResponse]:
         """A player that shows a token of its own."""
-        self._check_not_over()
         self._check(meta, caller.source)
         is_newest = digest(caller.token or "") == member.token_digest
         was_given = not is_newest and meta.contact_endpoint == member.endpoint
@@ -263,7 +263,6 @@ class Registration:
         self, meta: RefereeMeta, member: Member, caller: Caller
     ) -> tuple[TokenRenewed, RefereeRegisterResponse]:
         """A referee that shows a token of its own: its old session is over."""
-        self._check_not_over()
         self._check(meta, caller.source)
         generation = self._next_generation(member.agent_id)
         token = self._token(member.agent_id, generation)
@@ -405,10 +404,6 @@ class Registration:
                 f"{path}.join_code is not this league's; ask the organiser for it",
                 field=f"{path}.join_code",
             )
-
-    def _check_not_over(self) -> None:
-        if self._league.phase is Phase.COMPLETED:
-            raise errors.LateRegistration("the league is over")
 
     def _check(self, meta: PlayerMeta | RefereeMeta, source: str) -> None:
         """The agent can play this league's game, speaks its protocol, and may be called."""

@@ -278,7 +278,9 @@ class Manager:
         admission = self._registration.register_referee(asked, message)
         if admission.came_back:
             self._reporters.shown(admission.agent_id)
-        if admission.agent_id:
+        if admission.agent_id and self.league.phase is Phase.COMPLETED:
+            self._rounds.tell_the_end_to(admission.agent_id)
+        elif admission.agent_id:
             self._assignments.join(admission.agent_id)
         self._rounds.start_if_complete()
 

@@ -344,16 +344,11 @@ class Recovery:
         if not is_decided and not (is_told and is_back):
             return
         for name in self._there().values():
-            is_late = self._came_after_the_end(name)  # It is refused, and ends (R-REG-05).
-            if url_of(name) not in self._observer.end_told and not is_late:
+            if url_of(name) not in self._observer.end_told:
                 yield f"I7: {name} was there and never told that the league is over"
         for name, process in self._league.processes.items():
             if name not in (MANAGER, *self._odd) and process.is_alive:
                 yield f"I7: {name} goes on after the end of the league"
-
-    def _came_after_the_end(self, name: str) -> bool:
-        ended = [row.at for row in self._observer.rows if row.kind == "league_ended"]
-        return moment(self._league.processes[name].born_at) >= ended[0]
 
     def _result_is_told(self, match: MatchRecord) -> Iterator[str]:
         there = self._there()
