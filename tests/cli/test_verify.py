@@ -247,7 +247,7 @@ def test_rows_of_a_second_league_are_found(cup, tmp_path):
     assert "rows of 2 leagues, not one" in done.stdout
 
 
-def test_a_game_that_is_not_installed_is_an_error_that_says_how_to_bring_it(tmp_path):
+def test_without_the_game_all_but_the_results_is_checked_and_said_how_to_bring_it(tmp_path):
     decisions = Decisions(2, game=THROWAWAY["nim"]).start()
     decisions.lock([(0, "P01", 3), (1, "P02", 2)])
     cup = written(tmp_path / "cup", decisions.events)
@@ -255,8 +255,16 @@ def test_a_game_that_is_not_installed_is_an_error_that_says_how_to_bring_it(tmp_
 
     without = run("verify", cup)
     assert without.exit_code == 1
+    assert "1 round ended: all but the results was checked and is true so far." in without.stdout
+    assert "Not recomputed, since the game is missing: 1." in without.stdout
     assert "no game 'nim' is installed" in without.stderr
-    assert "--game ./nim.py" in without.stderr
+    assert f"league verify {cup} --game FILE.py" in without.stderr
+    told = run("verify", cup, "--json")
+    assert told.exit_code == 1
+    assert json.loads(told.stdout)["ok"] is False
+
+    drawn_anew = changed(decisions.events, MatchDecided, seed="00" * 32)
+    assert run("verify", written(tmp_path / "bad", drawn_anew)).exit_code == 3
 
     brought = run("verify", cup, "--game", tmp_path / "nim.py")
     assert brought.exit_code == 0

@@ -58,7 +58,7 @@ def outcome(state):
 def game(request, tmp_path):
     (tmp_path / "highest.py").write_text(HIGHEST, encoding="utf-8")
     is_file = request.param.endswith(".py")
-    return find_game(str(tmp_path / request.param) if is_file else request.param)
+    return find_game(tmp_path / request.param if is_file else request.param)
 
 
 def played(game):

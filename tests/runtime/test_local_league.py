@@ -8,6 +8,7 @@ import pytest
 from agentleague.errors import StorageError
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import AgentGroup, RemoteWorkers, play
+from agentleague.runtime.processes import Home
 from agentleague.storage.sqlite import SqliteJournal
 
 NOBODY = "http://127.0.0.1:9/mcp"
@@ -26,7 +27,7 @@ def test_a_journal_that_fails_ends_the_demo_with_its_error(rows, tmp_path, monke
 
     monkeypatch.setattr(SqliteJournal, "_insert", fail_after)
     settings = ManagerSettings(league_id="league_test", players=4, referees=1)
-    playing = play(settings, tmp_path, "7", lambda league: None)
+    playing = play(settings, Home(tmp_path, "7"), lambda league: None, game="even_odd")
 
     with pytest.raises(StorageError, match="the disk is gone"):
         asyncio.run(asyncio.wait_for(playing, 30))

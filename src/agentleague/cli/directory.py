@@ -90,5 +90,17 @@ def no_manager(directory: Path) -> str:
     """
     from agentleague.storage.lock import command_in
 
-    command = command_in(directory) or f"league manager {dir_option(directory)}"
+    command = _quoted(command_in(directory) or "") or f"league manager {dir_option(directory)}"
     return f"no manager runs in {directory}; start it with: {command}"
+
+
+def _quoted(command: str) -> str:
+    """A command that starts a manager and does nothing else in a shell; anything else is no text.
+
+    Whoever made the directory may have written it, and a person may paste it.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ""
+    return shlex.join(words) if words[:2] == ["league", "manager"] else ""

@@ -35,7 +35,7 @@ FINISH_SECONDS = 2.0  # for a file to receive the end of the league
 
 
 def local_players(
-    texts: Sequence[str], game: str, seed: str | None, *, in_full: bool = False
+    texts: Sequence[str], game: str | Path, seed: str | None, *, in_full: bool = False
 ) -> list[LocalPlayer]:
     """A player for each text: a URL, a file that ends with .py, or the name of a strategy.
 

@@ -33,9 +33,9 @@ def order_problem(match: MatchRecord, event: MatchLocked | MatchDecided) -> str 
 
 
 def result_problem(
-    match: MatchRecord, event: MatchDecided, game: Game, league: LeagueOpened
+    match: MatchRecord, event: MatchDecided, game: Game | None, league: LeagueOpened
 ) -> str | None:
-    """What in a result does not follow.
+    """What in a result does not follow; without the game its moves are not judged.
 
     The text of its reason is not compared: versions of the program word it differently.
     """
@@ -49,8 +49,14 @@ def result_problem(
         return _no_contest_problem(event.result)
     if not event.verified:
         return _reported_problem(match, event.result)
+    if game is None:
+        return None
     options = league.rules.game_options
     case = MatchSetup(game, options, league.league_id, event.match_id, match.players, seed)
+    return _moves_problem(case, match, event)
+
+
+def _moves_problem(case: MatchSetup, match: MatchRecord, event: MatchDecided) -> str | None:
     try:
         for lock in match.locks:
             problem = _compare(

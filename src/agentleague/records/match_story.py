@@ -7,6 +7,7 @@ the match was given out again, which only the journal knows.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
 from agentleague.league.match_result import STAND, UNREACHABLE
-from agentleague.protocol.printable import one_line, one_line_json
+from agentleague.protocol.printable import one_line, one_line_json, printable
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
 from agentleague.roles.effects import Event
 
@@ -171,7 +172,7 @@ def with_ending(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def in_words(facts: Mapping[str, Any]) -> list[str]:
     """The match for people, a line for each exchange; the last line says why it ended so."""
-    return list(_lines(_read(facts)))
+    return [printable(line.replace("\n", "?")) for line in _lines(_read(facts))]
 
 
 def _read(facts: Mapping[str, Any]) -> Facts:
@@ -202,7 +203,8 @@ def _lines(facts: Facts) -> Iterator[str]:
     for dispute in facts.disputes:
         yield f"Disputed: {one_line(dispute.words)}."
     if facts.disputed and facts.result:
-        yield f"The result stands until the organiser rules: league rule {facts.match_id} ..."
+        command = f"league rule {quote(facts.match_id)}"
+        yield f"The result stands until the organiser rules: {command} ..."
     yield _last(facts)
     if facts.ruling:
         yield _ruling(facts.ruling)

@@ -52,6 +52,8 @@ class Findings(Struct):
     matches_decided: int = 0
     total_matches: int = 0
     recomputed: int = 0  # matches judged again, move by move
+    not_recomputed: int = 0  # matches that were not, since the game is missing
+    game_missing: bool = False
     forfeited: int = 0  # matches that a player lost by failing, as its referee says
     forfeited_by_removal: int = 0  # matches of players that the organiser had removed before
     believed: list[str] = []  # reported by a foreign referee
@@ -63,10 +65,14 @@ class Findings(Struct):
 
 def verify(
     rows: Iterable[Row],
-    load_game: Callable[[str], Game],
+    load_game: Callable[[str], Game | None],
     format: Format = ROUND_ROBIN,  # noqa: A002
 ) -> Findings:
-    """Check a league's rows in order, up to the first difference. Raises UnsupportedGame."""
+    """Check a league's rows in order, up to the first difference.
+
+    `load_game` takes what the journal says: it may look among what is installed, and run nothing
+    else. Without a game (None) all but the results is checked.
+    """
     inspector, last = Inspector(load_game, format), None
     for row in rows:
         problem = inspector.take(row)
@@ -93,7 +99,11 @@ def missing_receipt(rows: Sequence[Row], receipts: Iterable[tuple[int, str]]) ->
 class Inspector:
     """Takes in the rows of one league in their order."""
 
-    def __init__(self, load_game: Callable[[str], Game], format: Format = ROUND_ROBIN) -> None:  # noqa: A002
+    def __init__(
+        self,
+        load_game: Callable[[str], Game | None],
+        format: Format = ROUND_ROBIN,  # noqa: A002
+    ) -> None:
         self.match_id: str | None = None  # of the last row, if it is about a match
         self._load_game = load_game
         self._league = League(format=format)  # as the rows so far have it
@@ -172,8 +182,10 @@ class Inspector:
             )
             found.forfeited_by_removal += were_out
             found.forfeited += not were_out
-        else:
+        elif self._game:
             found.recomputed += 1
+        else:
+            found.not_recomputed += 1
 
     def _open(self, event: events.LeagueOpened) -> str | None:
         if self._league.opened:
@@ -182,8 +194,10 @@ class Inspector:
         if unknown:
             return f"its tie-break {unknown[0]!r} is unknown"
         self._game = self._load_game(event.game_type)
+        self._found.game_missing = self._game is None
         try:
-            self._game.start(event.rules.game_options)
+            if self._game:
+                self._game.start(event.rules.game_options)
         except Exception as error:  # The game is a plug-in.
             return f"the game refuses the league's options: {error}"
         return None

@@ -52,7 +52,7 @@ class AgentGroup:
     first: int
     count: int
     manager_url: str
-    game: str  # a name, or a file that each process loads for itself
+    game: str | Path  # a name, or a file that each process loads for itself
     seed: str | None
     is_private: bool = False  # on any free port: others may use the usual ones
     source: str = ""  # the file, URL or strategy of a player that was named
@@ -105,30 +105,30 @@ LocalPlayer = Callable[[str], Workers]  # starts one player that was named, at t
 
 async def play(
     settings: ManagerSettings,
-    directory: Path,
-    seed: str | None,
+    home: Home,
     on_progress: Callable[[League], None],
     *,
+    game: str | Path,
     local_players: Sequence[LocalPlayer] = (),
 ) -> Played:
-    """Play a league to its end. `settings` say how many players and referees.
+    """Play a new league to its end. `settings` say how many players and referees.
 
-    Their `game_type` may also be the file of a game; the league goes by the game's own name.
-    `local_players` register first, in their order; built-in players fill up. Agents get processes
-    of their own if there are many.
+    The game may also be a file; the league goes by the game's own name. `local_players` register
+    first, in their order; built-in players fill up. Agents get processes of their own if there are
+    many.
     """
     assert settings.players
     remote = settings.players > ONE_PROCESS_MAX
-    game = find_game(settings.game_type)
+    rules = find_game(game)
     manager = await open_manager(
-        replace(settings, game_type=game.name),
-        Home(directory, seed, resumes=False),
+        replace(settings, game_type=rules.name),
+        home._replace(resumes=False),
         Place(0 if local_players else 8000, hosts=HOSTS),
-        lambda name: game,
+        lambda name: rules,
     )
     role, stopwatch = manager.host.role, Stopwatch("manager")
     assert isinstance(role, Manager)
-    make = partial(AgentGroup, manager_url=manager.url, game=settings.game_type, seed=seed)
+    make = partial(AgentGroup, manager_url=manager.url, game=game, seed=home.seed)
     referees = make("referee", 0, settings.referees, is_private=bool(local_players))
     groups = PLAYER_PROCESSES if remote else 1
     worker_groups: list[Workers] = []

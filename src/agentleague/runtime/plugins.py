@@ -1,6 +1,7 @@
 """Find games and strategies by name among the installed plug-ins, or load a game from a file.
 
-The built-in ones are plug-ins too.
+The built-in ones are plug-ins too. A text is always the name of something installed, wherever it
+comes from; a file is run only for a Path, and only `as_typed` makes one of what a person typed.
 """
 
 import sys
@@ -92,15 +93,20 @@ def _plug_ins(group: str) -> "EntryPoints":
     return entry_points(group=group)
 
 
-def find_game(name_or_path: str) -> Game:
-    """The installed game of that name, or the game in that file if it ends with .py.
+def as_typed(game: str) -> str | Path:
+    """The game that a person named: a file if it ends with .py, else the name of one.
 
-    Never for a name that came over the wire: a file is run when it is loaded.
+    Only for options, settings and arguments; never for what was read from a journal or a message.
+    """
+    return Path(game) if game.endswith(".py") else game
+
+
+def find_game(game: str | Path) -> Game:
+    """The installed game of that name, or the game in that file, which is run.
+
     Raises UnsupportedGame, which says what is missing, or what there is.
     """
-    if name_or_path.endswith(".py"):
-        return _game_in(Path(name_or_path).absolute())
-    return load_game(name_or_path)
+    return _game_in(game.absolute()) if isinstance(game, Path) else load_game(game)
 
 
 @cache

@@ -442,9 +442,13 @@ def same_league(
         if begun[name] != value:
             raise StorageError(
                 f"{league_id} was begun with {name} = {begun[name]!r}, and now it is {value!r}; "
-                f"start it with the same rules, or {_instead(rows, directory)}"
+                f"start it with the same rules{_GAME_HINT if name == 'game_type' else ''}, or "
+                f"{_instead(rows, directory)}"
             )
     return replace(settings, league_id=league_id)
+
+
+_GAME_HINT = " (--game NAME, or --game FILE.py if it is a file of yours)"
 
 
 def _instead(rows: Iterator[Row], directory: str) -> str:

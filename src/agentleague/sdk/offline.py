@@ -28,7 +28,7 @@ from agentleague.protocol import draws, messages
 from agentleague.roles.effects import Turn
 from agentleague.runtime import plugins
 from agentleague.runtime.author_functions import LoopThread
-from agentleague.runtime.plugins import find_game
+from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.state_files import new_league_id, new_secrets
 from agentleague.sdk.player import Player
 
@@ -277,7 +277,7 @@ def play_league(
         raise LeagueError(f"a league needs at least two players, not {len(players)}")
     if cycles < 1:
         raise LeagueError(f"a league needs at least one cycle, not {cycles}")
-    rules, loop = find_game(game), LoopThread()
+    rules, loop = find_game(as_typed(game)), LoopThread()
     drawn = token_hex(8) if seed is None else str(seed)
     entrants = [_entrant(player, rules.name, loop) for player in players]
     offline = OfflineLeague(rules, drawn, entrants, cycles)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from agentleague.cli.output import print_facts, print_json, say
+from agentleague.cli.output import print_facts, print_json, say, shown
 from agentleague.cli.reading import Source, find_agent_id, read, reading_options, source_option
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
@@ -77,7 +77,7 @@ def command(
 def _print_stories(stories: Sequence[PlayerMatch], total: int) -> None:
     for story in stories:
         for line in in_words(story):
-            print(line)
+            print(shown(line))
     if len(stories) < total:
         say(f"These are the last {len(stories)} of {total} matches; see all with: --all")
 

@@ -18,8 +18,8 @@ from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
-from agentleague.runtime.plugins import find_game
-from agentleague.runtime.processes import run
+from agentleague.runtime.plugins import as_typed, find_game
+from agentleague.runtime.processes import Home, run
 from agentleague.runtime.state_files import new_league_id
 
 EXAMPLES = """\b
@@ -82,13 +82,13 @@ def command(
         check_free(directory)
     raise_descriptor_limit()
     how_many = _how_many(players, brought)
-    found = find_game(game)
+    typed = as_typed(game)
+    found = find_game(typed)
     options = read_game_options(found, game_options)
-    named = local_players(brought, game, seed, in_full=output.is_debugging())
+    named = local_players(brought, typed, seed, in_full=output.is_debugging())
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(found.name, year, seed),
-        game_type=game,
         game_options=options,
         players=how_many,
         referees=referees,
@@ -97,7 +97,9 @@ def command(
     folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
     try:
         with output.Progress() as progress:
-            played = run(play(settings, folder, seed, progress, local_players=named))
+            played = run(
+                play(settings, Home(folder, seed), progress, game=typed, local_players=named)
+            )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*_interrupted(folder)) from None
     if as_json:

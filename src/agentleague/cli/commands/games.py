@@ -9,7 +9,7 @@ from agentleague.cli.output import print_facts, print_json
 from agentleague.errors import UnsupportedGame
 from agentleague.games.game import Game
 from agentleague.runtime import plugins
-from agentleague.runtime.plugins import find_game
+from agentleague.runtime.plugins import as_typed, find_game
 
 EXAMPLES = """\b
 Examples:
@@ -30,7 +30,7 @@ know: its rules, options, moves, and what `turn.position` looks like.
 def command(game: str | None, as_json: bool) -> None:
     """Print the list, or one game."""
     if game:
-        _print_game(find_game(game), as_json)
+        _print_game(find_game(as_typed(game)), as_json)
         return
     games = [_described(name) for name in plugins.game_names()]
     if as_json:

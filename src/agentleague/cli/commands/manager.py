@@ -41,7 +41,7 @@ from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.network import check_wish, place_of_manager
-from agentleague.runtime.plugins import find_game
+from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import (
     CannotListen,
     Home,
@@ -170,7 +170,7 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
     """The game, if it is installed and takes these options."""
     name = "game_type"
     try:
-        game = find_game(asked.game_type)
+        game = find_game(as_typed(asked.game_type))
         name = "game_options"
         game.start(asked.game_options)
     except (LeagueError, ValueError) as error:

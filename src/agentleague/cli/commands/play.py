@@ -16,8 +16,8 @@ from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import play
-from agentleague.runtime.plugins import find_game
-from agentleague.runtime.processes import run
+from agentleague.runtime.plugins import as_typed, find_game
+from agentleague.runtime.processes import Home, run
 from agentleague.runtime.state_files import new_league_id
 
 EXAMPLES = """\b
@@ -86,12 +86,12 @@ def command(
     """Play, print, exit."""
     least, most = OTHER_SECONDS
     other_seconds = max(least, min(move_seconds, most))
-    found = find_game(game)
+    typed = as_typed(game)
+    found = find_game(typed)
     options = read_game_options(found, game_options)
     year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
         league_id=new_league_id(found.name, year, seed),
-        game_type=game,
         game_options=options,
         players=2,
         cycles=matches,
@@ -104,11 +104,12 @@ def command(
         retry_delay_seconds=RETRY_SECONDS,
         seeded=seed is not None,
     )
-    named = local_players((a, b), game, seed, in_full=verbose or output.is_debugging())
+    named = local_players((a, b), typed, seed, in_full=verbose or output.is_debugging())
     with tempfile.TemporaryDirectory(prefix="league-") as folder:
         with output.Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
-            run(play(settings, Path(folder), seed, watch, local_players=named))
+            home = Home(Path(folder), seed)
+            run(play(settings, home, watch, game=typed, local_players=named))
         played = _played(Path(folder))
     if as_json:
         output.print_json(played)

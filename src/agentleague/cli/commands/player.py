@@ -20,7 +20,7 @@ from agentleague.cli.settings_options import (
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
-from agentleague.runtime.plugins import find_game
+from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import open_player, run
 from agentleague.runtime.state_files import StateFile, Whose, kept
 
@@ -105,5 +105,6 @@ def command(
 
 def _games(own: Sequence[str], more: Sequence[str]) -> list[str]:
     """The names of the games it plays; a game in a file has its name there."""
-    named = (find_game(each).name if each.endswith(".py") else each for each in more)
+    typed = map(as_typed, more)
+    named = (find_game(each).name if isinstance(each, Path) else each for each in typed)
     return sorted({*own, *named})

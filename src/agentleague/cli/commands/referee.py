@@ -19,7 +19,7 @@ from agentleague.games.game import Game
 from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
-from agentleague.runtime.plugins import find_game
+from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import open_referee, run
 from agentleague.runtime.state_files import StateFile, Whose, kept
 
@@ -51,7 +51,7 @@ Settings also come from the environment (LEAGUE_MANAGER=9000, LEAGUE_JOIN_CODE=s
 def command(files: tuple[str, ...], config: Path | None, verbose: int, **options: Any) -> None:
     """Serve until the league is over, or until Ctrl-C."""
     asked = given_settings(RefereeSettings, config, options).make(RefereeSettings)
-    games = {game.name: game for game in map(find_game, files)}
+    games = {game.name: game for game in map(find_game, map(as_typed, files))}
 
     def load_game(game_type: str) -> Game:
         return games.get(game_type) or plugins.load_game(game_type)

@@ -1,6 +1,7 @@
 """`league verify`: recompute a league, and compare with its journal."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from agentleague.cli.output import counted, print_json
 from agentleague.errors import Damaged, UnsupportedGame
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentleague.games.game import Game
     from agentleague.records.verify import Findings
 
@@ -25,10 +28,12 @@ DESCRIPTION = """
 Recompute a league from its journal: the chain of its rows, the schedule, every draw and result,
 the table and the champion.
 
-It exits with 0 if everything is the same, 3 at the first difference, 2 if there is no league. The
-league may still run.
+It exits with 0 if everything is the same, 3 at the first difference, 2 if there is no league, and 1
+if results could not be recomputed, since their game is missing: a file is run only if you name it.
+The league may still run.
 """
 DIFFERS = 3
+LINE_MAX = 2000  # characters
 RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
 
 
@@ -68,17 +73,28 @@ def command(
 
     if not has_journal(directory):
         raise click.UsageError(no_league(directory))
-    findings = _findings(directory, receipts, game)
+    missing: list[str] = []  # why there is no game
+    findings = _findings(directory, receipts, lambda name: _load(name, game, missing.append))
     if as_json:
-        print_json({"ok": findings.difference is None, **msgspec.to_builtins(findings)})
+        is_true = findings.difference is None and not findings.game_missing
+        print_json({"ok": is_true, **msgspec.to_builtins(findings)})
     else:
         for line in in_words(findings):
             print(line)
     if findings.difference:
         click.get_current_context().exit(DIFFERS)
+    if missing:
+        raise click.ClickException(
+            f"{missing[0]}. So no result was recomputed; install the game, or name its file: "
+            f"league verify {shlex.quote(str(directory))} --game FILE.py"
+        )
 
 
-def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None) -> "Findings":
+def _findings(
+    directory: Path,
+    receipts: list[tuple[int, str]],
+    load_game: "Callable[[str], Game | None]",
+) -> "Findings":
     from agentleague.records.reading import no_league, read_rows
     from agentleague.records.verify import Difference, Findings, missing_receipt, verify
     from agentleague.storage.directory import open_reader
@@ -89,7 +105,7 @@ def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None
         return Findings(difference=Difference(error.context.get("seq", 0), None, str(error)))
     if not rows:
         raise click.UsageError(no_league(directory))
-    findings = verify(rows, lambda name: _load(name, game))
+    findings = verify(rows, load_game)
     if findings.difference is None:
         findings.difference = missing_receipt(rows, receipts)
     damage = open_reader(directory).damage()
@@ -99,17 +115,20 @@ def _findings(directory: Path, receipts: list[tuple[int, str]], game: str | None
     return findings
 
 
-def _load(name: str, given: str | None) -> "Game":
-    from agentleague.runtime.plugins import find_game
+def _load(name: str, typed: str | None, on_missing: "Callable[[str], None]") -> "Game | None":
+    """The game that was typed, else the installed one that the journal names, if there is one."""
+    from agentleague.runtime.plugins import as_typed, find_game, load_game
 
+    if typed:
+        game = find_game(as_typed(typed))
+        if game.name != name:
+            raise UnsupportedGame(f"{typed} is the game {game.name}, but the league played {name}")
+        return game
     try:
-        game = find_game(given or name)
+        return load_game(name)
     except UnsupportedGame as error:
-        hint = "" if given else f"; install it, or say where it is: --game ./{name}.py"
-        raise UnsupportedGame(f"{error}{hint}") from None
-    if game.name != name:
-        raise UnsupportedGame(f"{given} is the game {game.name}, but the league played {name}")
-    return game
+        on_missing(str(error))
+        return None
 
 
 def in_words(findings: "Findings") -> list[str]:
@@ -119,7 +138,7 @@ def in_words(findings: "Findings") -> list[str]:
     wrong = findings.difference
     if wrong:
         match = f" ({wrong.match_id})" if wrong.match_id else ""
-        return [one_line(f"Row {wrong.row}{match}: {wrong.sentence}.", 2000)]
+        return [one_line(f"Row {wrong.row}{match}: {wrong.sentence}.", LINE_MAX)]
     lines = [_first_line(findings)]
     is_one = 1 in (findings.matches_decided, findings.total_matches)
     lines.append(
@@ -132,12 +151,13 @@ def in_words(findings: "Findings") -> list[str]:
     if findings.seeded:
         lines.append("A seed was given at the start: anybody who knew it could predict the draws.")
     lines.append(f"The last row is {findings.head}; it serves as a receipt of all before it.")
-    return lines
+    return [one_line(line, LINE_MAX) for line in lines]
 
 
 def _not_recomputed(findings: "Findings") -> list[tuple[str, int | list[str]]]:
     """Matches, or their number, whose result cannot be recomputed, and why."""
     return [
+        ("Not recomputed, since the game is missing", findings.not_recomputed),
         ("Forfeited, by the word of a referee", findings.forfeited),
         ("Forfeited, since the organiser had removed the player", findings.forfeited_by_removal),
         ("Believed, since their referees do not lock", findings.believed),
@@ -151,11 +171,14 @@ def _first_line(findings: "Findings") -> str:
     rounds = f"{findings.rounds_ended} of {counted(findings.total_rounds, 'round')} ended"
     rows = counted(findings.rows, "row")
     played = f"{findings.league_id} ({findings.game_type}), {rows}, {rounds}"
+    true = "all is true"
+    if findings.game_missing:
+        true = "all but the results was checked and is true"
     if not findings.complete:
-        return f"{played}: all is true so far."
+        return f"{played}: {true} so far."
     if findings.aborted:
-        return f"{played}: all is true; the organiser ended it early."
-    return f"{played}: all is true. The champion is {findings.champion}."
+        return f"{played}: {true}; the organiser ended it early."
+    return f"{played}: {true}. The champion is {findings.champion}."
 
 
 def _list(match_ids: int | list[str]) -> str:

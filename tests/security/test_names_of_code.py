@@ -1,0 +1,183 @@
+"""Data never names code: what a journal, a message or a lock file says is never loaded or run."""
+
+import ast
+import subprocess
+import sys
+from contextlib import chdir
+
+import pytest
+
+from agentleague.cli.app import COMMANDS
+from agentleague.errors import UnsupportedGame
+from agentleague.league.events import LeagueOpened
+from agentleague.runtime import plugins
+from cli.in_process import league
+from records.journals import changed, played, written
+from test_architecture import PACKAGE, modules
+
+EVIL = "import pathlib\npathlib.Path(__file__).with_suffix('.ran').touch()\n"
+# Every command that reads a league, as it is typed in the directory above it.
+READING = [
+    "agent P01 --dir cup",
+    "agents --dir cup",
+    "export cup --out files",
+    "manager --dir cup --port 0 --exit",
+    "match R1M1 --dir cup",
+    "schedule --dir cup",
+    "standings --dir cup",
+    "status --dir cup",
+    "verify cup",
+    "abort --dir cup --yes",
+    "add-player Ann http://127.0.0.1:9/mcp --dir cup",
+    "add-referee Ref http://127.0.0.1:9/mcp --dir cup",
+    "pause cup",
+    "remove P01 --dir cup --yes",
+    "rule R1M1 --draw --reason why --dir cup --yes",
+    "start cup",
+]
+NOT_READING = {
+    *("bench", "completion", "demo", "games", "init", "new", "play", "player", "referee"),
+    *("schema", "simulate", "strategies"),
+}
+
+
+@pytest.fixture
+def above(tmp_path):
+    """A directory with a league, and with files that note that they ran."""
+    (tmp_path / "cup").mkdir()
+    (tmp_path / "cup" / "evil.py").write_text(EVIL)
+    (tmp_path / "evil.py").write_text(EVIL)
+    information = tmp_path / "evil-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1\n")
+    (information / "entry_points.txt").write_text("[agentleague.games]\nplugin = evil\n")
+    return tmp_path
+
+
+def test_every_command_is_known_to_read_a_league_or_not():
+    assert {line.split()[0] for line in READING} | NOT_READING == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cup/evil.py",
+        "./evil.py",
+        "{above}/evil.py",
+        "evil",
+        "plugin",
+        "\x1b[31m$(touch {above}/x.ran)",
+    ],
+)
+def test_no_command_runs_a_file_that_a_journal_names(above, name):
+    """The journal is chained anew, as anybody can do."""
+    events = changed(played(), LeagueOpened, game_type=name.format(above=above))
+    written(above / "cup", events)
+    (above / "cup" / "admin.token").write_text("x" * 43)
+
+    for line in READING:
+        done = league(*line.split(), cwd=above, check=False)
+        assert "\x1b" not in done.stdout + done.stderr, line
+        assert list(above.rglob("*.ran")) == [], line
+
+
+@pytest.mark.process
+def test_a_folder_in_which_it_is_called_installs_nothing(above):
+    """`python -m` would find the plug-in there, and click.py before the real one."""
+    (above / "click.py").write_text(EVIL)
+    written(above / "cup", changed(played(), LeagueOpened, game_type="plugin"))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "agentleague", "verify", "cup"],
+        cwd=above,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "no game 'plugin' is installed" in done.stderr
+    assert list(above.rglob("*.ran")) == []
+
+
+def test_a_text_names_what_is_installed_and_only_a_path_is_run(above):
+    (above / "evil.py").write_text("from agentleague.games.tic_tac_toe import *\n")
+
+    with chdir(above), pytest.raises(UnsupportedGame, match=r"no game './evil.py' is installed"):
+        plugins.find_game("./evil.py")
+    with chdir(above):
+        assert plugins.find_game(plugins.as_typed("./evil.py")).name == "tic_tac_toe"
+
+
+@pytest.mark.parametrize(
+    ("written_there", "shown"),
+    [
+        ("league manager --dir 'my cup'", "league manager --dir 'my cup'"),
+        ("league manager $(touch x); touch x", "league manager '$(touch' 'x);' touch x"),
+        ("touch x; league manager", "league manager --dir cup"),
+        ("league manager; touch x", "league manager --dir cup"),
+        ("league manager '", "league manager --dir cup"),
+    ],
+)
+def test_a_command_in_a_lock_file_is_shown_only_if_a_shell_starts_a_manager_by_it(
+    above, written_there, shown
+):
+    written(above / "cup", played()[:5])
+    (above / "cup" / "admin.token").write_text("x" * 43)
+    (above / "cup" / "manager.lock").write_text(f"1\nhttp://127.0.0.1:9/mcp\n{written_there}\n")
+
+    for command in ("start", "status"):
+        told = league(command, "cup", cwd=above, check=False).stderr
+        assert told.rstrip().endswith(f"start it with: {shown}")
+
+
+# What runs code, and the only files that may use it.
+RUNNING = {
+    "run_file": {"runtime/plugins.py", "cli/player_files.py"},
+    "as_typed": {
+        *("runtime/plugins.py", "sdk/offline.py", "cli/commands/demo.py", "cli/commands/games.py"),
+        *("cli/commands/manager.py", "cli/commands/play.py", "cli/commands/player.py"),
+        *("cli/commands/referee.py", "cli/commands/verify.py"),
+    },
+    "spec_from_file_location": {"runtime/plugins.py"},
+    "module_from_spec": {"runtime/plugins.py"},
+    "exec_module": {"runtime/plugins.py"},
+    "import_module": {"__init__.py", "cli/app.py"},  # of names that stand in those files
+    "find_spec": {"cli/commands/new.py"},  # whether a name that was typed is free
+    "system": {"bench/measure.py", "cli/bench_text.py"},  # the name of a field
+}
+NOBODY = {
+    *("eval", "exec", "compile", "__import__", "runpy", "pickle", "marshal", "shelve", "yaml"),
+    *("subprocess", "popen", "execv", "execve", "execvp", "spawnv", "startfile", "posix_spawn"),
+    *("create_subprocess_exec", "create_subprocess_shell", "load_extension", "load_module"),
+    *("enable_load_extension", "SourceFileLoader", "extend_path", "addsitedir"),
+}
+
+
+def test_only_these_files_run_code_that_is_not_their_own():
+    """A new one must take what a person typed, and nothing that was read."""
+    found = {name: set() for name in RUNNING.keys() | NOBODY}
+    for path in [PACKAGE / "__init__.py", *(path for path, _ in modules())]:
+        for name in words_of(path) & found.keys():
+            found[name].add(path.relative_to(PACKAGE).as_posix())
+
+    assert {name: files for name, files in found.items() if files} == RUNNING
+
+
+def words_of(path):
+    """The names and attributes that a file uses or imports."""
+    words = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name):
+            words.add(node.id)
+        elif isinstance(node, ast.Attribute) and not _is_of_re(node):
+            words.add(node.attr)
+        elif isinstance(node, ast.FunctionDef):
+            words.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            words.update(alias.name.split(".")[0] for alias in node.names)
+            words.add((getattr(node, "module", None) or "").split(".")[0])
+    return words
+
+
+def _is_of_re(node):
+    return isinstance(node.value, ast.Name) and node.value.id == "re"  # re.compile
