@@ -50,7 +50,7 @@ SUITES = {
 # What a pure folder may import: data structures and text, nothing that reads, waits or draws.
 PURE_IMPORTS = {
     *("abc", "array", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib"),
-    *("enum", "functools", "hashlib", "hmac", "ipaddress", "itertools", "json"),
+    *("enum", "functools", "hashlib", "hmac", "ipaddress", "itertools", "json", "math"),
     *("msgspec", "operator", "random", "re", "string", "types", "typing", "unicodedata"),
     *("urllib", "zlib", "agentleague"),
 }

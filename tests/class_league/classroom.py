@@ -12,7 +12,7 @@ from pathlib import Path
 import commands
 
 PATIENCE_SECONDS = 60  # A machine may be busy; nothing here is a measure of time.
-CODE = "quokka-7"
+CODE = "tipuf-sajil-gikop"
 PORT = 21000
 PLAYER_PORT = 21101
 

@@ -288,7 +288,7 @@ def test_a_new_javascript_player_shows_its_join_code_and_its_endpoint(tmp_path, 
     new(tmp_path, "javascript")
     port, own = free_port(), free_port()
     endpoint = f"http://localhost:{own}/mcp"
-    monkeypatch.setenv("LEAGUE_JOIN_CODE", "sesame")
+    monkeypatch.setenv("LEAGUE_JOIN_CODE", "tipuf-sajil-gikop")
     manager = started(BIN / "league", "manager", "--port", port, cwd=tmp_path)
     first_line(manager)
     monkeypatch.delenv("LEAGUE_JOIN_CODE")
@@ -296,11 +296,11 @@ def test_a_new_javascript_player_shows_its_join_code_and_its_endpoint(tmp_path, 
     assert "The manager refused: " in without.communicate(timeout=SECONDS)[1]
     assert without.returncode == 1
 
-    given = ["--manager", f"127.0.0.1:{port}", "--join-code", "sesame"]
+    given = ["--manager", f"127.0.0.1:{port}", "--join-code", "tipuf-sajil-gikop"]
     if way == "variable":
         given = []
         monkeypatch.setenv("LEAGUE_MANAGER", str(port))
-        monkeypatch.setenv("LEAGUE_JOIN_CODE", "sesame")
+        monkeypatch.setenv("LEAGUE_JOIN_CODE", "tipuf-sajil-gikop")
     where = ("--port", own, "--endpoint", endpoint)
     agent = started("node", "mine/mine.js", *where, *given, cwd=tmp_path)
 

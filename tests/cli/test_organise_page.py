@@ -29,7 +29,7 @@ class Cup:
         self.directory, self.port = directory, free_port()
         self.manager = None
         (directory / "slow.py").write_text(SLOW)
-        (directory / "cup.toml").write_text('join_code = "sesame"\n')
+        (directory / "cup.toml").write_text('join_code = "tipuf-sajil-gikop"\n')
 
     def type(self, command):
         """What an organiser types; what is printed."""
@@ -59,7 +59,7 @@ def commands_of(heading):
 
 
 def test_the_commands_of_the_page_run_a_league_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setenv("LEAGUE_JOIN_CODE", "sesame")
+    monkeypatch.setenv("LEAGUE_JOIN_CODE", "tipuf-sajil-gikop")
     cup = Cup(tmp_path)
     *agents, start = (command for command in commands_of("Begin") if command not in ALONE)
     for command in agents:

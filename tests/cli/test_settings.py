@@ -5,10 +5,14 @@ import tomllib
 
 import pytest
 
+from agentleague.league.events import LeagueOpened
+from agentleague.protocol.join_codes import is_guessable
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime.settings import describe
+from agentleague.runtime.state_files import write_secrets
 from cli import in_process
-from commands import BIN, SECONDS, first_line, free_port, league, started
+from commands import BIN, SECONDS, first_line, free_port, league, read_until, started
+from records.journals import changed, played, written
 
 ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}
 
@@ -27,8 +31,10 @@ def test_init_writes_every_setting_of_a_role_and_takes_them_back(role, tmp_path)
     )
     values = tomllib.loads(switched_on)
     assert sorted(values) == sorted(names)
+    if role == "manager":  # It is made for this file.
+        assert not is_guessable(values.pop("join_code"))
     for row in describe(ROLES[role]):
-        if row.value is not None:
+        if row.value is not None and row.name in values:
             value = list(row.value) if isinstance(row.value, tuple) else row.value
             assert values[row.name] == value, row.name
 
@@ -55,14 +61,15 @@ def test_a_league_is_played_by_its_file_the_environment_and_options(tmp_path, mo
     port = free_port()
     (tmp_path / "cup.toml").write_text(
         f'game_type = "rock_paper_scissors"\nplayers = 2\ncycles = 3\nport = {port}\n'
-        'win_points = 1\nleague_id = "cup_a"\njoin_code = "sesame"\n[game_options]\nbest_of = 5\n'
+        'win_points = 1\nleague_id = "cup_a"\njoin_code = "tipuf-sajil-gikop"\n'
+        "[game_options]\nbest_of = 5\n"
     )
     monkeypatch.setenv("LEAGUE_WIN_POINTS", "5")
     monkeypatch.setenv("LEAGUE_MOVE_SECONDS", "7.5")
     manager = started(BIN / "league", "manager", "cup.toml", "--cycles", 2, "--exit", cwd=tmp_path)
     assert first_line(manager).startswith("cup_a: the manager is at")
     monkeypatch.setenv("LEAGUE_MANAGER", str(port))
-    (tmp_path / "agent.toml").write_text('join_code = "sesame"\nport = 0\n')
+    (tmp_path / "agent.toml").write_text('join_code = "tipuf-sajil-gikop"\nport = 0\n')
     agents = [
         started(BIN / "league", role, "--config", "agent.toml", *more, cwd=tmp_path)
         for role, *more in (["referee"], ["player", "--name", "Ann"], ["player", "--name", "Bob"])
@@ -153,22 +160,51 @@ def test_a_league_that_goes_on_keeps_the_rules_it_was_begun_with(tmp_path):
     assert "remove it with: rm -r cup and then type the same again" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "place", ["cup.toml, line 1: join_code", "LEAGUE_JOIN_CODE", "--join-code"]
+)
+def test_no_league_begins_with_a_join_code_that_can_be_guessed(tmp_path, place):
+    (tmp_path / "cup.toml").write_text('join_code = "4711"\n' if "toml" in place else "")
+    option = ["--join-code", "4711"] if place == "--join-code" else []
+    variable = {place: "4711"} if place.isupper() and not option else {}
+
+    done = in_process.league("manager", "cup.toml", *option, cwd=tmp_path, check=False, **variable)
+
+    assert done.returncode == 2
+    said, _, code = done.stderr.splitlines()[0].rpartition(": ")
+    assert said.startswith(f"Error: {place} can be guessed; take three words that chance put ")
+    assert not is_guessable(code)
+    assert "4711" not in done.stderr
+    assert not (tmp_path / "cup").exists()
+
+
+def test_a_league_that_is_there_goes_on_with_a_join_code_that_can_be_guessed(tmp_path, monkeypatch):
+    written(tmp_path / "league", changed(played(), LeagueOpened, has_join_code=True)[:5])
+    write_secrets(tmp_path / "league", None)
+    monkeypatch.setenv("LEAGUE_JOIN_CODE", "4711")
+
+    manager = started(BIN / "league", "manager", "--port", free_port(), cwd=tmp_path)
+
+    assert first_line(manager).startswith("The join code can be guessed; take three words")
+    read_until(manager, "the manager is at")
+
+
 def test_a_league_begun_with_a_join_code_does_not_go_on_without_it(tmp_path, monkeypatch):
     port = free_port()
-    command = ("manager", "--port", port, "--join-code", "sesame")
+    command = ("manager", "--port", port, "--join-code", "tipuf-sajil-gikop")
     manager = started(BIN / "league", *command, cwd=tmp_path)
     first_line(manager)
     manager.terminate()
     _, err = manager.communicate(timeout=SECONDS)
 
-    assert "sesame" not in err
+    assert "tipuf-sajil-gikop" not in err
     assert err.endswith(f"Continue with: league manager --port {port}\n")
     refused = league("manager", "--port", port, cwd=tmp_path, check=False)
     assert refused.returncode == 1
     assert (
         "was begun with a join code, and now there is none; give it with LEAGUE_J" in refused.stderr
     )
-    monkeypatch.setenv("LEAGUE_JOIN_CODE", "sesame")
+    monkeypatch.setenv("LEAGUE_JOIN_CODE", "tipuf-sajil-gikop")
     first_line(started(BIN / "league", "manager", "--port", port, cwd=tmp_path))
     assert json.loads(league("status", "--manager", port, "--json").stdout)["players"] == 0
 

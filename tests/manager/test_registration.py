@@ -444,7 +444,7 @@ def test_a_league_with_a_join_code_takes_only_those_who_know_it(admit):
     terms = {"join_code": "quokka-7"}
 
     assert admit(Decisions(0, 0), terms=terms, join_code="quokka-7")[1].status == "ACCEPTED"
-    for wrong in ("quokka-8", "quokka-77", "Quokka-7", "\ud800"):
+    for wrong in ("quokka-8", "quokka-77", "quokka", "q", "7", "\ud800"):
         with pytest.raises(TokenInvalid, match=r"_meta\.join_code is not this league's") as refused:
             admit(Decisions(0, 0), terms=terms, join_code=wrong)
         assert wrong not in str(refused.value) + str(refused.value.context)

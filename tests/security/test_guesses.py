@@ -100,3 +100,28 @@ def test_the_organisers_token_is_compared_whole(tmp_path, monkeypatch):
     expected = run(scenario())
 
     assert set(expected) <= set(compared)
+
+
+CODE = "tipuf-sajil-gikop"
+
+
+def knock(code, name="Eve"):
+    asked = registration(name)
+    return {**asked, "player_meta": {**asked["player_meta"], "join_code": code}}
+
+
+def test_wrong_join_codes_are_slowed_down_and_who_knows_it_gets_in_from_that_address(tmp_path):
+    async def scenario():
+        async with manager(tmp_path, Place(0, hosts=HOSTS), join_code=CODE) as connect:
+            line = await connect()
+            guessed = [await line.ask(knock(f"tipuf-sajil-{guess}")) for guess in range(300)]
+            return guessed, await line.ask(knock("TIPUF sajil gikop", "Ann"))
+
+    guessed, (status, _, body) = run(scenario())
+
+    codes = Counter(json.loads(body)["error"]["data"]["error_code"] for _, _, body in guessed)
+    assert codes["E012"] < 150  # sixty at once, and one a second
+    assert all("Retry-After" in head for status, head, _ in guessed if status == 429)
+    assert guessed[-1][0] == 429
+    assert status == 200
+    assert json.loads(body)["result"]["status"] == "ACCEPTED"

@@ -8,7 +8,6 @@ Each registration writes rows, and anybody may send one. So an agent may come ba
 and the organiser is told only so many refusals.
 """
 
-import hmac
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,9 +25,10 @@ from agentleague.league.events import (
 from agentleague.league.league import Phase
 from agentleague.league.roster import Member, clean_name, is_marked, member_of
 from agentleague.manager import notices
+from agentleague.manager.guesses import Guesses
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.step import Step
-from agentleague.protocol import tokens
+from agentleague.protocol import join_codes, tokens
 from agentleague.protocol.hosts import is_at
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
@@ -75,6 +75,7 @@ class Registration:
         self._league, self._settings = step.league, step.settings
         self._returns: dict[str, tuple[float, int]] = {}  # agent -> when it came back, how often
         self._refusals: dict[tuple[str, str], float] = {}  # reason and agent -> when told
+        self._guesses = Guesses(step.limits)
 
     def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
         """Record a player's registration and answer it, or say why it is refused."""
@@ -160,12 +161,13 @@ class Registration:
         Raises:
             RegistrationRefused: why not.
             TokenMissing, TokenInvalid: the join_code is missing or wrong.
+            RateLimited: too many wrong ones came from there.
         """
         meta, roster = request.player_meta, self._league.roster
         shown = roster.players.get(roster.acting(caller.token) or "")
         if caller.token and shown:
             return self._renew_player(meta, shown, caller)
-        self._check_join_code(meta, "player_meta")
+        self._check_join_code(meta, "player_meta", caller.source)
         known = roster.returning(meta.display_name, meta.contact_endpoint)
         if known and is_at(meta.contact_endpoint, caller.source):
             return self._readmit_player(known)
@@ -182,7 +184,7 @@ class Registration:
         shown = roster.referees.get(roster.acting(caller.token) or "")
         if shown:
             return self._renew_referee(meta, shown, caller)
-        self._check_join_code(meta, "referee_meta")
+        self._check_join_code(meta, "referee_meta", caller.source)
         return self._admit_new_referee(meta, caller.source)
 
     def _admit_new_player(
@@ -390,7 +392,7 @@ class Registration:
     def _next_generation(self, agent_id: str) -> int:
         return self._league.roster.generations.get(agent_id, 1) + 1
 
-    def _check_join_code(self, meta: PlayerMeta | RefereeMeta, path: str) -> None:
+    def _check_join_code(self, meta: PlayerMeta | RefereeMeta, path: str, source: str) -> None:
         wanted = self._settings.join_code
         if not wanted:
             return
@@ -399,10 +401,22 @@ class Registration:
                 f"this league has a join_code: ask the organiser, and send it as {path}.join_code",
                 field=f"{path}.join_code",
             )
-        if not hmac.compare_digest(*(c.encode(errors="replace") for c in (meta.join_code, wanted))):
+        self._check_code(meta.join_code, wanted, f"{path}.join_code", source)
+
+    def _check_code(self, shown: str, wanted: str, field: str, source: str) -> None:
+        """Raises TokenInvalid for a wrong code, or RateLimited after too many of them."""
+        is_right = join_codes.is_same(shown, wanted)
+        wait = self._guesses.seconds_to_wait(source, self._step.now)
+        if wait and (not is_right or join_codes.is_guessable(wanted)):
+            raise errors.RateLimited(
+                f"too many wrong codes came from your address; wait {wait} s, then send {field} "
+                "again",
+                retry_after=wait,
+            )
+        if not is_right:
+            self._step.notify(self._guesses.count(source, self._step.now))
             raise errors.TokenInvalid(
-                f"{path}.join_code is not this league's; ask the organiser for it",
-                field=f"{path}.join_code",
+                f"{field} is not this league's; ask the organiser for it", field=field
             )
 
     def _check(self, meta: PlayerMeta | RefereeMeta, source: str) -> None:

@@ -14,7 +14,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | - ForeignStarts | calls under way | made again, unless `match_begun` is journalled |
 | - RefereeNotices | players still to hear of a new referee | forgotten; the match is handed out |
 | ResultNotices | players still to be told a result | told again while the match is open |
-| Registration | when agents came back, refusals told | forgotten |
+| Registration | when agents came back, refusals told, wrong join codes | forgotten |
 | Reachability | which end points answer | `resume` has all tried again |
 | Organiser, Reporters, TokenMisuse, Broadcasts, Credentials | none | |
 """

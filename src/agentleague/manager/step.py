@@ -47,6 +47,11 @@ class ManagerLimits:
     return_seconds_max: float = 600.0  # but never longer
     refusal_seconds: float = 60.0  # before the organiser is told again of the same refusal
     refusals_max: int = 20  # that the organiser is told of in that time
+    guesses: int = 60  # wrong join codes of one source that are answered at once,
+    guesses_a_second: float = 1.0  # and from then on
+    guesses_in_all: int = 600  # the same for all sources together
+    guesses_in_all_a_second: float = 10.0
+    guessers_max: int = 10_000  # sources that are remembered
     token_generations_max: int = 8  # of a player, that are recognised when misused
     unchecked_max: int = 10_000  # end points that wait to be tried
     notices_max: int = 100  # for the organiser, not read yet

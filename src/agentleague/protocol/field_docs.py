@@ -57,7 +57,7 @@ NOTES: dict[str, Note] = {
     "protocol_version": Note("The version of the protocol that it speaks.", "2.1.0"),
     "game_types": Note("The games that it knows; none named: any.", ["even_odd"]),
     "max_concurrent_matches": Note("How many matches it referees at once.", 64),
-    "join_code": Note("What the organiser told those who may register.", "maple-4711"),
+    "join_code": Note("What the organiser told those who may register.", "tipuf-sajil-gikop"),
     "claim": Note(
         "A random text of the agent's own, which it repeats when it registers again, and shows to "
         "nobody else.",

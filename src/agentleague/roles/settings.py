@@ -74,7 +74,7 @@ class ManagerSettings:
     """How long a referee may be silent before its matches go to another."""
     referee_wait_seconds: Seconds = 600.0
     """How long a match waits for a referee before it is no contest."""
-    join_code: Annotated[str, Meta(max_length=256)] = ""
+    join_code: Annotated[str, Meta(max_length=64)] = ""
     """Agents must know it to register; empty: any agent may."""
     players_max: Players = 10_000
     """No more players than that."""
@@ -137,7 +137,7 @@ class AgentSettings:
     """Where the manager is: its URL, HOST:PORT, or a PORT of this machine."""
     display_name: Name
     """The name to register under."""
-    join_code: Annotated[str, Meta(max_length=256)] = ""
+    join_code: Annotated[str, Meta(max_length=64)] = ""
     """What the organiser told those who may register, if anything."""
     port: Port = 0
     """The port to listen on, or the next free one above it."""

@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import StorageError
+from agentleague.protocol import join_codes
 from agentleague.roles.agent import AgentState
 from agentleague.roles.settings import Secrets
 from agentleague.storage.lock import set_lock
@@ -254,6 +255,14 @@ def new_secrets(seed: str | None) -> Secrets:
     """Secrets that nobody knows, but for the draws of a given seed."""
     draw = secrets.token_bytes(32) if seed is None else sha256(f"draw|{seed}".encode()).digest()
     return Secrets(draw, secrets.token_bytes(32), f"adm_{secrets.token_hex(32)}")
+
+
+def new_join_code() -> str:
+    """A join code that nobody guesses, easy to read out."""
+    code = ""
+    while join_codes.is_guessable(code):  # One in hundreds repeats itself too much.
+        code = join_codes.spelled(secrets.randbits(join_codes.BITS))
+    return code
 
 
 def new_league_id(game: str, year: int, seed: str | None) -> str:

@@ -9,6 +9,7 @@ import click
 from agentleague.cli.output import say
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime.settings import Setting, describe
+from agentleague.runtime.state_files import new_join_code
 
 EXAMPLES = """\b
 Examples:
@@ -74,21 +75,25 @@ def page(role: str, use: str) -> str:
     for heading, rows in by_heading.items():
         blocks.append(f"# ---- {heading} ----")
         for row in rows:
-            (tables if row.type == "a table" else blocks).append(_block(row))
+            (tables if row.type == "a table" else blocks).append(_block(row, role))
     return "\n\n".join([*blocks, *tables]) + "\n"
 
 
-def _block(row: Setting) -> str:
+def _block(row: Setting, role: str) -> str:
     sentence = row.sentence
     if row.choices:
         sentence += f" Takes {row.type}."
     if row.type == "a table":
         return f"{_comment(sentence)}\n# [{row.name}]"
+    if row.name in MADE and role == "manager":
+        made = f'# {row.name} = "{new_join_code()}"'
+        return f"{_comment(f'{sentence} Not set by default; made for this file alone:')}\n{made}"
     if not row.default:
         sentence += " Not set by default; for example:"
     return f"{_comment(sentence)}\n# {row.name} = {row.default or EXAMPLE_VALUES[row.name]}"
 
 
+MADE = ("join_code",)  # secrets that nobody should invent
 # Shown for settings that have no default.
 EXAMPLE_VALUES = {
     "players": "4",

@@ -36,6 +36,7 @@ from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.manager.role import Manager
+from agentleague.protocol.join_codes import is_guessable
 from agentleague.records.export import Mirror
 from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
@@ -49,7 +50,8 @@ from agentleague.runtime.processes import (
     run,
 )
 from agentleague.runtime.settings import Given, describe
-from agentleague.runtime.state_files import new_league_id
+from agentleague.runtime.state_files import new_join_code, new_league_id
+from agentleague.storage.directory import has_journal_file
 
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 EXAMPLES = """\b
@@ -105,6 +107,7 @@ def command(
     )
     directory = directory or Path(config.stem if config else "league")
     check_free(directory)
+    _check_join_code(given, asked.join_code, directory)
     where = place_of_manager(settings.port, wishes(settings), say)
 
     async def serve() -> tuple[League, bool]:
@@ -164,6 +167,19 @@ def _check(given: Given, asked: ManagerSettings) -> None:
             check_wish(name, getattr(asked, name))
         except LeagueError as error:
             raise misused(given.wrong(name, f"cannot be: {error}")) from None
+
+
+def _check_join_code(given: Given, code: str, directory: Path) -> None:
+    """A new league does not begin with a code that can be guessed; one that is there goes on."""
+    if not code or not is_guessable(code):
+        return
+    instead = f"take three words that chance put together, or this one: {new_join_code()}"
+    if not has_journal_file(directory):
+        raise misused(given.wrong("join_code", f"can be guessed; {instead}"))
+    say(
+        f"The join code can be guessed; {instead}\n"
+        "A league may change its code when its manager starts: whoever is registered stays."
+    )
 
 
 def _game(given: Given, asked: ManagerSettings) -> Game:

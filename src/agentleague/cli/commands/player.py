@@ -34,7 +34,7 @@ Run a player that registers at a manager.
 
 FILE is a Python file with `player = Player(...)` or a function `choose(turn)` in it; its
 `player.run()` does nothing here. Settings also come from the environment (LEAGUE_MANAGER=9000,
-LEAGUE_JOIN_CODE=sesame).
+LEAGUE_JOIN_CODE=tipuf-sajil-gikop).
 """
 
 

@@ -33,7 +33,7 @@ Examples:
 DESCRIPTION = """
 Run a referee that registers at a manager.
 
-Settings also come from the environment (LEAGUE_MANAGER=9000, LEAGUE_JOIN_CODE=sesame).
+Settings also come from the environment (LEAGUE_MANAGER=9000, LEAGUE_JOIN_CODE=tipuf-sajil-gikop).
 """
 
 
