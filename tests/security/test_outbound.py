@@ -95,6 +95,7 @@ WAYS = {
     ("runtime/network.py", "socket"): "a datagram socket that sends nothing",
     ("runtime/network.py", "connect"): "of that socket: asks the system for the way, no more",
     ("storage/sqlite.py", "connect"): "opens a file",
+    ("storage/sqlite_reader.py", "connect"): "opens a file",
     ("bench/bare_http.py", "create_connection"): "to its own echo, in `league bench` alone",
     ("sdk/llm_client.py", "connect"): "a player asks its author's model",
 }

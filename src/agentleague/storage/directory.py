@@ -26,7 +26,7 @@ def open_reader(directory: Path) -> "JournalReader":
 
     Its methods raise StorageError where there is no journal.
     """
-    from agentleague.storage.sqlite import SqliteReader
+    from agentleague.storage.sqlite_reader import SqliteReader
 
     return SqliteReader(directory)
 

@@ -11,45 +11,37 @@ other error ends the journal: those who wait are told, and all that follows is r
 one writer; its first line is the writer's pid. Readers need no lock.
 """
 
-import asyncio
 import logging
 import os
 import sqlite3
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from functools import lru_cache, partial
 from itertools import chain as chained
-from itertools import islice
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Literal, NamedTuple
 
-from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
+from agentleague.errors import Claimed, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
-from agentleague.storage.directory import FILE_NAME, has_journal
+from agentleague.storage.directory import FILE_NAME
 from agentleague.storage.lock import hold, publish, release
+from agentleague.storage.sqlite_reader import (
+    COLUMNS,
+    FIND,
+    SCHEMA_VERSION,
+    JournalLimits,
+    SqliteReader,
+    connect,
+    last_head,
+    schema_version,
+)
 
 Done = Callable[[Sequence[Head] | StorageError], None]
-
-SCHEMA_VERSION = 1
 ROWS_AT_ONCE = 64  # in a statement; after each one the writer queues for the interpreter again
-BUSY_SECONDS = 30.0  # how long another program (a backup, a shell) may hold the file
-
-
-@dataclass(frozen=True)
-class JournalLimits:
-    """The limits of a journal."""
-
-    batch: int = 512  # events in a transaction
-    waiting: int = 10_000  # events not yet committed
-    retry_seconds: float = 1.0  # between two tries to write to a full disk
-    followed: int = 500  # rows that a follower reads before it hands them on
-    follow_seconds: float = 0.1  # between two looks for rows that another process wrote
 
 
 # A plain table: as fast as WITHOUT ROWID for short rows, and above 1 KB a row, where WITHOUT ROWID
@@ -64,14 +56,9 @@ CREATE TABLE rows (
 PRAGMA user_version = {SCHEMA_VERSION};
 COMMIT;
 """
-_COLUMNS = ", ".join(Row._fields)
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
-_ROWS_OF = f"SELECT {_COLUMNS} FROM rows WHERE league_id = ? AND seq"
-_SELECT = f"{_ROWS_OF} > ? ORDER BY seq"
-FIND = f"{_ROWS_OF} BETWEEN ? AND ? AND instr(body, ?) ORDER BY seq"
 
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
-_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _log = logging.getLogger(__name__)
 
 
@@ -80,101 +67,6 @@ class _Append(NamedTuple):
     at: float
     entries: list[chain.Entry]
     done: Done
-
-
-class SqliteReader:
-    """The journal of a directory, for reading; each call opens and closes the file for itself."""
-
-    def __init__(self, directory: Path, limits: JournalLimits = JournalLimits()) -> None:  # noqa: B008
-        self._directory, self._limits = directory, limits
-
-    def leagues(self) -> list[str]:
-        """The leagues that have rows. Raises StorageError if there is no journal it can read."""
-        with _reading(self._directory) as connection:
-            found = connection.execute("SELECT DISTINCT league_id FROM rows ORDER BY league_id")
-            leagues = [league_id for (league_id,) in found]
-        if not all(isinstance(league_id, str) for league_id in leagues):
-            raise Damaged(f"the journal in {self._directory} has rows of a league without a name")
-        return leagues
-
-    def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
-        """The rows of a league after a number, each one verified; also while a manager writes.
-
-        Raises:
-            Damaged: a row is not what was written, or there is no row of that number.
-            StorageError: there is no journal, or a newer agentleague wrote it.
-        """
-        with _reading(self._directory) as connection:
-            yield from _rows(connection, league_id, after)
-
-    async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
-        """The same rows, then each later one soon after its commit; all reading is in a thread.
-
-        Another process may be the one that writes: so this looks again from time to time, also for
-        a journal that does not exist yet.
-        """
-        thread, loop = ThreadPoolExecutor(1, "follow"), asyncio.get_running_loop()
-        later = _LaterRows(self._directory, league_id, after, self._limits.followed)
-        try:
-            while True:
-                rows = await loop.run_in_executor(thread, later.read)
-                for row in rows:
-                    yield row
-                if len(rows) < self._limits.followed:
-                    await asyncio.sleep(self._limits.follow_seconds)
-        finally:
-            thread.submit(later.close)
-            thread.shutdown(wait=False)
-
-    def damage(self) -> str | None:
-        """What SQLite finds wrong with the file, or None: a row that no index finds is not read."""
-        problem = self._problem()
-        return None if problem is None else f"SQLite says of the file: {problem}"
-
-    def _problem(self) -> str | None:
-        try:
-            with closing(_connect(self._directory, "ro")) as connection:
-                (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            return str(error)
-        return None if found == "ok" else str(found).splitlines()[-1]
-
-    def size_bytes(self) -> int:
-        """How much room the rows take."""
-        return (self._directory / FILE_NAME).stat().st_size
-
-
-class _LaterRows:
-    """The rows that a follower has not read yet; one connection, which one thread uses."""
-
-    def __init__(self, directory: Path, league_id: str, after: int, rows_max: int) -> None:
-        self._directory, self._league_id = directory, league_id
-        self._after, self._rows_max = after, rows_max
-        self._connection: sqlite3.Connection | None = None
-        self._version_read = 0  # of the data in which there is no further row
-
-    def read(self) -> list[Row]:
-        """The next rows; none if nobody has committed anything since, or there is no journal."""
-        with _explaining(self._directory):
-            if self._connection is None:
-                if not has_journal(self._directory):
-                    return []
-                self._connection = _connect(self._directory, "ro")
-            connection = self._connection
-            (version,) = connection.execute("PRAGMA data_version").fetchone()
-            if version == self._version_read or not _schema_version(connection, self._directory):
-                return []
-            with closing(_rows(connection, self._league_id, self._after)) as rows:
-                found = list(islice(rows, self._rows_max))
-        if found:
-            self._after = found[-1].seq
-        if len(found) < self._rows_max:
-            self._version_read = version
-        return found
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
 
 
 class SqliteJournal(SqliteReader):
@@ -224,7 +116,7 @@ class SqliteJournal(SqliteReader):
             raise Claimed(f"league {league_id} is claimed already; close the journal first")
         try:
             connection = self._connection or self._start()
-            head = _last_head(connection, league_id)
+            head = last_head(connection, league_id)
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"cannot keep a journal in {self._directory}: {error}") from error
         self._heads[league_id] = head
@@ -299,7 +191,7 @@ class SqliteJournal(SqliteReader):
 
     def _write(self) -> None:
         try:
-            with closing(_connect(self._directory, "rw")) as connection:
+            with closing(connect(self._directory, "rw")) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
                 while batch := self._take():
                     self._commit(connection, batch)
@@ -385,7 +277,7 @@ class SqliteJournal(SqliteReader):
 
 @lru_cache(maxsize=ROWS_AT_ONCE)
 def _insertion(count: int) -> str:
-    return f"INSERT INTO rows ({_COLUMNS}) VALUES {', '.join([_ROW] * count)}"
+    return f"INSERT INTO rows ({COLUMNS}) VALUES {', '.join([_ROW] * count)}"
 
 
 def _answer(answers: Sequence[tuple[Done, Sequence[Head] | StorageError]]) -> None:
@@ -393,21 +285,13 @@ def _answer(answers: Sequence[tuple[Done, Sequence[Head] | StorageError]]) -> No
         done(result)
 
 
-def _connect(directory: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{(directory / FILE_NAME).resolve().as_uri()}?mode={mode}"
-    # Each connection has one user at a time; the last one to use it may be in another thread.
-    return sqlite3.connect(
-        uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
-    )
-
-
 def _prepare(directory: Path) -> sqlite3.Connection:
     # Never open a file that exists but through SQLite: closing it would drop SQLite's own locks.
     with suppress(FileExistsError):
         os.close(os.open(directory / FILE_NAME, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    connection = _connect(directory, "rw")
+    connection = connect(directory, "rw")
     try:
-        version = _schema_version(connection, directory)
+        version = schema_version(connection, directory)
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
             raise StorageError(
@@ -420,67 +304,3 @@ def _prepare(directory: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-@contextmanager
-def _reading(directory: Path) -> Iterator[sqlite3.Connection]:
-    if not (directory / FILE_NAME).exists():
-        raise StorageError(f"there is no journal in {directory}")
-    with _explaining(directory), closing(_connect(directory, "ro")) as connection:
-        if _schema_version(connection, directory) == 0:
-            raise StorageError(f"the journal in {directory} is empty")
-        yield connection
-
-
-@contextmanager
-def _explaining(directory: Path) -> Iterator[None]:
-    """Raise errors of SQLite as errors of the journal."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # The rest says where it was found.
-        kind = Damaged if code in _CORRUPT else StorageError
-        raise kind(f"cannot read the journal in {directory}: {error}") from error
-    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its own error.
-        raise Damaged(
-            f"the journal in {directory} cannot be read: its schema is damaged"
-        ) from error
-
-
-def _schema_version(connection: sqlite3.Connection, directory: Path) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > SCHEMA_VERSION:
-        raise StorageError(
-            f"the journal in {directory} has format {version} and this agentleague knows "
-            f"{SCHEMA_VERSION}; use a newer agentleague"
-        )
-    return version
-
-
-def _last_head(connection: sqlite3.Connection, league_id: str) -> Head:
-    query = "SELECT seq, hash FROM rows WHERE league_id = ? ORDER BY seq DESC LIMIT 1"
-    found = connection.execute(query, (league_id,)).fetchone()
-    return Head(*found) if found else chain.start(league_id)
-
-
-def _rows(connection: sqlite3.Connection, league_id: str, after: int) -> Generator[Row, None, None]:
-    """The rows of a league after a number, each one verified."""
-    seq = after
-    try:
-        head = _head_at(connection, league_id, after)
-        with closing(connection.execute(_SELECT, (league_id, after))) as found:
-            for row in chain.verified(head, map(Row._make, found)):
-                seq = row.seq
-                yield row
-    except sqlite3.Error as error:
-        raise chain.damaged(league_id, seq + 1, f"cannot be read: {error}") from error
-
-
-def _head_at(connection: sqlite3.Connection, league_id: str, seq: int) -> Head:
-    if seq == 0:
-        return chain.start(league_id)
-    query = "SELECT hash FROM rows WHERE league_id = ? AND seq = ?"
-    found = connection.execute(query, (league_id, seq)).fetchone()
-    if not found or not isinstance(found[0], bytes):
-        raise chain.damaged(league_id, seq)
-    return Head(seq, found[0])

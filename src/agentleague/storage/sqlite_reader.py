@@ -1,0 +1,203 @@
+"""Read a journal in its SQLite file, also while a manager writes to it; nothing is changed."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from agentleague.errors import Damaged, StorageError
+from agentleague.roles.ports import Head, Row
+from agentleague.storage import chain
+from agentleague.storage.directory import FILE_NAME, has_journal
+
+SCHEMA_VERSION = 1
+BUSY_SECONDS = 30.0  # how long another program (a backup, a shell) may hold the file
+
+
+@dataclass(frozen=True)
+class JournalLimits:
+    """The limits of a journal."""
+
+    batch: int = 512  # events in a transaction
+    waiting: int = 10_000  # events not yet committed
+    retry_seconds: float = 1.0  # between two tries to write to a full disk
+    followed: int = 500  # rows that a follower reads before it hands them on
+    follow_seconds: float = 0.1  # between two looks for rows that another process wrote
+
+
+COLUMNS = ", ".join(Row._fields)
+_ROWS_OF = f"SELECT {COLUMNS} FROM rows WHERE league_id = ? AND seq"
+_SELECT = f"{_ROWS_OF} > ? ORDER BY seq"
+FIND = f"{_ROWS_OF} BETWEEN ? AND ? AND instr(body, ?) ORDER BY seq"
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class SqliteReader:
+    """The journal of a directory, for reading; each call opens and closes the file for itself."""
+
+    def __init__(self, directory: Path, limits: JournalLimits = JournalLimits()) -> None:  # noqa: B008
+        self._directory, self._limits = directory, limits
+
+    def leagues(self) -> list[str]:
+        """The leagues that have rows. Raises StorageError if there is no journal it can read."""
+        with _reading(self._directory) as connection:
+            found = connection.execute("SELECT DISTINCT league_id FROM rows ORDER BY league_id")
+            leagues = [league_id for (league_id,) in found]
+        if not all(isinstance(league_id, str) for league_id in leagues):
+            raise Damaged(f"the journal in {self._directory} has rows of a league without a name")
+        return leagues
+
+    def read(self, league_id: str, after: int = 0) -> Iterator[Row]:
+        """The rows of a league after a number, each one verified; also while a manager writes.
+
+        Raises:
+            Damaged: a row is not what was written, or there is no row of that number.
+            StorageError: there is no journal, or a newer agentleague wrote it.
+        """
+        with _reading(self._directory) as connection:
+            yield from _rows(connection, league_id, after)
+
+    async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
+        """The same rows, then each later one soon after its commit; all reading is in a thread.
+
+        Another process may be the one that writes: so this looks again from time to time, also for
+        a journal that does not exist yet.
+        """
+        thread, loop = ThreadPoolExecutor(1, "follow"), asyncio.get_running_loop()
+        later = _LaterRows(self._directory, league_id, after, self._limits.followed)
+        try:
+            while True:
+                rows = await loop.run_in_executor(thread, later.read)
+                for row in rows:
+                    yield row
+                if len(rows) < self._limits.followed:
+                    await asyncio.sleep(self._limits.follow_seconds)
+        finally:
+            thread.submit(later.close)
+            thread.shutdown(wait=False)
+
+    def damage(self) -> str | None:
+        """What SQLite finds wrong with the file, or None: a row that no index finds is not read."""
+        problem = self._problem()
+        return None if problem is None else f"SQLite says of the file: {problem}"
+
+    def _problem(self) -> str | None:
+        try:
+            with closing(connect(self._directory, "ro")) as connection:
+                (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            return str(error)
+        return None if found == "ok" else str(found).splitlines()[-1]
+
+    def size_bytes(self) -> int:
+        """How much room the rows take."""
+        return (self._directory / FILE_NAME).stat().st_size
+
+
+class _LaterRows:
+    """The rows that a follower has not read yet; one connection, which one thread uses."""
+
+    def __init__(self, directory: Path, league_id: str, after: int, rows_max: int) -> None:
+        self._directory, self._league_id = directory, league_id
+        self._after, self._rows_max = after, rows_max
+        self._connection: sqlite3.Connection | None = None
+        self._version_read = 0  # of the data in which there is no further row
+
+    def read(self) -> list[Row]:
+        """The next rows; none if nobody has committed anything since, or there is no journal."""
+        with _explaining(self._directory):
+            if self._connection is None:
+                if not has_journal(self._directory):
+                    return []
+                self._connection = connect(self._directory, "ro")
+            connection = self._connection
+            (version,) = connection.execute("PRAGMA data_version").fetchone()
+            if version == self._version_read or not schema_version(connection, self._directory):
+                return []
+            with closing(_rows(connection, self._league_id, self._after)) as rows:
+                found = list(islice(rows, self._rows_max))
+        if found:
+            self._after = found[-1].seq
+        if len(found) < self._rows_max:
+            self._version_read = version
+        return found
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+def connect(directory: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{(directory / FILE_NAME).resolve().as_uri()}?mode={mode}"
+    # Each connection has one user at a time; the last one to use it may be in another thread.
+    return sqlite3.connect(
+        uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
+    )
+
+
+@contextmanager
+def _reading(directory: Path) -> Iterator[sqlite3.Connection]:
+    if not (directory / FILE_NAME).exists():
+        raise StorageError(f"there is no journal in {directory}")
+    with _explaining(directory), closing(connect(directory, "ro")) as connection:
+        if schema_version(connection, directory) == 0:
+            raise StorageError(f"the journal in {directory} is empty")
+        yield connection
+
+
+@contextmanager
+def _explaining(directory: Path) -> Iterator[None]:
+    """Raise errors of SQLite as errors of the journal."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # The rest says where it was found.
+        kind = Damaged if code in _CORRUPT else StorageError
+        raise kind(f"cannot read the journal in {directory}: {error}") from error
+    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its own error.
+        raise Damaged(
+            f"the journal in {directory} cannot be read: its schema is damaged"
+        ) from error
+
+
+def schema_version(connection: sqlite3.Connection, directory: Path) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise StorageError(
+            f"the journal in {directory} has format {version} and this agentleague knows "
+            f"{SCHEMA_VERSION}; use a newer agentleague"
+        )
+    return version
+
+
+def last_head(connection: sqlite3.Connection, league_id: str) -> Head:
+    query = "SELECT seq, hash FROM rows WHERE league_id = ? ORDER BY seq DESC LIMIT 1"
+    found = connection.execute(query, (league_id,)).fetchone()
+    return Head(*found) if found else chain.start(league_id)
+
+
+def _rows(connection: sqlite3.Connection, league_id: str, after: int) -> Generator[Row, None, None]:
+    """The rows of a league after a number, each one verified."""
+    seq = after
+    try:
+        head = _head_at(connection, league_id, after)
+        with closing(connection.execute(_SELECT, (league_id, after))) as found:
+            for row in chain.verified(head, map(Row._make, found)):
+                seq = row.seq
+                yield row
+    except sqlite3.Error as error:
+        raise chain.damaged(league_id, seq + 1, f"cannot be read: {error}") from error
+
+
+def _head_at(connection: sqlite3.Connection, league_id: str, seq: int) -> Head:
+    if seq == 0:
+        return chain.start(league_id)
+    query = "SELECT hash FROM rows WHERE league_id = ? AND seq = ?"
+    found = connection.execute(query, (league_id, seq)).fetchone()
+    if not found or not isinstance(found[0], bytes):
+        raise chain.damaged(league_id, seq)
+    return Head(seq, found[0])
