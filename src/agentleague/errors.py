@@ -38,6 +38,7 @@ LeagueError
 └── StorageError             the journal could not be read or written
     ├── Claimed                  another manager writes there
     ├── Damaged                  a row is not what was written
+    │   └── Lost                     rows that were committed are gone
     └── StorageFull              no room now; the same batch may succeed later
 """
 
@@ -306,6 +307,14 @@ class Claimed(StorageError):
 
 class Damaged(StorageError):
     """A stored row is not what was written."""
+
+
+class Lost(Damaged):
+    """Rows that were committed are gone.
+
+    `context` has the `league_id`, the `seq` of the last row that is there, and in `lost_until` that
+    of the last one that was.
+    """
 
 
 class StorageFull(StorageError):

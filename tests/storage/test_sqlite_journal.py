@@ -243,6 +243,54 @@ def test_the_lock_file_names_the_writer_and_nothing_of_its_predecessor(directory
         assert (directory / "manager.lock").read_text() == f"{os.getpid()}\n"
 
 
+def test_without_its_lock_file_the_older_manager_stops_and_tells_nobody(
+    journal: SqliteJournal, directory: Path
+) -> None:
+    append(journal, 0, count=2)
+    (directory / "manager.lock").unlink()
+    with closing(open_journal(directory)) as second:
+        assert second.claim("cup").seq == 2
+
+        refused = [append(journal, seq) for seq in (2, 3)]
+
+        assert [type(each) for each in refused] == [Claimed, Claimed]
+        assert str(refused[0]).startswith(f"another manager has taken over {directory}; ")
+        assert journal.state == "failed"
+        assert not isinstance(append(second, 2, count=130), StorageError)
+    assert seqs(directory) == list(range(1, 133))
+
+
+def test_the_older_manager_writes_nothing_of_a_batch_of_several_statements(
+    journal: SqliteJournal, directory: Path
+) -> None:
+    (directory / "manager.lock").unlink()
+    with closing(open_journal(directory)) as second:
+        second.claim("cup")
+        assert isinstance(append(journal, 0, count=200), Claimed)
+
+    assert list(open_reader(directory).read("cup")) == []
+
+
+def test_a_journal_of_the_first_format_is_read_as_it_is_and_claimed_with_an_owner(
+    directory: Path,
+) -> None:
+    with closing(open_journal(directory)) as journal:
+        journal.claim("cup")
+        append(journal, 0, count=3)
+    with raw(directory) as connection:
+        connection.execute("DROP TABLE owner")
+        connection.execute("PRAGMA user_version = 1")
+    (directory / "journal.head").unlink()
+
+    assert seqs(directory) == [1, 2, 3]
+    with closing(open_journal(directory)) as journal:
+        journal.claim("cup")
+        assert not isinstance(append(journal, 3), StorageError)
+    with raw(directory) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert seqs(directory) == [1, 2, 3, 4]
+
+
 def test_a_claim_that_failed_leaves_the_directory_free(directory: Path) -> None:
     directory.mkdir()
     (directory / "journal.sqlite").write_bytes(b"this is no database" * 100)
@@ -751,7 +799,7 @@ def test_a_journal_of_a_newer_format_is_left_alone(directory: Path) -> None:
     with closing(open_journal(directory)) as journal:
         journal.claim("cup")
     with raw(directory) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
 
     with closing(open_journal(directory)) as journal:
         with pytest.raises(StorageError, match="use a newer agentleague"):

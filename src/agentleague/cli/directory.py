@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-from agentleague.storage.directory import FILE_NAME, has_journal_file
+from agentleague.storage.directory import FILE_NAME, HEAD_NAME, has_journal_file
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-OWN_NAMES = (FILE_NAME, "secret.key", "admin.token", "manager.lock", "log")
+OWN_NAMES = (FILE_NAME, HEAD_NAME, "secret.key", "admin.token", "manager.lock", "log")
 SETTINGS = ".toml"  # A league may lie beside its settings.
 SHOWN_MAX = 3
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
-from agentleague.errors import LeagueError, StorageError
+from agentleague.errors import LeagueError, Lost, StorageError
 from agentleague.protocol.messages import Message
 from agentleague.roles.effects import Address, Effect, Event, Headers, Turn
 from agentleague.roles.stimuli import Caller, Stimulus
@@ -97,7 +97,11 @@ class Journal(JournalReader, Protocol):
     @property
     def state(self) -> Literal["ok", "full", "failed"]: ...
 
-    def claim(self, league_id: str) -> Head: ...
+    @property
+    def lost(self) -> Lost | None:
+        """The loss that a claim has accepted; it is noted as accepted with the next row."""
+
+    def claim(self, league_id: str, *, accept_loss: bool = False) -> Head: ...
 
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]: ...
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:  # A command that only lists commands loads no database.
     from agentleague.roles.ports import Journal, JournalReader
 
 FILE_NAME = "journal.sqlite"
+HEAD_NAME = "journal.head"
 
 
 def has_journal(directory: Path) -> bool:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Literal
 
-from agentleague.errors import Claimed, StorageError
+from agentleague.errors import Claimed, Lost, StorageError
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
@@ -18,13 +18,14 @@ class MemoryJournal:
 
     def __init__(self, wall: Callable[[], float]) -> None:
         self.state: Literal["ok", "full", "failed"] = "ok"
+        self.lost: Lost | None = None
         self._wall = wall
         self._rows: dict[str, list[Row]] = {}
         self._claimed: set[str] = set()
         self._followers: set[asyncio.Event] = set()
 
-    def claim(self, league_id: str) -> Head:
-        """Become the one who appends to this league."""
+    def claim(self, league_id: str, *, accept_loss: bool = False) -> Head:
+        """Become the one who appends to this league; nothing can be lost of it."""
         if league_id in self._claimed:
             raise Claimed(f"league {league_id} is claimed already; close the journal first")
         self._claimed.add(league_id)

@@ -8,26 +8,35 @@ A full disk is waited out: the same batch is tried again and nobody is answered 
 other error ends the journal: those who wait are told, and all that follows is refused.
 
 `DIR/manager.lock` is locked by the operating system for as long as the process lives, so there is
-one writer; its first line is the writer's pid. Readers need no lock.
+one writer; its first line is the writer's pid. Readers need no lock. A lock file can be deleted: so
+each claim raises an epoch in the database, and every insertion compares it. Of two managers only
+the later one can write.
+
+`DIR/journal.head` says outside the database how far it went, so a journal that has lost rows is
+noticed before anything is decided anew.
 """
 
 import logging
 import os
+import shlex
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import chain as chained
 from pathlib import Path
 from threading import Condition, Thread
+from threading import Event as Signal
 from typing import Literal, NamedTuple
 
-from agentleague.errors import Claimed, StorageError, StorageFull
+from agentleague.errors import Claimed, Lost, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
-from agentleague.storage.directory import FILE_NAME
+from agentleague.storage.directory import FILE_NAME, HEAD_NAME
+from agentleague.storage.durable import sync_directory
+from agentleague.storage.head import HeadFile
 from agentleague.storage.lock import hold, publish, release
 from agentleague.storage.sqlite_reader import (
     COLUMNS,
@@ -36,6 +45,7 @@ from agentleague.storage.sqlite_reader import (
     JournalLimits,
     SqliteReader,
     connect,
+    find_lost,
     last_head,
     schema_version,
 )
@@ -46,17 +56,21 @@ ROWS_AT_ONCE = 64  # in a statement; after each one the writer queues for the in
 
 # A plain table: as fast as WITHOUT ROWID for short rows, and above 1 KB a row, where WITHOUT ROWID
 # spills each one into a page of its own, twice as fast in half the space.
-_SCHEMA = f"""
-BEGIN;
+_ROWS = """
 CREATE TABLE rows (
     league_id TEXT NOT NULL, seq INTEGER NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL,
     version INTEGER NOT NULL, body BLOB NOT NULL, hash BLOB NOT NULL,
     PRIMARY KEY (league_id, seq)
 );
-PRAGMA user_version = {SCHEMA_VERSION};
-COMMIT;
 """
+_OWNER = """
+CREATE TABLE owner (epoch INTEGER NOT NULL);
+INSERT INTO owner VALUES (0);
+"""
+_MISSING = {0: _ROWS + _OWNER, 1: _OWNER}  # what a journal of an older version does not have
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
+
+_TAKE_OVER = "UPDATE owner SET epoch = :epoch + 1 WHERE epoch = :epoch"
 
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 _log = logging.getLogger(__name__)
@@ -90,11 +104,17 @@ class SqliteJournal(SqliteReader):
         self.commits = 0
         self.waiting = 0  # events not yet committed
         self.state: Literal["ok", "full", "failed"] = "ok"
+        self.lost: Lost | None = None
         self._wall = wall
         self._deliver = deliver
         self._lock: int | None = None
         # Open as long as the claim, so that a full disk never has to take a new -wal or -shm file.
         self._connection: sqlite3.Connection | None = None
+        self._epoch = 0
+        self._has_taken_over = Signal()
+        self._head_file: HeadFile | None = None
+        self._head_failed = False
+        self._synced_at = 0.0  # when the head file was, last
         self._thread = Thread(target=self._write, name="journal", daemon=True)
         self._heads: dict[str, Head] = {}  # where the next batch goes on
         self._last: dict[str, int] = {}  # the last row of each claimed league, queued ones counted
@@ -103,11 +123,15 @@ class SqliteJournal(SqliteReader):
         self._closing = False
         self._end: StorageError | None = None  # why everything is refused
 
-    def claim(self, league_id: str) -> Head:
+    def claim(self, league_id: str, *, accept_loss: bool = False) -> Head:
         """Become the one who appends to this league.
+
+        A loss of this league that is accepted is in `lost`; until a row is committed, which should
+        say so, the next claim finds it again.
 
         Raises:
             Claimed: another manager writes to the directory, or this one claimed the league before.
+            Lost: rows that were committed are gone; nothing was changed.
             StorageError: the directory cannot hold a journal.
         """
         if self._end is not None:
@@ -115,8 +139,12 @@ class SqliteJournal(SqliteReader):
         if league_id in self._last:
             raise Claimed(f"league {league_id} is claimed already; close the journal first")
         try:
-            connection = self._connection or self._start()
+            connection = self._connection or self._start(league_id if accept_loss else None)
+            # So that nobody adds to what is read now. It never waits long: where there is no room,
+            # or another program holds the file, the key of a row still keeps two apart.
+            self._has_taken_over.wait(self._limits.retry_seconds)
             head = last_head(connection, league_id)
+            self._note_claim(league_id, head)
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"cannot keep a journal in {self._directory}: {error}") from error
         self._heads[league_id] = head
@@ -166,20 +194,37 @@ class SqliteJournal(SqliteReader):
         if self._connection is not None and self._lock is not None:
             self._thread.join()
             self._connection.close()
+            if self._head_file is not None:
+                with self._noting():
+                    self._head_file.close()
             release(self._lock)
             self._lock = None
 
-    def _start(self) -> sqlite3.Connection:
+    def _start(self, accepted: str | None) -> sqlite3.Connection:
+        """Open the journal; `accepted` is the league of which rows may be lost."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = hold(self._directory)
-        try:
+        sync_directory(self._directory.parent)
+        with ExitStack() as undo:
+            lock = hold(self._directory)
+            undo.callback(release, lock)
+            # Before anything is opened for writing: a refusal changes nothing.
+            lost = find_lost(self._directory)
+            if lost and lost.context["league_id"] != accepted:
+                raise Lost(f"{lost}; {_instead(self._directory)}", **lost.context)
             connection = _prepare(self._directory)
-        except BaseException:
-            release(lock)
-            raise
-        self._lock, self._connection = lock, connection
+            undo.callback(connection.close)
+            self._head_file = HeadFile(self._directory)
+            undo.pop_all()
+        self._lock, self._connection, self.lost = lock, connection, lost
         self._thread.start()
         return connection
+
+    def _note_claim(self, league_id: str, head: Head) -> None:
+        assert self._head_file is not None
+        self._head_file.add(league_id)
+        if head.seq and not self.lost:
+            self._head_file.write(league_id, head)
+            self._head_file.sync()
 
     def _refusal(self, league_id: str, after: int, count: int) -> StorageError | None:
         if self._end is not None:
@@ -193,14 +238,25 @@ class SqliteJournal(SqliteReader):
         try:
             with closing(connect(self._directory, "rw")) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
-                while batch := self._take():
-                    self._commit(connection, batch)
+                self._until_there_is_room(lambda: self._take_over(connection))
+                while self._wait():
+                    batch = self._take()
+                    if batch:
+                        self._commit(connection, batch)
+                    self._sync_head(is_idle=not batch)
         except Exception as error:  # Whatever it was, those who wait must be told.
             self._fail(error)
 
+    def _wait(self) -> bool:
+        """Wait for something to do: to write, or to sync the head file; False at the end."""
+        assert self._head_file is not None
+        seconds = None if self._head_file.is_synced else self._limits.sync_seconds
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._closing, seconds)
+            return bool(self._queue) or not self._closing
+
     def _take(self) -> list[_Append]:
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._closing)
             batch: list[_Append] = []
             size = 0
             for append in self._queue:
@@ -222,17 +278,36 @@ class SqliteJournal(SqliteReader):
             rows += added
             answers.append((append.done, heads))
 
-        while not self._insert(connection, rows):
-            self._wait_for_room()
-        if self.state == "full":
-            self.state = "ok"
-            _log.warning("there is room for the journal in %s again", self._directory)
+        self._until_there_is_room(lambda: self._insert(connection, rows))
         with self._changed:
             for _ in batch:
                 self._queue.popleft()
             self.waiting -= len(rows)
         self.commits += 1
+        self._write_heads({row.league_id for row in rows})
         self._deliver(partial(_answer, answers))
+
+    def _until_there_is_room(self, write: Callable[[], bool]) -> None:
+        while not write():
+            self._wait_for_room()
+        if self.state == "full":
+            self.state = "ok"
+            _log.warning("there is room for the journal in %s again", self._directory)
+
+    def _take_over(self, connection: sqlite3.Connection) -> bool:
+        """Raise the epoch: whoever claimed before cannot write any more."""
+        (epoch,) = connection.execute("SELECT epoch FROM owner").fetchone()
+        try:
+            taken = connection.execute(_TAKE_OVER, {"epoch": epoch}).rowcount
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in _FULL:
+                raise
+            return False
+        if not taken:
+            raise Claimed(f"another manager begins in {self._directory} at the same instant")
+        self._epoch = epoch + 1
+        self._has_taken_over.set()
+        return True
 
     def _insert(self, connection: sqlite3.Connection, rows: list[Row]) -> bool:
         if self.pages_max:
@@ -242,8 +317,7 @@ class SqliteJournal(SqliteReader):
             if not is_one:
                 connection.execute("BEGIN IMMEDIATE")
             for start in range(0, len(rows), ROWS_AT_ONCE):
-                piece = rows[start : start + ROWS_AT_ONCE]
-                connection.execute(_insertion(len(piece)), [*chained.from_iterable(piece)])
+                self._insert_as_owner(connection, rows[start : start + ROWS_AT_ONCE])
             if not is_one:
                 connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
@@ -253,6 +327,43 @@ class SqliteJournal(SqliteReader):
                 connection.execute("ROLLBACK")
             return False
         return True
+
+    def _insert_as_owner(self, connection: sqlite3.Connection, rows: list[Row]) -> None:
+        values = [*chained.from_iterable(rows), self._epoch]
+        if connection.execute(_insertion(len(rows)), values).rowcount != len(rows):
+            raise Claimed(
+                f"another manager has taken over {self._directory}; this one stops, and has told "
+                "nobody what it could not write"
+            )
+
+    def _write_heads(self, leagues: Iterable[str]) -> None:
+        """Before anybody is told of these rows; whatever happens here, they are on disk."""
+        assert self._head_file is not None
+        with self._noting():
+            for league_id in leagues:
+                self._head_file.write(league_id, self._heads[league_id])
+
+    def _sync_head(self, *, is_idle: bool) -> None:
+        """Sync the head file when nothing has come for a second, and under load every second.
+
+        So it is also on disk within a second of the end of a round.
+        """
+        assert self._head_file is not None
+        now = self._wall()
+        if is_idle or abs(now - self._synced_at) >= self._limits.sync_seconds:
+            with self._noting():
+                self._head_file.sync()
+            self._synced_at = now
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """A head file that lags behind accuses nobody: then it can only be said."""
+        try:
+            yield
+        except OSError as error:
+            if not self._head_failed:
+                _log.warning("%s cannot be written: %s", self._directory / HEAD_NAME, error)
+            self._head_failed = True
 
     def _wait_for_room(self) -> None:
         if self.state == "ok":
@@ -277,7 +388,9 @@ class SqliteJournal(SqliteReader):
 
 @lru_cache(maxsize=ROWS_AT_ONCE)
 def _insertion(count: int) -> str:
-    return f"INSERT INTO rows ({COLUMNS}) VALUES {', '.join([_ROW] * count)}"
+    rows = f"SELECT * FROM (VALUES {', '.join([_ROW] * count)})"
+    # In one statement with the rows: nobody can take over in between.
+    return f"INSERT INTO rows ({COLUMNS}) {rows} WHERE (SELECT epoch FROM owner) = ?"
 
 
 def _answer(answers: Sequence[tuple[Done, Sequence[Head] | StorageError]]) -> None:
@@ -298,9 +411,22 @@ def _prepare(directory: Path) -> sqlite3.Connection:
                 f"SQLite cannot use its write-ahead log in {directory}, as on many network "
                 "shares; use a --dir on a local disk"
             )
-        if version == 0:
-            connection.executescript(_SCHEMA)
+        # Else a commit could be confirmed by the one after it, which a power cut may undo.
+        connection.execute("PRAGMA synchronous = FULL")
+        if version < SCHEMA_VERSION:
+            missing = _MISSING[version]
+            script = f"BEGIN; {missing} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            connection.executescript(script)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _instead(directory: Path) -> str:
+    """What to do about rows that are gone."""
+    shown = shlex.quote(str(directory))
+    return (
+        f"nothing was changed. Restore a copy of {shown}, or save what is left of it with: league "
+        f"repair {shown} --to NEW, or go on without them: the same command with --accept-loss"
+    )

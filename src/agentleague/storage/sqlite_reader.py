@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from agentleague.errors import Damaged, StorageError
+from agentleague.errors import Damaged, Lost, StorageError
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
 from agentleague.storage.directory import FILE_NAME, has_journal
+from agentleague.storage.head import read_heads
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 30.0  # how long another program (a backup, a shell) may hold the file
 
 
@@ -27,6 +28,7 @@ class JournalLimits:
     retry_seconds: float = 1.0  # between two tries to write to a full disk
     followed: int = 500  # rows that a follower reads before it hands them on
     follow_seconds: float = 0.1  # between two looks for rows that another process wrote
+    sync_seconds: float = 1.0  # that journal.head may lag behind after a power cut
 
 
 COLUMNS = ", ".join(Row._fields)
@@ -137,6 +139,37 @@ def connect(directory: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
         uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
     )
+
+
+def find_lost(directory: Path) -> Lost | None:
+    """What the journal does not have of the rows that were committed; also while somebody writes.
+
+    Raises:
+        StorageError: the journal cannot be read.
+    """
+    # The head is read first: it is never ahead of the journal, which may go on meanwhile.
+    found = (_lost(directory, *each) for each in read_heads(directory).items())
+    return next(filter(None, found), None)
+
+
+def _lost(directory: Path, league_id: str, head: Head) -> Lost | None:
+    last = 0
+    if has_journal(directory):
+        with _explaining(directory), closing(connect(directory, "ro")) as connection:
+            if schema_version(connection, directory):
+                last = last_head(connection, league_id).seq
+                if last >= head.seq and _head_at(connection, league_id, head.seq) == head:
+                    return None
+    if head.seq == 0:
+        return None
+    if last >= head.seq:
+        sentence = f"row {head.seq} of league {league_id} is not the one that was committed"
+    elif last + 1 == head.seq:
+        sentence = f"row {head.seq} of league {league_id} was committed and is gone"
+    else:
+        rows = f"rows {last + 1} to {head.seq}"
+        sentence = f"{rows} of league {league_id} were committed and are gone"
+    return Lost(sentence, league_id=league_id, seq=last, lost_until=head.seq)
 
 
 @contextmanager

@@ -1,0 +1,27 @@
+"""Files that are on disk when the call returns, whenever the machine stops."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_new(path: Path, text: bytes) -> None:
+    """Write a file that only its owner may read; raises FileExistsError if it is there."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_directory(directory: Path) -> None:
+    """Put the names in it on disk: else a power cut may undo that a file was created or renamed.
+
+    Some systems let nobody open a directory, or sync it: they are left to keep its names.
+    """
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
