@@ -26,6 +26,7 @@ from agentleague.errors import StorageError
 from agentleague.protocol import join_codes
 from agentleague.roles.agent import AgentState
 from agentleague.roles.settings import Secrets
+from agentleague.storage.durable import sync_directory, write_private
 from agentleague.storage.lock import set_lock
 
 FILES_MAX = 1000  # agents with the same command
@@ -62,13 +63,9 @@ class StateFile:
             return
         text = msgspec.json.encode(state)
         draft = self.path.with_suffix(".new")
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        write_private(draft, text)
         os.replace(draft, self.path)  # All or nothing, whenever the machine stops.
+        sync_directory(self.path.parent)
         self.agent = state
 
     def close(self) -> None:
@@ -184,16 +181,11 @@ class HistoryFile:
         others = [match for match in self.read() if _whose(match) not in own]
         kept = {"matches": [*others, *matches][-MATCHES_MAX:]}
         draft = self.path.with_suffix(f".{os.getpid()}.new")  # Another agent's may be there too.
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.encode(kept))
-                file.flush()
-                os.fsync(file.fileno())
+            write_private(draft, msgspec.json.encode(kept))
             os.replace(draft, self.path)  # All or nothing, whenever the machine stops.
         except BaseException:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
             raise
 
 
@@ -218,20 +210,12 @@ def write_secrets(directory: Path, seed: str | None) -> Secrets:
     made = new_secrets(seed)
     text = msgspec.json.encode(_File(made.draw_secret.hex(), made.token_secret.hex()))
     try:
-        _write(directory / ADMIN_NAME, f"{made.admin_token}\n".encode())
-        _write(directory / NAME, text)
+        write_private(directory / ADMIN_NAME, f"{made.admin_token}\n".encode())
+        write_private(directory / NAME, text)
+        sync_directory(directory)
     except OSError as error:
         raise StorageError(f"cannot keep the league's secrets in {directory}: {error}") from None
     return made
-
-
-def _write(path: Path, text: bytes) -> None:
-    path.unlink(missing_ok=True)  # The maker of an existing file could read it.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def read_secrets(directory: Path) -> Secrets:

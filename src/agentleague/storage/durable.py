@@ -5,8 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_new(path: Path, text: bytes) -> None:
-    """Write a file that only its owner may read; raises FileExistsError if it is there."""
+def write_private(path: Path, text: bytes) -> None:
+    """Write a file that only its owner may read; its name may still be lost."""
+    path.unlink(missing_ok=True)  # The maker of an existing file could read it.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text)
