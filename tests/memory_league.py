@@ -153,8 +153,14 @@ class MemoryLeague:
         role.remember(AgentState(token=remembered))
         return self._add(role, url, "referee", None)
 
-    def add_player(self, strategy: Any = strategies.random, name: str = "Player") -> Host:
-        url = f"http://player{len(self.network.agents)}/mcp"
+    def add_player(
+        self,
+        strategy: Any = strategies.random,
+        name: str = "Player",
+        remembered: str = "",
+        url: str = "",
+    ) -> Host:
+        url = url or f"http://player{len(self.network.agents)}/mcp"
         settings = PlayerSettings(
             manager_url=MANAGER,
             display_name=name,
@@ -163,6 +169,7 @@ class MemoryLeague:
             seed="7",
         )
         role = Player(settings, self.player_limits)
+        role.remember(AgentState(token=remembered))
         return self._add(role, url, "player", InstantRunner(self.clock, strategy))
 
     def fill(self) -> "MemoryLeague":

@@ -25,6 +25,7 @@ from agentleague.player.role import Player
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameOver,
+    GameOverAck,
     LeagueCompleted,
     LeagueRegisterResponse,
     LockResponse,
@@ -88,6 +89,7 @@ FAILPOINTS = {
     "not reported": Failpoint(sends(MatchResultReport)),
     # of a player
     "joined but not moved": Failpoint(answers(ChooseParityResponse)),
+    "told but not acknowledged": Failpoint(answers(GameOverAck)),
 }
 TOKEN_NOT_KEPT = "registered but the token not kept"  # of a referee or player
 

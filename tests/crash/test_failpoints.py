@@ -72,6 +72,54 @@ def test_a_player_that_is_killed_and_started_again_goes_on_in_the_same_match(tmp
     assert len(came_back(cup)) == 1
 
 
+def test_a_player_that_is_killed_while_it_is_told_a_result_is_told_again(tmp_path):
+    rules = {"cycles": 2}
+    cup = Cup(tmp_path, players=2, fails={"player-1": "told but not acknowledged"}, rules=rules)
+    cup.open()
+
+    cup.dies_and_comes_back("player-1")
+
+    cup.ends().check()
+    told = [each["match_id"] for each in cup.told("player-1") if "game_result" in each]
+    assert told.count("R1M1") > 1
+    assert cup.said("player-1").count("R1M1: ") == 1  # The first time it did not come to say it.
+
+
+DIES_OF_ITS_FIRST_RESULT = """
+import os, signal
+from pathlib import Path
+from agentleague import Player
+
+player = Player("player-1")
+
+@player.plays("even_odd")
+def choose(turn):
+    return "even"
+
+@player.on_result
+def heard(result):
+    notes = Path(__file__).with_name("notes")
+    is_first = not notes.exists()
+    with notes.open("a") as file:
+        print(result["match_id"], file=file)
+    if is_first:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_player_whose_author_heard_a_result_and_kept_nothing_hears_it_again(tmp_path):
+    (tmp_path / "mine.py").write_text(DIES_OF_ITS_FIRST_RESULT)
+    cup = Cup(tmp_path, players=2, rules={"cycles": 2})
+    kind, *options = cup.commands["player-1"]
+    cup.commands["player-1"] = (kind, tmp_path / "mine.py", *options)
+    cup.open()
+
+    cup.dies_and_comes_back("player-1")
+
+    cup.ends().check()
+    assert (tmp_path / "notes").read_text().split() == ["R1M1", "R1M1", "R2M1"]
+
+
 def test_a_player_that_stays_away_loses_alone(tmp_path):
     rules = {"retries": 1, "join_retries": 1, "retry_delay_seconds": 0.2}
     cup = Cup(tmp_path, fails={"player-1": "joined but not moved"}, rules=rules).open()

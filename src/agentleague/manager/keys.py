@@ -47,7 +47,7 @@ class OutboxCall(Key, frozen=True):  # a message of the outbox
 # What a message of the outbox tells: its handler is called when it was answered or given up.
 class RoundAnnounced(RoundKey, frozen=True): ...  # a player's copy of the announcement
 class RefereeChanged(MatchKey, frozen=True): ...  # a match has another referee
-class ResultTold(MatchKey, frozen=True): ...  # a match has a result that no referee can tell
+class ResultTold(MatchKey, frozen=True): ...  # a match has a result, told by the manager
 class RoundEndTold(RoundKey, frozen=True): ...  # a round is over
 class LeagueEndTold(Key, frozen=True): ...  # the league is over
 

@@ -11,11 +11,12 @@ from agentleague.league.roster import Roster
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.keys import NewRefereeAnswersDue, RefereeChanged, ResultTold
 from agentleague.manager.step import Step
+from agentleague.protocol.messages import GameResult
 from agentleague.roles.settings import ManagerSettings
 
 
 class ResultNotices:
-    """GAME_OVER from the manager itself, if no referee is left to send it."""
+    """GAME_OVER from the manager itself: if no referee is left, or a player was away."""
 
     def __init__(self, step: Step, *, adjudicator: Adjudicator, broadcasts: Broadcasts) -> None:
         self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
@@ -27,12 +28,31 @@ class ResultNotices:
         record = self._league.matches[match_id]
         players = [each for each in record.players if each not in self._league.roster.removed]
         self._untold[match_id] = set(players)
-        locked = self._adjudicator.result(match_id)
         for player_id in players:
-            message = self._broadcasts.game_over(record, locked, player_id)
-            subject, receipt = ResultTold(match_id), record.decided_seq
-            self._step.tell(player_id, message, subject, receipt=receipt, keep=True)
+            self._tell(record, player_id)
         self.told("", match_id)
+
+    def tell_again(self, player_id: str) -> None:
+        """A player came back: tell it the last match that it played to its end, and all since.
+
+        It may have died while it was told, and nobody else can know; a repetition harms nobody.
+        """
+        if player_id in self._league.roster.removed:
+            return
+        results: list[MatchRecord] = []
+        for record in reversed(self._league.matches.last_of(player_id)):
+            if record.decided:
+                results.append(record)
+                if not _is_forfeit(record.decided.result, player_id):
+                    break
+        for record in reversed(results):
+            self._tell(record, player_id)
+
+    def _tell(self, record: MatchRecord, player_id: str) -> None:
+        locked = self._adjudicator.result(record.match_id)
+        message = self._broadcasts.game_over(record, locked, player_id)
+        subject, receipt = ResultTold(record.match_id), record.decided_seq
+        self._step.tell(player_id, message, subject, receipt=receipt, keep=True)
 
     def tell_all_decided(self) -> None:
         """The league was aborted: do not wait for referees to tell what is decided."""
@@ -58,6 +78,10 @@ class ResultNotices:
     def stop(self, match_id: str) -> None:
         """A referee has told them after all."""
         self._untold.pop(match_id, None)
+
+
+def _is_forfeit(result: GameResult, player_id: str) -> bool:
+    return result.status == "TECHNICAL_LOSS" and result.winner_player_id != player_id
 
 
 class RefereeNotices:

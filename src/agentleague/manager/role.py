@@ -270,6 +270,8 @@ class Manager:
         admission = self._registration.register_player(asked, message)
         if admission.came_back and admission.is_recorded:
             self._assignments.refresh(admission.agent_id)
+        if admission.came_back:
+            self._result_notices.tell_again(admission.agent_id)
         if admission.agent_id and self.league.phase is Phase.COMPLETED:
             self._rounds.tell_the_end_to(admission.agent_id)
         self._rounds.start_if_complete()
