@@ -100,3 +100,18 @@ def test_a_game_with_three_draws_goes_on_with_another_referee_from_the_last_lock
         names = (seed, "league_test", "R1M1")
         bounds = {"index": event.index, "moves": event.moves, "bounds": (1, 6)}
         assert draws.number(*names, **bounds) == event.value
+
+
+@rule("R-LEASE-02")
+def test_a_referee_that_lost_a_match_cannot_lock_it_by_naming_the_epoch_of_the_next():
+    """Each number of an epoch follows from the one before it: anybody can guess it."""
+    league, holder, other = holding()
+    old = holder.role.state.token
+    league.kill(holder)
+    league.run_until(lambda: events_of(league, MatchAssigned))
+    late = lock(league, old, OTHER, epoch=2)
+
+    assert isinstance(late, MatchMismatch)
+    assert late.context == {"epoch": 2}
+    assert league.league.matches["R1M1"].referee_id == other.role.agent_id
+    assert not events_of(league, MatchDecided)
