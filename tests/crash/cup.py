@@ -48,6 +48,7 @@ class Cup:
     def __init__(self, home, *, players=4, referees=1, rules=None, fails=None, run=0.0, disk=None):
         self.home, self.disk = home, disk or Disk(home)
         self.marker = home / "struck"
+        self.held = home / "held"  # while it is there no player moves
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.referees = [f"referee-{number}" for number in range(1, referees + 1)]
@@ -94,6 +95,7 @@ class Cup:
             "CRASH_FULL": str(self.home / "full"),
             "CRASH_TOLD": str(self.home / f"{name}.told"),
             "CRASH_SECONDS": str(self.run),
+            "CRASH_HELD": str(self.held),
         }
 
     def said(self, name):

@@ -6,7 +6,8 @@ A point is where the host releases an effect, so what a real crash can undo is e
 on disk there. The marker file CRASH_MARKER says that it has struck: the same command, run again,
 goes through. CRASH_RULES are settings of the manager that have no option (JSON); while there is a
 file CRASH_FULL its journal may not grow. A player writes what it is told into CRASH_TOLD and takes
-CRASH_SECONDS for each move.
+CRASH_SECONDS for each move; while there is a file CRASH_HELD it makes none, and touches the
+file "asked" beside it.
 """
 
 import json
@@ -154,7 +155,7 @@ def _noting(path: Path, handler: Callable[..., Any]) -> Callable[..., Any]:
     return heard
 
 
-def take_time(seconds: float) -> None:
+def take_time(seconds: float, held: Path) -> None:
     load = plugins.load_strategy
 
     def slowly(name: str) -> Any:
@@ -162,6 +163,9 @@ def take_time(seconds: float) -> None:
 
         def move(turn: Any) -> Any:
             Event().wait(seconds)
+            while held.exists():
+                held.with_name("asked").touch()
+                Event().wait(0.05)
             return strategy(turn)
 
         return move
@@ -196,7 +200,7 @@ def prepare(failpoint: str, role: str) -> None:
     fill_while(Path(os.environ["CRASH_FULL"]))
     if role == "player":
         write_down(Path(os.environ["CRASH_TOLD"]))
-        take_time(float(os.environ["CRASH_SECONDS"]))
+        take_time(float(os.environ["CRASH_SECONDS"]), Path(os.environ["CRASH_HELD"]))
     if failpoint == TOKEN_NOT_KEPT:
         fail_before_the_token_is_kept(marker)
     elif failpoint != "none":

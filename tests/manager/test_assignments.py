@@ -9,6 +9,7 @@ from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import (
     GameOver,
     LockRequest,
+    RefereeStatus,
     Rules,
 )
 from agentleague.roles.stimuli import Caller
@@ -309,3 +310,68 @@ def test_a_match_does_not_wait_for_a_referee_while_the_league_is_paused():
 
     assert record.decided.result.no_contest is not True
     assert_complete(league)
+
+
+def restart(league, host, after=0.0):
+    """The referee is killed, and comes back with its token where it was."""
+    url = next(url for url, each in league.network.agents.items() if each is host._transport)
+    token = host.role.state.token
+    league.kill(host)
+    league.wait(after)
+    return league.add_referee("Referee 1", remembered=token, url=url)
+
+
+@rule("R-LEASE-05", "R-LEASE-06")
+@pytest.mark.parametrize("after", [0.0, 25.0])  # sooner than a lease, and later
+def test_a_match_is_not_lost_however_often_its_only_referee_comes_back(after):
+    league = MemoryLeague(2, 1).fill()
+    host = league.hosts[1]
+    for _ in range(3 * ManagerLimits().epochs_max):
+        league.run_until(lambda host=host: host.role.matches)
+        host = restart(league, host, after)
+
+    league.play()
+
+    (decided,) = events_of(league, MatchDecided)
+    assert decided.result.no_contest is not True
+    assert all(event.returned is True for event in events_of(league, MatchAssigned))
+    assert_complete(league)
+
+
+@rule("R-LEASE-05")
+def test_a_referee_that_was_only_silent_comes_back_at_no_cost_too():
+    league = MemoryLeague(2, 1).fill()
+    host = league.hosts[1]
+    league.run_until(lambda: host.role.matches)
+    feed, transport = host.feed, host._transport
+    url = next(url for url, each in league.network.agents.items() if each is transport)
+    for _ in range(2 * ManagerLimits().epochs_max):
+        league.kill(host)  # It is stopped,
+        league.wait(30.0)
+        host.feed, league.network.agents[url] = feed, transport  # and goes on.
+        status = RefereeStatus("", sender="referee:REF01", auth_token=host.role.state.token)
+        league.hosts[0]._on_ask(status, Caller("127.0.0.1", status.auth_token), lambda said: None)
+    league.dead.remove(host)
+
+    league.play()
+
+    (decided,) = events_of(league, MatchDecided)
+    assert decided.result.no_contest is not True
+
+
+@rule("R-LEASE-05")
+def test_a_referee_that_comes_back_for_ever_holds_a_match_no_longer_than_none_would():
+    league = MemoryLeague(2, 1, referee_wait_seconds=60.0).fill()
+    host = league.hosts[1]
+    file = league.run_until(lambda: league.league.round_id == 1).league.matches["R1M1"]
+    began = league.clock.now()
+    while file.decided is None:
+        league.run_until(lambda host=host: host.role.matches or file.decided)
+        if file.decided is None:
+            host = restart(league, host)
+
+    assert file.decided.result.no_contest is True
+    assert league.clock.now() - began < 10 * 60.0
+    free = [event.returned is True for event in events_of(league, MatchAssigned)]
+    assert free == sorted(free, reverse=True)  # At first it costs nothing, then it counts.
+    assert 0 < free.count(False) < ManagerLimits().epochs_max

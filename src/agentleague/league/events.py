@@ -122,6 +122,7 @@ class MatchAssigned(Event, frozen=True, tag="match_assigned"):
     epoch: int
     referee_id: str
     why: str
+    returned: bool | UnsetType = UNSET  # its referee had come back: not counted against the match
 
 
 class MatchBegun(Event, frozen=True, tag="match_begun"):

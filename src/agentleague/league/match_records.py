@@ -54,6 +54,7 @@ class MatchRecord(Struct):
     ruling: events.MatchRuled | None = None  # the last one
     referees: list[str] = []  # all who ever had it, the present one last
     unreached: bool = False  # given out again since nobody reached either player
+    returns: int = 0  # how often it was given out again only since its referee had come back
 
     def take(self, event: Event, seq: int) -> None:
         """Take in a decision about this match, which is row `seq` of the journal."""
@@ -101,6 +102,7 @@ def _assigned(record: MatchRecord, event: events.MatchAssigned, seq: int) -> Non
     record.epoch, record.referee_id = event.epoch, event.referee_id
     record.referees.append(event.referee_id)
     record.unreached = record.unreached or event.why == UNREACHABLE
+    record.returns += event.returned is True
 
 
 def _closed(record: MatchRecord, event: events.MatchClosed, seq: int) -> None:

@@ -4,6 +4,10 @@ A match is given out at most four times, to another referee if there is one. If 
 after that, or finds no referee for too long, it is no contest; if it is decided, the manager itself
 tells its players. While the league is paused nothing is handed out and no lease runs out.
 
+A referee that comes back, restarted or after a silence, gets its matches anew. That is not counted
+until a match has waited so for as long as one waits for a referee, so that neither four quick
+restarts nor a referee that crashes again and again decide what becomes of it.
+
 `Workload` counts what each referee has to do, `Attendance` knows which referees are there, and
 `Assignments` decides.
 """
@@ -11,6 +15,7 @@ tells its players. While the league is paused nothing is handed out and no lease
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec import UNSET
 
 from agentleague.errors import LeagueError
 from agentleague.games.game import turns_max
@@ -211,6 +216,7 @@ class Assignments:
         self._attendance = Attendance(step, longest_match=self._longest_match)
         self._alone_since: float | None = None  # since when no match found a referee
         self._unassigned: dict[str, float] = {}  # matches without a referee -> since when
+        self._returned: dict[str, float] = {}  # matches -> when their referee first came back
         self._is_check_set = False
         self._longest: float | None = None  # seconds a match can take
 
@@ -226,14 +232,16 @@ class Assignments:
         self._replace_former(referee_id)
         self.heard(referee_id)
         for match_id in matches:
-            self.reassign(match_id, f"{referee_id} began anew")
+            self.reassign(match_id, f"{referee_id} began anew", returned=True)
 
     def heard(self, referee_id: str) -> None:
         """A message came from a referee; matches without one may go to it."""
         self._attendance.hear(referee_id)
         for match_id in list(self._unassigned):
-            if self._next_referee(self._league.matches[match_id]):
-                self.reassign(match_id, "no referee was there")
+            record = self._league.matches[match_id]
+            if self._next_referee(record):
+                had_it = record.referee_id == referee_id
+                self.reassign(match_id, "no referee was there", returned=had_it)
 
     def status(self, referee_id: str, matches: Sequence[str]) -> None:
         """A referee says which matches it runs: their leases are renewed."""
@@ -283,6 +291,7 @@ class Assignments:
     def begin_round(self) -> None:
         """Hand out the open matches of the round, each to the referee that it is planned for."""
         league = self._league
+        self._returned.clear()
         self._workload.begin_round()
         for record in league.matches.of_round(league.round_id):
             if self._result_notices.is_telling(record.match_id):
@@ -364,14 +373,17 @@ class Assignments:
                 self._expire(match_id)
         self._set_check()
 
-    def reassign(self, match_id: str, why: str) -> None:
-        """Give a match to a referee again; the one that had it has room for its next one."""
+    def reassign(self, match_id: str, why: str, *, returned: bool = False) -> None:
+        """Give a match to a referee again; the one that had it has room for its next one.
+
+        `returned`: only because its referee has come back.
+        """
         former = self._league.matches[match_id].referee_id
-        self._assign_again(match_id, why)
+        self._assign_again(match_id, why, returned=returned)
         if former not in self._attendance.gone:
             self.hand_out(former)
 
-    def _assign_again(self, match_id: str, why: str) -> None:
+    def _assign_again(self, match_id: str, why: str, *, returned: bool) -> None:
         """Find another referee, or decide what becomes of the match without one."""
         record = self._league.matches[match_id]
         is_over = self._league.phase is not Phase.RUNNING and record.decided is None
@@ -384,7 +396,8 @@ class Assignments:
         self._workload.done(record.referee_id, match_id)
         self._leases.end(match_id)
         self.starts.end(match_id)
-        if record.epoch >= self._limits.epochs_max:
+        is_free = returned and self._is_free(match_id)
+        if record.epoch - record.returns >= self._limits.epochs_max and not is_free:
             referees = self._limits.epochs_max
             self._give_up(record, f"{referees} referees could not bring it to an end")
             return
@@ -394,12 +407,18 @@ class Assignments:
             return
         self._unassigned.pop(match_id, None)
         self._alone_since = None
-        self._step.record(MatchAssigned(match_id, record.epoch + 1, referee_id, why))
+        is_return = True if is_free else UNSET
+        self._step.record(MatchAssigned(match_id, record.epoch + 1, referee_id, why, is_return))
         self._step.notify(f"{match_id} goes to {referee_id}: {why}.")
         if record.decided:
             self._give_to_referee(match_id)
         else:
             self.referee_notices.tell(record)
+
+    def _is_free(self, match_id: str) -> bool:
+        """Whether its referee first came back so recently that this is not counted."""
+        since = self._returned.setdefault(match_id, self._step.now)
+        return self._step.now < since + self._settings.referee_wait_seconds
 
     def give_up_unassigned(self) -> None:
         """No referee came for as long as a match waits for one."""
@@ -422,6 +441,7 @@ class Assignments:
         if self._alone_since is not None:
             self._alone_since = self._step.now
         self._unassigned = dict.fromkeys(self._unassigned, self._step.now)
+        self._returned = dict.fromkeys(self._returned, self._step.now)
         self._set_wait()
         self._set_check()
 
