@@ -123,7 +123,7 @@ SLIPS = [
     ("unsigned_pushes = 'yes'", "unsigned_pushes must be true or false, not 'yes'"),
     (
         "join_code = 1234",
-        "join_code must be a text of at most 256 characters: put it in quotes",
+        "join_code must be a text of at most 64 characters: put it in quotes",
     ),
     ("league_id = '../up'", "league_id must be at most 64 letters, digits, _ and -"),
     ("cycles = 1979-05-27", 'cycles must be a whole number from 1 to 1,000, not "1979-05-27"'),

@@ -285,7 +285,7 @@ async def open_manager(
             settings = await asyncio.to_thread(
                 same_league, settings, league_id, rows, str(directory)
             )
-        journal.claim(settings.league_id)
+        await asyncio.to_thread(journal.claim, settings.league_id)
         journal.publish(place.here(transport.port), command)
         secrets = read_secrets(directory) if league_id else write_secrets(directory, seed)
         archive = JournalArchive(journal, settings.league_id)
