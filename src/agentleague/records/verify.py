@@ -30,7 +30,7 @@ Check = Callable[[Any, Any], str | None]
 class Difference(Struct, frozen=True):
     """The first place where a journal does not say what follows from the rows before."""
 
-    row: int
+    row: int  # 0 if it is not in one row
     match_id: str | None
     sentence: str
 

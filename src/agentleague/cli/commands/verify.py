@@ -34,6 +34,8 @@ The league may still run.
 """
 DIFFERS = 3
 LINE_MAX = 2000  # characters
+NO_ROW = 0  # The difference is not in one row.
+ROW = re.compile(r"row (\d+)(?: \(\w+\))? of league \S+ (.*)", re.DOTALL)
 RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
 
 
@@ -102,7 +104,9 @@ def _findings(
     try:
         rows = read_rows(directory)
     except Damaged as error:
-        return Findings(difference=Difference(error.context.get("seq", 0), None, str(error)))
+        named = ROW.fullmatch(str(error))  # The sentence is for any command; here the row is shown.
+        row, why = (int(named[1]), f"it {named[2]}") if named else (NO_ROW, str(error))
+        return Findings(difference=Difference(row, None, why))
     if not rows:
         raise click.UsageError(no_league(directory))
     findings = verify(rows, load_game)
@@ -111,7 +115,7 @@ def _findings(
     damage = open_reader(directory).damage()
     if findings.difference is None and damage:
         sentence = f"the rows that can be read are true, but {damage}"
-        findings.difference = Difference(findings.rows, None, sentence)
+        findings.difference = Difference(NO_ROW, None, sentence)
     return findings
 
 
@@ -138,7 +142,9 @@ def in_words(findings: "Findings") -> list[str]:
     wrong = findings.difference
     if wrong:
         match = f" ({wrong.match_id})" if wrong.match_id else ""
-        return [one_line(f"Row {wrong.row}{match}: {wrong.sentence}.", LINE_MAX)]
+        where = "" if wrong.row == NO_ROW else f"Row {wrong.row}{match}: "
+        what = wrong.sentence if where else wrong.sentence[:1].upper() + wrong.sentence[1:]
+        return [one_line(f"{where}{what}.", LINE_MAX)]
     lines = [_first_line(findings)]
     is_one = 1 in (findings.matches_decided, findings.total_matches)
     lines.append(
