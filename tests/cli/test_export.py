@@ -1,7 +1,10 @@
 """`league export`, as a person types it."""
 
 import json
+import subprocess
+import sys
 
+import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
@@ -71,3 +74,68 @@ def test_a_journal_that_contradicts_itself_is_an_error(tmp_path):
 
     assert done.exit_code == 1
     assert "cannot follow those before it; `league verify` says more" in done.stderr
+
+
+SLOW = """
+import sys, threading
+from agentleague.cli.app import app
+from agentleague.records import export_files
+
+files = export_files.files
+
+def slow(*arguments):
+    for number, file in enumerate(files(*arguments)):
+        yield file
+        if number == 5:
+            print("half", flush=True)
+            threading.Event().wait()
+
+export_files.files = slow
+app(sys.argv[1:])
+"""
+
+
+@pytest.mark.process
+def test_what_an_export_that_was_killed_left_is_removed_by_the_next_one(tmp_path):
+    cup, out = written(tmp_path / "cup", LEAGUE), tmp_path / "place" / "out"
+    command = [sys.executable, "-c", SLOW, "export", cup, "--out", out]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as slow:
+        try:
+            assert slow.stdout.readline() == "half\n"
+            assert run("export", cup, "--out", out).exit_code == 0
+            (unfinished,) = set(out.parent.iterdir()) - {out}  # Somebody is still at work there.
+        finally:
+            slow.kill()
+
+    other = unfinished.with_name(unfinished.name.replace("out", "another"))
+    other.mkdir()
+    assert run("export", cup, "--out", out).exit_code == 0
+    assert sorted(out.parent.iterdir()) == [other, out]
+    assert run("verify", cup).exit_code == 0
+
+
+def test_an_export_that_was_killed_while_it_replaced_another_loses_neither(tmp_path):
+    cup, out = written(tmp_path / "cup", LEAGUE), tmp_path / "place" / "out"
+    run("export", cup, "--out", out)
+    old = out.with_name(".out.0123abcd.old")
+    out.rename(old)
+    (old / "mine.txt").touch()
+
+    done = run("export", cup, "--out", out)
+
+    assert done.exit_code == 1
+    assert "out holds mine.txt, which no export wrote" in done.stderr
+    (out / "mine.txt").unlink()
+    assert run("export", cup, "--out", out).exit_code == 0
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_what_no_export_wrote_is_not_removed(tmp_path):
+    cup, out = written(tmp_path / "cup", LEAGUE), tmp_path / "place" / "out"
+    for name in (".out.0123abcd", ".out.0123456", ".out.0123abcd.old.x"):
+        (out.parent / name).mkdir(parents=True)
+        (out.parent / name / "mine.txt").touch()
+    before = set(out.parent.iterdir())
+
+    assert run("export", cup, "--out", out).exit_code == 0
+    assert set(out.parent.iterdir()) == before | {out}

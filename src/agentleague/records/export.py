@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,32 +17,36 @@ from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
 from agentleague.storage.directory import open_reader
+from agentleague.storage.lock import set_lock
 
 MARK = "export.json"  # says of which league the tree is, and which files are ours
+OWN_NAMES = {MARK, "README.txt", "config", "data", "logs"}  # at the top of a tree
 
 
 def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
     """Write all files of a league under `out`, all or none; how many there are.
 
-    They are written beside `out` and put in its place when they are complete. An `out` that exists
-    must be empty, or an earlier export of the same league to which nothing was added.
+    They are written beside `out` and put in its place when they are complete; what an export that
+    was killed left there is removed. An `out` that exists must be empty, or an earlier export of
+    the same league to which nothing was added.
 
     Raises:
         LeagueError: `out` is something else, or an id cannot be part of a path.
         OSError: there is no room, or no right to write there.
     """
     out = out.resolve()
-    _check_place(out, league.rules.league_id)
     out.parent.mkdir(parents=True, exist_ok=True)
+    _clear_beside(out)
+    _check_place(out, league.rules.league_id)
     beside = out.with_name(f".{out.name}.{token_hex(4)}")
+    beside.mkdir()
     try:
-        names = [_write(beside, file) for file in export_files.files(league, rows)]
-        mark = {
-            "league_id": league.rules.league_id,
-            "head": f"{rows[-1].seq}:{rows[-1].hash.hex()}",
-            "files": names,
-        }
-        _write(beside, (MARK, json.dumps(mark, indent=2) + "\n"))
+        with (beside / MARK).open("w", encoding="utf-8", newline="") as mark:
+            set_lock(mark.fileno(), True)  # as long as somebody writes there
+            names = [_write(beside, file) for file in export_files.files(league, rows)]
+            head = f"{rows[-1].seq}:{rows[-1].hash.hex()}"
+            about = {"league_id": league.rules.league_id, "head": head, "files": names}
+            mark.write(json.dumps(about, indent=2) + "\n")
         _put(beside, out)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
@@ -99,6 +104,33 @@ class Mirror:
                 players |= dict.fromkeys(league.roster.players)
         for player_id in players:
             yield export_files.history_file(league, player_id, times)
+
+
+def _clear_beside(out: Path) -> None:
+    """Remove what exports that were killed left; the tree that one moved away comes back."""
+    name = re.compile(rf"\.{re.escape(out.name)}\.[0-9a-f]{{8}}(\.old)?")
+    for path in list(out.parent.iterdir()):
+        if not name.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
+            continue
+        if _is_written(path.with_name(path.name.removesuffix(".old")) / MARK):
+            continue
+        if path.suffix == ".old" and not out.exists():
+            path.rename(out)
+        elif {each.name for each in path.iterdir()} <= OWN_NAMES:
+            shutil.rmtree(path)
+
+
+def _is_written(mark: Path) -> bool:
+    """Whether an export that runs holds this file."""
+    try:
+        with mark.open("r+b") as file:
+            set_lock(file.fileno(), True)
+            set_lock(file.fileno(), False)
+    except FileNotFoundError:  # Earlier versions wrote it last.
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def _check_place(out: Path, league_id: str) -> None:
