@@ -18,7 +18,7 @@ from agentleague.league.events import (
     PlayerRemoved,
     RoundEnded,
 )
-from agentleague.storage.directory import FILE_NAME, open_reader
+from agentleague.storage.directory import FILE_NAME, HEAD_NAME, open_reader
 from agentleague.storage.sqlite import SqliteJournal
 from examples import examples
 from games.throwaway import THROWAWAY
@@ -203,13 +203,38 @@ def test_what_is_no_receipt_is_misuse(cup):
         assert "is not a receipt; give the row and its 64 hex digits" in done.stderr
 
 
+def cut_off(cup, copy, last):
+    shutil.copytree(cup, copy)
+    with closing(sqlite3.connect(copy / FILE_NAME)) as connection:
+        connection.execute("DELETE FROM rows WHERE seq > ?", (last,))
+        connection.commit()
+
+
+def test_a_cut_tail_is_found_by_the_head_of_the_journal(cup, tmp_path):
+    last = len(list(open_reader(cup).read(LEAGUE_ID)))
+    cut_off(cup, tmp_path / "cut", last - 2)
+    cut_off(cup, tmp_path / "all", 0)
+    cut_off(cup, tmp_path / "no journal", 0)
+    (tmp_path / "no journal" / FILE_NAME).unlink()
+
+    some, all_of_it, no_journal = (
+        run("verify", tmp_path / name) for name in ("cut", "all", "no journal")
+    )
+
+    assert [done.exit_code for done in (some, all_of_it, no_journal)] == [3, 3, 3]
+    assert some.stdout == (
+        f"Row {last - 2}: the rows that can be read are true, but rows {last - 1} to {last} of "
+        f"league {LEAGUE_ID} were committed and are gone.\n"
+    )
+    for done in (all_of_it, no_journal):
+        assert f"rows 1 to {last} of league {LEAGUE_ID} were committed and are gone" in done.stdout
+
+
 def test_receipts_are_honoured_and_a_cut_tail_is_found_by_one(cup, tmp_path):
     rows = list(open_reader(cup).read(LEAGUE_ID))
     receipts = [f"{row.seq}:{row.hash.hex().upper()}" for row in (rows[9], rows[-1])]
-    shutil.copytree(cup, tmp_path / "cut")
-    with closing(sqlite3.connect(tmp_path / "cut" / FILE_NAME)) as connection:
-        connection.execute("DELETE FROM rows WHERE seq > ?", (len(rows) - 2,))
-        connection.commit()
+    cut_off(cup, tmp_path / "cut", len(rows) - 2)
+    (tmp_path / "cut" / HEAD_NAME).unlink()
 
     options = [option for receipt in receipts for option in ("--receipt", receipt)]
 

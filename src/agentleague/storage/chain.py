@@ -119,7 +119,8 @@ def refusal(league_id: str, after: int, last: int | None) -> StorageError | None
 
 def damaged(league_id: str, seq: int, why: str = "is missing or not what was written") -> Damaged:
     """The error that names a bad row."""
-    return Damaged(f"row {seq} of league {league_id} {why}", league_id=league_id, seq=seq)
+    sentence = f"row {seq} of league {league_id} {why}"
+    return Damaged(sentence, league_id=league_id, seq=seq, why=why)
 
 
 def _is_intact(row: Sequence[object], seq: int, previous: bytes) -> bool:

@@ -81,13 +81,18 @@ class HeadFile:
         )
         return next(free, len(leagues))
 
+    def seq(self, league_id: str) -> int:
+        """The last row that was noted; -1 if none was."""
+        place = self._places[league_id]
+        return max(self._seqs[place], self._seqs[place + 1])
+
     def write(self, league_id: str, head: Head) -> None:
         """Note the last row of a league; not synced yet."""
         seqs, place = self._seqs, self._places[league_id]
         older, newer = sorted((place, place + 1), key=seqs.__getitem__)
         text = msgspec.json.encode(_Block(league_id, head.seq, head.hash.hex()))
         line = f"{_digest(text)} {text.decode()}\n".encode()
-        if head.seq < seqs[newer]:  # Rows were lost, and that was accepted: neither block counts.
+        if head.seq <= seqs[newer]:  # Rows were lost, and that was accepted: neither block counts.
             self._put(newer, line)
             self.sync()
             seqs[newer] = head.seq

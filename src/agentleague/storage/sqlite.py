@@ -214,6 +214,8 @@ class SqliteJournal(SqliteReader):
             connection = _prepare(self._directory)
             undo.callback(connection.close)
             self._head_file = HeadFile(self._directory)
+            if lost:
+                _accept(lost, connection, self._head_file)
             undo.pop_all()
         self._lock, self._connection, self.lost = lock, connection, lost
         self._thread.start()
@@ -421,6 +423,18 @@ def _prepare(directory: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _accept(lost: Lost, connection: sqlite3.Connection, head_file: HeadFile) -> None:
+    """Begin the write-ahead log anew: else it would prove the same loss again and again."""
+    league_id, until = lost.context["league_id"], lost.context["lost_until"]
+    head_file.add(league_id)
+    if head_file.seq(league_id) < until:
+        head_file.write(league_id, Head(until, bytes(32)))  # Until the next row it is not accepted.
+        head_file.sync()
+    (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if is_busy:
+        raise StorageError("another program reads the journal; end it, then try again")
 
 
 def _instead(directory: Path) -> str:

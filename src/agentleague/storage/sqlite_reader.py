@@ -14,6 +14,7 @@ from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
 from agentleague.storage.directory import FILE_NAME, has_journal
 from agentleague.storage.head import read_heads
+from agentleague.storage.wal import WAL_NAME, hidden_commits
 
 SCHEMA_VERSION = 2
 BUSY_SECONDS = 30.0  # how long another program (a backup, a shell) may hold the file
@@ -83,8 +84,14 @@ class SqliteReader:
             thread.shutdown(wait=False)
 
     def damage(self) -> str | None:
-        """What SQLite finds wrong with the file, or None: a row that no index finds is not read."""
-        problem = self._problem()
+        """What is wrong beyond the rows that can be read, or None: rows gone or in no index."""
+        try:
+            lost: Damaged | None = find_lost(self._directory)
+        except Damaged as error:
+            lost = error
+        if lost:
+            return str(lost)
+        problem = self._problem() if has_journal(self._directory) else None
         return None if problem is None else f"SQLite says of the file: {problem}"
 
     def _problem(self) -> str | None:
@@ -149,7 +156,7 @@ def find_lost(directory: Path) -> Lost | None:
     """
     # The head is read first: it is never ahead of the journal, which may go on meanwhile.
     found = (_lost(directory, *each) for each in read_heads(directory).items())
-    return next(filter(None, found), None)
+    return next(filter(None, found), None) or _lost_in_log(directory)
 
 
 def _lost(directory: Path, league_id: str, head: Head) -> Lost | None:
@@ -170,6 +177,25 @@ def _lost(directory: Path, league_id: str, head: Head) -> Lost | None:
         rows = f"rows {last + 1} to {head.seq}"
         sentence = f"{rows} of league {league_id} were committed and are gone"
     return Lost(sentence, league_id=league_id, seq=last, lost_until=head.seq)
+
+
+def _lost_in_log(directory: Path) -> Lost | None:
+    """Where there is no head, or it lags behind, the log may still prove that there was more."""
+    commits = hidden_commits(directory)
+    if not commits or not has_journal(directory):
+        return None
+    with _explaining(directory), closing(connect(directory, "ro")) as connection:
+        query = "SELECT league_id, max(seq) FROM rows GROUP BY league_id"
+        found = schema_version(connection, directory) and connection.execute(query).fetchone()
+    league_id, last = found or ("", 0)
+    is_one = commits == 1
+    return Lost(
+        f"{WAL_NAME} is damaged behind row {last} of league {league_id}: at least {commits} "
+        f"{'commit' if is_one else 'commits'} after it {'is' if is_one else 'are'} gone",
+        league_id=league_id,
+        seq=last,
+        lost_until=last + 1,
+    )
 
 
 @contextmanager

@@ -26,7 +26,7 @@ Examples:
 """
 DESCRIPTION = """
 Recompute a league from its journal: the chain of its rows, the schedule, every draw and result,
-the table and the champion.
+the table and the champion; and whether rows are missing at its end, by the journal.head beside it.
 
 It exits with 0 if everything is the same, 3 at the first difference, 2 if there is no league, and 1
 if results could not be recomputed, since their game is missing: a file is run only if you name it.
@@ -35,7 +35,6 @@ The league may still run.
 DIFFERS = 3
 LINE_MAX = 2000  # characters
 NO_ROW = 0  # The difference is not in one row.
-ROW = re.compile(r"row (\d+)(?: \(\w+\))? of league \S+ (.*)", re.DOTALL)
 RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
 
 
@@ -70,11 +69,6 @@ def command(
     directory: Path, receipts: list[tuple[int, str]], game: str | None, as_json: bool
 ) -> None:
     """Print what was found."""
-    from agentleague.records.reading import no_league
-    from agentleague.storage.directory import has_journal
-
-    if not has_journal(directory):
-        raise click.UsageError(no_league(directory))
     missing: list[str] = []  # why there is no game
     findings = _findings(directory, receipts, lambda name: _load(name, game, missing.append))
     if as_json:
@@ -99,20 +93,21 @@ def _findings(
 ) -> "Findings":
     from agentleague.records.reading import no_league, read_rows
     from agentleague.records.verify import Difference, Findings, missing_receipt, verify
-    from agentleague.storage.directory import open_reader
+    from agentleague.storage.directory import has_journal, open_reader
 
     try:
-        rows = read_rows(directory)
+        rows = read_rows(directory) if has_journal(directory) else []
     except Damaged as error:
-        named = ROW.fullmatch(str(error))  # The sentence is for any command; here the row is shown.
-        row, why = (int(named[1]), f"it {named[2]}") if named else (NO_ROW, str(error))
-        return Findings(difference=Difference(row, None, why))
+        row, why = error.context.get("seq", NO_ROW), error.context.get("why")
+        return Findings(difference=Difference(row, None, f"it {why}" if why else str(error)))
+    damage = open_reader(directory).damage()
     if not rows:
-        raise click.UsageError(no_league(directory))
+        if not damage:
+            raise click.UsageError(no_league(directory))
+        return Findings(difference=Difference(NO_ROW, None, damage))
     findings = verify(rows, load_game)
     if findings.difference is None:
         findings.difference = missing_receipt(rows, receipts)
-    damage = open_reader(directory).damage()
     if findings.difference is None and damage:
         sentence = f"the rows that can be read are true, but {damage}"
         findings.difference = Difference(NO_ROW, None, sentence)
