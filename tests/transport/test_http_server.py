@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -624,6 +625,51 @@ def test_this_machine_is_one_peer_by_all_its_addresses_and_leaves_room_for_other
             for connection in tuple(server._connections):
                 connection.abort()
             assert not server._of
+
+    run(talk)
+
+
+def calls_of(step: Callable[[], None]) -> int:
+    """How many functions the server calls for one step."""
+    calls = 0
+
+    def count(frame: Any, what: str, _: Any) -> None:
+        nonlocal calls  # The collector of garbage calls others at any time.
+        calls += what in ("call", "c_call") and "agentleague" in frame.f_code.co_filename
+
+    sys.setprofile(count)
+    try:
+        step()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("begun", [b"", b"P"], ids=["idle", "busy"])
+def test_a_connection_too_many_costs_the_same_however_many_there_are(begun: bytes) -> None:
+    async def cost(held: int) -> int:
+        limits = ServerLimits(connections=2 * held, connections_of_loopback=held)
+        async with serving(limits=limits) as (server, _):
+            wires: list[Wire] = []
+
+            def connect() -> None:
+                wires.append(Wire("127.0.0.1"))
+                connection = _Connection(server)
+                connection.connection_made(wires[-1])
+                connection.data_received(begun)
+
+            for _ in range(held + 1):  # The first of too many finds out who is busy.
+                connect()
+            costs = [calls_of(connect) for _ in range(3)]
+
+            assert sum(wire.is_closed for wire in wires) == (3 if begun else 4)
+            assert sum(b"503" in wire.sent for wire in wires) == (4 if begun else 0)
+            for connection in tuple(server._connections):
+                connection.abort()
+            return min(costs)  # The refusal is written anew each second.
+
+    async def talk() -> None:
+        assert await cost(100) == await cost(10) > 10
 
     run(talk)
 

@@ -1,9 +1,11 @@
 """Which machine a host in a URL, or the source of a request, means."""
 
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 
+@lru_cache(maxsize=1_024)  # Asked for each connection and each message.
 def is_loopback(host: str) -> bool:
     """Whether the host is this machine: by address, or as localhost."""
     try:

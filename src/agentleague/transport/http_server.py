@@ -9,7 +9,7 @@ import asyncio
 import errno
 import logging
 import socket
-from collections import Counter, deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
+from agentleague.roles.stimuli import write_headers
 from agentleague.transport.event_loop import WriteBatching
 from agentleague.transport.http_reader import Reader, RequestChecks, ServerLimits
 from agentleague.transport.http_response import Handler, HttpRequest, Refused, Respond, Response
@@ -60,8 +61,10 @@ class HttpServer:
         most = self._connections_max - self._connections_max // 4
         self._near_max = min(limits.connections_of_loopback, most)
         self._connections: set[_Connection] = set()
-        self._of: Counter[str] = Counter()  # How many connections whom.
+        self._all = _Group(self._connections_max)
+        self._of: dict[str, _Group] = {}  # The connections of each peer.
         self._held = 0
+        self._busy = (-1, b"")  # The second in which it was written, and the answer.
         self.tasks: set[asyncio.Task[None]] = set()  # that produce streams
         self._listeners: list[asyncio.Server] = []
         self._sweep_seconds = min(0.25, limits.request_seconds / 4, limits.idle_seconds / 4)
@@ -113,26 +116,41 @@ class HttpServer:
 
     def admit(self, connection: "_Connection") -> bool:
         """Count a new connection; over a limit, close the longest idle one for it or say no."""
-        whose, fits = connection.whose, True
+        whose = connection.whose
         limit = self._near_max if whose == _NEAR else self.limits.connections_per_source
-        if self._of[whose] >= limit:
-            fits = _make_room([c for c in self._connections if c.whose == whose], limit)
-        fits = fits and _make_room(self._connections, self._connections_max)
+        own = self._of.get(whose) or _Group(limit)
+        fits = own.make_room() and self._all.make_room()
+        self._of[whose] = own
         self._connections.add(connection)
-        self._of[whose] += 1
+        connection.groups = (own, self._all)
+        for group in connection.groups:
+            group.size += 1
         if self._sweep_timer is None:
             self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
         return fits
 
     def forget(self, connection: "_Connection") -> None:
         """Count a connection no longer; it may be forgotten already."""
-        if connection in self._connections:
-            self._connections.discard(connection)
-            self._of[connection.whose] -= 1
-            if not self._of[connection.whose]:
-                del self._of[connection.whose]
+        self._connections.discard(connection)
+        for group in connection.groups:
+            group.size -= 1
+            group.resting.pop(connection, None)
+            if not group.size:
+                self._of.pop(connection.whose, None)
+        connection.groups = ()
         if self._drained and not self._connections and not self._drained.done():
             self._drained.set_result(None)
+
+    def busy(self) -> bytes:
+        """The answer to a connection that finds no room; written once a second, as it tells it."""
+        second = int(self.loop.time())
+        if self._busy[0] != second:
+            error = errors.RateLimited("This server has too many connections.", retry_after=1)
+            response = Response(None)
+            headers = write_headers([("Retry-After", "1")])
+            response.answer = (503, self.refusal(error), headers)
+            self._busy = (second, response.wire(is_last=True))
+        return self._busy[1]
 
     def hold(self, seconds: float, tell: Callable[[], None], drop: Callable[[], None]) -> None:
         """Tell a refusal later; where too many wait already, drop the connection."""
@@ -158,11 +176,34 @@ class HttpServer:
             self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
 
 
+class _Group:
+    """Connections that share a limit: how many there are, and which rest, the longest first.
+
+    Room is made without a look at the others, or a flood would cost more than it sends. One that
+    is busy again stays among those that rest until it is looked at, once: it comes back by itself.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.size = limit, 0
+        self.resting: OrderedDict[_Connection, None] = OrderedDict()
+
+    def make_room(self) -> bool:
+        """Close idle connections until one more fits; False if all are busy."""
+        while self.size >= self.limit:
+            if not self.resting:
+                return False
+            longest, _ = self.resting.popitem(last=False)
+            if longest.is_idle:
+                longest.abort()
+        return True
+
+
 class _Connection(asyncio.Protocol):
     """The requests of one peer and their answers; a deadline for what the peer must do next."""
 
     def __init__(self, server: HttpServer) -> None:
         self.source = self.whose = ""  # Its address; all of this machine are one peer.
+        self.groups: tuple[_Group, ...] = ()  # All, and those of its peer.
         self.deadline = 0.0  # 0 while it must be set anew, infinite while the peer owes us nothing.
         self._server, self._limits = server, server.limits
         self._reader = Reader(server.checks)
@@ -180,8 +221,9 @@ class _Connection(asyncio.Protocol):
         self.source = self._reader.source = (transport.get_extra_info("peername") or ("",))[0]
         self.whose = _NEAR if is_loopback(self.source) else self.source
         if not self._server.admit(self):
-            busy = errors.RateLimited("This server has too many connections.", retry_after=1)
-            self._fail(Refused(503, busy, [("Retry-After", "1")]))
+            self._reader.end()
+            self._transport.write(self._server.busy())
+            self._finish()
         elif self._server.stopping:
             self.close()
         self.flush()
@@ -223,7 +265,7 @@ class _Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.is_slow = True
-        self.deadline = self._server.loop.time() + self._limits.idle_seconds
+        self._rest(self._limits.idle_seconds)
         self._settle()
 
     def resume_writing(self) -> None:
@@ -253,7 +295,7 @@ class _Connection(asyncio.Protocol):
         self._reader.complete.clear()  # No more requests are handed over.
         self._give_up()
         self._unread, self.is_slow = b"", True
-        self.deadline = self._server.loop.time() + self._limits.request_seconds
+        self._rest(self._limits.request_seconds)
 
     def close(self) -> None:
         """Close when what is written has gone out."""
@@ -376,8 +418,15 @@ class _Connection(asyncio.Protocol):
         if is_held or reader.begun or not reader.moved:
             self._weigh()
         else:  # As nearly always: all is read and answered.
-            self.deadline = self._server.loop.time() + self._limits.idle_seconds
+            self._rest(self._limits.idle_seconds)
         reader.moved = False
+
+    def _rest(self, seconds: float) -> None:
+        """It owes us something, and may have to make room for another."""
+        self.deadline = self._server.loop.time() + seconds
+        for group in self.groups:
+            group.resting[self] = None
+            group.resting.move_to_end(self)
 
     def _weigh(self) -> None:
         reader = self._reader
@@ -393,8 +442,7 @@ class _Connection(asyncio.Protocol):
             self.deadline = inf
         elif reader.moved or self.deadline in (0.0, inf):
             is_due = reader.begun or self._closing
-            seconds = self._limits.request_seconds if is_due else self._limits.idle_seconds
-            self.deadline = self._server.loop.time() + seconds
+            self._rest(self._limits.request_seconds if is_due else self._limits.idle_seconds)
 
     def _read_on(self) -> None:
         if self._paused and not self._is_blocked() and not self._transport.is_closing():
@@ -405,16 +453,6 @@ class _Connection(asyncio.Protocol):
 
 def _health(request: HttpRequest, respond: Respond) -> None:
     respond(200, b'{"status":"ok"}')
-
-
-def _make_room(connections: Collection[_Connection], limit: int) -> bool:
-    excess = len(connections) + 1 - limit
-    if excess <= 0:
-        return True
-    idle = sorted((c for c in connections if c.is_idle), key=lambda c: c.deadline)
-    for connection in idle[:excess]:
-        connection.abort()
-    return len(idle) >= excess
 
 
 BACKLOG = 1_024
