@@ -90,3 +90,38 @@ def test_a_match_token_is_good_for_one_match_epoch_player_and_direction():
     ]
 
     assert len({tokens.match_token(key, *use) for use in uses}) == len(uses)
+
+
+@rule("R-PROOF-01", "R-PROOF-02")
+def test_a_proof_is_signed_over_the_body_with_a_key_of_league_agent_and_token():
+    keys = [tokens.proof_key(token, "league_1", "P07") for token in (TOKEN, "tok_older")]
+    shown = tokens.proof(keys, b"{}")
+
+    derived = bytes.fromhex(signed(tokens.channel_key(TOKEN), "manager>agent|league_1|P07"))
+    assert keys[0] == derived
+    assert shown.split(",")[0] == signed(derived, "{}")
+    assert tokens.is_proved(shown, keys[:1], b"{}")
+    assert tokens.is_proved(f" {shown.replace(',', ' , ')}", keys[1:], b"{}")
+
+
+@rule("R-PROOF-03")
+@each_row(
+    ("token", "league_id", "agent_id", "body"),
+    [
+        ("tok_other", "league_1", "P07", b"{}"),
+        (TOKEN, "league_2", "P07", b"{}"),
+        (TOKEN, "league_1", "P08", b"{}"),
+        (TOKEN, "league_1", "P07", b"{ }"),
+    ],
+)
+def test_a_proof_is_good_for_one_token_league_agent_and_body(token, league_id, agent_id, body):
+    shown = tokens.proof([tokens.proof_key(token, league_id, agent_id)], body)
+
+    assert not tokens.is_proved(shown, [tokens.proof_key(TOKEN, "league_1", "P07")], b"{}")
+
+
+@rule("R-PROOF-03")
+@given(st.text(st.characters(max_codepoint=255)))
+def test_any_text_may_be_shown_as_a_proof(shown):
+    assert not tokens.is_proved(shown, [tokens.channel_key(TOKEN)], b"{}")
+    assert not tokens.is_proved(shown, [], b"{}")

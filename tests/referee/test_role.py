@@ -19,6 +19,7 @@ from agentleague.errors import (
 )
 from agentleague.games import even_odd
 from agentleague.match.machine import Clock, GameOverCall, InvitationCall, LockCall, MoveCall
+from agentleague.protocol.codec import write_request
 from agentleague.protocol.messages import (
     WIRE_NAME,
     ChooseParityCall,
@@ -43,6 +44,7 @@ from agentleague.protocol.messages import (
     Rules,
     Seated,
 )
+from agentleague.protocol.tokens import proof, proof_key
 from agentleague.referee.role import Referee, StatusKey
 from agentleague.roles.agent import Refused, RegisterKey
 from agentleague.roles.effects import Call, Drop, End, Reply, WakeAt
@@ -223,6 +225,24 @@ def test_only_its_manager_can_tell_it_that_the_league_is_over(session):
 
     assert isinstance(reply.answer, TokenInvalid)
     assert invited(ask(role, announced())) == ["P01", "P02"]
+
+
+@rule("R-PROOF-03")
+@pytest.mark.parametrize("message", [announced(), LeagueCompleted("league_test", session="ses_1")])
+def test_a_manager_that_promised_to_prove_its_messages_has_to(message):
+    role = a_referee(registered=False)
+    role.handle(Answered(RegisterKey(), replace(ACCEPTED, proofs=True), None, 0.1), BEGAN)
+    body = write_request(message, 1)
+    shown = proof([proof_key("tok_REF01_x", "league_test", "REF01")], body)
+    head = f"POST /mcp HTTP/1.1\r\nX-League-Proof: {shown}".encode()
+
+    (refused,) = ask(role, message)
+    (altered,) = role.handle(Asked(message, Caller("127.0.0.1", head=head, body=b"{}"), 1), BEGAN)
+    taken = role.handle(Asked(message, Caller("127.0.0.1", head=head, body=body), 1), BEGAN)
+
+    assert isinstance(refused.answer, TokenInvalid)
+    assert isinstance(altered.answer, TokenInvalid)
+    assert invited(taken) or taken[-1] == End()
 
 
 def test_a_match_that_it_closed_is_not_played_again_in_this_round():

@@ -17,13 +17,16 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
     RefereeStatus,
     RoundCompleted,
+    RoundCompletedAck,
 )
+from agentleague.protocol.tokens import is_proved
 from agentleague.roles.effects import Address
 from agentleague.runtime.clock import LoopClock
 from agentleague.runtime.processes import Place
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import Buckets, HttpTransport, Rate, TransportPolicy
+from rules import rule
 from scripted_server import server
 
 HOSTS = ("127.0.0.1",)
@@ -80,6 +83,38 @@ def test_headers_of_a_call_reach_the_agent_that_is_asked():
     answer = with_port(on_ask=on_ask, message=LeagueQuery("GET_STATUS"), headers=headers)
 
     assert answer.message.data == {"proof": "abc"}
+
+
+@rule("R-PROOF-01")
+def test_a_call_to_an_agent_that_wants_proofs_is_proved_by_its_header():
+    callers = []
+
+    def on_ask(message, caller, reply):
+        callers.append(caller)
+        reply(RoundCompletedAck())
+
+    async def main():
+        manager, player = transport("manager"), transport("player")
+        player.listen(on_ask)
+        loop = asyncio.get_running_loop()
+        try:
+            port = await player.start(0, HOSTS)
+            to = Address("P01", f"http://127.0.0.1:{port}/mcp", "", (b"one", b"two"))
+            for round_id in (1, 2, 3):  # The head of the first is remembered.
+                answered, told = loop.create_future(), RoundCompleted("league_1", round_id)
+                manager.call(to, told, loop.time() + 60.0, answered.set_result, [("X-Other", "1")])
+                assert (await asyncio.wait_for(answered, 120)).error is None
+        finally:
+            await manager.stop()
+            await player.stop()
+
+    asyncio.run(main())
+
+    for caller in callers:
+        assert is_proved(caller.proof, [b"two"], caller.body)
+        assert not is_proved(caller.proof, [b"two"], b"{}")
+        assert caller.headers["x-other"] == "1"
+    assert len({caller.proof for caller in callers}) == 3
 
 
 def test_a_call_with_a_header_that_would_be_two_is_refused():

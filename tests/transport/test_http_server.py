@@ -199,6 +199,29 @@ def test_a_request_says_where_it_went_and_whence_it_came() -> None:
     assert parsed.headers == recognised.headers == {"host": "127.0.0.1:8001"}
 
 
+def test_a_head_is_recognised_whatever_proof_it_ends_with() -> None:
+    requests: list[HttpRequest] = []
+
+    def on_request(request: HttpRequest, respond: Respond) -> None:
+        requests.append(request)
+        respond(200, b"")
+
+    proofs = [b"ab12", b"cd34,ef56", b"a" * 1_100, b"x y", b"\xe9"]
+
+    async def talk() -> None:
+        async with serving(on_request) as (server, connect):
+            peer = await connect()
+            for proof in proofs:
+                peer.send(sized(b"{}", b"X-League-Proof: %b\r\n" % proof))
+                assert (await peer.answer())[0] == 200
+            assert len(server.checks.heads) == 1 + len(proofs[3:])  # Others are no proofs.
+
+    run(talk)
+
+    read = [request.headers["x-league-proof"].encode("latin-1") for request in requests]
+    assert read == proofs
+
+
 @pytest.mark.parametrize("loop", LOOPS)
 def test_answers_leave_in_the_order_of_the_requests(loop: str) -> None:
     held: list[tuple[bytes, Respond]] = []

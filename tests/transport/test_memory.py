@@ -7,6 +7,7 @@ from agentleague.protocol.messages import (
     LeagueQueryResponse,
     RoundCompleted,
 )
+from agentleague.protocol.tokens import is_proved
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.memory import MemoryNetwork
@@ -39,6 +40,19 @@ def test_a_call_is_answered_after_the_caller_has_finished():
     assert (callers[0].source, callers[0].token) == ("http://ann/mcp", "tok_P01_x")
     assert "league_id" in callers[0].missing
     assert callers[0].headers == {"x-proof": "abc"}
+
+
+def test_a_call_to_an_agent_that_wants_proofs_is_proved():
+    clock, manager, ann = network()
+    callers = []
+    ann.listen(lambda message, caller, reply: callers.append(caller))
+    to = Address("P01", "http://ann/mcp", "", (b"key",))
+
+    manager.call(to, RoundCompleted(), 110.0, lambda answer: None, [("X-Other", "1")])
+    clock.run()
+
+    assert is_proved(callers[0].proof, [b"key"], callers[0].body)
+    assert callers[0].headers["x-other"] == "1"
 
 
 def test_silence_ends_at_the_deadline():

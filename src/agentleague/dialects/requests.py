@@ -30,6 +30,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "locks": (),
     "join_code": (),
     "claim": (),
+    "proofs": (),
 }
 _REQUIRED = ("display_name", "contact_endpoint")
 _NULL = b"null"

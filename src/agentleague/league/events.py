@@ -40,6 +40,7 @@ class PlayerRegistered(Event, frozen=True, tag="player_registered"):
     version: str
     token_digest: str
     generation: int = 1
+    proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
 
 
 class PlayerReturned(Event, frozen=True, tag="player_returned"):
@@ -62,6 +63,7 @@ class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
     locks: bool
     generation: int = 1
     added: bool | UnsetType = UNSET  # by the organiser: it was never told its token
+    proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
 
 
 class TokenRenewed(Event, frozen=True, tag="token_renewed"):
@@ -75,6 +77,7 @@ class TokenRenewed(Event, frozen=True, tag="token_renewed"):
     generation: int
     endpoint: str
     capacity: int = 0  # a referee's
+    proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
 
 
 class TokenConfirmed(Event, frozen=True, tag="token_confirmed"):

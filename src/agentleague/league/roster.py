@@ -37,6 +37,7 @@ class Member(Struct, frozen=True):
     locks: bool = False  # a referee's: asks the manager to decide
     generation: int = 1  # of its newest token that may do everything; a referee's session
     added: bool = False  # a referee's: by the organiser, and never told its token
+    proofs: bool = False  # whether it wants the manager's messages proved
 
 
 def member_of(event: RefereeRegistered) -> Member:
@@ -50,6 +51,7 @@ def member_of(event: RefereeRegistered) -> Member:
         event.capacity,
         event.locks,
         added=event.added is True,
+        proofs=event.proofs is True,
     )
 
 
@@ -78,6 +80,7 @@ class Roster:
             event.endpoint,
             event.token_digest,
             event.version,
+            proofs=event.proofs is True,
         )
         self.players[member.agent_id] = member
         self._at.setdefault(member.endpoint, []).append(member.agent_id)
@@ -100,6 +103,7 @@ class Roster:
             endpoint=event.endpoint,
             generation=event.generation,
             capacity=event.capacity or member.capacity,
+            proofs=event.proofs is True,
         )
         self.generations[agent_id] = event.generation
         self._by_digest[event.token_digest] = agent_id
@@ -132,6 +136,13 @@ class Roster:
         member = self.players.get(agent_id) or self.referees[agent_id]
         issued = self._tokens.get(agent_id)
         return [each for _, each in issued] if issued else [member.token_digest]
+
+    def generations_of(self, agent_id: str) -> list[int]:
+        """Those of all tokens that this agent may hold, also of one that may only ask."""
+        member = self.players.get(agent_id) or self.referees[agent_id]
+        issued, asking = self._tokens.get(agent_id), self.asking.get(agent_id)
+        acting = [each for each, _ in issued] if issued else [member.generation]
+        return [*acting, asking] if asking else acting
 
     def acting(self, token: str | None) -> str | None:
         """Whose token this is, if it may do everything and not only ask."""

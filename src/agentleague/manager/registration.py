@@ -170,7 +170,7 @@ class Registration:
         self._check_join_code(meta, "player_meta", caller.source)
         known = roster.returning(meta.display_name, meta.contact_endpoint)
         if known and is_at(meta.contact_endpoint, caller.source):
-            return self._readmit_player(known)
+            return self._readmit_player(known, meta)
         return self._admit_new_player(meta, caller.source)
 
     def admit_referee(
@@ -210,8 +210,9 @@ class Registration:
             meta.contact_endpoint,
             meta.version,
             digest(token),
+            proofs=meta.proofs,
         )
-        return event, self._player_answer(player_id, name, meta.display_name, token)
+        return event, self._player_answer(player_id, name, meta, token)
 
     def _admit_new_referee(
         self, meta: RefereeMeta, source: str
@@ -242,8 +243,9 @@ class Registration:
             digest(token),
             meta.max_concurrent_matches,
             meta.locks is True,
+            proofs=meta.proofs,
         )
-        return event, self._referee_answer(member_of(event), meta.display_name, token)
+        return event, self._referee_answer(member_of(event), meta, token)
 
     def _renew_player(
         self, meta: PlayerMeta, member: Member, caller: Caller
@@ -251,15 +253,18 @@ class Registration:
         """A player that shows a token of its own."""
         self._check(meta, caller.source)
         is_newest = digest(caller.token or "") == member.token_digest
-        was_given = not is_newest and meta.contact_endpoint == member.endpoint
+        is_same = (
+            meta.contact_endpoint == member.endpoint and (meta.proofs is True) == member.proofs
+        )
+        was_given = not is_newest and is_same
         player_id = member.agent_id
         generation = member.generation if was_given else self._next_generation(player_id)
         token = self._token(player_id, generation)
-        answer = self._player_answer(player_id, member.display_name, meta.display_name, token)
+        answer = self._player_answer(player_id, member.display_name, meta, token)
         if was_given:
             return None, answer
         at = (digest(token), generation, meta.contact_endpoint)
-        return TokenRenewed(player_id, *at), answer
+        return TokenRenewed(player_id, *at, proofs=meta.proofs), answer
 
     def _renew_referee(
         self, meta: RefereeMeta, member: Member, caller: Caller
@@ -270,22 +275,24 @@ class Registration:
         token = self._token(member.agent_id, generation)
         at = (digest(token), generation, meta.contact_endpoint, meta.max_concurrent_matches)
         renewed = replace(member, generation=generation)
-        answer = self._referee_answer(renewed, meta.display_name, token)
-        return TokenRenewed(member.agent_id, *at), answer
+        answer = self._referee_answer(renewed, meta, token)
+        return TokenRenewed(member.agent_id, *at, proofs=meta.proofs), answer
 
     def _readmit_player(
-        self, player_id: str
+        self, player_id: str, meta: PlayerMeta
     ) -> tuple[PlayerReturned | None, LeagueRegisterResponse]:
         """A player that lost its token; if it asks again, it is given the same one again."""
-        given = self._league.roster.asking.get(player_id)
+        roster = self._league.roster
+        member, given = roster.players[player_id], roster.asking.get(player_id)
         generation = given or self._next_generation(player_id)
         token = self._token(player_id, generation)
         answer = LeagueRegisterResponse(
             "ACCEPTED",
             player_id,
             self._league.rules.league_id,
-            display_name_effective=self._league.roster.players[player_id].display_name,
+            display_name_effective=member.display_name,
             match_tokens=False,  # They are made from the token that it lost.
+            proofs=meta.proofs if member.proofs else UNSET,
             auth_token=token,
         )
         return None if given else PlayerReturned(player_id, digest(token), generation), answer
@@ -348,18 +355,21 @@ class Registration:
         self._returns[agent_id] = (now, times + 1)
 
     def _player_answer(
-        self, player_id: str, name: str, wanted: str, token: str
+        self, player_id: str, name: str, meta: PlayerMeta, token: str
     ) -> LeagueRegisterResponse:
         return LeagueRegisterResponse(
             "ACCEPTED",
             player_id,
             self._league.rules.league_id,
             match_tokens=True,
-            display_name_effective=name if name != wanted else UNSET,
+            proofs=meta.proofs,
+            display_name_effective=name if name != meta.display_name else UNSET,
             auth_token=token,
         )
 
-    def _referee_answer(self, member: Member, wanted: str, token: str) -> RefereeRegisterResponse:
+    def _referee_answer(
+        self, member: Member, meta: RefereeMeta, token: str
+    ) -> RefereeRegisterResponse:
         league_id, name = self._league.rules.league_id, member.display_name
         return RefereeRegisterResponse(
             "ACCEPTED",
@@ -367,7 +377,8 @@ class Registration:
             league_id,
             session=tokens.session(self._secret, league_id, member.agent_id, member.generation),
             lease_seconds=self._settings.lease_seconds if member.locks else UNSET,
-            display_name_effective=name if name != wanted else UNSET,
+            proofs=meta.proofs,
+            display_name_effective=name if name != meta.display_name else UNSET,
             auth_token=token,
         )
 

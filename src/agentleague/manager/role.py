@@ -80,7 +80,8 @@ class Manager:
     ) -> None:
         self.league = League() if league is None else league
         self._settings = settings
-        self._step = step = Step(self.league, settings, limits)
+        credentials = Credentials(self.league, secrets.token_secret)
+        self._step = step = Step(self.league, settings, limits, credentials.proof_keys)
         self.reachability = Reachability(self.league, step.limits)
         self._registration = Registration(
             step,
@@ -89,7 +90,6 @@ class Manager:
             check_endpoint=check_endpoint,
         )
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
-        credentials = Credentials(self.league, secrets.token_secret)
         broadcasts = Broadcasts(step, credentials)
         self._misuse = TokenMisuse(step, credentials)
         self._reporters = Reporters(step)

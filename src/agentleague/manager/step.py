@@ -1,6 +1,7 @@
 """One step of the manager: what is decided and sent while one stimulus is handled."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,10 +70,14 @@ class Step:
     """
 
     def __init__(
-        self, league: League, settings: ManagerSettings, limits: ManagerLimits | None = None
+        self,
+        league: League,
+        settings: ManagerSettings,
+        limits: ManagerLimits | None = None,
+        proof_keys: Callable[[str], tuple[bytes, ...]] = lambda agent_id: (),
     ) -> None:
         self.league, self.settings = league, settings
-        self.limits = limits or ManagerLimits()
+        self.limits, self._proof_keys = limits or ManagerLimits(), proof_keys
         self.outbox = Outbox(settings.reply_seconds, self.limits.called_max)
         self.calendar = Calendar(0.0)
         self.now = 0.0
@@ -141,10 +146,11 @@ class Step:
             self.record(DialectLearnt(agent_id, dialect))
 
     def address(self, agent_id: str) -> Address:
-        """Where an agent is called."""
+        """Where an agent is called, and how it knows that the manager calls."""
         roster = self.league.roster
         member = roster.players.get(agent_id) or roster.referees[agent_id]
-        return Address(agent_id, member.endpoint, roster.dialects.get(agent_id, ""))
+        dialect, keys = roster.dialects.get(agent_id, ""), self._proof_keys(agent_id)
+        return Address(agent_id, member.endpoint, dialect, keys)
 
     def _write(self, event: Event) -> None:
         self.league.apply(event)

@@ -31,11 +31,12 @@ from agentleague.roles.stimuli import Asked, Caller
 
 
 class Credentials:
-    """Sessions of referees and channel keys of players, derived from the manager's secret."""
+    """Sessions, channel keys and proof keys of agents, derived from the manager's secret."""
 
     def __init__(self, league: League, token_secret: bytes) -> None:
         self._league, self._secret = league, token_secret
         self._channels: dict[tuple[str, int], bytes] = {}
+        self._proof_keys: dict[tuple[str, int], bytes] = {}
 
     def session(self, referee_id: str) -> str:
         """What the manager shows to a referee; each registration begins a new one."""
@@ -52,13 +53,36 @@ class Credentials:
         for generation in range(newest, max(0, newest - at_most), -1):
             yield self._channel(player_id, generation)
 
+    def proof_keys(self, agent_id: str) -> tuple[bytes, ...]:
+        """What messages to an agent are proved with, if it wants that.
+
+        An agent whose last registration was not answered holds the token of an earlier one: until
+        it shows which it holds, each message is proved for all of them.
+        """
+        roster = self._league.roster
+        member = roster.players.get(agent_id) or roster.referees[agent_id]
+        if not member.proofs:
+            return ()
+        generations = roster.generations_of(agent_id)
+        return tuple([self._proof_key(agent_id, generation) for generation in generations])
+
+    def _proof_key(self, agent_id: str, generation: int) -> bytes:
+        key = (agent_id, generation)
+        if key not in self._proof_keys:
+            token = self._token(agent_id, generation)
+            league_id = self._league.rules.league_id
+            self._proof_keys[key] = tokens.proof_key(token, league_id, agent_id)
+        return self._proof_keys[key]
+
     def _channel(self, player_id: str, generation: int) -> bytes:
         key = (player_id, generation)
         if key not in self._channels:
-            league_id = self._league.rules.league_id
-            token = tokens.league_token(self._secret, league_id, player_id, generation)
-            self._channels[key] = tokens.channel_key(token)
+            self._channels[key] = tokens.channel_key(self._token(player_id, generation))
         return self._channels[key]
+
+    def _token(self, agent_id: str, generation: int) -> str:
+        league_id = self._league.rules.league_id
+        return tokens.league_token(self._secret, league_id, agent_id, generation)
 
 
 class Reporters:

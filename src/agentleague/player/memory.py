@@ -41,6 +41,7 @@ class PlayerLimits(AgentLimits):
     # The end of the league:
     ask_again_seconds: float = 2.0  # a manager that is too busy to say, or away
     doubt_seconds: float = 40.0  # how long a silent manager is asked; it may just be restarting
+    early_messages: int = 16  # of the manager, that come before the registration is answered
     # Messages without a match token:
     waiting_messages: int = 16  # that wait until the manager has said whose match it is
     waiting_from_one_source: int = 4  # so that no single address takes all the places

@@ -20,13 +20,27 @@ from agentleague.player.foreign_referees import ForeignReferees, MatchQuery
 from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
-from agentleague.protocol.tokens import channel_key, match_token
+from agentleague.protocol.tokens import PROOF_HEADER, channel_key, match_token
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
-from agentleague.roles.stimuli import Answered, Asked, StrategyReturned, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned, Woken
 
 GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
+
+
+ACKS: dict[type[messages.Message], Callable[..., messages.Message]] = {
+    messages.RoundAnnouncement: messages.RoundAnnouncementAck,
+    PartialAnnouncement: messages.RoundAnnouncementAck,
+    messages.LeagueStandingsUpdate: messages.StandingsUpdateAck,
+    PartialTable: messages.StandingsUpdateAck,
+    messages.RoundCompleted: messages.RoundCompletedAck,
+}
+NO_MATCH_TOKENS = (
+    "It came back without the token of its earlier run, so it cannot tell the referees of its "
+    "matches from strangers. It keeps its token if it is started each time with the same "
+    "--manager, --name, --port and --state."
+)
 
 
 class LeagueOverKey(Struct, frozen=True, gc=False):
@@ -57,7 +71,8 @@ class Player(Agent):
         self._settings, self._limits = settings, limits
         self._draw_check = DrawCheck(limits)
         self._round_id = 0
-        self._refused: set[str] = set()  # matches of which a message without token was refused
+        self._refused: set[str] = set()  # matches and kinds of messages of which one was refused
+        self._early: list[Asked] = []  # messages that came before the registration was answered
         self._running: dict[int, Asked] = {}  # calls whose strategies run
         self._channel = b""
         self._token_pair, self._tokens_of = ("", ""), ("", "", "", 0)
@@ -77,6 +92,7 @@ class Player(Agent):
                 settings.version,
                 list(settings.game_types),
                 "2.1.0",
+                proofs=True,
             ),
             sender=f"player:{settings.display_name}"[:64],
             timestamp=self._calendar.write(now),
@@ -88,8 +104,19 @@ class Player(Agent):
         self._channel, self._tokens_of = channel_key(self._registration.token), ("", "", "", 0)
         if self.agent_id:
             self.memory.recall(self.kept, self._registration.league_id, self.agent_id)
-        if self.agent_id and self._completed:  # It came before the manager's answer did.
-            effects = [*effects, self._ask_whether_over(self._completed, now)]
+            if getattr(stimulus.message, "match_tokens", None) is False:
+                self.news.append(NO_MATCH_TOKENS)
+            effects = [*effects, *self._take_in_early(now)]
+        return effects
+
+    def _take_in_early(self, now: float) -> list[Effect]:
+        """Judge what came before the answer to the registration; it was acknowledged then."""
+        (early, self._early), effects = (self._early, []), []
+        for asked in early:
+            if isinstance(asked.message, messages.LeagueCompleted):
+                effects += self._end_if_over(asked.caller, asked.message, now)
+            elif self._is_from_manager(asked.caller):
+                self._take_in(asked.message)
         return effects
 
     def _invited(self, asked: Asked, message: messages.GameInvitation, now: float) -> list[Effect]:
@@ -141,40 +168,62 @@ class Player(Agent):
         answer = messages.GameErrorAck(player_id=self._me(message), match_id=message.match_id)
         return [self.reply(asked, answer, now)]
 
-    def _announced(
-        self, asked: Asked, message: messages.RoundAnnouncement, now: float
-    ) -> list[Effect]:
+    def _told(self, asked: Asked, message: Any, now: float) -> list[Effect]:
+        """The manager tells something, or a stranger does: where a proof is due, that shows it."""
+        if not self.agent_id:
+            self._keep_early(asked)
+        elif self._is_from_manager(asked.caller):
+            self._take_in(message)
+        else:
+            error = TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
+            name = message.__struct_config__.tag
+            return [self._refuse(asked, error, name, "refused one that its manager did not send.")]
+        ack = ACKS[type(message)](player_id=self.agent_id, round_id=message.round_id)
+        return [self.reply(asked, ack, now)]
+
+    def _is_from_manager(self, caller: Caller) -> bool:
+        own = self._registration
+        return not own.proofs or own.is_proved(caller)
+
+    def _keep_early(self, asked: Asked) -> None:
+        """Only the answer to the registration will say whether the manager proves its messages."""
+        if len(self._early) < self._limits.early_messages:
+            self._early.append(asked)
+
+    def _take_in(self, message: messages.Message) -> None:
+        if isinstance(message, messages.RoundAnnouncement):
+            self._announced(message)
+        elif isinstance(message, messages.LeagueStandingsUpdate):
+            self.memory.table(message)
+            self._notify("standings", lambda: self.memory.standings)
+
+    def _announced(self, message: messages.RoundAnnouncement) -> None:
         self._draw_check.announced(message, self.agent_id)
         if message.round_id != self._round_id:  # A match that changes hands is announced again.
             self._round_id = message.round_id
             self._notify("round", lambda: seen_by(self.agent_id, message))
-        answer = messages.RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
-        return [self.reply(asked, answer, now)]
-
-    def _standings(
-        self, asked: Asked, message: messages.LeagueStandingsUpdate, now: float
-    ) -> list[Effect]:
-        self.memory.table(message)
-        self._notify("standings", lambda: self.memory.standings)
-        answer = messages.StandingsUpdateAck(player_id=self.agent_id, round_id=message.round_id)
-        return [self.reply(asked, answer, now)]
-
-    def _round_over(
-        self, asked: Asked, message: messages.RoundCompleted, now: float
-    ) -> list[Effect]:
-        answer = messages.RoundCompletedAck(player_id=self.agent_id, round_id=message.round_id)
-        return [self.reply(asked, answer, now)]
 
     def _league_over(
         self, asked: Asked, message: messages.LeagueCompleted, now: float
     ) -> list[Effect]:
-        """Anybody could send this: the manager is asked before it is believed."""
+        """Anybody could send this: without a proof the manager is asked before it is believed."""
+        if not self.agent_id:
+            self._keep_early(asked)
         reply = self.reply(asked, messages.LeagueCompletedAck(player_id=self.agent_id), now)
-        own = self._registration.league_id
-        if own and message.league_id not in ("", own):
-            return [reply]
-        self._completed = message
-        return [reply, self._ask_whether_over(message, now)]
+        return [reply, *self._end_if_over(asked.caller, message, now)]
+
+    def _end_if_over(
+        self, caller: Caller, message: messages.LeagueCompleted, now: float
+    ) -> list[Effect]:
+        own = self._registration
+        if own.league_id and message.league_id not in ("", own.league_id):
+            return []
+        if own.is_proved(caller):
+            self._completed = message
+            return self._end()
+        # Nothing else of a message is believed that should have been proved.
+        self._completed = messages.LeagueCompleted(own.league_id) if own.proofs else message
+        return [self._ask_whether_over(message, now)]
 
     def _ask_whether_over(self, message: messages.LeagueCompleted, now: float) -> Call:
         query = messages.LeagueQuery(
@@ -193,7 +242,7 @@ class Player(Agent):
         return [self._ask_whether_over(self._completed, now)]
 
     def _over_answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        """End if the manager confirms it, or has long been away.
+        """End if the manager confirms it, or has long been away and proves nothing.
 
         A manager that is too busy is asked again. A player that never registered believes nobody
         but a manager.
@@ -211,7 +260,7 @@ class Player(Agent):
         if self._doubts_until is None:
             self._doubts_until = now + self._limits.doubt_seconds
             self.news.append("Told that the league is over; asking the manager, which is away.")
-        if now < self._doubts_until:
+        if now < self._doubts_until or self._registration.proofs:
             return [WakeAt(LeagueOverKey(), now + self._limits.ask_again_seconds)]
         return self._end()
 
@@ -241,7 +290,7 @@ class Player(Agent):
         except TokenInvalid as error:
             league_id, timestamp = self._registration.league_id, self._calendar.write(now)
             asking = self._foreign_referees.ask(stimulus, league_id, timestamp, now)
-            return [self._refuse(stimulus, error)] if asking is None else [*asking]
+            return [self._refuse_referee(stimulus, error)] if asking is None else [*asking]
         except LeagueError as error:
             return [Reply(stimulus.reply, error)]
 
@@ -256,16 +305,21 @@ class Player(Agent):
             try:
                 out += self.MESSAGES[type(asked.message)](self, asked, asked.message, now)
             except TokenInvalid as error:
-                out.append(self._refuse(asked, error))
+                out.append(self._refuse_referee(asked, error))
             except LeagueError as error:
                 out.append(Reply(asked.reply, error))
         return out
 
-    def _refuse(self, asked: Asked, error: TokenInvalid) -> Reply:
-        match_id = getattr(asked.message, "match_id", "")
-        if match_id not in self._refused and len(self._refused) < self._limits.refusals_said:
-            self._refused.add(match_id)
-            self.news.append(f"{match_id}: refused a message without the token of its referee.")
+    def _refuse_referee(self, asked: Asked, error: TokenInvalid) -> Reply:
+        message: Any = asked.message
+        why = "refused a message without the token of its referee."
+        return self._refuse(asked, error, message.match_id, why)
+
+    def _refuse(self, asked: Asked, error: TokenInvalid, about: str, why: str) -> Reply:
+        """Refuse, and say so once of each match or kind of message."""
+        if about not in self._refused and len(self._refused) < self._limits.refusals_said:
+            self._refused.add(about)
+            self.news.append(f"{about}: {why}")
         return Reply(asked.reply, error)
 
     def _check_referee(self, asked: Asked) -> None:
@@ -330,11 +384,7 @@ class Player(Agent):
         messages.GameMoveCall: _to_move,
         messages.GameOver: _game_over,
         messages.GameError: _game_error,
-        messages.RoundAnnouncement: _announced,
-        PartialAnnouncement: _announced,
-        messages.LeagueStandingsUpdate: _standings,
-        PartialTable: _standings,
-        messages.RoundCompleted: _round_over,
+        **dict.fromkeys(ACKS, _told),
         messages.LeagueCompleted: _league_over,
     }
 

@@ -63,6 +63,8 @@ NOTES: dict[str, Note] = {
         "nobody else.",
         "5d0c1f7e9b3a4d62",
     ),
+    "RefereeMeta.proofs": Note("Whether it wants the manager's messages proved.", True),
+    "PlayerMeta.proofs": Note("Whether it wants the manager's messages proved.", True),
     "referee_meta": Note("What the referee says of itself."),
     "player_meta": Note("What the player says of itself."),
     "RefereeMeta.locks": Note("Whether it locks moves with the manager (LOCK_REQUEST).", True),
@@ -78,6 +80,7 @@ NOTES: dict[str, Note] = {
     "hint": Note("Why it is rejected, and what to do, in a sentence.", "the league is full"),
     "code": Note("The number of the error, as in a JSON-RPC error.", 3002),
     "match_tokens": Note("Whether referees show the player match tokens; ours say so.", True),
+    "proofs": Note("Whether the manager will prove its messages (X-League-Proof).", True),
     "session": Note("Names this registration of the referee; it repeats it.", "ses_81c0f3a2"),
     "lease_seconds": Note("A referee silent for so long loses its matches.", 10.0),
     "warnings": Note(
@@ -257,11 +260,11 @@ def note_of(owner: str, field: str) -> Note:
 _SENDERS = {"manager": "league_manager", "referee": "referee:REF01"}
 # Of the fields that may be absent those that an example has: as in the usual message.
 _SENT_TOO: dict[str, tuple[str, ...]] = {
-    "RefereeMeta": ("protocol_version", "locks"),
-    "PlayerMeta": ("protocol_version",),
+    "RefereeMeta": ("protocol_version", "locks", "proofs"),
+    "PlayerMeta": ("protocol_version", "proofs"),
     "RoundMatch": ("draw_commitment",),
-    "RefereeRegisterResponse": ("auth_token", "session", "lease_seconds"),
-    "LeagueRegisterResponse": ("auth_token", "match_tokens"),
+    "RefereeRegisterResponse": ("auth_token", "session", "lease_seconds", "proofs"),
+    "LeagueRegisterResponse": ("auth_token", "match_tokens", "proofs"),
     "RoundCompleted": ("receipt",),
     "GameInvitation": ("auth_token",),
     "GameJoinAck": ("auth_token",),

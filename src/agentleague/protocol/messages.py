@@ -83,6 +83,7 @@ class RefereeMeta(Part):
     locks: bool | UnsetType = UNSET
     join_code: Id | UnsetType = UNSET
     claim: Id | UnsetType = UNSET
+    proofs: bool | UnsetType = UNSET
 
 
 class RefereeRegisterRequest(Message, tag="REFEREE_REGISTER_REQUEST"):
@@ -100,6 +101,7 @@ class RefereeRegisterResponse(Message, tag="REFEREE_REGISTER_RESPONSE"):
     reason: Text | None = None
     session: Id | UnsetType = UNSET
     lease_seconds: float | UnsetType = UNSET
+    proofs: bool | UnsetType = UNSET
     display_name_effective: Text | UnsetType = UNSET
     hint: Text | UnsetType = UNSET
     error_code: Id | UnsetType = UNSET
@@ -117,6 +119,7 @@ class PlayerMeta(Part):
     protocol_version: Id | UnsetType = UNSET
     join_code: Id | UnsetType = UNSET
     claim: Id | UnsetType = UNSET
+    proofs: bool | UnsetType = UNSET
 
 
 class LeagueRegisterRequest(Message, tag="LEAGUE_REGISTER_REQUEST"):
@@ -133,6 +136,7 @@ class LeagueRegisterResponse(Message, tag="LEAGUE_REGISTER_RESPONSE"):
     league_id: Id = ""
     reason: Text | None = None
     match_tokens: bool | UnsetType = UNSET
+    proofs: bool | UnsetType = UNSET
     display_name_effective: Text | UnsetType = UNSET
     hint: Text | UnsetType = UNSET
     error_code: Id | UnsetType = UNSET

@@ -1,11 +1,14 @@
 """Tokens, derived from secrets so that none needs to be stored."""
 
 import hmac
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 
 MATCH_TOKEN = "mtok_"
 LEAGUE_TOKEN = "tok_"
+PROOF_HEADER = "X-League-Proof"
+PROOFS_MAX = 8  # in one header: the manager sends one for each token of the agent that counts
 
 
 def league_token(secret: bytes, league_id: str, agent_id: str, generation: int) -> str:
@@ -29,13 +32,36 @@ def same(token: str, stored_digest: str) -> bool:
 
 
 def channel_key(token: str) -> bytes:
-    """What a player and the manager derive from a league token; referees do not know it."""
+    """What an agent and the manager derive from its league token; nobody else knows it."""
     return sha256(f"channel|{token}".encode()).digest()
 
 
 def match_token(key: bytes, direction: str, *names: str | int) -> str:
     """The token of one direction (`ref>player`, `player>ref`), league, match, player, epoch."""
     return MATCH_TOKEN + _sign(key, direction, *names)
+
+
+def proof_key(token: str, league_id: str, agent_id: str) -> bytes:
+    """With what the manager proves its messages to the agent that has this league token."""
+    text = f"manager>agent|{league_id}|{agent_id}"
+    return hmac.digest(channel_key(token), text.encode(), "sha256")
+
+
+def proof(keys: Iterable[bytes], body: bytes) -> str:
+    """What shows that a request is the manager's: one proof for each key that its agent may hold.
+
+    It proves this body to this agent, and gives nobody a right.
+    """
+    return ",".join(hmac.digest(key, body, "sha256").hex() for key in keys)
+
+
+def is_proved(shown: str, keys: Iterable[bytes], body: bytes) -> bool:
+    """Whether one of the proofs that were shown was made with one of these keys."""
+    if not shown:
+        return False
+    proofs = [each.strip().encode() for each in shown.split(",", PROOFS_MAX)[:PROOFS_MAX]]
+    rights = [hmac.digest(key, body, "sha256").hex().encode() for key in keys]
+    return any(hmac.compare_digest(each, right) for each in proofs for right in rights)
 
 
 def _sign(key: bytes, *parts: str | int) -> str:

@@ -53,6 +53,7 @@ from agentleague.protocol.messages import (
     Rules,
     StartMatch,
 )
+from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.referee.foreign_manager import (
     GAME_TYPE,
     LIMITS,
@@ -116,6 +117,7 @@ class Referee(Agent):
                 settings.max_concurrent_matches,
                 "2.1.0",
                 locks=True,
+                proofs=True,
             ),
             sender=f"referee:{settings.display_name}"[:64],
             timestamp=self._calendar.write(now),
@@ -237,6 +239,7 @@ class Referee(Agent):
             return [self.reply(asked, ack, now), *begun]
         if not self._registration.session or message.session != self._registration.session:
             raise TokenInvalid("session is not the one this referee was given when it registered")
+        self._check_proof(asked)
         for match in message.matches:
             self._load_game(match.game_type)  # One is missing: all are refused.
         if message.round_id != self._round_id:
@@ -244,6 +247,11 @@ class Referee(Agent):
         if message.rules is not UNSET:
             self._rules = message.rules
         return [self.reply(asked, ack, now), *self._begin(message.matches, now)]
+
+    def _check_proof(self, asked: Asked) -> None:
+        own = self._registration
+        if own.proofs and not own.is_proved(asked.caller):
+            raise TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
 
     def _begin(self, matches: Sequence[RoundMatch], now: float) -> list[Effect]:
         effects: list[Effect] = []
@@ -345,6 +353,7 @@ class Referee(Agent):
             raise TokenInvalid("only the manager ends the league")
         if not self.agent_id or (own and message.session != own):
             raise TokenInvalid("session is not the one this referee was given when it registered")
+        self._check_proof(asked)
         self._is_league_over = True
         if message.aborted is True:  # The manager tells the players what is decided.
             self.matches.clear()

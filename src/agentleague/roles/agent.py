@@ -33,12 +33,17 @@ from agentleague.protocol.messages import (
     RefereeRegisterResponse,
 )
 from agentleague.protocol.timestamps import Calendar
+from agentleague.protocol.tokens import is_proved, proof_key
 from agentleague.roles.effects import Address, Call, Effect, End, Event, Reply, WakeAt
 from agentleague.roles.settings import AgentSettings
-from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Stimulus, Woken
 
 TOO_LATE = (
     "; one that was in it before comes back with the same --manager, --name, --port and --state"
+)
+UNPROVED = (
+    "The manager does not prove its messages any more, as it did in an earlier run: anybody who "
+    "can reach this agent can send it messages in the name of the manager."
 )
 GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
 BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
@@ -69,6 +74,7 @@ class AgentState(Struct, frozen=True):
     league_id: str = ""
     token: str = ""
     claim: str = ""  # made at random by its first run; nobody but its manager is told
+    proofs: bool = False  # whether the manager promised to prove its messages
 
 
 class Refused(Struct, frozen=True):
@@ -89,7 +95,20 @@ class Registration:
         self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
         self.failed_tries = 0
         self.match_tokens = False  # whether referees of this league show match tokens
+        self.proofs = False  # whether the manager promised to prove its messages
+        self._proof_keys: tuple[bytes, ...] = ()  # of its newest token and the one before
         self.is_ours = False  # whether the manager gives a session, or speaks of match tokens
+
+    def remember(self, state: AgentState) -> None:
+        """What an earlier run kept: token, claim, and whether the manager proves its messages."""
+        self.remembered, self.claim = state.token, state.claim
+        if state.proofs:
+            self.proofs = True
+            self._proof_keys = (proof_key(state.token, state.league_id, state.agent_id),)
+
+    def is_proved(self, caller: Caller) -> bool:
+        """Whether a message came from the manager, as far as a proof shows it."""
+        return is_proved(caller.proof, self._proof_keys, caller.body)
 
     def ask(self, request: Message, now: float) -> list[Effect]:
         """Send the request, with the token of an earlier run and the join code, if any."""
@@ -149,6 +168,10 @@ class Registration:
             self.agent_id = message.player_id or ""
             self.match_tokens = message.match_tokens is True
             self.is_ours = message.match_tokens is not UNSET
+        self.proofs = message.proofs is True
+        if self.proofs:  # What is under way may be proved for the token before.
+            new = proof_key(self.token, self.league_id, self.agent_id)
+            self._proof_keys = (new, *self._proof_keys[:1])
         return []
 
 
@@ -248,11 +271,11 @@ class Agent(ABC):
     def state(self) -> AgentState:
         """What it needs to come back as itself."""
         own = self._registration
-        return AgentState(self.agent_id, own.league_id, own.token, own.claim)
+        return AgentState(self.agent_id, own.league_id, own.token, own.claim, own.proofs)
 
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept: its token and claim are shown when it registers."""
-        self._registration.remembered, self._registration.claim = state.token, state.claim
+        self._registration.remember(state)
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide what to do."""
@@ -292,12 +315,14 @@ class Agent(ABC):
 
     def registered(self, stimulus: Answered, now: float) -> list[Effect]:
         """The manager has answered, or is not there yet: say so once."""
-        is_first = not self._registration.failed_tries
+        is_first, was_proved = not self._registration.failed_tries, self._registration.proofs
         effects = self._registration.answered(stimulus.message, stimulus.error, now)
         self.agent_id = self._registration.agent_id
         if not effects:
             league_id = self._registration.league_id or "a league without an id"
             self.news.append(f"Registered as {self.agent_id} in {league_id}.")
+            if was_proved and not self._registration.proofs:
+                self.news.append(UNPROVED)
             if self.is_far:
                 effects = self._reachability.begin(now)
         elif is_first and self._registration.failed_tries:

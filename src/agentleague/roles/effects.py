@@ -23,6 +23,7 @@ class Address(Struct, frozen=True, gc=False):
     agent_id: str
     url: str
     dialect: str = ""  # how it wants to be spoken to; empty: as we like
+    proof_keys: tuple[bytes, ...] = ()  # with which a manager proves its messages to it
 
 
 class Record(Struct, frozen=True, gc=False):

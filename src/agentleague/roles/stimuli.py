@@ -8,9 +8,11 @@ from msgspec import Struct
 
 from agentleague.errors import LeagueError
 from agentleague.protocol.messages import Message
+from agentleague.protocol.tokens import PROOF_HEADER
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # one line of latin-1
+_PROOF = re.compile(rb"\r\n%b:([^\r\n]*)" % PROOF_HEADER.encode(), re.IGNORECASE)
 Key = Hashable  # a role's own name for a call, a timer or a strategy's run
 
 
@@ -23,6 +25,13 @@ class Caller(Struct, frozen=True, gc=False):
     missing: tuple[str, ...] = ()  # paths of documented fields that were not there
     rpc_method: str = ""  # the JSON-RPC method of the request
     head: bytes = b""  # request line and headers as they were sent
+    body: bytes = b""  # as it was sent, where proofs may be asked for
+
+    @property
+    def proof(self) -> str:
+        """By which a manager shows that the request is its own; empty where there is none."""
+        found = _PROOF.search(self.head)
+        return found[1].decode("latin-1") if found else ""
 
     @property
     def headers(self) -> dict[str, str]:

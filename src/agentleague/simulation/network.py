@@ -15,6 +15,7 @@ from agentleague.dialects import answers
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
+from agentleague.protocol.tokens import PROOF_HEADER, proof
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel
 from agentleague.roles.stimuli import write_headers
@@ -182,9 +183,7 @@ class SimulatedTransport(MemoryTransport):
         if self.lifetime.is_over:
             return lambda: None
         exchange = _Exchange(self._simulated, self, message, done)
-        if headers:
-            exchange.head = write_headers(headers)
-        return exchange.begin(to.url, until - self.lifetime.ahead)
+        return exchange.begin(to, until - self.lifetime.ahead, headers)
 
 
 class _Exchange:
@@ -216,11 +215,15 @@ class _Exchange:
         self._asked: list[SimulatedTransport] = []  # who is to answer
         self._stop_deadline: Cancel = _nothing
 
-    def begin(self, url: str, until: float) -> Cancel:
-        network = self._network
+    def begin(self, to: Address, until: float, headers: Headers) -> Cancel:
+        network, url = self._network, to.url
         network.calls += 1
         network.watcher.called(url, self._message)
         body = codec.write_request(self._message, network.calls)
+        if to.proof_keys:
+            headers = [*headers, (PROOF_HEADER, proof(to.proof_keys, body))]
+        if headers:
+            self.head = write_headers(headers)
         self._stop_deadline = network.clock.call_at(until, self._late)
         if network.links.is_reliable:
             network.later(partial(self._arrive, url, body))

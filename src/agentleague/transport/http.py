@@ -23,6 +23,7 @@ from agentleague.protocol.messages import (
     RefereeStatus,
 )
 from agentleague.protocol.timestamps import write
+from agentleague.protocol.tokens import PROOF_HEADER, proof
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
@@ -179,6 +180,8 @@ class HttpTransport:
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
         options = PIPELINED_POST if isinstance(message, PIPELINED) else PLAIN_POST
+        if to.proof_keys:
+            headers = [*headers, (PROOF_HEADER, proof(to.proof_keys, body))]
         if headers:
             options = options._replace(headers=headers)
         call.stop = client.post(to.url, body, until, call.answered, options)
@@ -214,7 +217,8 @@ class HttpTransport:
         else:
             token, missing = message.auth_token or None, incoming.missing
             form, method = envelope.form, envelope.method
-            caller = Caller(request.source, token, form, missing, method, request.head)
+            head, body = request.head, request.body
+            caller = Caller(request.source, token, form, missing, method, head, body)
             self._ask(message, caller, reply)
 
     def _weigh(self, request: HttpRequest, incoming: codec.Incoming, reply: "_Reply") -> None:

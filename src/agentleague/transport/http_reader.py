@@ -11,6 +11,7 @@ from ipaddress import IPv4Address, IPv6Address
 import httptools
 
 from agentleague import errors
+from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.effects import Headers
 from agentleague.transport.http_response import Handler, HttpRequest, Refused, Response
 
@@ -20,6 +21,7 @@ _RAW_BODY_FACTOR = 8  # A chunk of one byte takes six; more than this is padding
 _HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 _HEADS_KEPT = 1_024
 _HEAD_BYTES_KEPT = 1_024
+_PROOF = b"\r\n%b: " % PROOF_HEADER.encode()
 _FIELDS = b"host origin content-type content-length content-encoding transfer-encoding expect"
 _FIELDS_READ = frozenset(_FIELDS.split())
 
@@ -203,7 +205,7 @@ class Reader:
         while data.startswith(b"POST ", start):
             body = data.find(b"\r\n\r\n", start) + 4
             head, length = _without_length(data[start:body])
-            known, end = heads.get(head), body + length
+            known, end = heads.get(_without_proof(head)), body + length
             if known is None or length > self._limits.body_bytes:
                 break
             if end > len(data):
@@ -226,7 +228,7 @@ class Reader:
             return  # It began in an earlier slice, or says its length elsewhere too.
         if len(heads) >= _HEADS_KEPT:
             heads.clear()
-        heads[head] = self._path, self._query, handler
+        heads[_without_proof(head)] = self._path, self._query, handler
 
     def _parse(self, data: bytes) -> None:
         while data:
@@ -337,6 +339,13 @@ def _without_length(head: bytes) -> tuple[bytes, int]:
     before, _, after = head.rpartition(b"\r\nContent-Length: ")
     digits = after[:-4]
     return (before, int(digits)) if digits.isdigit() and len(digits) < 8 else (b"", -1)
+
+
+def _without_proof(head: bytes) -> bytes:
+    """A head without the proof at its end, which differs from request to request."""
+    before, found, proofs = head.rpartition(_PROOF)
+    is_proof = len(proofs) <= _HEAD_BYTES_KEPT and proofs.replace(b",", b"").isalnum()
+    return before if found and is_proof else head
 
 
 def _bad(status: int, sentence: str, headers: Headers = ()) -> Refused:

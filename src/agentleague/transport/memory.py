@@ -8,6 +8,7 @@ from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
+from agentleague.protocol.tokens import PROOF_HEADER, proof
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller, write_headers
@@ -70,6 +71,8 @@ class MemoryTransport:
                 conversation.heard(answer)
 
         request = _Request(network, self._url, message, answered)
+        if to.proof_keys:
+            headers = [*headers, (PROOF_HEADER, proof(to.proof_keys, body))]
         if headers:
             request.head = write_headers(headers)
         stop = self._send(request, to.url, body, until)
@@ -110,7 +113,7 @@ class MemoryTransport:
         elif self._on_ask is not None:
             token = incoming.message.auth_token or None
             form, missing, method = envelope.form, incoming.missing, envelope.method
-            caller = Caller(source, token, form, missing, method, head)
+            caller = Caller(source, token, form, missing, method, head, body)
             self._on_ask(incoming.message, caller, reply)
 
 

@@ -1,0 +1,225 @@
+"""A player believes its manager by proof, once the manager has promised to prove its messages."""
+
+import msgspec
+import pytest
+from msgspec import UNSET
+
+from agentleague.errors import NoConnection, TokenInvalid
+from agentleague.player.role import Player
+from agentleague.protocol.codec import write_request
+from agentleague.protocol.draws import commitment
+from agentleague.protocol.messages import (
+    Champion,
+    Draw,
+    GameOver,
+    GameResult,
+    LeagueCompleted,
+    LeagueQueryResponse,
+    LeagueRegisterResponse,
+    LeagueStandingsUpdate,
+    RoundAnnouncement,
+    RoundCompleted,
+    RoundMatch,
+    StandingRow,
+)
+from agentleague.protocol.tokens import proof, proof_key
+from agentleague.roles.agent import UNPROVED, AgentState, RegisterKey
+from agentleague.roles.effects import Call, End, Reply, WakeAt
+from agentleague.roles.settings import PlayerSettings
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
+from memory_league import BEGAN
+from rules import rule
+
+TOKEN, LEAGUE = "tok_P01_x", "league_test"
+ACCEPTED = LeagueRegisterResponse(
+    "ACCEPTED", "P01", LEAGUE, match_tokens=True, proofs=True, auth_token=TOKEN
+)
+STATE = AgentState("P01", LEAGUE, TOKEN, proofs=True)
+SEED = bytes(32)
+AWAY = NoConnection("the manager is away")
+
+
+def row(sealed):
+    return [RoundMatch("R1M1", "even_odd", "P01", "P02", draw_commitment=sealed)]
+
+
+TRUE, FALSE = commitment(SEED, LEAGUE, "R1M1"), "f" * 64
+ANNOUNCED = RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=row(TRUE))
+FORGED = RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=row(FALSE))
+TABLE = LeagueStandingsUpdate(league_id=LEAGUE, standings=[StandingRow(1, "P02", points=9)])
+OVER = LeagueCompleted(LEAGUE, 1, 1, Champion("P01", "Ann", 3), [StandingRow(1, "P01", points=3)])
+
+
+def a_player(state=None, accepted=ACCEPTED):
+    role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", seed="7"))
+    if state:
+        role.remember(state)
+    role.handle(Started(0.0), BEGAN)
+    if accepted:
+        registered(role, accepted)
+    return role
+
+
+def registered(role, accepted=ACCEPTED):
+    return role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
+
+
+def tell(role, message, *tokens, league=LEAGUE, agent="P01", body=None):
+    """A message to the player, proved for each of these tokens."""
+    sent = write_request(message, 1)
+    shown = proof([proof_key(token, league, agent) for token in tokens], sent)
+    head = b"POST /mcp HTTP/1.1\r\nx-league-proof: " + shown.encode() if shown else b""
+    return role.handle(Asked(message, Caller("127.0.0.1", head=head, body=body or sent), 1), BEGAN)
+
+
+def doubts(role):
+    """What it says of a draw that was honest."""
+    names = {"league_id": LEAGUE, "round_id": 1, "match_id": "R1M1", "player_id": "P01"}
+    result = GameResult("TECHNICAL_LOSS", "P01")
+    over = GameOver(result, **names, game_type="even_odd", draw=Draw(TRUE, SEED.hex()))
+    token = role._tokens(over)[0]
+    role.handle(Asked(msgspec.structs.replace(over, auth_token=token), Caller("x"), 2), BEGAN)
+    return [sentence for sentence in role.news if "DRAW" in sentence]
+
+
+def refused(effects):
+    return [type(effect.answer) for effect in effects] == [TokenInvalid]
+
+
+@rule("R-PROOF-03")
+@pytest.mark.parametrize("message", [FORGED, TABLE, RoundCompleted(LEAGUE, 1)])
+def test_a_message_that_its_manager_did_not_prove_changes_nothing(message):
+    role = a_player()
+
+    assert refused(tell(role, message))
+    assert refused(tell(role, message, "tok_P01_guessed"))
+    assert refused(tell(role, message, TOKEN, agent="P02"))  # It was meant for another agent,
+    assert refused(tell(role, message, TOKEN, league="league_other"))  # of another league,
+    assert refused(tell(role, message, TOKEN, body=b"{}"))  # or for another body.
+    assert list(role.memory.standings) == []
+    assert doubts(role) == []
+    name = message.__struct_config__.tag
+    assert list(role.news)[1:-1] == [f"{name}: refused one that its manager did not send."]
+
+
+@rule("R-PROOF-03")
+def test_a_message_that_its_manager_proved_is_believed():
+    role = a_player()
+
+    (acknowledged,) = tell(role, ANNOUNCED, "tok_P01_older", TOKEN)
+    tell(role, TABLE, TOKEN)
+
+    assert acknowledged.answer.status == "ACKNOWLEDGED"
+    assert [each["player_id"] for each in role.memory.standings] == ["P02"]
+    assert doubts(role) == []
+
+
+@rule("R-PROOF-03")
+def test_the_proved_commitment_still_finds_a_wrong_draw():
+    role = a_player()
+    tell(role, FORGED, TOKEN)  # The manager itself is wrong.
+
+    assert len(doubts(role)) == 1
+
+
+@rule("R-PLAYER-04")
+@rule("R-PROOF-04")
+def test_a_proved_end_is_its_end_at_once():
+    role = a_player()
+
+    reply, end = tell(role, OVER, TOKEN)
+
+    assert isinstance(reply, Reply)
+    assert end == End(OVER)
+
+
+@rule("R-PLAYER-04")
+@rule("R-PROOF-04")
+def test_an_end_without_proof_is_never_believed_while_the_manager_is_away():
+    role = a_player()
+    (_, call), now = tell(role, OVER), BEGAN
+
+    while now < BEGAN + 1000.0:
+        (wait,) = role.handle(Answered(call.key, None, AWAY, 0.1), now)
+        assert isinstance(wait, WakeAt)
+        now = wait.when
+        (call,) = role.handle(Woken(wait.key), now)
+
+    assert call.message.query_type == "GET_STATUS"
+    assert tell(role, OVER, TOKEN)[-1] == End(OVER)
+
+
+@rule("R-PROOF-04")
+def test_of_an_end_without_proof_that_the_manager_confirms_nothing_else_is_believed():
+    role = a_player()
+    _, call = tell(role, OVER)
+    said = LeagueQueryResponse("GET_STATUS", status="LEAGUE_COMPLETED")
+
+    assert role.handle(Answered(call.key, said, None, 0.1), BEGAN) == [End(LeagueCompleted(LEAGUE))]
+
+
+@rule("R-PROOF-05")
+def test_after_a_restart_nothing_is_believed_without_proof_before_the_manager_answers():
+    role = a_player(STATE, accepted=None)
+
+    tell(role, FORGED)
+    _, asks = tell(role, OVER)
+    assert isinstance(asks, Call)
+    assert role.handle(Answered(asks.key, None, AWAY, 0.1), BEGAN) == []
+    registered(role)
+
+    assert doubts(role) == []
+    assert tell(a_player(STATE, accepted=None), OVER, TOKEN)[-1] == End(OVER)
+
+
+@rule("R-PROOF-05")
+def test_a_renewed_token_proves_and_so_does_the_one_before_it():
+    role = a_player(STATE, msgspec.structs.replace(ACCEPTED, auth_token="tok_P01_new"))
+
+    assert not refused(tell(role, ANNOUNCED, TOKEN))  # It was under way.
+    assert not refused(tell(role, ANNOUNCED, TOKEN, "tok_P01_new"))
+    assert role.state == AgentState("P01", LEAGUE, "tok_P01_new", proofs=True)
+
+
+@rule("R-PROOF-05")
+@pytest.mark.parametrize("promised", [UNSET, False])
+def test_a_manager_that_stops_proving_is_believed_and_that_is_said(promised):
+    role = a_player(STATE, msgspec.structs.replace(ACCEPTED, proofs=promised))
+
+    assert UNPROVED in role.news
+    assert not refused(tell(role, ANNOUNCED))
+    assert UNPROVED not in a_player(None, msgspec.structs.replace(ACCEPTED, proofs=UNSET)).news
+
+
+@rule("R-PROOF-05")
+@pytest.mark.parametrize(("promised", "is_believed"), [(True, False), (UNSET, True)])
+def test_what_comes_before_the_first_answer_is_judged_after_it(promised, is_believed):
+    role = a_player(accepted=None)
+    early = RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=row(FALSE))
+
+    (acknowledged,) = tell(role, early)
+    for _ in range(20):
+        tell(role, TABLE)
+    registered(role, msgspec.structs.replace(ACCEPTED, proofs=promised))
+
+    assert acknowledged.answer.status == "ACKNOWLEDGED"
+    assert bool(doubts(role)) is is_believed
+    assert bool(list(role.memory.standings)) is is_believed
+
+
+@rule("R-PROOF-05")
+def test_a_proved_message_that_overtook_the_first_answer_counts():
+    role = a_player(accepted=None)
+
+    tell(role, FORGED, TOKEN)  # The manager itself is wrong.
+    tell(role, OVER, TOKEN)
+
+    assert registered(role) == [End(OVER)]
+    assert len(doubts(role)) == 1
+
+
+def test_a_player_that_came_back_without_its_token_says_what_that_means():
+    role = a_player(None, msgspec.structs.replace(ACCEPTED, match_tokens=False))
+
+    assert role.news[-1].startswith("It came back without the token of its earlier run")
+    assert refused(tell(role, FORGED))  # The manager proves its messages all the same.
