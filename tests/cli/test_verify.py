@@ -223,11 +223,11 @@ def test_a_cut_tail_is_found_by_the_head_of_the_journal(cup, tmp_path):
 
     assert [done.exit_code for done in (some, all_of_it, no_journal)] == [3, 3, 3]
     assert some.stdout == (
-        f"Row {last - 2}: the rows that can be read are true, but rows {last - 1} to {last} of "
+        f"The rows that can be read are true, but rows {last - 1} to {last} of "
         f"league {LEAGUE_ID} were committed and are gone.\n"
     )
     for done in (all_of_it, no_journal):
-        assert f"rows 1 to {last} of league {LEAGUE_ID} were committed and are gone" in done.stdout
+        assert f"Rows 1 to {last} of league {LEAGUE_ID} were committed and are gone" in done.stdout
 
 
 def test_receipts_are_honoured_and_a_cut_tail_is_found_by_one(cup, tmp_path):
