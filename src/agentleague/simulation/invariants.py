@@ -205,7 +205,7 @@ def _undisputed(
     """Honest referees contradict nobody and drop nothing, and every draw can be checked."""
     yield from _disputes(events, league, history)
     for match in league.matches.values():
-        if match.epoch > EPOCHS_MAX:
+        if match.epoch - match.returns > EPOCHS_MAX:
             yield f"{match.match_id} was given out {match.epoch} times"
     for name, process in simulated.processes.items():
         for sentence in process.news:
