@@ -174,6 +174,8 @@ class RosterStates(RuleBasedStateMachine):
         assert event == expected
         if event:
             self.decisions.record(event)
+            if not agent.is_player:  # It has the session that came with this token.
+                assert self.roster.referees[agent.agent_id].generation == event.generation
 
     def token_of(self, agent, number):
         return league_token(TOKEN_SECRET, LEAGUE_ID, agent.agent_id, number)
@@ -216,7 +218,7 @@ class RosterStates(RuleBasedStateMachine):
 
     def player_refusal(self, meta, *, known):
         """Why this player is not let in."""
-        if self.is_over if known else not self.is_open:
+        if not known and not self.is_open:
             return LateRegistration
         if not known and len(self.of_kind(players=True)) == PLAYERS_MAX:
             return LeagueFull
@@ -231,7 +233,7 @@ class RosterStates(RuleBasedStateMachine):
 
     def referee_refusal(self, meta, *, known):
         """Why this referee is not let in."""
-        if self.is_over:
+        if not known and self.is_over:
             return LateRegistration
         if not known and len(self.of_kind(players=False)) == REFEREES_MAX:
             return RefereesFull

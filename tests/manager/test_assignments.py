@@ -3,12 +3,19 @@
 import pytest
 
 from agentleague.errors import MatchMismatch
-from agentleague.league.events import MatchAssigned, MatchClosed, MatchDecided, read_event
+from agentleague.league.events import (
+    MatchAssigned,
+    MatchClosed,
+    MatchDecided,
+    TokenRenewed,
+    read_event,
+)
 from agentleague.manager.leases import longest_match
 from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import (
     GameOver,
     LockRequest,
+    RefereeRegisterRequest,
     RefereeStatus,
     Rules,
 )
@@ -319,6 +326,29 @@ def restart(league, host, after=0.0):
     league.kill(host)
     league.wait(after)
     return league.add_referee("Referee 1", remembered=token, url=url)
+
+
+@rule("R-REG-06")
+def test_a_registration_that_arrives_late_takes_no_referee_its_session():
+    # Found by liveness, seed 800595: all its assignments were refused to the end of the league.
+    league = MemoryLeague(2, 1)
+    first = league.add_referee("Referee 1")
+    token = first.role.state.token
+    second = restart(league, first)
+    repeated = league.messages[-1][1]
+    assert isinstance(repeated, RefereeRegisterRequest)
+
+    league.wait(2.0)
+    league.hosts[0]._on_ask(repeated, Caller("127.0.0.1", token), lambda answer: None)
+    league.wait(10.0)  # Meanwhile it says that it is there.
+    for number in (1, 2):
+        league.add_player(name=f"Player {number}")
+    league.play()
+
+    assert [event.generation for event in events_of(league, TokenRenewed)] == [2, 3]
+    assert second.ended
+    assert_complete(league)
+    assert not events_of(league, MatchAssigned)
 
 
 @rule("R-LEASE-05", "R-LEASE-06")

@@ -35,7 +35,7 @@ class Member(Struct, frozen=True):
     version: str = ""
     capacity: int = 0  # a referee's: matches at once
     locks: bool = False  # a referee's: asks the manager to decide
-    generation: int = 1  # of its newest token that may do everything; a referee's session
+    generation: int = 1  # of its newest token that may do everything; of a referee's session
     added: bool = False  # a referee's: by the organiser, and never told its token
     proofs: bool = False  # whether it wants the manager's messages proved
 
@@ -121,11 +121,18 @@ class Roster:
         return self._unused.get(digest(token)) if token and self._unused else None
 
     def confirm(self, event: TokenConfirmed) -> None:
-        """This token is in use: those before it are worth nothing from here on."""
-        issued = self._tokens[event.agent_id]
-        while issued[0][0] < event.generation:
+        """This token is in use: those before it are worth nothing from here on.
+
+        A referee has the session that came with it; a later one may never have reached it.
+        """
+        agent_id, generation = event.agent_id, event.generation
+        issued = self._tokens[agent_id]
+        while issued[0][0] < generation:
             self._forget(issued.pop(0)[1])
         self._unused.pop(issued[0][1], None)
+        if agent_id in self.referees:
+            member = self.referees[agent_id]
+            self.referees[agent_id] = msgspec.structs.replace(member, generation=generation)
 
     def _forget(self, token_digest: str) -> None:
         self._by_digest.pop(token_digest, None)
