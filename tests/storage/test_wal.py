@@ -2,80 +2,28 @@
 
 import shutil
 import sqlite3
-import subprocess
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from queue import SimpleQueue
 from random import Random
 
 import pytest
 
-from agentleague.errors import Lost, StorageError
-from agentleague.roles.effects import Event
-from agentleague.roles.ports import Head
+from agentleague.errors import Lost
 from agentleague.storage import wal
 from agentleague.storage.directory import HEAD_NAME, open_reader
-from agentleague.storage.sqlite import JournalLimits, SqliteJournal
 from agentleague.storage.wal import WAL_NAME, first_bad, hidden_commits, read_log
-
-QUICK = JournalLimits(retry_seconds=0.01, sync_seconds=0.01)
-HEADER, FRAME, PAGE = 32, 24, 4096
-
-
-class Noted(Event, frozen=True, kw_only=True, tag="noted"):
-    text: str
-
-
-def open_journal(directory: Path) -> SqliteJournal:
-    return SqliteJournal(directory, lambda: 0.0, lambda run: run(), limits=QUICK)
-
-
-def append(journal: SqliteJournal, after: int, count: int = 1, size: int = 300) -> int:
-    answers: SimpleQueue[Sequence[Head] | StorageError] = SimpleQueue()
-    journal.append("cup", after, [Noted(text="x" * size)] * count, answers.put)
-    answer = answers.get(timeout=20)
-    assert not isinstance(answer, StorageError), answer
-    return answer[-1].seq
-
-
-def snapshot(directory: Path, copy: Path) -> Path:
-    """The files as they are now; by another process, since closing them here drops their locks."""
-    shutil.rmtree(copy, ignore_errors=True)
-    subprocess.run(["cp", "-r", directory, copy], check=True)
-    (copy / "journal.sqlite-shm").unlink(missing_ok=True)
-    return copy
+from storage import crashed
+from storage.crashed import FRAME, HEADER, PAGE, append, flip, frames, open_journal, snapshot
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a manager that was killed after 40 commits of a row each."""
-    home = tmp_path_factory.mktemp("killed")
-    with closing(open_journal(home / "cup")) as journal:
-        journal.claim("cup")
-        for seq in range(40):
-            append(journal, seq)
-        return snapshot(home / "cup", home / "copy")
+    return crashed.killed(tmp_path_factory.mktemp("killed"))
 
 
 @pytest.fixture
 def directory(killed: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(killed, tmp_path / "cup"))
-
-
-def flip(directory: Path, frame: int, offset: int) -> None:
-    with (directory / WAL_NAME).open("r+b") as file:
-        place = HEADER + frame * (FRAME + PAGE) + offset
-        file.seek(place)
-        byte = file.read(1)[0]
-        file.seek(place)
-        file.write(bytes([byte ^ 4]))
-
-
-def frames(directory: Path) -> int:
-    log = read_log(directory)
-    assert log is not None
-    return len(log.frames)
 
 
 # Page, end of transaction, salt, checksum, and the page itself.

@@ -32,6 +32,7 @@ SECTIONS = {
         "remove": "Take a player out of a league.",
         "rule": "Decide what counts of a match in the table.",
         "abort": "End a league as it stands.",
+        "repair": "Save what is left of a damaged league, in a new directory.",
     },
     "Look at a league": {
         "status": "Show how far a league is, and how well it works.",

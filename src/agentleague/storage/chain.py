@@ -22,7 +22,7 @@ from agentleague.roles.ports import Head, Row
 
 Fields = tuple[str, int, str, str, int, bytes]  # a row without its hash
 
-_TYPES = (str, int, str, str, int, bytes, bytes)
+TYPES = (str, int, str, str, int, bytes, bytes)
 _size = Struct(">Q").pack
 
 
@@ -102,7 +102,7 @@ def verified(head: Head, rows: Iterable[Row]) -> Iterator[Row]:
     """
     previous = head.hash
     for seq, row in enumerate(rows, head.seq + 1):
-        if not _is_intact(row, seq, previous):
+        if not is_intact(row, seq, previous):
             raise damaged(row.league_id, seq)
         yield row
         previous = row.hash
@@ -123,9 +123,10 @@ def damaged(league_id: str, seq: int, why: str = "is missing or not what was wri
     return Damaged(sentence, league_id=league_id, seq=seq, why=why)
 
 
-def _is_intact(row: Sequence[object], seq: int, previous: bytes) -> bool:
+def is_intact(row: Sequence[object], seq: int, previous: bytes) -> bool:
+    """Whether this is the row of that number that was written behind the one with this hash."""
     # SQLite columns hold whatever type a damaged record says; a number in place of its text
     # would hash alike.
-    if tuple(map(type, row)) != _TYPES or row[1] != seq:
+    if tuple(map(type, row)) != TYPES or row[1] != seq:
         return False
     return link(previous, row[:6]) == row[6]  # type: ignore[arg-type]

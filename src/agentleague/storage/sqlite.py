@@ -211,7 +211,7 @@ class SqliteJournal(SqliteReader):
             lost = find_lost(self._directory)
             if lost and lost.context["league_id"] != accepted:
                 raise Lost(f"{lost}; {_instead(self._directory)}", **lost.context)
-            connection = _prepare(self._directory)
+            connection = prepare(self._directory)
             undo.callback(connection.close)
             self._head_file = HeadFile(self._directory)
             if lost:
@@ -400,7 +400,8 @@ def _answer(answers: Sequence[tuple[Done, Sequence[Head] | StorageError]]) -> No
         done(result)
 
 
-def _prepare(directory: Path) -> sqlite3.Connection:
+def prepare(directory: Path) -> sqlite3.Connection:
+    """Open the journal of a directory for writing; it is created, or brought to this format."""
     # Never open a file that exists but through SQLite: closing it would drop SQLite's own locks.
     with suppress(FileExistsError):
         os.close(os.open(directory / FILE_NAME, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

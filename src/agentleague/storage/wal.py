@@ -9,6 +9,7 @@ on disk with all before it; a wrong frame before it is damage, whenever the mach
 The format is described in https://www.sqlite.org/fileformat2.html#walformat
 """
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct, iter_unpack
@@ -20,6 +21,7 @@ WAL_NAME = f"{FILE_NAME}-wal"
 _HEADER, _FRAME = Struct(">8I"), Struct(">6I")
 _MAGIC, _IS_BIG_ENDIAN = 0x377F0682, 1  # The last bit says how checksums read the pages.
 _BITS = 0xFFFFFFFF
+_PAGE_SIZE = 4096  # of a journal
 
 Sums = tuple[int, int]
 
@@ -39,24 +41,29 @@ class Log(NamedTuple):
     """What stands in a log, whether it is true or not."""
 
     header: bytes
-    order: str
     frames: list[Frame]
 
 
-def read_log(directory: Path) -> Log | None:
-    """The log of a journal; None where there is none, or SQLite would begin it anew."""
+def read_log(directory: Path, *, salvage: bool = False) -> Log | None:
+    """The log of a journal; None where there is none.
+
+    Of a log whose header is wrong SQLite takes nothing; it is read only to salvage what is in it.
+    """
     try:
         data = (directory / WAL_NAME).read_bytes()
     except FileNotFoundError:
         return None
-    if len(data) < _HEADER.size:
+    if len(data) < _HEADER.size + _FRAME.size:
         return None
     magic, _, page_size, _, *salts, sum_1, sum_2 = _HEADER.unpack_from(data)
     order = ">" if magic & _IS_BIG_ENDIAN else "<"
     start = _checksum(order, data[: _HEADER.size - 8])
     if magic & ~_IS_BIG_ENDIAN != _MAGIC or start != (sum_1, sum_2):
-        return None
-    return Log(data[: _HEADER.size], order, list(_frames(data, order, page_size, (*salts, *start))))
+        if not salvage:
+            return None
+        page_size, order = _PAGE_SIZE, ">" if sys.byteorder == "big" else "<"
+        salts = list(_FRAME.unpack_from(data, _HEADER.size)[2:4])
+    return Log(data[: _HEADER.size], list(_frames(data, order, page_size, (*salts, *start))))
 
 
 def _frames(
@@ -97,6 +104,19 @@ def commits_behind_damage(log: Log) -> int:
         commits = commits + bool(frame.size_after) if frame.follows else 0
         most = max(most, commits)
     return most - 1 if most > 1 else 0  # The last one may not have been on disk to its end.
+
+
+def salvaged(directory: Path) -> list[list[Frame]]:
+    """What may be true of the log, also behind a wrong frame: without the wrong ones, and with."""
+    log = read_log(directory, salvage=True)
+    if log is None:
+        return []
+    commits = [frame for frame in log.frames if frame.follows and frame.size_after]
+    if not commits:
+        return []
+    pages, last = max(frame.size_after for frame in commits), commits[-1].number
+    frames = [frame for frame in log.frames[: last + 1] if 0 < frame.page <= pages]
+    return [[frame for frame in frames if frame.follows], frames]
 
 
 def _checksum(order: str, data: bytes, before: Sums = (0, 0)) -> Sums:

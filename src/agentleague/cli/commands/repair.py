@@ -1,0 +1,136 @@
+"""`league repair`: save what is left of a damaged league, in a new directory."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agentleague.cli.directory import directory_argument
+from agentleague.cli.output import counted, say
+from agentleague.errors import LeagueError
+from agentleague.storage.directory import HEAD_NAME, has_journal_file
+
+if TYPE_CHECKING:
+    from agentleague.league.league import League
+    from agentleague.roles.ports import Row
+    from agentleague.storage.repair import Repaired
+
+EXAMPLES = """\b
+Examples:
+  league repair ./league --to ./league-repaired
+"""
+DESCRIPTION = """
+Save what is left of a damaged league: as many rows of its journal as prove themselves, from the
+first one on, and its secrets, in a new directory. It prints what is lost. The damaged directory
+stays as it is.
+
+Rows that SQLite no longer finds are looked for in its write-ahead log too, where most of them are.
+If rows are lost, the manager of the new directory says so until you let it go on without them:
+league manager --accept-loss.
+"""
+SECRETS = ("secret.key", "admin.token")
+ROWS_SHOWN_MAX, MATCHES_SHOWN_MAX = 100, 20
+PROGRESS_ROWS = 50_000
+
+
+@click.command(help=EXAMPLES + DESCRIPTION)
+@directory_argument()
+@click.option(
+    "--to",
+    required=True,
+    metavar="NEW",
+    type=click.Path(path_type=Path),
+    help="The directory to write: a new one, or an empty one; always needed.",
+)
+def command(directory: Path, to: Path) -> None:
+    """Write the new directory, print what is lost."""
+    from agentleague.storage.repair import repair
+
+    _check(directory, to)
+    made = repair(directory, to, SECRETS, _show_progress)
+    for line in in_words(made, to):
+        print(line)
+    for line in _next(made, to):
+        say(line)
+
+
+def _check(directory: Path, to: Path) -> None:
+    from agentleague.records.reading import no_league
+
+    if not has_journal_file(directory) and not (directory / HEAD_NAME).exists():
+        raise click.UsageError(no_league(directory))
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise click.UsageError(f"--to {to} is there already; name a new directory, or an empty one")
+    if to.resolve().is_relative_to(directory.resolve()):
+        raise click.UsageError(f"--to {to} lies in {directory}, which stays as it is; name another")
+
+
+def _show_progress(rows: int) -> None:
+    if rows % PROGRESS_ROWS == 0:
+        say(f"{rows:,} rows are saved ...")
+
+
+def in_words(made: "Repaired", to: Path) -> Iterator[str]:
+    """What was saved, and what is lost."""
+    from agentleague.records.reading import open_league
+
+    league, _ = open_league(to)
+    decided = counted(league.decided_total, "match", "matches")
+    saved = f"{counted(made.last, 'row')} of {made.league_id} are saved in {to}, {decided} decided"
+    if made.lost_until == made.last:
+        yield f"{saved}. Nothing is lost."
+        return
+    yield f"{saved}."
+    first, last = made.last + 1, made.lost_until
+    rows = f"Row {last} is" if first == last else f"Rows {first} to {last} are"
+    yield f"{rows} lost, and what came after."
+    yield from _undecided(league)
+    yield from _unproved(made.unproved)
+
+
+def _undecided(league: "League") -> Iterator[str]:
+    """The matches that were or may have been decided in the rows that are lost."""
+    matches = [each.match_id for each in league.matches.values() if not each.decided]
+    if matches:
+        more = len(matches) - MATCHES_SHOWN_MAX
+        shown = ", ".join(matches[:MATCHES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
+        yield f"Without a result now, whatever their players were told: {shown}."
+
+
+def _unproved(rows: "list[Row]") -> Iterator[str]:
+    from agentleague.protocol.printable import one_line
+
+    if not rows:
+        return
+    yield "Of what is lost this can still be read, but nothing proves it:"
+    for row in rows[:ROWS_SHOWN_MAX]:
+        yield one_line(f"  row {row.seq}: {_sentence(row)}", ROWS_SHOWN_MAX * 2)
+    if len(rows) > ROWS_SHOWN_MAX:
+        yield f"  and {counted(len(rows) - ROWS_SHOWN_MAX, 'more row', 'more rows')}"
+
+
+def _sentence(row: "Row") -> str:
+    from agentleague.records.event_text import sentence
+    from agentleague.records.reading import event_of
+
+    try:
+        return sentence(event_of(row)) or row.kind
+    except LeagueError:
+        return f"{row.kind}, which cannot be read"
+
+
+def _next(made: "Repaired", to: Path) -> Iterator[str]:
+    """What to type next."""
+    shown = shlex.quote(str(to))
+    yield f"Check it with: league verify {shown}"
+    missing = [name for name in SECRETS if not (to / name).exists()]
+    if missing:
+        yield f"It cannot go on: {' and '.join(missing)} cannot be copied, for there is none."
+        return
+    accept = " --accept-loss" if made.lost_until > made.last else ""
+    yield (
+        "Go on with the command of before, for the new directory: league manager ... --dir "
+        f"{shown}{accept}"
+    )
