@@ -1,12 +1,15 @@
 """A journal as a crash leaves it: its files copied while it is open, and damaged afterwards."""
 
+import os
 import shutil
 import subprocess
-from collections.abc import Sequence
-from contextlib import closing
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 
+import agentleague.errors
 from agentleague.errors import StorageError
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
@@ -16,6 +19,46 @@ from agentleague.storage.wal import WAL_NAME, read_log
 
 QUICK = JournalLimits(retry_seconds=0.01, sync_seconds=0.01)
 HEADER, FRAME, PAGE = 32, 24, 4096  # bytes of the parts of a log
+
+CHILD = """
+import os
+import sys
+from pathlib import Path
+from threading import Semaphore
+from agentleague.roles.effects import Event
+from agentleague.storage.sqlite import SqliteJournal
+
+class Noted(Event, frozen=True, kw_only=True, tag="noted"):
+    text: str
+
+journal = SqliteJournal(Path(sys.argv[1]), lambda: 0.0, lambda run: run())
+seq = journal.claim("cup").seq
+print("claimed", flush=True)
+outstanding = Semaphore(50)
+
+def done(heads):
+    outstanding.release()
+    for head in heads:
+        print(head.seq, flush=True)
+
+if sys.argv[2].startswith("die"):
+    def die(connection, batch):
+        connection.create_function("die", 0, lambda: os._exit(9))
+        connection.execute(
+            "CREATE TEMP TRIGGER t BEFORE INSERT ON rows WHEN NEW.seq = 100 "
+            "BEGIN SELECT die(); END"
+        )
+        commit(connection, batch)
+
+    commit, journal._commit = journal._commit, die
+    journal.append("cup", seq, [Noted(text="x")] * 200, done)
+
+while sys.argv[2] == "write":
+    outstanding.acquire()
+    journal.append("cup", seq, [Noted(text="x" * 500)], done)
+    seq += 1
+sys.stdin.read()
+"""
 
 
 class Noted(Event, frozen=True, kw_only=True, tag="noted"):
@@ -82,3 +125,22 @@ def contents(directory: Path) -> dict[str, bytes]:
     """The files of a journal; what SQLite makes for readers is none."""
     names = (FILE_NAME, WAL_NAME, "journal.head")
     return {name: (directory / name).read_bytes() for name in names if (directory / name).exists()}
+
+
+@contextmanager
+def child(directory: Path, task: str) -> Iterator[subprocess.Popen[str]]:
+    """A real manager process that has claimed the directory."""
+    source = Path(agentleague.errors.__file__).parents[1]
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(directory), task],
+        env=os.environ | {"PYTHONPATH": str(source)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "claimed\n"
+            yield process
+        finally:
+            process.kill()

@@ -27,50 +27,11 @@ from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head
 from agentleague.storage.directory import open_reader
 from agentleague.storage.sqlite import FIND, JournalLimits, SqliteJournal, SqliteReader
+from storage.crashed import child
 
 QUICK = JournalLimits(retry_seconds=0.01, follow_seconds=0.001)
 
 Result = Sequence[Head] | StorageError
-
-CHILD = """
-import os
-import sys
-from pathlib import Path
-from threading import Semaphore
-from agentleague.roles.effects import Event
-from agentleague.storage.sqlite import SqliteJournal
-
-class Noted(Event, frozen=True, kw_only=True, tag="noted"):
-    text: str
-
-journal = SqliteJournal(Path(sys.argv[1]), lambda: 0.0, lambda run: run())
-seq = journal.claim("cup").seq
-print("claimed", flush=True)
-outstanding = Semaphore(50)
-
-def done(heads):
-    outstanding.release()
-    for head in heads:
-        print(head.seq, flush=True)
-
-if sys.argv[2].startswith("die"):
-    def die(connection, batch):
-        connection.create_function("die", 0, lambda: os._exit(9))
-        connection.execute(
-            "CREATE TEMP TRIGGER t BEFORE INSERT ON rows WHEN NEW.seq = 100 "
-            "BEGIN SELECT die(); END"
-        )
-        commit(connection, batch)
-
-    commit, journal._commit = journal._commit, die
-    journal.append("cup", seq, [Noted(text="x")] * 200, done)
-
-while sys.argv[2] == "write":
-    outstanding.acquire()
-    journal.append("cup", seq, [Noted(text="x" * 500)], done)
-    seq += 1
-sys.stdin.read()
-"""
 
 
 class Noted(Event, frozen=True, kw_only=True, tag="noted"):
@@ -145,25 +106,6 @@ def fill(ballast: Path) -> None:
     with ballast.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))
-
-
-@contextmanager
-def child(directory: Path, task: str) -> Iterator[subprocess.Popen[str]]:
-    """A real manager process that has claimed the directory."""
-    source = Path(agentleague.errors.__file__).parents[1]
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(directory), task],
-        env=os.environ | {"PYTHONPATH": str(source)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "claimed\n"
-            yield process
-        finally:
-            process.kill()
 
 
 @contextmanager

@@ -135,38 +135,6 @@ def test_what_was_there_before_the_log_began_anew_proves_nothing(directory: Path
     assert hidden_commits(copy) == 0
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_power_cuts_in_the_middle_of_commits_lose_nothing_and_prove_nothing(
-    directory: Path, seed: int
-) -> None:
-    """Of the transaction that was not confirmed any sectors are on disk; again and again."""
-    rng, confirmed = Random(seed), 40
-    for cut in range(6):
-        with closing(open_journal(directory)) as journal:
-            last = journal.claim("cup").seq
-            assert last >= confirmed
-            for _ in range(rng.randrange(3)):
-                last = append(journal, last, rng.randrange(1, 9))
-            before = snapshot(directory, directory.with_name(f"before-{cut}"))
-            append(journal, last, rng.randrange(1, 60))
-            after = snapshot(directory, directory.with_name("after"))
-
-        old, new = ((each / WAL_NAME).read_bytes() for each in (before, after))
-        (before / WAL_NAME).write_bytes(torn(old, new, rng))
-        directory, confirmed = before, last  # Its head is the one before the commit, too.
-        assert hidden_commits(directory) == 0
-
-
-def torn(old: bytes, new: bytes, rng: Random) -> bytes:
-    """The new file, but one sector that was not written yet, or some, or all."""
-    mixed = bytearray(new)
-    old += bytes(len(new) - len(old))
-    written = [start for start in range(0, len(new), 512) if old[start:][:512] != new[start:][:512]]
-    for start in rng.sample(written, rng.choice([1, 1, 2, len(written) // 2, len(written)])):
-        mixed[start : start + 512] = old[start : start + 512]
-    return bytes(mixed)
-
-
 def test_a_frame_that_is_just_being_written_is_no_damage(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
