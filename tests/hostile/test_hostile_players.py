@@ -1,9 +1,11 @@
 """Whatever a player does, its match ends with the right result, and nobody else waits for it."""
 
 import asyncio
+from collections import Counter
 
 import pytest
 
+from agentleague.league.events import MatchClosed
 from hostile.contest import contest, contests
 
 GOOD, BAD = "P01", "P02"  # The good player registers first.
@@ -190,6 +192,24 @@ def test_no_good_match_waits_for_a_bad_one(tmp_path):
     assert good.partition("M")[0] == bad.partition("M")[0]  # They are in the same round.
     assert order.index(good) < order.index(bad)
     assert len(order) == len(pairs) == 6
+
+
+AT_ONCE = ["html@join", "breaks@move", "long_body@join", "zipped@move", "declines@join"]
+
+
+def test_a_good_match_takes_no_attempt_more_whoever_else_plays(tmp_path):
+    game = played(tmp_path, *AT_ONCE, good=3)
+
+    among_themselves = {"P01", "P02", "P03"}
+    good = [each for each, pair in game.pairs().items() if pair <= among_themselves]
+    closed = [event for event in game.events if isinstance(event, MatchClosed)]
+    rows = [row for event in closed if event.match_id in good for row in event.exchanges]
+    assert Counter((row.message, row.attempt, row.verdict) for row in rows) == {
+        ("GAME_INVITATION", 1, "ok"): 6,
+        ("CHOOSE_PARITY_CALL", 1, "ok"): 6,
+    }
+    assert len(closed) == len(game.decided()) == 28
+    assert {game.rows[player_id].technical_losses for player_id in among_themselves} == {0}
 
 
 def test_a_player_who_is_silent_to_everybody_does_not_keep_the_league_from_ending(tmp_path):
