@@ -131,7 +131,7 @@ class MemoryLeague:
         self.clock.call_at(end, lambda: None)
         self.run_until(lambda: self.clock.now() >= end)
 
-    def command(self, name: str, **params: Any) -> Any:
+    def command(self, name: str, /, **params: Any) -> Any:
         """What the organiser is answered."""
         answers: list[Any] = []
         caller = Caller("127.0.0.1", SECRETS.admin_token)

@@ -118,14 +118,18 @@ def test_the_commands_for_several_machines_register_agents_with_the_join_code(tm
     (settings,) = SEVERAL.fences("toml")
     terminal.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
 
-    manager, code, *agents = SEVERAL.commands
+    manager, code, referee_code, *agents, approve = SEVERAL.commands
     manager = terminal.serve(manager)
     terminal.type(code)
+    waits = terminal.serve(agents[0])
+    terminal.type(referee_code)
     referee, player = map(terminal.serve, agents)
 
     assert f"the manager is at http://127.0.0.1:{terminal.port}/mcp" in manager.heard
-    assert "Registered as REF01" in referee.heard
+    assert "Registered as REF01" in waits.heard
+    assert "Registered as REF02" in referee.heard
     assert "Registered as P01" in player.heard
+    assert "may referee now" in terminal.type(approve.replace("REF02", "REF01"))
 
 
 def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):

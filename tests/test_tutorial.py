@@ -138,10 +138,11 @@ def test_the_commands_of_the_class_run_a_league_from_its_settings_to_its_export(
     (settings,) = CLASS.fences("toml")
     terminal.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
     terminal.save("mine.py", SLOW)
-    manager, code, referee, player, built_in = CLASS.commands_of("Open the doors")
+    manager, code, referee_code, referee, player, built_in = CLASS.commands_of("Open the doors")
 
     first = terminal.serve(manager)
     terminal.type(code)
+    terminal.type(referee_code)
     terminal.serve(referee)
     terminal.serve(referee)
     terminal.serve(player)

@@ -4,6 +4,7 @@ import json
 
 from class_league.classroom import CODE, wait_for
 
+REFEREE_CODE = "lusab-bagod-gutuh"
 SETTINGS = """
 network = "lan"
 lan = {lan}
@@ -11,6 +12,7 @@ bind = "{bind}"
 port = {port}
 endpoint = "http://{address}:{port}/mcp"
 join_code = "{code}"
+referee_code = "{referee_code}"
 players = {players}
 referees = 2
 retries = 100             # Who was in the middle of a move may take half a minute to come back,
@@ -85,11 +87,31 @@ class Lesson:
         }
         self.room.write(
             "cup.toml",
-            SETTINGS.format(**names, code=CODE, players=self.players, lan=list(self.world.lan)),
+            SETTINGS.format(
+                **names,
+                code=CODE,
+                referee_code=REFEREE_CODE,
+                players=self.players,
+                lan=list(self.world.lan),
+            ),
         )
         self.manager = self.room.start(teacher, "manager", "cup.toml", "--dir", "cup", "--exit")
         self.manager.until("the manager is at")
-        self.referees = [self.agent("referee", machine) for machine in self.world.referees]
+        knows, waits = self.world.referees
+        self.referees = [
+            self.agent("referee", knows, "--referee-code", REFEREE_CODE),
+            self.agent("referee", waits),
+        ]
+        self.approve(self.referees[1])
+
+    def approve(self, referee):
+        """One referee does not know the code; everybody is told what to type, and it is typed."""
+        advice = referee.until("The organiser lets it in with: ")
+        typed = advice.split("with: league ")[1].split(". ")[0]
+        self.manager.until(f"let it in with: league {typed}")
+        assert f"league {typed}" in self.teacher("status", "--dir", "cup")
+        assert "may referee now" in self.teacher(*typed.split(), "--dir", "cup")
+        referee.until("The organiser let it in.")
 
     def register(self):
         pupils = self.world.pupils
@@ -198,7 +220,13 @@ class Lesson:
         for file in directory.rglob("*"):
             if file.is_file() and file.name not in kept and "states" not in file.parts:
                 data = file.read_bytes()
-                for secret in (b"tok_P", b"tok_REF", CODE.encode(), key.encode()):
+                for secret in (
+                    b"tok_P",
+                    b"tok_REF",
+                    CODE.encode(),
+                    key.encode(),
+                    REFEREE_CODE.encode(),
+                ):
                     assert secret not in data, (file, secret)
 
     # How it is typed

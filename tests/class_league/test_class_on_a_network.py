@@ -96,7 +96,9 @@ class Pair:
             teacher, "manager", "--network", "lan", *where, "--dir", "cup", "--exit"
         )
         self.manager.until("the manager is at")
-        room.start(pupil, "referee", "--manager", manager_at, *self.common)
+        referee = room.start(pupil, "referee", "--manager", manager_at, *self.common)
+        referee.until("league approve REF01")
+        room.league(teacher, "approve", "REF01", "--dir", "cup")
         self.player(pupil, "Ann").until("Registered as ")
         self.manager.until("1 referee.")
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
-from commands import BIN, SECONDS, first_line, free_port, league, started
+from commands import BIN, SECONDS, first_line, free_port, league, read_until, started
 
 
 def a_manager(cup, *options):
@@ -347,3 +347,30 @@ def test_a_directory_is_named_with_its_option_or_without(command):
 
     both = CliRunner().invoke(app, [command, "cup2", "--dir", "cup3"])
     assert "name one directory: either cup2 or --dir cup3" in both.stderr
+
+
+def test_a_referee_without_the_code_waits_until_it_is_let_in(tmp_path, monkeypatch):
+    cup = tmp_path / "cup"
+    monkeypatch.setenv("LEAGUE_REFEREE_CODE", "lusab-bagod-gutuh")
+    manager, url = a_manager(cup, "--exit", "--players", "2")
+    monkeypatch.delenv("LEAGUE_REFEREE_CODE")
+    wrong = league("referee", "--manager", url, "--referee-code", "oak", "--port", 0, check=False)
+    referee = started(BIN / "league", "referee", "--manager", url, "--port", free_port())
+    read_until(referee, "league approve REF01")
+
+    shown = [league(command, "--dir", cup) for command in ("status", "agents")]
+    unknown = league("approve", "REF07", "--dir", cup, check=False)
+    said = league("approve", "ref01", "--dir", cup).stdout
+    for name in ("Ann", "Bob"):
+        words = ("player", "--manager", url, "--name", name, "--port", free_port())
+        started(BIN / "league", *words)
+    out, err = manager.communicate(timeout=SECONDS)
+
+    assert wrong.returncode == 1
+    assert "wrong referee code; give the right one with --referee-code" in wrong.stderr
+    assert all(f"league approve REF01 --dir {cup}" in each.stderr for each in shown)
+    assert "WAITING" in shown[1].stdout
+    assert "REF07 does not wait; REF01 waits; look with: league agents" in unknown.stderr
+    assert said.startswith("REF01 Referee at http://127.0.0.1:")
+    assert (manager.returncode, "final table" in out) == (0, True), err
+    assert "lusab" not in out + err

@@ -31,8 +31,9 @@ def test_init_writes_every_setting_of_a_role_and_takes_them_back(role, tmp_path)
     )
     values = tomllib.loads(switched_on)
     assert sorted(values) == sorted(names)
-    if role == "manager":  # It is made for this file.
-        assert not is_guessable(values.pop("join_code"))
+    if role == "manager":  # They are made for this file.
+        made = {values.pop("join_code"), values.pop("referee_code")}
+        assert [is_guessable(each) for each in made] == [False, False]
     for row in describe(ROLES[role]):
         if row.value is not None and row.name in values:
             value = list(row.value) if isinstance(row.value, tuple) else row.value
@@ -116,6 +117,11 @@ WRONG = [
         "lan = ['192.168.1.7/24']",
         (),
         "line 1: lan cannot be: '192.168.1.7/24' is no network; did you mean 192.168.1.0/24?",
+    ),
+    (
+        "network = 'lan'\nreferee_access = 'local'",
+        (),
+        'cup.toml, line 2: referee_access is "local", which holds on one machine only: write "code',
     ),
     ("endpoint = 'here'", (), "cup.toml, line 1: endpoint cannot be: The URL 'here' does not"),
     ("bind = '0'", (), "cup.toml, line 1: bind cannot be: '0' is no address; write one of"),

@@ -10,7 +10,10 @@ from agentleague.league.events import MatchDecided, read_event
 from agentleague.records.verify import Findings, verify
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime import plugins
+from agentleague.runtime.clock import wall
+from agentleague.runtime.manager_client import ManagerClient
 from agentleague.runtime.processes import Home, open_manager, open_referee
+from agentleague.runtime.state_files import ADMIN_NAME
 from agentleague.storage.directory import open_reader
 from hostile.contest import good_player, place, referee
 
@@ -53,6 +56,7 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
         if referees:
             known = json.dumps(names_of(shapes, good))
             foreign_referees = await start_agents(manager.url, known, *referees, program=REFEREES)
+            await let_in_all_that_wait(manager, directory)
         for number in range(good):
             agents.append(await good_player(manager.url, number))
         for agent in agents:
@@ -71,6 +75,14 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
     events = [read_event(row.kind, row.version, row.body) for row in rows]
     role = manager.host.role
     return Played(role.league, events, verify(rows, plugins.load_game), list(role.news))
+
+
+async def let_in_all_that_wait(manager, directory):
+    """What the organiser does about referees that know no code."""
+    client, key = ManagerClient(manager.url, wall), (directory / ADMIN_NAME).read_text().strip()
+    for referee_id in list(manager.host.role.league.roster.waiting):
+        await client.command("approve", {"referee_id": referee_id}, key)
+    await client.close()
 
 
 def names_of(shapes, good):

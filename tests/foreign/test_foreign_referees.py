@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from agentleague.league.events import RoundScheduled
+from agentleague.league.events import RefereeRegistered, RoundScheduled
 from foreign.league import play
 from rules import rule
 
@@ -112,6 +112,19 @@ def test_referees_crossed_at_random_do_too(tmp_path, seed):
 
     played = played_with(tmp_path, shapes)
 
+    assert_right(played)
+    assert_all_had_some(played, shapes)
+
+
+@rule("R-ACCESS-02")
+def test_referees_that_know_no_code_wait_and_work_when_they_are_let_in(tmp_path):
+    """They register once and are never started again, with their token or without."""
+    shapes = ["start=start", "start=announce,unknown=rpc,token=no,report=name"]
+
+    played = played_with(tmp_path, shapes, referee_code="lusab-bagod-gutuh")
+
+    waited = [each for each in played.events if isinstance(each, RefereeRegistered)]
+    assert [event.waiting for event in waited] == [True, True]
     assert_right(played)
     assert_all_had_some(played, shapes)
 

@@ -212,6 +212,7 @@ def test_the_status_is_there_at_any_time():
         "disputed_matches": [],
         "ruled_matches": [],
         "misused_tokens_of": [],
+        "waiting_referees": [],
     }
     assert ask(after, "GET_STATUS") == {
         "status": "LEAGUE_COMPLETED",
@@ -231,6 +232,7 @@ def test_the_status_is_there_at_any_time():
         "disputed_matches": [],
         "ruled_matches": [],
         "misused_tokens_of": [],
+        "waiting_referees": [],
     }
 
 

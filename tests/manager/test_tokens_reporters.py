@@ -19,7 +19,12 @@ def report(league, token=None, source=HERE):
 
 @rule("R-START-06")
 @pytest.mark.parametrize(
-    "settings", [{}, {"tokenless_referees": True}, {"network": "lan", "tokenless_referees": True}]
+    "settings",
+    [
+        {},
+        {"tokenless_referees": True},
+        {"network": "lan", "referee_access": "anyone", "tokenless_referees": True},
+    ],
 )
 def test_a_referee_that_never_showed_a_token_reports_its_match_without_one(settings):
     league = League(**settings)
@@ -29,7 +34,9 @@ def test_a_referee_that_never_showed_a_token_reports_its_match_without_one(setti
 
 
 @rule("R-START-06")
-@pytest.mark.parametrize("settings", [{"network": "lan"}, {"tokenless_referees": False}])
+@pytest.mark.parametrize(
+    "settings", [{"network": "lan", "referee_access": "anyone"}, {"tokenless_referees": False}]
+)
 def test_not_beyond_this_machine_and_not_where_the_league_does_not_want_it(settings):
     assert isinstance(report(League(**settings)), TokenMissing)
 

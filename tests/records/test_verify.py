@@ -421,10 +421,10 @@ def test_a_referee_that_never_registered_is_refused():
     given = MatchAssigned("R1M1", 2, "REF09", "why not")
 
     assert lie(changed(LEAGUE, RoundScheduled, matches=matches))[1] == (
-        "REF09 is given a match and never registered"
+        "REF09 is given a match and was never let in"
     )
     assert lie(inserted(LEAGUE, MatchDecided, given))[1] == (
-        "it is given to REF09, who never registered"
+        "it is given to REF09, which was never let in"
     )
 
 

@@ -29,6 +29,7 @@ SECTIONS = {
         "pause": "Pause a league: no match begins, no clock runs.",
         "add-player": "Add a player that does not register itself.",
         "add-referee": "Add a referee that does not register itself.",
+        "approve": "Let in a referee that waits.",
         "remove": "Take a player out of a league.",
         "rule": "Decide what counts of a match in the table.",
         "abort": "End a league as it stands.",
@@ -55,7 +56,7 @@ SECTIONS = {
 }
 COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
 # These share the module `organise`.
-ORGANISER = ("start", "pause", "abort", "add-player", "add-referee", "remove", "rule")
+ORGANISER = ("start", "pause", "abort", "add-player", "add-referee", "approve", "remove", "rule")
 ALIASES = {  # what people type, and the command they mean
     "create": "new",
     "join": "player",

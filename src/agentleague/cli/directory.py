@@ -1,7 +1,7 @@
 """The directory of a league as commands use it: which one, whether it is free, who writes to it."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,3 +104,10 @@ def _quoted(command: str) -> str:
     except ValueError:
         return ""
     return shlex.join(words) if words[:2] == ["league", "manager"] else ""
+
+
+def how_to_approve(referees: Sequence[str], directory: Path | None) -> str:
+    """What the organiser types for referees that wait."""
+    where = dir_option(directory) if directory else "--dir DIR"
+    each = " or ".join(f"league approve {referee_id} {where}" for referee_id in referees[:3])
+    return f"Let a referee in that waits, if you know it, with: {each}"

@@ -27,6 +27,7 @@ class LeagueOpened(Event, frozen=True, tag="league_opened"):
     tie_breaks: list[str]
     seeded: bool
     has_join_code: bool = False
+    has_referee_code: bool | UnsetType = UNSET
     format: tuple[str, int] | UnsetType = UNSET  # name and version; without it round robin 1
     format_options: dict[str, int | str] | UnsetType = UNSET  # without it the cycles
 
@@ -64,6 +65,13 @@ class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
     generation: int = 1
     added: bool | UnsetType = UNSET  # by the organiser: it was never told its token
     proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
+    waiting: bool | UnsetType = UNSET  # it is given nothing before the organiser's word
+
+
+class RefereeApproved(Event, frozen=True, tag="referee_approved"):
+    """A referee that waited was let in: by the organiser, or by the code that it then knew."""
+
+    referee_id: str
 
 
 class TokenRenewed(Event, frozen=True, tag="token_renewed"):
@@ -251,6 +259,7 @@ KINDS: dict[str, type[Event]] = {
         PlayerRegistered,
         PlayerReturned,
         RefereeRegistered,
+        RefereeApproved,
         TokenRenewed,
         TokenConfirmed,
         PlayerRemoved,

@@ -248,6 +248,7 @@ class League:
         events.PlayerRegistered: lambda self, event: self.roster.add_player(event),
         events.PlayerReturned: lambda self, event: self.roster.add_token(event),
         events.RefereeRegistered: lambda self, event: self.roster.add_referee(event),
+        events.RefereeApproved: lambda self, event: self.roster.approve(event),
         events.TokenRenewed: lambda self, event: self.roster.renew(event),
         events.TokenConfirmed: lambda self, event: self.roster.confirm(event),
         events.PlayerRemoved: _removed,

@@ -171,6 +171,7 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
         "disputed_matches": [*league.disputed][:STATUS_ROWS],
         "ruled_matches": [*league.ruled][:STATUS_ROWS],
         "misused_tokens_of": [*league.misuses][:STATUS_ROWS],
+        "waiting_referees": [*league.roster.waiting][:STATUS_ROWS],
     }
 
 

@@ -19,7 +19,6 @@ from agentleague.league.queries_matches import (
     page,
     wrong,
 )
-from agentleague.league.roster import Member
 from agentleague.league.standings import Standing
 
 AGENTS_A_PAGE = 100
@@ -34,7 +33,7 @@ def agents(league: League, params: Mapping[str, Any], asker: str | None) -> dict
     if kind is not None and kind not in KINDS:
         raise wrong("kind", "'player' or 'referee'")
     players = [] if kind == "referee" else [*league.roster.players]
-    referees = [] if kind == "player" else [*league.roster.referees]
+    referees = [] if kind == "player" else [*league.roster.referees, *league.roster.waiting]
     everybody = players + referees
     wanted = page(everybody, params, AGENTS_A_PAGE)
     at_work = _open_matches(league, wanted)
@@ -54,16 +53,14 @@ def agent(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
     """GET_AGENT: all of one agent; without `agent_id` of the asker itself."""
     agent_id = params.get("agent_id", asker)
     roster = league.roster
-    is_known = isinstance(agent_id, str) and (
-        agent_id in roster.players or agent_id in roster.referees
-    )
-    if not is_known:
+    everybody = (roster.players, roster.referees, roster.waiting)
+    if not isinstance(agent_id, str) or not any(agent_id in each for each in everybody):
         raise NotRegistered(f"Agent ID {str(agent_id)[:64]} not found in registry")
     row = _row(league, agent_id, asker, _open_matches(league, [agent_id]))
-    row["version"] = _member(league, agent_id).version
+    row["version"] = roster.member(agent_id).version
     if agent_id in league.misuses:
         row["misused"] = [misuse_in_words(event) for event in league.misuses[agent_id]]
-    if agent_id in roster.referees:
+    if agent_id not in roster.players:
         return {"agent": row | _of_referee(league, agent_id)}
     numbers = msgspec.to_builtins(_standing(league, agent_id))
     more = {"why": _why(league, agent_id), "last_matches": _last_matches(league, agent_id)}
@@ -95,6 +92,8 @@ def state_of(league: League, agent_id: str) -> str:
     """Where an agent stands in its life: the states of document 000 section 2.8."""
     if league.phase is Phase.COMPLETED or agent_id in league.roster.removed:
         return "SHUTDOWN"
+    if agent_id in league.roster.waiting:
+        return "WAITING"
     if league.phase is Phase.REGISTERING:
         return "REGISTERED"
     return "SUSPENDED" if league.is_suspended(agent_id) else "ACTIVE"
@@ -113,14 +112,14 @@ def activity_of(league: League, agent_id: str) -> str | None:
 
 def sees_endpoint(league: League, agent_id: str, asker: str | None) -> bool:
     """A referee's end point is announced to all; a player's is its own and the referees' affair."""
-    referees = league.roster.referees
-    return agent_id in referees or asker == agent_id or asker in referees
+    players = league.roster.players
+    return agent_id not in players or asker == agent_id or asker in league.roster.referees
 
 
 def _row(
     league: League, agent_id: str, asker: str | None, at_work: Mapping[str, int]
 ) -> dict[str, Any]:
-    member, is_player = _member(league, agent_id), agent_id in league.roster.players
+    member, is_player = league.roster.member(agent_id), agent_id in league.roster.players
     row: dict[str, Any] = {
         "agent_id": agent_id,
         "kind": "player" if is_player else "referee",
@@ -170,17 +169,13 @@ def _last_matches(league: League, player_id: str) -> list[dict[str, Any]]:
 
 
 def _of_referee(league: League, referee_id: str) -> dict[str, Any]:
-    member = league.roster.referees[referee_id]
+    member = league.roster.member(referee_id)
     is_at = [m for m in league.open_matches if league.matches[m].referee_id == referee_id]
     return {
         "locks": member.locks,
         "max_concurrent_matches": member.capacity,
         "at_matches": sorted(is_at, key=lambda match_id: (len(match_id), match_id))[:OPEN_MATCHES],
     }
-
-
-def _member(league: League, agent_id: str) -> Member:
-    return league.roster.players.get(agent_id) or league.roster.referees[agent_id]
 
 
 def _open_match(league: League, player_id: str) -> MatchRecord | None:

@@ -10,6 +10,7 @@ from agentleague.errors import TokenInvalid, TokenMissing
 from agentleague.league.events import (
     PlayerRegistered,
     PlayerReturned,
+    RefereeApproved,
     RefereeRegistered,
     TokenConfirmed,
     TokenRenewed,
@@ -61,6 +62,7 @@ class Roster:
     def __init__(self) -> None:
         self.players: dict[str, Member] = {}
         self.referees: dict[str, Member] = {}
+        self.waiting: dict[str, Member] = {}  # referees that the organiser has not let in yet
         self.generations: dict[str, int] = {}  # agent -> its newest token, where not the first
         self.removed: dict[str, int] = {}  # players the organiser took out, from which round on
         self.asking: dict[str, int] = {}  # player that came back without its token -> which it got
@@ -146,7 +148,7 @@ class Roster:
 
     def generations_of(self, agent_id: str) -> list[int]:
         """Those of all tokens that this agent may hold, also of one that may only ask."""
-        member = self.players.get(agent_id) or self.referees[agent_id]
+        member = self.member(agent_id)
         issued, asking = self._tokens.get(agent_id), self.asking.get(agent_id)
         acting = [each for each, _ in issued] if issued else [member.generation]
         return [*acting, asking] if asking else acting
@@ -168,10 +170,29 @@ class Roster:
         return None
 
     def add_referee(self, event: RefereeRegistered) -> None:
-        """Take a referee in."""
+        """Take a referee in; or let it wait, with a token that gives no right yet."""
         member = member_of(event)
-        self.referees[member.agent_id] = member
-        self._by_digest[member.token_digest] = member.agent_id
+        if event.waiting is True:
+            self.waiting[member.agent_id] = member
+        else:
+            self._let_in(member)
+
+    def approve(self, event: RefereeApproved) -> None:
+        """A referee that waited may do what others do."""
+        self._let_in(self.waiting.pop(event.referee_id))
+
+    def _let_in(self, referee: Member) -> None:
+        self.referees[referee.agent_id] = referee
+        self._by_digest[referee.token_digest] = referee.agent_id
+
+    def waiting_with(self, token: str | None) -> Member | None:
+        """The referee that waits and has this token."""
+        shown = digest(token) if token and self.waiting else ""
+        return next((each for each in self.waiting.values() if each.token_digest == shown), None)
+
+    def member(self, agent_id: str) -> Member:
+        """An agent that registered, also a referee that waits."""
+        return self.players.get(agent_id) or self.referees.get(agent_id) or self.waiting[agent_id]
 
     def owner(self, token: str | None) -> str | None:
         """Whose league token this is; a match token is nobody's here."""
@@ -194,7 +215,7 @@ class Roster:
 
     def next_referee_id(self) -> str:
         """The id of the referee who comes next."""
-        return f"REF{len(self.referees) + 1:02}"
+        return f"REF{len(self.referees) + len(self.waiting) + 1:02}"
 
     def effective_name(self, wanted: str, player_id: str) -> str:
         """The name as it is shown: cleaned, at most 50 characters, and unlike any other's."""

@@ -152,7 +152,7 @@ class Broadcasts:
     def league_completed(self, rows: "Rows", agent_id: str) -> LeagueCompleted:
         """The league is over; a referee is shown its session."""
         league = self._league
-        is_referee = agent_id in league.roster.referees
+        is_referee = agent_id not in league.roster.players
         first = league.table.row(league.champion) if league.champion else None
         return LeagueCompleted(
             **self._envelope("conv-league-complete"),

@@ -7,7 +7,7 @@ from agentleague.league.events import Disputed, MatchClosed
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import dispute_in_words
-from agentleague.league.roster import Roster
+from agentleague.league.roster import Member, Roster
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.keys import NewRefereeAnswersDue, RefereeChanged, ResultTold
 from agentleague.manager.step import Step
@@ -126,10 +126,19 @@ BEGUN = "The league has begun"
 def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
     """An agent registered, and how many are still needed."""
     roster = league.roster
-    member = roster.players.get(agent_id) or roster.referees[agent_id]
+    member = roster.member(agent_id)
     return (
         f"{agent_id} {member.display_name} is at {member.endpoint}: {_players(roster, settings)}, "
         f"{_referees(len(roster.referees), settings)}."
+    )
+
+
+def waiting(member: Member, source: str) -> str:
+    """A referee registered that nobody has vouched for yet."""
+    return (
+        f"{member.agent_id} {member.display_name} at {member.endpoint} asked from {source} to "
+        "referee, and waits: it showed no referee code. If you know it, let it in with: league "
+        f"approve {member.agent_id}"
     )
 
 

@@ -81,5 +81,4 @@ class Reachability:
         return self._league.phase is Phase.COMPLETED
 
     def _endpoint(self, agent_id: str) -> str:
-        roster = self._league.roster
-        return (roster.players.get(agent_id) or roster.referees[agent_id]).endpoint
+        return self._league.roster.member(agent_id).endpoint

@@ -19,6 +19,7 @@ from agentleague.dialects.negotiation import guess
 from agentleague.league.events import (
     PlayerRegistered,
     PlayerReturned,
+    RefereeApproved,
     RefereeRegistered,
     TokenRenewed,
 )
@@ -48,13 +49,13 @@ ORGANISER = "127.0.0.1"  # from where the organiser commands
 MORE = "More registrations were refused in the last minute; all are in the log of the manager."
 
 PlayerAdmitted = PlayerRegistered | PlayerReturned | TokenRenewed
-RefereeAdmitted = RefereeRegistered | TokenRenewed
+RefereeAdmitted = RefereeRegistered | RefereeApproved | TokenRenewed
 
 
 class Admission(NamedTuple):
     """What came of a registration."""
 
-    agent_id: str = ""  # empty if it was refused
+    agent_id: str = ""  # empty if it was refused, or has to wait
     came_back: bool = False  # it showed a token with which it may act
     is_recorded: bool = False  # nothing is if it asked for the same again
 
@@ -117,12 +118,26 @@ class Registration:
         for known in self._league.roster.referees.values():
             if known.endpoint == url:
                 raise errors.UnexpectedMessage(f"{known.agent_id} is at that end point already")
-        meta = RefereeMeta(name, url, join_code=self._settings.join_code)
-        event, _ = self._admit_new_referee(meta, ORGANISER)
+        event, _ = self._admit_new_referee(RefereeMeta(name, url), ORGANISER)
         event = replace(event, added=True)
         self._step.record(event)
         self._step.notify(self._reachability.registered(event.referee_id, ORGANISER))
         return event
+
+    def approve(self, params: Mapping[str, Any]) -> Member:
+        """The organiser lets a referee in that waits."""
+        wanted, roster = params.get("referee_id"), self._league.roster
+        if not isinstance(wanted, str):
+            raise errors.WrongType(
+                "params.referee_id must name a referee, as REF02", field="params.referee_id"
+            )
+        if wanted not in roster.waiting:
+            waiting = ", ".join(roster.waiting) or "nobody"
+            is_in = "referees already" if wanted in roster.referees else "does not wait"
+            raise errors.NotRegistered(f"{wanted[:64]} {is_in}; {waiting} waits")
+        self._step.record(self._approval(wanted))
+        self._step.notify(self._reachability.registered(wanted, ORGANISER))
+        return roster.referees[wanted]
 
     def tell_refusal(self, asked: Asked, code: str, why: str) -> None:
         """Tell the organiser of a refused registration, unless that was told a moment ago."""
@@ -175,17 +190,23 @@ class Registration:
 
     def admit_referee(
         self, request: RefereeRegisterRequest, caller: Caller
-    ) -> tuple[RefereeAdmitted, RefereeRegisterResponse]:
+    ) -> tuple[RefereeAdmitted | None, RefereeRegisterResponse]:
         """A new referee is let in until the league is over; with its token it keeps its id.
 
-        Each registration begins a session. Raises as `admit_player`.
+        One that may not referee is given an id and a token too, since a foreign one registers only
+        once, and waits: its token gives no right before the organiser's word. There is no event if
+        it waits already. Each registration of another begins a session. Raises as `admit_player`.
         """
         meta, roster = request.referee_meta, self._league.roster
         shown = roster.referees.get(roster.acting(caller.token) or "")
         if shown:
             return self._renew_referee(meta, shown, caller)
-        self._check_join_code(meta, "referee_meta", caller.source)
-        return self._admit_new_referee(meta, caller.source)
+        waits = not self._may_referee(meta, caller.source)
+        known = roster.waiting_with(caller.token)
+        if known and caller.token and known.endpoint == meta.contact_endpoint:
+            event = None if waits else self._approval(known.agent_id)
+            return event, self._referee_answer(known, meta, caller.token, waits=waits)
+        return self._admit_new_referee(meta, caller.source, waits=waits)
 
     def _admit_new_player(
         self, meta: PlayerMeta, source: str
@@ -214,18 +235,15 @@ class Registration:
         )
         return event, self._player_answer(player_id, name, meta, token)
 
+    def _approval(self, referee_id: str) -> RefereeApproved:
+        self._check_place_for_a_referee()
+        return RefereeApproved(referee_id)
+
     def _admit_new_referee(
-        self, meta: RefereeMeta, source: str
+        self, meta: RefereeMeta, source: str, *, waits: bool = False
     ) -> tuple[RefereeRegistered, RefereeRegisterResponse]:
-        roster, referees_max = self._league.roster, self._settings.referees_max
-        if self._league.phase is Phase.COMPLETED:
-            raise errors.LateRegistration("the league is over")
-        if len(roster.referees) >= referees_max:
-            raise errors.RefereesFull(
-                f"{referees_max} referees are registered already",
-                max_referees=referees_max,
-                current_referees=len(roster.referees),
-            )
+        roster = self._league.roster
+        self._check_place_for_a_referee(waits=waits)
         if self._settings.foreign_referees == "refuse" and meta.locks is not True:
             raise errors.VersionMismatch(
                 "this league takes only referees that lock the moves with its manager; "
@@ -244,8 +262,9 @@ class Registration:
             meta.max_concurrent_matches,
             meta.locks is True,
             proofs=meta.proofs,
+            waiting=True if waits else UNSET,
         )
-        return event, self._referee_answer(member_of(event), meta, token)
+        return event, self._referee_answer(member_of(event), meta, token, waits=waits)
 
     def _renew_player(
         self, meta: PlayerMeta, member: Member, caller: Caller
@@ -318,6 +337,11 @@ class Registration:
         if isinstance(event, PlayerRegistered | RefereeRegistered):
             self._step.learn_dialect(agent_id, guess(asked.caller.form, asked.caller.rpc_method))
         self._step.reply(asked, answer)
+        waiting = self._league.roster.waiting.get(agent_id)
+        if waiting:
+            if events:
+                self._step.notify(notices.waiting(waiting, asked.caller.source))
+            return Admission()
         if events:
             self._step.notify(notices.joined(self._league, agent_id, self._settings))
             self._step.notify(self._reachability.registered(agent_id, asked.caller.source))
@@ -368,7 +392,7 @@ class Registration:
         )
 
     def _referee_answer(
-        self, member: Member, meta: RefereeMeta, token: str
+        self, member: Member, meta: RefereeMeta, token: str, *, waits: bool = False
     ) -> RefereeRegisterResponse:
         league_id, name = self._league.rules.league_id, member.display_name
         return RefereeRegisterResponse(
@@ -378,6 +402,7 @@ class Registration:
             session=tokens.session(self._secret, league_id, member.agent_id, member.generation),
             lease_seconds=self._settings.lease_seconds if member.locks else UNSET,
             proofs=meta.proofs,
+            waiting=True if waits else UNSET,
             display_name_effective=name if name != meta.display_name else UNSET,
             auth_token=token,
         )
@@ -402,6 +427,36 @@ class Registration:
 
     def _next_generation(self, agent_id: str) -> int:
         return self._league.roster.generations.get(agent_id, 1) + 1
+
+    def _may_referee(self, meta: RefereeMeta, source: str) -> bool:
+        """Whether it may at once. Raises as `_check_join_code`.
+
+        Where the access is `local`, the check of end points lets nobody in from elsewhere.
+        """
+        wanted, shown = self._settings.referee_code, meta.referee_code
+        if wanted and shown is not UNSET and shown:
+            self._check_code(shown, wanted, "referee_meta.referee_code", source)
+            return True
+        self._check_join_code(meta, "referee_meta", source)
+        return self._settings.who_may_referee != "code"
+
+    def _check_place_for_a_referee(self, *, waits: bool = False) -> None:
+        """Referees that wait are counted by themselves: they take no other's place."""
+        roster, referees_max = self._league.roster, self._settings.referees_max
+        if self._league.phase is Phase.COMPLETED:
+            raise errors.LateRegistration("the league is over")
+        if waits and len(roster.waiting) >= self._step.limits.waiting_max:
+            raise errors.RefereesFull(
+                f"{len(roster.waiting)} referees wait for the organiser already; show the "
+                "referee_code of this league, or let the organiser add this one: league "
+                "add-referee NAME URL"
+            )
+        if not waits and len(roster.referees) >= referees_max:
+            raise errors.RefereesFull(
+                f"{referees_max} referees are registered already",
+                max_referees=referees_max,
+                current_referees=len(roster.referees),
+            )
 
     def _check_join_code(self, meta: PlayerMeta | RefereeMeta, path: str, source: str) -> None:
         wanted = self._settings.join_code

@@ -112,7 +112,11 @@ class Manager:
             rounds=self._rounds,
             assignments=self._assignments,
             admin_token=secrets.admin_token,
-            add={"add_player": self._add_player, "add_referee": self._add_referee},
+            add={
+                "add_player": self._add_player,
+                "add_referee": self._add_referee,
+                "approve": self._approve,
+            },
         )
 
     @property
@@ -175,6 +179,7 @@ class Manager:
                 list(settings.tie_breaks),
                 settings.seeded,
                 bool(settings.join_code),
+                True if settings.referee_code else UNSET,
                 UNSET if play is ROUND_ROBIN else (play.name, play.version),
                 self.league.format_options,
             )
@@ -297,6 +302,12 @@ class Manager:
         self._rounds.start_if_complete()
         return f"{event.display_name} is {event.referee_id}, and is called at {event.endpoint}."
 
+    def _approve(self, params: Mapping[str, Any]) -> str:
+        member = self._registration.approve(params)
+        self._assignments.join(member.agent_id)
+        self._rounds.start_if_complete()
+        return f"{member.agent_id} {member.display_name} at {member.endpoint} may referee now."
+
     def _lock(self, asked: Asked, message: LockRequest) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
         record = self.league.matches.get(message.match_id)
@@ -352,9 +363,13 @@ class Manager:
                 self._step.notify(notices.disputed(event))
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
-        referee_id = self.league.roster.referee_of(asked.caller.token)
-        self._assignments.status(referee_id, message.matches)
-        self._step.reply(asked, RefereeStatusAck())
+        waiting = self.league.roster.waiting_with(asked.caller.token)
+        if waiting:
+            referee_id = waiting.agent_id
+        else:
+            referee_id = self.league.roster.referee_of(asked.caller.token)
+            self._assignments.status(referee_id, message.matches)
+        self._step.reply(asked, RefereeStatusAck(waiting=True if waiting else UNSET))
         if self.league.phase is Phase.COMPLETED:
             self._rounds.tell_the_end_to(referee_id)
 

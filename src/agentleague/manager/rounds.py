@@ -300,8 +300,9 @@ class Rounds:
         self._tell_the_end()
 
     def _tell_the_end(self) -> None:
-        rows = self._broadcasts.table_rows()
-        for agent_id in self._everybody:
+        rows, waiting = self._broadcasts.table_rows(), self._league.roster.waiting
+        ours = [each for each, member in waiting.items() if member.locks]  # They wait for this.
+        for agent_id in (*self._everybody, *ours):
             message = self._broadcasts.league_completed(rows, agent_id)
             self._step.tell(agent_id, message, keys.LeagueEndTold())
         is_told = self._step.outbox.is_empty()  # There is nobody.

@@ -43,6 +43,7 @@ class ManagerLimits:
     known_part: float = 0.2  # of the time for the match, if the dialect was understood before
     dialects_max: int = 40  # tried for one match
     # Registration
+    waiting_max: int = 20  # referees that wait for the organiser: each is a row that anybody writes
     return_seconds: float = 1.0  # between two registrations of the same agent,
     returns_free: int = 8  # so often; then twice as long each time,
     return_seconds_max: float = 600.0  # but never longer
@@ -148,9 +149,8 @@ class Step:
     def address(self, agent_id: str) -> Address:
         """Where an agent is called, and how it knows that the manager calls."""
         roster = self.league.roster
-        member = roster.players.get(agent_id) or roster.referees[agent_id]
         dialect, keys = roster.dialects.get(agent_id, ""), self._proof_keys(agent_id)
-        return Address(agent_id, member.endpoint, dialect, keys)
+        return Address(agent_id, roster.member(agent_id).endpoint, dialect, keys)
 
     def _write(self, event: Event) -> None:
         self.league.apply(event)

@@ -40,7 +40,7 @@ class Credentials:
 
     def session(self, referee_id: str) -> str:
         """What the manager shows to a referee; each registration begins a new one."""
-        generation = self._league.roster.referees[referee_id].generation
+        generation = self._league.roster.member(referee_id).generation
         return tokens.session(self._secret, self._league.rules.league_id, referee_id, generation)
 
     def channel(self, player_id: str) -> bytes:
@@ -60,8 +60,7 @@ class Credentials:
         it shows which it holds, each message is proved for all of them.
         """
         roster = self._league.roster
-        member = roster.players.get(agent_id) or roster.referees[agent_id]
-        if not member.proofs:
+        if not roster.member(agent_id).proofs:
             return ()
         generations = roster.generations_of(agent_id)
         return tuple([self._proof_key(agent_id, generation) for generation in generations])
@@ -92,13 +91,13 @@ class Reporters:
         self._step = step
 
     def of(self, caller: Caller, match_id: str) -> str:
-        """Who reports this match.
+        """Who reports this match; the token of a referee that waits gives no right, like none.
 
         Raises:
             TokenMissing, TokenInvalid: nobody can tell; a wrong token does not count as none.
         """
         record, roster = self._step.league.matches.get(match_id), self._step.league.roster
-        if record and not caller.token:
+        if record and (not caller.token or roster.waiting_with(caller.token)):
             holder = roster.referees[record.referee_id]
             if self._may_be(holder, caller.source):
                 return holder.agent_id

@@ -58,6 +58,8 @@ NOTES: dict[str, Note] = {
     "game_types": Note("The games that it knows; none named: any.", ["even_odd"]),
     "max_concurrent_matches": Note("How many matches it referees at once.", 64),
     "join_code": Note("What the organiser told those who may register.", "tipuf-sajil-gikop"),
+    "referee_code": Note("What the organiser told those who may referee.", "lusab-bagod-gutuh"),
+    "waiting": Note("True: it is given no match until the organiser lets it in.", True),
     "claim": Note(
         "A random text of the agent's own, which it repeats when it registers again, and shows to "
         "nobody else.",

@@ -82,6 +82,7 @@ class RefereeMeta(Part):
     protocol_version: Id | UnsetType = UNSET
     locks: bool | UnsetType = UNSET
     join_code: Id | UnsetType = UNSET
+    referee_code: Id | UnsetType = UNSET
     claim: Id | UnsetType = UNSET
     proofs: bool | UnsetType = UNSET
 
@@ -102,6 +103,7 @@ class RefereeRegisterResponse(Message, tag="REFEREE_REGISTER_RESPONSE"):
     session: Id | UnsetType = UNSET
     lease_seconds: float | UnsetType = UNSET
     proofs: bool | UnsetType = UNSET
+    waiting: bool | UnsetType = UNSET
     display_name_effective: Text | UnsetType = UNSET
     hint: Text | UnsetType = UNSET
     error_code: Id | UnsetType = UNSET
@@ -572,6 +574,7 @@ class RefereeStatusAck(Message, tag="REFEREE_STATUS_ACK"):
     """The manager has heard from the referee; ours."""
 
     status: Id = "ACKNOWLEDGED"
+    waiting: bool | UnsetType = UNSET
 
 
 class MatchStateRequest(Message, tag="MATCH_STATE_REQUEST"):

@@ -63,7 +63,11 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     events.LeagueOpened: lambda e: f"League {e.league_id} was opened for {e.game_type}",
     events.PlayerRegistered: lambda e: f"{e.display_name} registered as player {e.player_id}",
     events.PlayerReturned: lambda e: f"{e.player_id} registered again",
-    events.RefereeRegistered: lambda e: f"{e.display_name} registered as referee {e.referee_id}",
+    events.RefereeRegistered: lambda e: (
+        f"{e.display_name} registered as referee {e.referee_id}"
+        + (", and waits for the organiser" if e.waiting is True else "")
+    ),
+    events.RefereeApproved: lambda e: f"Referee {e.referee_id} was let in",
     events.TokenRenewed: lambda e: f"{e.agent_id} was given a new token",
     events.TokenConfirmed: lambda e: f"{e.agent_id} uses its new token",
     events.PlayerRemoved: lambda e: f"The organiser removed {e.player_id}",

@@ -210,8 +210,14 @@ class Inspector:
         return None
 
     def _referee(self, event: events.RefereeRegistered) -> str | None:
-        if event.referee_id in self._league.roster.referees:
+        roster = self._league.roster
+        if event.referee_id in roster.referees or event.referee_id in roster.waiting:
             return f"{event.referee_id} is registered a second time"
+        return None
+
+    def _approved(self, event: events.RefereeApproved) -> str | None:
+        if event.referee_id not in self._league.roster.waiting:
+            return f"{event.referee_id} is let in and did not wait"
         return None
 
     def _of_an_agent(
@@ -223,7 +229,8 @@ class Inspector:
         | events.TokenShown,
     ) -> str | None:
         roster = self._league.roster
-        if event.agent_id not in roster.players and event.agent_id not in roster.referees:
+        everybody = (roster.players, roster.referees, roster.waiting)
+        if not any(event.agent_id in each for each in everybody):
             return f"nobody is registered as {event.agent_id}"
         return None
 
@@ -256,7 +263,7 @@ class Inspector:
         referees = self._league.roster.referees
         unknown = [match.referee_id for match in event.matches if match.referee_id not in referees]
         if unknown:
-            return f"{unknown[0]} is given a match and never registered"
+            return f"{unknown[0]} is given a match and was never let in"
         return _pairing_problem(planned, event)
 
     def _assigned(self, event: events.MatchAssigned) -> str | None:
@@ -264,7 +271,7 @@ class Inspector:
         if event.epoch != match.epoch + 1:
             return f"it is given out as epoch {event.epoch}, after epoch {match.epoch}"
         if event.referee_id not in self._league.roster.referees:
-            return f"it is given to {event.referee_id}, who never registered"
+            return f"it is given to {event.referee_id}, which was never let in"
         if match.closed:
             return "it is given out after it was closed"
         return None
@@ -321,6 +328,7 @@ class Inspector:
         events.PlayerReturned: _of_a_player,
         events.PlayerRemoved: _of_a_player,
         events.RefereeRegistered: _referee,
+        events.RefereeApproved: _approved,
         events.TokenRenewed: _of_an_agent,
         events.TokenConfirmed: _of_an_agent,
         events.TokenMisused: _of_an_agent,

@@ -45,6 +45,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
     RefereeRegisterResponse,
     RefereeStatus,
+    RefereeStatusAck,
     RoundAnnouncement,
     RoundAnnouncementAck,
     RoundCompleted,
@@ -118,6 +119,7 @@ class Referee(Agent):
                 "2.1.0",
                 locks=True,
                 proofs=True,
+                referee_code=settings.referee_code or UNSET,
             ),
             sender=f"referee:{settings.display_name}"[:64],
             timestamp=self._calendar.write(now),
@@ -195,11 +197,19 @@ class Referee(Agent):
 
     def _status_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """A manager that does not know us has lost its journal: register again."""
-        error = stimulus.error
+        error, ack = stimulus.error, stimulus.message
+        if isinstance(ack, RefereeStatusAck) and ack.waiting is not True:
+            self._stop_waiting()
         if not isinstance(error, PeerRefused) or error.context.get("code") not in UNKNOWN_REFEREE:
             return []
         self.news.append("The manager does not know this referee any more; registering again.")
         return [Drop(StatusKey()), *self.register(now)]
+
+    def _stop_waiting(self) -> None:
+        """It is heard, or was given a match: it was let in."""
+        if self._registration.waits:
+            self._registration.waits = False
+            self.news.append("The organiser let it in.")
 
     def _match_started(self, asked: Asked, message: StartMatch, now: float) -> list[Effect]:
         """Foreign managers start matches; ours announces them."""
@@ -240,6 +250,7 @@ class Referee(Agent):
         if not self._registration.session or message.session != self._registration.session:
             raise TokenInvalid("session is not the one this referee was given when it registered")
         self._check_proof(asked)
+        self._stop_waiting()
         for match in message.matches:
             self._load_game(match.game_type)  # One is missing: all are refused.
         if message.round_id != self._round_id:

@@ -46,6 +46,7 @@ UNPROVED = (
     "can reach this agent can send it messages in the name of the manager."
 )
 GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
+GIVE_REFEREE_CODE = "--referee-code or LEAGUE_REFEREE_CODE; the organiser knows it"
 BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
 
 
@@ -98,6 +99,7 @@ class Registration:
         self.proofs = False  # whether the manager promised to prove its messages
         self._proof_keys: tuple[bytes, ...] = ()  # of its newest token and the one before
         self.is_ours = False  # whether the manager gives a session, or speaks of match tokens
+        self.waits = False  # whether a referee must wait for the organiser's word
 
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept: token, claim, and whether the manager proves its messages."""
@@ -134,8 +136,12 @@ class Registration:
         return [WakeAt(RegisterKey(), now + self._settings.register_seconds)]
 
     def _in_words(self, error: PeerRefused) -> str:
-        """The refusal for a person; a wrong join code is told in the words of the command."""
-        if "join_code" not in str(error) or error.context["code"] not in BAD_TOKEN:
+        """The refusal for a person; a wrong code is told in the words of the command."""
+        if error.context["code"] not in BAD_TOKEN:
+            return str(error)
+        if "referee_code" in str(error):
+            return f"wrong referee code; give the right one with {GIVE_REFEREE_CODE}"
+        if "join_code" not in str(error):
             return str(error)
         if self._settings.join_code:
             return f"wrong join code; {GIVE_CODE}"
@@ -164,6 +170,7 @@ class Registration:
             self.session = message.session or ""
             self.is_ours = bool(self.session)
             self.lease_seconds = message.lease_seconds or 0.0
+            self.waits = message.waiting is True
         else:
             self.agent_id = message.player_id or ""
             self.match_tokens = message.match_tokens is True
@@ -323,12 +330,21 @@ class Agent(ABC):
             self.news.append(f"Registered as {self.agent_id} in {league_id}.")
             if was_proved and not self._registration.proofs:
                 self.news.append(UNPROVED)
+            if self._registration.waits:
+                self.news.append(self._waiting_in_words())
             if self.is_far:
                 effects = self._reachability.begin(now)
         elif is_first and self._registration.failed_tries:
             url = self._registration.manager.url
             self.news.append(f"No manager answers at {url} yet; trying again until it does.")
         return effects
+
+    def _waiting_in_words(self) -> str:
+        return (
+            "It waits: this league takes referees by their code or by its organiser's word. The "
+            f"organiser lets it in with: league approve {self.agent_id}. Or stop it, and start it "
+            f"with the code: {GIVE_REFEREE_CODE}."
+        )
 
     def register_again(self, stimulus: Woken, now: float) -> list[Effect]:
         """It is time for the next try."""

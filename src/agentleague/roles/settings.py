@@ -6,9 +6,11 @@ Types carry their limits, so that a value from a file, a variable or an option i
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct
 
+from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import Rules
 
 Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]  # a year at most
@@ -21,6 +23,7 @@ Port = Annotated[int, Meta(ge=0, le=65_535)]
 Name = Annotated[str, Meta(max_length=50)]
 Id = Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # It becomes a folder's name.
 Network = Literal["local", "lan"]
+RefereeAccess = Literal["local", "code", "anyone"]
 TieBreak = Literal["head_to_head", "wins", "technical_losses", "player_id"]
 
 
@@ -76,6 +79,10 @@ class ManagerSettings:
     """How long a match waits for a referee before it is no contest."""
     join_code: Annotated[str, Meta(max_length=64)] = ""
     """Agents must know it to register; empty: any agent may."""
+    referee_access: RefereeAccess | None = None
+    """Who may referee: those on this machine (`local`), who knows the `code`, or `anyone`."""
+    referee_code: Annotated[str, Meta(max_length=64)] = ""
+    """Referees that know it are let in; where it is needed the others wait for `league approve`."""
     players_max: Players = 10_000
     """No more players than that."""
     referees_max: Count = 100
@@ -111,6 +118,19 @@ class ManagerSettings:
         if self.tokenless_referees is None:
             return self.network == "local"
         return self.tokenless_referees
+
+    @property
+    def is_behind_proxy(self) -> bool:
+        """Whether others reach it through something else, so that all may seem to be here."""
+        url = urlsplit(self.endpoint)
+        return bool(self.endpoint) and (url.scheme != "http" or not is_loopback(url.hostname or ""))
+
+    @property
+    def who_may_referee(self) -> RefereeAccess:
+        """As it was set, or as follows from the rest; nobody is local where all may seem to be."""
+        wanted = self.referee_access or "local"
+        is_apart = self.network != "local" or self.is_behind_proxy
+        return "code" if wanted == "local" and (self.referee_code or is_apart) else wanted
 
     @property
     def rules(self) -> Rules:
@@ -169,6 +189,8 @@ class RefereeSettings(AgentSettings):
     """The name to register under."""
     port: Port = 8001
     """The port to listen on, or the next free one above it."""
+    referee_code: Annotated[str, Meta(max_length=64)] = ""
+    """What the organiser told those who may referee, if anything."""
     max_concurrent_matches: Annotated[int, Meta(ge=1, le=10_000)] = 64
     """How many matches it runs at once."""
 

@@ -429,6 +429,11 @@ def same_league(
             f"{league_id} was begun with a join code, and now there is none; give it with "
             "LEAGUE_JOIN_CODE, in the file of settings, or with --join-code"
         )
+    if opened.has_referee_code is True and not settings.referee_code:
+        raise StorageError(
+            f"{league_id} was begun with a referee code, and now there is none; give it with "
+            "LEAGUE_REFEREE_CODE, in the file of settings, or with --referee-code"
+        )
     wanted = {
         "game_type": settings.game_type,
         "cycles": settings.cycles,

@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import Column, counted, print_json, print_rows
+from agentleague.cli.directory import how_to_approve
+from agentleague.cli.output import Column, counted, print_json, print_rows, say
 from agentleague.cli.reading import Source, all_rows, mark_reachable, read, reading_options
 
 EXAMPLES = """\b
@@ -57,3 +58,6 @@ def command(
     title = f"{counted(players, 'player')}, {counted(len(rows) - players, 'referee')}"
     speaks = (SPEAKS,) if any("speaks" in row for row in rows) else ()
     print_rows(rows, (*COLUMNS, *speaks), title)
+    waiting = [row["agent_id"] for row in rows if row.get("state") == "WAITING"]
+    if waiting:
+        say(how_to_approve(waiting, directory))

@@ -93,13 +93,14 @@ def _block(row: Setting, role: str) -> str:
     return f"{_comment(sentence)}\n# {row.name} = {row.default or EXAMPLE_VALUES[row.name]}"
 
 
-MADE = ("join_code",)  # secrets that nobody should invent
+MADE = ("join_code", "referee_code")  # secrets that nobody should invent
 # Shown for settings that have no default.
 EXAMPLE_VALUES = {
     "players": "4",
     "start_after_seconds": "600.0",
     "network": '"lan"',
     "tokenless_referees": "false",
+    "referee_access": '"code"',
 }
 
 

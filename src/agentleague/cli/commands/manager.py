@@ -107,7 +107,7 @@ def command(
     )
     directory = directory or Path(config.stem if config else "league")
     check_free(directory)
-    _check_join_code(given, asked.join_code, directory)
+    _check_codes(given, asked, directory)
     where = place_of_manager(settings.port, wishes(settings), say)
 
     async def serve() -> tuple[League, bool]:
@@ -160,6 +160,10 @@ def _check(given: Given, asked: ManagerSettings) -> None:
         problem = f"is {asked.referees}, and referees_max is {asked.referees_max}; raise the latter"
         raise misused(given.wrong("referees", problem))
 
+    is_code = asked.who_may_referee == "code"
+    if asked.referee_access == "local" and is_code and not asked.referee_code:
+        problem = 'is "local", which holds on one machine only: write "code", and a referee_code'
+        raise misused(given.wrong("referee_access", problem))
     if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
         raise misused(given.wrong("tie_breaks", "names one twice; leave it out"))
     for name in ("lan", "endpoint", "bind"):
@@ -169,17 +173,19 @@ def _check(given: Given, asked: ManagerSettings) -> None:
             raise misused(given.wrong(name, f"cannot be: {error}")) from None
 
 
-def _check_join_code(given: Given, code: str, directory: Path) -> None:
+def _check_codes(given: Given, asked: ManagerSettings, directory: Path) -> None:
     """A new league does not begin with a code that can be guessed; one that is there goes on."""
-    if not code or not is_guessable(code):
-        return
-    instead = f"take three words that chance put together, or this one: {new_join_code()}"
-    if not has_journal_file(directory):
-        raise misused(given.wrong("join_code", f"can be guessed; {instead}"))
-    say(
-        f"The join code can be guessed; {instead}\n"
-        "A league may change its code when its manager starts: whoever is registered stays."
-    )
+    for name in ("join_code", "referee_code"):
+        code = getattr(asked, name)
+        if not code or not is_guessable(code):
+            continue
+        instead = f"take three words that chance put together, or this one: {new_join_code()}"
+        if not has_journal_file(directory):
+            raise misused(given.wrong(name, f"can be guessed; {instead}"))
+        say(
+            f"The {name.replace('_', ' ')} can be guessed; {instead}\n"
+            "A league may change its code when its manager starts: whoever is registered stays."
+        )
 
 
 def _game(given: Given, asked: ManagerSettings) -> Game:
@@ -199,8 +205,8 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
 
 
 def _this_command(without: str = "--join-code") -> str:
-    """The command as it was typed, without the join code, which others may not see."""
-    words, hidden = sys.argv[1:], {"--join-code", without}
+    """The command as it was typed, without the codes, which others may not see."""
+    words, hidden = sys.argv[1:], {"--join-code", "--referee-code", without}
     shown = [
         word
         for before, word in zip(["", *words], words, strict=False)
@@ -229,9 +235,16 @@ def _print_table(league: League, state: str) -> None:
 
 def _state(league: League, settings: ManagerSettings, directory: Path) -> str:
     """What the manager waits for, or where it resumes the league."""
-    start = f"league start {dir_option(directory)}"
     if league.phase is Phase.COMPLETED:
         return "This league is over; its table can still be read. Stop with Ctrl-C."
+    waiting = _waiting_for(league, settings, directory)
+    if settings.who_may_referee != "code":
+        return waiting
+    return f"{waiting}\n{_referees_wait(settings, directory)}"
+
+
+def _waiting_for(league: League, settings: ManagerSettings, directory: Path) -> str:
+    start = f"league start {dir_option(directory)}"
     if league.phase is not Phase.REGISTERING:
         paused = f"\nIt is paused; continue with: {start}" if league.paused else ""
         decided = counted(league.decided_total, "match", "matches")
@@ -247,6 +260,14 @@ def _state(league: League, settings: ManagerSettings, directory: Path) -> str:
         f"Waiting for players and {referees}. Stop with Ctrl-C.\n"
         f"The league starts{when} with: {start}"
     )
+
+
+def _referees_wait(settings: ManagerSettings, directory: Path) -> str:
+    """How referees come in that have to show a code."""
+    approve = f"league approve REF01 {dir_option(directory)}"
+    if settings.referee_code:
+        return f"Referees show the referee code; let in others, one by one, with: {approve}"
+    return f"There is no referee code, so each referee waits until you let it in, with: {approve}"
 
 
 class Mirroring:

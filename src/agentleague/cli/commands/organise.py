@@ -28,6 +28,7 @@ LOOK = {
     "rule": "schedule",
     "add_player": "agents",
     "add_referee": "agents",
+    "approve": "agents",
 }
 RULED = {"draw": "a draw", "no_contest": "no contest", "stand": "the result stands"}
 
@@ -109,6 +110,18 @@ def add_player(name: str, url: str, directory: Path) -> None:
 def add_referee(name: str, url: str, directory: Path) -> None:
     """Add a referee."""
     _command(directory, "add_referee", name=name, url=_with_scheme(url))
+
+
+@click.command(
+    help="\b\nExample:\n  league approve REF02 --dir ./cup\n\n"
+    "Let in a referee that waits: one that registered and knows no referee code. The manager says "
+    "when one does, and so do `league status` and `league agents`."
+)
+@click.argument("referee_id", metavar="REFEREE")
+@directory_option
+def approve(referee_id: str, directory: Path) -> None:
+    """Let a referee in."""
+    _command(directory, "approve", referee_id=referee_id.upper())
 
 
 def _with_scheme(url: str) -> str:

@@ -5,7 +5,12 @@ from typing import Any
 
 import click
 
-from agentleague.cli.directory import dir_option, manager_address, no_manager
+from agentleague.cli.directory import (
+    dir_option,
+    how_to_approve,
+    manager_address,
+    no_manager,
+)
 from agentleague.cli.output import Column, counted, print_facts, print_json, print_rows, say
 from agentleague.cli.reading import Source, all_rows, mark_reachable, read, reading_options
 from agentleague.errors import LeagueError
@@ -30,6 +35,7 @@ LISTS = {  # of matches or agents, shown where they are not empty
     "disputed_matches": "Disputed",
     "ruled_matches": "Ruled on",
     "misused_tokens_of": "Misused tokens",
+    "waiting_referees": "Waiting to referee",
 }
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
@@ -61,6 +67,8 @@ def command(
     print_facts(_facts(status), str(status.get("league_id")))
     if metrics:
         _print_metrics(metrics)
+    if status.get("waiting_referees"):
+        say(how_to_approve(status["waiting_referees"], directory))
     if directory is not None:
         say(_of_directory(directory, status))
 
