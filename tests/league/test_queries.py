@@ -213,6 +213,8 @@ def test_the_status_is_there_at_any_time():
         "ruled_matches": [],
         "misused_tokens_of": [],
         "waiting_referees": [],
+        "set_aside_referees": [],
+        "unconfirmed_matches": [],
     }
     assert ask(after, "GET_STATUS") == {
         "status": "LEAGUE_COMPLETED",
@@ -233,6 +235,8 @@ def test_the_status_is_there_at_any_time():
         "ruled_matches": [],
         "misused_tokens_of": [],
         "waiting_referees": [],
+        "set_aside_referees": [],
+        "unconfirmed_matches": [],
     }
 
 

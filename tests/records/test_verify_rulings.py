@@ -1,19 +1,23 @@
-"""What `verify` makes of the organiser's rulings, and of tokens that were misused."""
+"""What `verify` makes of rulings, of misused tokens, and of referees nobody vouches for."""
 
 import pytest
 
 from agentleague.league.events import (
     DialectLearnt,
     LeagueEnded,
+    MatchAssigned,
     MatchClosed,
     MatchDecided,
     MatchRuled,
+    RefereeApproved,
+    RefereeRegistered,
+    RefereeSetAside,
     RoundEnded,
     TokenMisused,
 )
 from agentleague.records.reading import folded
 from league.decisions import Decisions
-from records.journals import place, rows_of
+from records.journals import changed, place, rows_of
 from records.test_verify import LEAGUE, found, inserted, lie
 
 
@@ -112,3 +116,38 @@ def test_a_dialect_is_somebodys():
 
     assert found(true).difference is None
     assert "P77" in found(false).difference.sentence
+
+
+def of_anyone(journal):
+    """The same league, with a referee for which nobody vouches."""
+    return changed(journal, RefereeRegistered, anyone=True)
+
+
+def silent_once():
+    """The journal of a league in which P02 forfeited, by the word of its only referee."""
+    decisions = Decisions(2).start()
+    decisions.play("R1M1", forfeits=["P02"])
+    return decisions.events
+
+
+def test_a_loss_by_the_word_of_one_referee_that_nobody_vouches_for_is_marked():
+    plain = silent_once()
+    marked = changed(plain, MatchDecided, unconfirmed=True)
+
+    assert (found(plain).difference, found(of_anyone(marked)).difference) == (None, None)
+    assert found(of_anyone(marked)).unconfirmed == ["R1M1"]
+    assert lie(of_anyone(plain))[1] == "it is not marked as lost by the word of REF01 alone"
+    assert lie(marked)[1] == "it is marked as lost by the word of REF01 alone"
+
+
+def test_referees_are_let_in_asked_and_set_aside_only_for_a_reason():
+    claim = MatchAssigned("R1M1", 2, "REF01", "why not", claimed=[("P01", "timeout")])
+    for event, why in [
+        (RefereeApproved("REF01"), "REF01 is let in and did not wait"),
+        (RefereeApproved("REF07"), "REF07 is let in and did not wait"),
+        (RefereeSetAside("REF01", []), "REF01 is set aside, but contradicted about []"),
+        (claim, "what REF01 said is not for REF01 to confirm"),
+    ]:
+        assert lie(inserted(LEAGUE, MatchDecided, event))[1] == why
+    vouched = inserted(of_anyone(LEAGUE), MatchDecided, RefereeApproved("REF01"))
+    assert found(vouched).difference is None

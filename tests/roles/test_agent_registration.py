@@ -221,6 +221,18 @@ def test_a_refused_join_code_is_told_in_the_words_of_the_command(given, said):
     assert "player_meta" not in end.summary.reason
 
 
+@rule("R-ACCESS-01")
+def test_a_referee_says_the_code_that_it_was_told_and_what_to_do_about_a_wrong_one():
+    role = a_referee(referee_code="quokka-7")
+    assert asked(role).referee_meta.referee_code == "quokka-7"
+    assert asked(a_referee()).referee_meta.referee_code is UNSET
+    error = PeerRefused("referee_meta.referee_code is not it", number=12, code="E012", data={})
+
+    (end,) = answered(role, error=error)
+
+    assert end.summary.reason.startswith("wrong referee code; give the right one with --referee-c")
+
+
 def test_another_refusal_is_told_as_the_manager_told_it():
     role = a_player(join_code="sesame")
     asked(role)

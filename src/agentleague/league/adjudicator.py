@@ -32,6 +32,7 @@ from agentleague.league.match_result import (
     ANOTHER_RESULT,
     NOT_ITS_REFEREE,
     UNREACHABLE,
+    Forfeits,
     MatchSetup,
     choices,
     compute_result,
@@ -58,7 +59,8 @@ class Decision(NamedTuple):
     events: Sequence[Event]
     answer: LockResponse | MatchResultAck | LeagueError
     receipt: bool = False
-    again: bool = False  # nobody reached either player: the match is to be given out again
+    again: str = ""  # why the match is to be given out again
+    claimed: Forfeits = ()  # what the next referee is to confirm
 
 
 class Adjudicator:
@@ -74,13 +76,18 @@ class Adjudicator:
         league_id = self._league.rules.league_id
         return draws.commitment(self._seed(match_id), league_id, match_id)
 
-    def lock(self, referee_id: str, request: LockRequest) -> Decision:
-        """Fix the moves so far: a number follows, or the result."""
+    def lock(self, referee_id: str, request: LockRequest, *, another: bool = False) -> Decision:
+        """Fix the moves so far: a number follows, or the result.
+
+        `another`: whether another referee can be asked to confirm what this one says.
+        """
         record = self._league.matches.get(request.match_id)
         if record is None or referee_id not in record.referees:
             return self._not_its_referee(record, referee_id, request.match_id)
         if (request.epoch, referee_id) != (record.epoch, record.referee_id):
             return Decision((), self._old_epoch(record))
+        if referee_id in self._league.roster.set_aside and not record.decided:
+            return Decision((), self._set_aside(record))
         if record.decided or 0 <= request.index < len(record.locks):
             answer = self._standing(record, request.index)
             return Decision((), answer, isinstance(answer, LockResponse) and bool(answer.result))
@@ -89,17 +96,19 @@ class Adjudicator:
                 f"neither player of {record.match_id} was reached; it is given out again",
                 epoch=record.epoch + 1,
             )
-            return Decision((), refusal, again=True)
+            return Decision((), refusal, again=UNREACHABLE)
         try:
             event = self._decide(record, request)
         except LeagueError as error:
             return Decision((), error)
         if isinstance(event, MatchLocked):
             return Decision((event,), _drawn(event))
-        return Decision((event,), self._result(record, event), receipt=True)
+        return self._ended(record, referee_id, event, another=another)
 
-    def report(self, referee_id: str, report: MatchResultReport) -> Decision:
-        """Close a match, if the report says what the league holds."""
+    def report(
+        self, referee_id: str, report: MatchResultReport, *, another: bool = False
+    ) -> Decision:
+        """Close a match, if the report says what the league holds; `another` as for a lock."""
         record = self._league.matches.get(report.match_id)
         if record is None or referee_id not in record.referees:
             return self._not_its_referee(record, referee_id, report.match_id)
@@ -111,8 +120,10 @@ class Adjudicator:
         is_old = referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch)
         if not agrees and is_old:
             return Decision((), self._old_epoch(record))
+        if record.decided is None and referee_id in roster.set_aside:
+            return Decision((), self._set_aside(record))
         if record.decided is None:
-            return self._unlocked(record, referee_id, report)
+            return self._unlocked(record, referee_id, report, another=another)
         if not agrees:
             return self._contradiction(record, referee_id)
         ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
@@ -181,6 +192,19 @@ class Adjudicator:
         seed = self._reveal(record.match_id)
         return MatchDecided(*names, request.forfeits, computed.result, seed)
 
+    def _ended(
+        self, record: MatchRecord, referee_id: str, event: MatchDecided, *, another: bool
+    ) -> Decision:
+        """The result, unless another referee is to confirm that somebody forfeited."""
+        is_alone = bool(event.forfeits) and self._is_alone(record, referee_id)
+        if is_alone and another and not record.claimed_by:
+            refusal = MatchMismatch(
+                f"another referee is asked about {record.match_id}", epoch=record.epoch + 1
+            )
+            return _to_be_confirmed(referee_id, event.forfeits, refusal)
+        event = replace(event, unconfirmed=True if is_alone else UNSET)
+        return Decision((event,), self._result(record, event), receipt=True)
+
     def _standing(self, record: MatchRecord, index: int) -> LockResponse | LeagueError:
         """The answer to the first lock of this index, whatever moves a second one has."""
         if 0 <= index < len(record.locks):
@@ -198,7 +222,7 @@ class Adjudicator:
         )
 
     def _unlocked(
-        self, record: MatchRecord, referee_id: str, report: MatchResultReport
+        self, record: MatchRecord, referee_id: str, report: MatchResultReport, *, another: bool
     ) -> Decision:
         """A referee that locks must lock first; any other is believed, and the match is marked."""
         if self._league.roster.referees[referee_id].locks:
@@ -207,13 +231,21 @@ class Adjudicator:
             result, doubt = believed(self._setup(record), report)
         except LeagueError as error:
             return Decision((), error)
-        seed = self._reveal(record.match_id)
+        ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
+        is_alone = result.status == "TECHNICAL_LOSS" and self._is_alone(record, referee_id)
+        if is_alone and another and not record.claimed_by:
+            lost = [(each, "forfeited") for each in record.players if each != report.result.winner]
+            return _to_be_confirmed(referee_id, lost, ack)
+        decided = MatchDecided(
+            *(record.match_id, record.epoch, 0, [], [], result, self._reveal(record.match_id)),
+            verified=False,
+            unconfirmed=True if is_alone else UNSET,
+        )
         events: tuple[Event, ...] = (
-            MatchDecided(record.match_id, record.epoch, 0, [], [], result, seed, verified=False),
+            decided,
             *((Disputed(record.match_id, referee_id, doubt),) if doubt else ()),
             MatchClosed(record.match_id, record.epoch, told="unverified"),
         )
-        ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
         return Decision(events, ack, receipt=True)
 
     def _not_its_referee(
@@ -239,6 +271,16 @@ class Adjudicator:
         if is_open or len(of_referee) >= self._league.limits.disputes_max:
             return ()
         return (Disputed(record.match_id, referee_id, why),)
+
+    def _is_alone(self, record: MatchRecord, referee_id: str) -> bool:
+        """Whether nobody vouches for this referee, and no other said so before it."""
+        is_first = record.claimed_by in ("", referee_id)
+        return is_first and self._league.roster.referees[referee_id].anyone
+
+    def _set_aside(self, record: MatchRecord) -> MatchMismatch:
+        return MatchMismatch(
+            f"this referee was set aside; {record.match_id} is not its own any more"
+        )
 
     def _is_our_fault(self, record: MatchRecord, request: LockRequest) -> bool:
         """Neither player was reached: the first time, that is blamed on the referee."""
@@ -278,6 +320,15 @@ class Adjudicator:
             league_id = self._league.rules.league_id
             self._seeds[match_id] = draws.seed_of(self._secret, league_id, match_id)
         return self._seeds[match_id]
+
+
+def _to_be_confirmed(
+    referee_id: str, claimed: Forfeits, answer: MatchResultAck | LeagueError
+) -> Decision:
+    """A match is taken from a player by the word of two, if nobody vouches for the first."""
+    lost = " and ".join(player_id for player_id, _ in claimed)
+    why = f"{referee_id}, for which nobody vouches, said that {lost} forfeited"
+    return Decision((), answer, again=why, claimed=claimed)
 
 
 def _drawn(event: MatchLocked) -> LockResponse:

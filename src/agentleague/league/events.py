@@ -66,12 +66,20 @@ class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
     added: bool | UnsetType = UNSET  # by the organiser: it was never told its token
     proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
     waiting: bool | UnsetType = UNSET  # it is given nothing before the organiser's word
+    anyone: bool | UnsetType = UNSET  # let in since anybody may referee: nobody vouches for it
 
 
 class RefereeApproved(Event, frozen=True, tag="referee_approved"):
-    """A referee that waited was let in: by the organiser, or by the code that it then knew."""
+    """The organiser vouches for a referee; or one that waited then knew the code."""
 
     referee_id: str
+
+
+class RefereeSetAside(Event, frozen=True, tag="referee_set_aside"):
+    """A referee said of these players that they forfeited, and they played with others."""
+
+    referee_id: str
+    players: list[str]
 
 
 class TokenRenewed(Event, frozen=True, tag="token_renewed"):
@@ -134,6 +142,8 @@ class MatchAssigned(Event, frozen=True, tag="match_assigned"):
     referee_id: str
     why: str
     returned: bool | UnsetType = UNSET  # its referee had come back: not counted against the match
+    # what the referee before, for which nobody vouches, said of the players: this one confirms it
+    claimed: list[tuple[str, str]] | UnsetType = UNSET
 
 
 class MatchBegun(Event, frozen=True, tag="match_begun"):
@@ -164,6 +174,8 @@ class MatchDecided(Event, frozen=True, tag="match_decided"):
     result: GameResult
     seed: str
     verified: bool = True  # False: believed by the report of a referee that does not lock
+    # a technical loss by the word of one referee alone, for which nobody vouches
+    unconfirmed: bool | UnsetType = UNSET
 
 
 class MatchClosed(Event, frozen=True, tag="match_closed"):
@@ -260,6 +272,7 @@ KINDS: dict[str, type[Event]] = {
         PlayerReturned,
         RefereeRegistered,
         RefereeApproved,
+        RefereeSetAside,
         TokenRenewed,
         TokenConfirmed,
         PlayerRemoved,

@@ -64,6 +64,8 @@ class League:
         self.paused = self.aborted = False
         self.told: set[tuple[str, int]] = set()  # what everybody was told of the last rounds
         self.disputed: dict[str, None] = {}  # matches that wait for the organiser's word, in order
+        self.unconfirmed: dict[str, None] = {}  # forfeited as one referee alone says, in order
+        self.contradictions: dict[str, set[str]] = {}  # referee -> players, see `contradicted`
         self.ruled: dict[str, None] = {}  # matches on which the organiser ruled, in order
         self.misuses: dict[
             str, list[events.TokenMisused]
@@ -176,6 +178,10 @@ class League:
         record = self.matches[event.match_id]
         record.take(event, self.seq)
         self.decided_total += 1
+        if record.contradicted:
+            self.contradictions.setdefault(record.claimed_by, set()).update(record.contradicted)
+        if event.unconfirmed is True:
+            self.unconfirmed[event.match_id] = None
         self._count(record, self.table.count)
 
     def _count(self, record: MatchRecord, count: Callable[..., None]) -> None:
@@ -195,6 +201,7 @@ class League:
             place = int(record.match_id.partition("M")[2]) - 1
             self._results[record.round_id - 1][place] = _played(record)
         self.disputed.pop(event.match_id, None)
+        self.unconfirmed.pop(event.match_id, None)
         self.ruled[event.match_id] = None
         if self.champion:
             self.champion = self.champion_now()
@@ -240,6 +247,13 @@ class League:
     def _told(self, event: events.Told) -> None:
         self.told.add((event.what, event.round_id))
 
+    def _approved(self, event: events.RefereeApproved) -> None:
+        self.roster.approve(event)
+        self.contradictions.pop(event.referee_id, None)
+
+    def _set_aside(self, event: events.RefereeSetAside) -> None:
+        self.roster.set_aside.add(event.referee_id)
+
     def _removed(self, event: events.PlayerRemoved) -> None:
         self.roster.removed[event.player_id] = event.from_round
 
@@ -248,7 +262,8 @@ class League:
         events.PlayerRegistered: lambda self, event: self.roster.add_player(event),
         events.PlayerReturned: lambda self, event: self.roster.add_token(event),
         events.RefereeRegistered: lambda self, event: self.roster.add_referee(event),
-        events.RefereeApproved: lambda self, event: self.roster.approve(event),
+        events.RefereeApproved: _approved,
+        events.RefereeSetAside: _set_aside,
         events.TokenRenewed: lambda self, event: self.roster.renew(event),
         events.TokenConfirmed: lambda self, event: self.roster.confirm(event),
         events.PlayerRemoved: _removed,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from agentleague.league import events
 from agentleague.league.match_result import STAND, UNREACHABLE, counted
@@ -27,6 +27,7 @@ class LeagueLimits:
     """Limits of one league's state and of what is decided about its matches."""
 
     silences_max: int = 5  # attempts in a row without an answer that make a player SUSPENDED
+    contradictions_max: int = 3  # players about whom a referee is contradicted before it goes
     disputes_max: int = 10  # of one referee about one match, each after a ruling
     told_rounds: int = 2  # before the running one: a restart tells nothing older again
     rounds_at_hand: int = 2  # rounds that have ended and are not forgotten, whatever their size
@@ -55,6 +56,8 @@ class MatchRecord(Struct):
     referees: list[str] = []  # all who ever had it, the present one last
     unreached: bool = False  # given out again since nobody reached either player
     returns: int = 0  # how often it was given out again only since its referee had come back
+    claimed_by: str = ""  # the referee that said what another was to confirm,
+    claimed: list[tuple[str, str]] = []  # and what it said: who forfeited, and why
 
     def take(self, event: Event, seq: int) -> None:
         """Take in a decision about this match, which is row `seq` of the journal."""
@@ -64,6 +67,19 @@ class MatchRecord(Struct):
     def result(self) -> GameResult | None:
         """What counts in the table; what the players were told is `decided`."""
         return counted(self.decided, self.ruling) if self.decided else None
+
+    @property
+    def contradicted(self) -> list[str]:
+        """Players of whom one referee said that they forfeited, and who played with another."""
+        was_played = self.decided and self.decided.result.status != "TECHNICAL_LOSS"
+        is_other = self.claimed_by != self.referee_id
+        return [player_id for player_id, _ in self.claimed] if was_played and is_other else []
+
+    @property
+    def is_unconfirmed(self) -> bool:
+        """Whether it was lost by one referee's word, and the organiser has not ruled since."""
+        is_alone = self.decided is not None and self.decided.unconfirmed is True
+        return is_alone and self.ruling is None
 
     @property
     def is_disputed(self) -> bool:
@@ -99,6 +115,8 @@ def _decided(record: MatchRecord, event: events.MatchDecided, seq: int) -> None:
 
 
 def _assigned(record: MatchRecord, event: events.MatchAssigned, seq: int) -> None:
+    if event.claimed is not UNSET:
+        record.claimed_by, record.claimed = record.referee_id, event.claimed
     record.epoch, record.referee_id = event.epoch, event.referee_id
     record.referees.append(event.referee_id)
     record.unreached = record.unreached or event.why == UNREACHABLE

@@ -172,6 +172,8 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
         "ruled_matches": [*league.ruled][:STATUS_ROWS],
         "misused_tokens_of": [*league.misuses][:STATUS_ROWS],
         "waiting_referees": [*league.roster.waiting][:STATUS_ROWS],
+        "set_aside_referees": sorted(league.roster.set_aside)[:STATUS_ROWS],
+        "unconfirmed_matches": [*league.unconfirmed][:STATUS_ROWS],
     }
 
 

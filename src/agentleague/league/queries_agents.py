@@ -96,7 +96,8 @@ def state_of(league: League, agent_id: str) -> str:
         return "WAITING"
     if league.phase is Phase.REGISTERING:
         return "REGISTERED"
-    return "SUSPENDED" if league.is_suspended(agent_id) else "ACTIVE"
+    is_suspended = league.is_suspended(agent_id) or agent_id in league.roster.set_aside
+    return "SUSPENDED" if is_suspended else "ACTIVE"
 
 
 def activity_of(league: League, agent_id: str) -> str | None:

@@ -42,6 +42,7 @@ def described(
         marks = {
             "no_contest": result.no_contest is True,
             "unverified": not record.decided.verified,
+            "unconfirmed": record.is_unconfirmed,
             "ruled": record.is_overruled,
         }
         facts |= {mark: True for mark, holds in marks.items() if holds}
@@ -144,6 +145,7 @@ def _ended(record: MatchRecord) -> dict[str, Any]:
         "result": result,
         "forfeits": [[player_id, cause[:WORD_MAX]] for player_id, cause in decided.forfeits],
         "verified": decided.verified,
+        "unconfirmed": record.is_unconfirmed,
         "ruling": _ruling(record.ruling) if record.ruling else None,
         "seq": record.decided_seq,
         "draw": {

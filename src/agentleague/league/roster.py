@@ -39,6 +39,7 @@ class Member(Struct, frozen=True):
     generation: int = 1  # of its newest token that may do everything; of a referee's session
     added: bool = False  # a referee's: by the organiser, and never told its token
     proofs: bool = False  # whether it wants the manager's messages proved
+    anyone: bool = False  # a referee's: nobody vouches for it
 
 
 def member_of(event: RefereeRegistered) -> Member:
@@ -53,6 +54,7 @@ def member_of(event: RefereeRegistered) -> Member:
         event.locks,
         added=event.added is True,
         proofs=event.proofs is True,
+        anyone=event.anyone is True,
     )
 
 
@@ -63,6 +65,7 @@ class Roster:
         self.players: dict[str, Member] = {}
         self.referees: dict[str, Member] = {}
         self.waiting: dict[str, Member] = {}  # referees that the organiser has not let in yet
+        self.set_aside: set[str] = set()  # referees that are given no matches any more
         self.generations: dict[str, int] = {}  # agent -> its newest token, where not the first
         self.removed: dict[str, int] = {}  # players the organiser took out, from which round on
         self.asking: dict[str, int] = {}  # player that came back without its token -> which it got
@@ -178,8 +181,11 @@ class Roster:
             self._let_in(member)
 
     def approve(self, event: RefereeApproved) -> None:
-        """A referee that waited may do what others do."""
-        self._let_in(self.waiting.pop(event.referee_id))
+        """Somebody vouches for a referee: it may do what others do."""
+        referee_id = event.referee_id
+        member = self.waiting.pop(referee_id, None) or self.referees[referee_id]
+        self._let_in(msgspec.structs.replace(member, anyone=False))
+        self.set_aside.discard(referee_id)
 
     def _let_in(self, referee: Member) -> None:
         self.referees[referee.agent_id] = referee

@@ -23,6 +23,7 @@ from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import Phase
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_result import Forfeits
 from agentleague.league.roster import Member
 from agentleague.manager import keys
 from agentleague.manager.broadcasts import Broadcasts
@@ -176,7 +177,9 @@ class Attendance:
         return [
             each
             for each in referees
-            if each not in self.gone and (not self.is_ours(each) or self._heard[each] > latest)
+            if each not in self.gone
+            and each not in self._step.league.roster.set_aside
+            and (not self.is_ours(each) or self._heard[each] > latest)
         ]
 
     def trusted(self, referees: Iterable[str]) -> list[str]:
@@ -270,6 +273,26 @@ class Assignments:
             if is_there and self._attendance.is_silent(other):
                 self._leave(other, f"{referee_id} took the place of {other}")
 
+    def approved(self, referee_id: str) -> None:
+        """The organiser vouches for a referee; one that waited comes now."""
+        if referee_id in self._workload.referees:
+            self.heard(referee_id)
+        else:
+            self.join(referee_id)
+
+    def set_aside(self, referee_id: str) -> None:
+        """It is given no more matches, and loses those that it has."""
+        for match_id in self._workload.matches_of(referee_id):
+            self.reassign(match_id, f"{referee_id} was set aside")
+
+    def can_ask_another(self, match_id: str) -> bool:
+        """Whether a referee is there that never had this match, so that it can confirm a loss."""
+        record = self._league.matches.get(match_id)
+        if record is None or record.epoch - record.returns >= self._limits.epochs_max:
+            return False
+        others = set(self._candidates(record)) - self._attendance.superseded
+        return bool(others.difference(record.referees))
+
     def _leave(self, referee_id: str, why: str) -> None:
         self._attendance.gone.add(referee_id)
         for match_id in self._workload.matches_of(referee_id):
@@ -296,7 +319,7 @@ class Assignments:
         for record in league.matches.of_round(league.round_id):
             if self._result_notices.is_telling(record.match_id):
                 continue
-            if record.referee_id in self._attendance.gone:
+            if record.referee_id in self._attendance.gone | league.roster.set_aside:
                 self.reassign(record.match_id, f"{record.referee_id} is not there")
             elif record.match_id in league.open_matches:
                 self._workload.plan(record.referee_id, record.match_id)
@@ -373,17 +396,20 @@ class Assignments:
                 self._expire(match_id)
         self._set_check()
 
-    def reassign(self, match_id: str, why: str, *, returned: bool = False) -> None:
+    def reassign(
+        self, match_id: str, why: str, *, returned: bool = False, claimed: Forfeits = ()
+    ) -> None:
         """Give a match to a referee again; the one that had it has room for its next one.
 
-        `returned`: only because its referee has come back.
+        `returned`: only because its referee has come back. `claimed`: what it said, and another is
+        to confirm.
         """
         former = self._league.matches[match_id].referee_id
-        self._assign_again(match_id, why, returned=returned)
+        self._assign_again(match_id, why, returned=returned, claimed=claimed)
         if former not in self._attendance.gone:
             self.hand_out(former)
 
-    def _assign_again(self, match_id: str, why: str, *, returned: bool) -> None:
+    def _assign_again(self, match_id: str, why: str, *, returned: bool, claimed: Forfeits) -> None:
         """Find another referee, or decide what becomes of the match without one."""
         record = self._league.matches[match_id]
         is_over = self._league.phase is not Phase.RUNNING and record.decided is None
@@ -407,8 +433,13 @@ class Assignments:
             return
         self._unassigned.pop(match_id, None)
         self._alone_since = None
-        is_return = True if is_free else UNSET
-        self._step.record(MatchAssigned(match_id, record.epoch + 1, referee_id, why, is_return))
+        self._step.record(
+            MatchAssigned(
+                *(match_id, record.epoch + 1, referee_id, why),
+                returned=True if is_free else UNSET,
+                claimed=list(claimed) or UNSET,
+            )
+        )
         self._step.notify(f"{match_id} goes to {referee_id}: {why}.")
         if record.decided:
             self._give_to_referee(match_id)
@@ -506,25 +537,28 @@ class Assignments:
         return self._league.phase is Phase.RUNNING and not self._league.paused
 
     def _next_referee(self, record: MatchRecord) -> str | None:
-        """Who takes a match over: another than the same again if possible, and the least busy.
+        """Who takes a match over: another than the same again if possible, and the least busy."""
+        members, attendance = self._league.roster.referees, self._attendance
 
-        A referee that does not lock gets a match at most once, and none that is decided.
-        """
+        def burden(referee_id: str) -> tuple[bool, bool, bool, bool, float]:
+            return (
+                referee_id in attendance.superseded,
+                referee_id in record.referees,
+                referee_id in attendance.unfit,
+                members[referee_id].anyone,
+                self._workload.load(referee_id),
+            )
+
+        return min(self._candidates(record), key=burden, default=None)
+
+    def _candidates(self, record: MatchRecord) -> list[str]:
+        """A referee that does not lock gets a match at most once, and none that is decided."""
         members = self._league.roster.referees
-        candidates = [
+        return [
             each
             for each in self._attendance.available(self._workload.referees)
             if members[each].locks or (each not in record.referees and not record.decided)
         ]
-        if not candidates:
-            return None
-        attendance, workload = self._attendance, self._workload
-
-        def burden(referee_id: str) -> tuple[bool, bool, bool, float]:
-            is_doubtful = referee_id in attendance.superseded, referee_id in record.referees
-            return *is_doubtful, referee_id in attendance.unfit, workload.load(referee_id)
-
-        return min(candidates, key=burden)
 
     def _wait_for_a_referee(self, record: MatchRecord) -> None:
         if record.decided:

@@ -1,6 +1,6 @@
 """What the manager tells the two players of a match, and the organiser while the league goes on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import Disputed, MatchClosed
@@ -189,6 +189,24 @@ def disputed(event: Disputed) -> str:
     return (
         f"{event.match_id} is disputed: {dispute_in_words(event)}. See it with: league match "
         f"{event.match_id}; decide with: league rule {event.match_id}"
+    )
+
+
+def unconfirmed(record: MatchRecord) -> str:
+    """A player lost by the word of one referee for which nobody vouches."""
+    match_id = record.match_id
+    return (
+        f"{match_id} is lost by default by the word of {record.referee_id} alone, for which nobody "
+        f"vouches. See it with: league match {match_id}; decide with: league rule {match_id}"
+    )
+
+
+def set_aside(referee_id: str, players: Sequence[str]) -> str:
+    """A referee was contradicted too often."""
+    return (
+        f"{referee_id} is set aside and given no more matches: it said that {', '.join(players)} "
+        "forfeited, and each of them played with another referee. If you trust it all the same, "
+        f"let it in again with: league approve {referee_id}"
     )
 
 

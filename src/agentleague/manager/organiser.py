@@ -173,7 +173,7 @@ def _ruling(record: MatchRecord, params: Mapping[str, Any]) -> MatchRuled:
     if not words and verdict != STAND:
         raise WrongType("params.reason must say why, in words", field="params.reason")
     ruling = MatchRuled(record.match_id, verdict, winner, words)
-    is_settled = not record.is_disputed
+    is_settled = not record.is_disputed and not record.is_unconfirmed
     if is_settled and (ruling == record.ruling or (verdict == STAND and not record.ruling)):
         raise UnexpectedMessage(f"{record.match_id} is not disputed, and that counts already")
     return ruling

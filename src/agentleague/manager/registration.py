@@ -119,21 +119,25 @@ class Registration:
             if known.endpoint == url:
                 raise errors.UnexpectedMessage(f"{known.agent_id} is at that end point already")
         event, _ = self._admit_new_referee(RefereeMeta(name, url), ORGANISER)
-        event = replace(event, added=True)
+        event = replace(event, added=True, anyone=UNSET)
         self._step.record(event)
         self._step.notify(self._reachability.registered(event.referee_id, ORGANISER))
         return event
 
     def approve(self, params: Mapping[str, Any]) -> Member:
-        """The organiser lets a referee in that waits."""
+        """The organiser vouches for a referee: one that waits, or one that came as anyone may."""
         wanted, roster = params.get("referee_id"), self._league.roster
         if not isinstance(wanted, str):
             raise errors.WrongType(
                 "params.referee_id must name a referee, as REF02", field="params.referee_id"
             )
+        member = roster.referees.get(wanted)
+        if member and member.anyone:
+            self._step.record(RefereeApproved(wanted))
+            return roster.referees[wanted]
         if wanted not in roster.waiting:
             waiting = ", ".join(roster.waiting) or "nobody"
-            is_in = "referees already" if wanted in roster.referees else "does not wait"
+            is_in = "referees already" if member else "does not wait"
             raise errors.NotRegistered(f"{wanted[:64]} {is_in}; {waiting} waits")
         self._step.record(self._approval(wanted))
         self._step.notify(self._reachability.registered(wanted, ORGANISER))
@@ -263,6 +267,7 @@ class Registration:
             meta.locks is True,
             proofs=meta.proofs,
             waiting=True if waits else UNSET,
+            anyone=True if self._is_anyone(meta) else UNSET,
         )
         return event, self._referee_answer(member_of(event), meta, token, waits=waits)
 
@@ -433,12 +438,20 @@ class Registration:
 
         Where the access is `local`, the check of end points lets nobody in from elsewhere.
         """
-        wanted, shown = self._settings.referee_code, meta.referee_code
-        if wanted and shown is not UNSET and shown:
+        shown = self._shown_code(meta)
+        if shown:
+            wanted = self._settings.referee_code
             self._check_code(shown, wanted, "referee_meta.referee_code", source)
             return True
         self._check_join_code(meta, "referee_meta", source)
         return self._settings.who_may_referee != "code"
+
+    def _shown_code(self, meta: RefereeMeta) -> str:
+        """The referee code that it shows, if this league has one."""
+        return (meta.referee_code or "") if self._settings.referee_code else ""
+
+    def _is_anyone(self, meta: RefereeMeta) -> bool:
+        return self._settings.who_may_referee == "anyone" and not self._shown_code(meta)
 
     def _check_place_for_a_referee(self, *, waits: bool = False) -> None:
         """Referees that wait are counted by themselves: they take no other's place."""

@@ -29,9 +29,10 @@ from agentleague.errors import AlreadyComplete, LeagueError, MissingField, NoAns
 from agentleague.games.game import Game
 from agentleague.league import queries
 from agentleague.league.adjudicator import Adjudicator, Decision
-from agentleague.league.events import Disputed, LeagueOpened
+from agentleague.league.events import Disputed, LeagueOpened, MatchDecided, RefereeSetAside
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
+from agentleague.league.match_records import MatchRecord
 from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
@@ -304,7 +305,7 @@ class Manager:
 
     def _approve(self, params: Mapping[str, Any]) -> str:
         member = self._registration.approve(params)
-        self._assignments.join(member.agent_id)
+        self._assignments.approved(member.agent_id)
         self._rounds.start_if_complete()
         return f"{member.agent_id} {member.display_name} at {member.endpoint} may referee now."
 
@@ -313,13 +314,14 @@ class Manager:
         record = self.league.matches.get(message.match_id)
         if self.league.aborted and not (record and record.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
-        decision = self._adjudicator.lock(referee_id, message)
+        another = bool(message.forfeits) and self._assignments.can_ask_another(message.match_id)
+        decision = self._adjudicator.lock(referee_id, message, another=another)
         self._write(decision.events)
         self._step.reply(
             asked, decision.answer, record.decided_seq if record and decision.receipt else None
         )
         if decision.again:
-            self._assignments.reassign(message.match_id, "unreachable")
+            self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
         elif not isinstance(decision.answer, LeagueError):
             self._assignments.locked(referee_id, message.match_id)
         if record and record.decided and decision.events:
@@ -332,20 +334,27 @@ class Manager:
         if isinstance(answer, MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
         self._step.reply(asked, answer, record.decided_seq if record and decision.receipt else None)
+        self._give_out_again(message.match_id, decision)
 
     def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
         """A foreign referee played a match before it answered, and expects no reply."""
         decision = self._decide_report(referee_id, message)
         if isinstance(decision.answer, MatchResultAck):
             self._assignments.after_report(referee_id, decision.answer)
+            self._give_out_again(message.match_id, decision)
         else:
             self._assignments.not_started(message.match_id, f"answered: {decision.answer}")
+
+    def _give_out_again(self, match_id: str, decision: Decision) -> None:
+        if decision.again:
+            self._assignments.reassign(match_id, decision.again, claimed=decision.claimed)
 
     def _decide_report(self, referee_id: str, message: MatchResultReport) -> Decision:
         known = self.league.matches.get(message.match_id)
         if self.league.aborted and not (known and known.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
-        decision = self._adjudicator.report(referee_id, message)
+        another = self._assignments.can_ask_another(message.match_id)
+        decision = self._adjudicator.report(referee_id, message, another=another)
         self._write(decision.events)
         if self.league.phase is Phase.COMPLETED and isinstance(decision.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
@@ -356,11 +365,25 @@ class Manager:
         return decision
 
     def _write(self, events: Sequence[Event]) -> None:
-        """Record what the adjudicator decided; the organiser is told of disputes."""
+        """Record what the adjudicator decided; the organiser is told of disputes and doubts."""
         for event in events:
             self._step.record(event)
             if isinstance(event, Disputed):
                 self._step.notify(notices.disputed(event))
+            elif isinstance(event, MatchDecided):
+                self._look_at_claim(self.league.matches[event.match_id])
+
+    def _look_at_claim(self, record: MatchRecord) -> None:
+        """What a decided match says of a referee for which nobody vouches."""
+        league, referee_id = self.league, record.claimed_by
+        if record.match_id in league.unconfirmed:
+            self._step.notify(notices.unconfirmed(record))
+        players = sorted(league.contradictions.get(referee_id, ()))
+        is_enough = len(players) >= league.limits.contradictions_max
+        if record.contradicted and is_enough and referee_id not in league.roster.set_aside:
+            self._step.record(RefereeSetAside(referee_id, players))
+            self._step.notify(notices.set_aside(referee_id, players))
+            self._assignments.set_aside(referee_id)
 
     def _status(self, asked: Asked, message: RefereeStatus) -> None:
         waiting = self.league.roster.waiting_with(asked.caller.token)

@@ -46,7 +46,8 @@ def _result(event: events.MatchDecided) -> str:
     winner = result.winner_player_id
     end = f"{winner} won" if winner else "nobody won"
     believed = "" if event.verified else " (believed, not verified)"
-    return f"{event.match_id}: {end} ({result.status}): {result.reason}{believed}"
+    alone = " (by one referee's word)" if event.unconfirmed is True else ""
+    return f"{event.match_id}: {end} ({result.status}): {result.reason}{believed}{alone}"
 
 
 def _ended(event: events.LeagueEnded) -> str:
@@ -68,6 +69,9 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
         + (", and waits for the organiser" if e.waiting is True else "")
     ),
     events.RefereeApproved: lambda e: f"Referee {e.referee_id} was let in",
+    events.RefereeSetAside: lambda e: (
+        f"{e.referee_id} was set aside: {', '.join(e.players)} forfeited, it said, and played"
+    ),
     events.TokenRenewed: lambda e: f"{e.agent_id} was given a new token",
     events.TokenConfirmed: lambda e: f"{e.agent_id} uses its new token",
     events.PlayerRemoved: lambda e: f"The organiser removed {e.player_id}",

@@ -92,6 +92,7 @@ class Facts(Struct):
     result: Result | None = None
     forfeits: list[tuple[str, str]] = []
     verified: bool = True
+    unconfirmed: bool = False
     draw: Draw | None = None
     told: str = ""
     transcript: list[Contact] = []
@@ -200,14 +201,21 @@ def _lines(facts: Facts) -> Iterator[str]:
     yield from _game_details(facts)
     if facts.told == "manager":
         yield "No referee was left to tell the players the result; the manager did."
-    for dispute in facts.disputes:
-        yield f"Disputed: {one_line(dispute.words)}."
-    if facts.disputed and facts.result:
-        command = f"league rule {quote(facts.match_id)}"
-        yield f"The result stands until the organiser rules: {command} ..."
+    yield from _doubts(facts)
     yield _last(facts)
     if facts.ruling:
         yield _ruling(facts.ruling)
+
+
+def _doubts(facts: Facts) -> Iterator[str]:
+    if facts.unconfirmed:
+        referee_id = one_line(facts.referee_id)
+        yield f"Unconfirmed: it is the word of {referee_id} alone, for which nobody vouches."
+    for dispute in facts.disputes:
+        yield f"Disputed: {one_line(dispute.words)}."
+    if (facts.disputed or facts.unconfirmed) and facts.result:
+        command = f"league rule {quote(facts.match_id)}"
+        yield f"The result stands until the organiser rules: {command} ..."
 
 
 def _referees(facts: Facts) -> Iterator[str]:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from agentleague.errors import Damaged
 from agentleague.games.game import Game
 from agentleague.league import events
 from agentleague.league.formats import ROUND_ROBIN, Done, Format, Players, Round
 from agentleague.league.league import League, Phase
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.recount import Recount
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.records.match_check import order_problem, result_problem, ruling_problem
@@ -58,6 +59,8 @@ class Findings(Struct):
     forfeited_by_removal: int = 0  # matches of players that the organiser had removed before
     believed: list[str] = []  # reported by a foreign referee
     no_contests: list[str] = []
+    unconfirmed: list[str] = []  # lost by the word of one referee for which nobody vouches
+    set_aside: list[str] = []  # referees that were contradicted too often
     disputed: list[str] = []
     ruled: list[str] = []  # the organiser's ruling counts, not the result
     difference: Difference | None = None
@@ -146,6 +149,7 @@ class Inspector:
         found.players, found.rounds_ended = len(league.roster.players), league.rounds_ended
         found.matches_decided = league.decided_total
         found.ruled = [each for each in league.ruled if league.matches[each].is_overruled]
+        found.unconfirmed, found.set_aside = [*league.unconfirmed], sorted(league.roster.set_aside)
         found.difference = difference
         return found
 
@@ -170,16 +174,13 @@ class Inspector:
         return None
 
     def _classify(self, event: events.MatchDecided) -> None:
-        found, round_id = self._found, self._league.round_id
+        found = self._found
         if event.result.no_contest is True:
             found.no_contests.append(event.match_id)
         elif not event.verified:
             found.believed.append(event.match_id)
         elif event.forfeits:
-            removed = self._league.roster.removed
-            were_out = all(
-                removed.get(each, round_id + 1) <= round_id for each, _ in event.forfeits
-            )
+            were_out = self._were_out(event)
             found.forfeited_by_removal += were_out
             found.forfeited += not were_out
         elif self._game:
@@ -216,8 +217,19 @@ class Inspector:
         return None
 
     def _approved(self, event: events.RefereeApproved) -> str | None:
-        if event.referee_id not in self._league.roster.waiting:
+        roster = self._league.roster
+        member = roster.referees.get(event.referee_id)
+        if event.referee_id not in roster.waiting and not (member and member.anyone):
             return f"{event.referee_id} is let in and did not wait"
+        return None
+
+    def _set_aside(self, event: events.RefereeSetAside) -> str | None:
+        players = self._league.contradictions.get(event.referee_id, set())
+        if (
+            len(players) < self._league.limits.contradictions_max
+            or sorted(players) != event.players
+        ):
+            return f"{event.referee_id} is set aside, but contradicted about {sorted(players)}"
         return None
 
     def _of_an_agent(
@@ -274,6 +286,15 @@ class Inspector:
             return f"it is given to {event.referee_id}, which was never let in"
         if match.closed:
             return "it is given out after it was closed"
+        return self._claim_problem(match, event)
+
+    def _claim_problem(self, match: MatchRecord, event: events.MatchAssigned) -> str | None:
+        """Only what a referee says for which nobody vouches is confirmed, once, by another."""
+        if event.claimed is UNSET:
+            return None
+        is_doubted = self._league.roster.referees[match.referee_id].anyone
+        if not is_doubted or match.claimed_by or event.referee_id in match.referees:
+            return f"what {match.referee_id} said is not for {event.referee_id} to confirm"
         return None
 
     def _locked(self, event: events.MatchLocked) -> str | None:
@@ -281,9 +302,29 @@ class Inspector:
 
     def _decided(self, event: events.MatchDecided) -> str | None:
         match = self._league.matches[event.match_id]
-        return order_problem(match, event) or result_problem(
-            match, event, self._game, self._league.rules
+        return (
+            order_problem(match, event)
+            or result_problem(match, event, self._game, self._league.rules)
+            or self._doubt_problem(match, event)
         )
+
+    def _doubt_problem(self, match: MatchRecord, event: events.MatchDecided) -> str | None:
+        """A loss is marked if one referee alone says it, and nobody vouches for that one."""
+        is_marked = event.unconfirmed is True
+        is_said = event.result.status == "TECHNICAL_LOSS" and event.result.no_contest is not True
+        by_referee = is_said and not self._were_out(event)
+        is_alone = match.claimed_by in ("", match.referee_id)
+        is_doubted = self._league.roster.referees[match.referee_id].anyone and is_alone
+        if is_marked != (by_referee and is_doubted):
+            marked = "marked" if is_marked else "not marked"
+            return f"it is {marked} as lost by the word of {match.referee_id} alone"
+        return None
+
+    def _were_out(self, event: events.MatchDecided) -> bool:
+        """Whether all who forfeited it had been removed before."""
+        round_id, removed = self._league.round_id, self._league.roster.removed
+        out = [removed.get(each, round_id + 1) <= round_id for each, _ in event.forfeits]
+        return bool(out) and all(out)
 
     def _closed(self, event: events.MatchClosed) -> str | None:
         match = self._league.matches[event.match_id]
@@ -329,6 +370,7 @@ class Inspector:
         events.PlayerRemoved: _of_a_player,
         events.RefereeRegistered: _referee,
         events.RefereeApproved: _approved,
+        events.RefereeSetAside: _set_aside,
         events.TokenRenewed: _of_an_agent,
         events.TokenConfirmed: _of_an_agent,
         events.TokenMisused: _of_an_agent,

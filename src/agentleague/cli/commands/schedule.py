@@ -102,6 +102,7 @@ def _marks(match: dict[str, Any]) -> Iterator[str]:
     for field, words in (
         ("ruled", "ruled"),
         ("unverified", "not verified"),
+        ("unconfirmed", "unconfirmed"),
         ("disputed", "disputed"),
     ):
         if match.get(field):

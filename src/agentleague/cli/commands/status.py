@@ -36,6 +36,8 @@ LISTS = {  # of matches or agents, shown where they are not empty
     "ruled_matches": "Ruled on",
     "misused_tokens_of": "Misused tokens",
     "waiting_referees": "Waiting to referee",
+    "set_aside_referees": "Set aside",
+    "unconfirmed_matches": "Unconfirmed",
 }
 VERDICTS = {True: "yes", False: "NO", None: ""}
 

@@ -160,10 +160,12 @@ def _not_recomputed(findings: "Findings") -> list[tuple[str, int | list[str]]]:
     return [
         ("Not recomputed, since the game is missing", findings.not_recomputed),
         ("Forfeited, by the word of a referee", findings.forfeited),
+        ("Of them by one alone, for which nobody vouches", findings.unconfirmed),
         ("Forfeited, since the organiser had removed the player", findings.forfeited_by_removal),
         ("Believed, since their referees do not lock", findings.believed),
         ("Without a contest", findings.no_contests),
         ("Disputed by a referee", findings.disputed),
+        ("Set aside, since players they called silent played with others", findings.set_aside),
         ("Counted as the organiser ruled", findings.ruled),
     ]
 
