@@ -4,6 +4,7 @@ import stat
 
 import pytest
 
+from agentleague.roles.agent import AgentState
 from agentleague.runtime.log import Entry, Level, LogFile, LogLimits
 from agentleague.runtime.state_files import (
     ADMIN_NAME,
@@ -89,7 +90,7 @@ def test_a_token_does_not_go_into_a_file_that_somebody_else_left_there(tmp_path)
     state.path.write_text("{}")
     state.path.chmod(0o666)
 
-    state.save("P01", "cup", "tok_secret")
+    state.save(AgentState(agent_id="P01", league_id="cup", token="tok_secret"))
     state.close()
 
     assert state.path.stat().st_mode & OPEN == 0
