@@ -392,13 +392,13 @@ class SqliteStates(AnyJournal):
         assert found == self.kept
 
     def copy_files(self, copy: Path) -> None:
-        """Copy the database, then its log: the database is not written while the log is short.
+        """Copy the head, the database, its log: the database is not written while the log is short.
 
         The copies stay open until the journal is closed: to close any descriptor of a file drops
         the locks that SQLite holds on it in this process.
         """
         copy.mkdir()
-        for name in ("journal.sqlite", "journal.sqlite-wal"):
+        for name in ("journal.head", "journal.sqlite", "journal.sqlite-wal"):
             if (self.directory / name).exists():
                 descriptor = os.open(
                     self.directory / name, os.O_RDONLY | getattr(os, "O_BINARY", 0)

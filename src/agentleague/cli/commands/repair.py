@@ -77,15 +77,19 @@ def in_words(made: "Repaired", to: Path) -> Iterator[str]:
     from agentleague.records.reading import open_league
 
     league, _ = open_league(to)
-    decided = counted(league.decided_total, "match", "matches")
-    saved = f"{counted(made.last, 'row')} of {made.league_id} are saved in {to}, {decided} decided"
+    matches = counted(league.total_matches, "match", "matches")
+    saved = (
+        f"{counted(made.last, 'row')} of {made.league_id} are saved in {to}: "
+        f"{counted(len(league.roster.players), 'player')}, "
+        f"{league.decided_total:,} of {matches} decided"
+    )
     if made.lost_until == made.last:
         yield f"{saved}. Nothing is lost."
         return
     yield f"{saved}."
     first, last = made.last + 1, made.lost_until
     rows = f"Row {last} is" if first == last else f"Rows {first} to {last} are"
-    yield f"{rows} lost, and what came after."
+    yield f"{rows} lost."
     yield from _undecided(league)
     yield from _unproved(made.unproved)
 
