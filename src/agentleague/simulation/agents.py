@@ -167,7 +167,7 @@ class ForeignTransport:
 
 def _documented(message: Message) -> Message:
     if isinstance(message, RefereeRegisterRequest):
-        meta = msgspec.structs.replace(message.referee_meta, locks=UNSET)
+        meta = msgspec.structs.replace(message.referee_meta, locks=UNSET, proofs=UNSET)
         return msgspec.structs.replace(message, referee_meta=meta)
     if isinstance(message, MatchResultReport):
         unknown = dict.fromkeys(("epoch", "transcript", "transcript_left_out", "silences"), UNSET)
