@@ -359,7 +359,10 @@ def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
 
 
 def _agrees(report: MatchResultReport, decided: MatchDecided) -> bool:
-    """Same winner; same status, choices, number and details where both give them."""
+    """Same winner; same status, choices and number where they are given.
+
+    The details of the game too, but a result that was only believed is kept without them.
+    """
     details, result = report.result.details, decided.result
     status = details.status if decided.verified else status_of(report.result)
     return (
@@ -367,10 +370,7 @@ def _agrees(report: MatchResultReport, decided: MatchDecided) -> bool:
         and (details.status is None or status == result.status)
         and details.drawn_number in (None, result.drawn_number)
         and details.choices in ({}, result.choices)
-        and (
-            UNSET in (details.game_details, result.game_details)
-            or details.game_details == result.game_details
-        )
+        and (not decided.verified or details.game_details in (UNSET, result.game_details))
     )
 
 
