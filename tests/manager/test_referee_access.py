@@ -179,13 +179,15 @@ def test_one_that_waits_and_asks_again_writes_nothing_and_with_the_code_keeps_it
     again = register(league, token=first.auth_token)
     assert (again.referee_id, again.auth_token) == ("REF01", first.auth_token)
     assert (again.waiting, rows(league)) == (True, before)
+    moved = register(league, token=first.auth_token, url="http://10.0.0.9:8009/mcp")
+    assert (moved.referee_id, moved.waiting) == ("REF02", True)  # It is called somewhere else.
     let_in = register(league, token=first.auth_token, referee_code=CODE)
 
     assert (let_in.referee_id, let_in.auth_token) == ("REF01", first.auth_token)
     assert let_in.waiting is UNSET
     assert league.league.roster.owner(first.auth_token) == "REF01"
     elsewhere = register(league, token="tok_of_nobody")
-    assert (elsewhere.referee_id, elsewhere.waiting) == ("REF02", True)
+    assert (elsewhere.referee_id, elsewhere.waiting) == ("REF03", True)
 
 
 @rule("R-ACCESS-02")
