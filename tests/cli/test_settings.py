@@ -184,6 +184,15 @@ def test_no_league_begins_with_a_join_code_that_can_be_guessed(tmp_path, place):
     assert not (tmp_path / "cup").exists()
 
 
+def test_nor_with_a_referee_code_that_can(tmp_path):
+    (tmp_path / "cup.toml").write_text('referee_code = "4711"\n')
+
+    done = in_process.league("manager", "cup.toml", cwd=tmp_path, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: cup.toml, line 1: referee_code can be guessed; take thr")
+
+
 def test_a_league_that_is_there_goes_on_with_a_join_code_that_can_be_guessed(tmp_path, monkeypatch):
     written(tmp_path / "league", changed(played(), LeagueOpened, has_join_code=True)[:5])
     write_secrets(tmp_path / "league", None)
