@@ -101,7 +101,7 @@ def test_a_proof_is_signed_over_the_body_with_a_key_of_league_agent_and_token():
     assert keys[0] == derived
     assert shown.split(",")[0] == signed(derived, "{}")
     assert tokens.is_proved(shown, keys[:1], b"{}")
-    assert tokens.is_proved(f" {shown.replace(',', ' , ')}", keys[1:], b"{}")
+    assert tokens.is_proved(shown, keys[1:], b"{}")
 
 
 @rule("R-PROOF-03")

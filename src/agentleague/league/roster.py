@@ -149,12 +149,14 @@ class Roster:
         issued = self._tokens.get(agent_id)
         return [each for _, each in issued] if issued else [member.token_digest]
 
-    def generations_of(self, agent_id: str) -> list[int]:
+    def generations_of(self, member: Member) -> tuple[int, ...]:
         """Those of all tokens that this agent may hold, also of one that may only ask."""
-        member = self.member(agent_id)
+        agent_id = member.agent_id
+        if agent_id not in self.generations:  # It has its first token.
+            return (member.generation,)
         issued, asking = self._tokens.get(agent_id), self.asking.get(agent_id)
         acting = [each for each, _ in issued] if issued else [member.generation]
-        return [*acting, asking] if asking else acting
+        return (*acting, asking) if asking else tuple(acting)
 
     def acting(self, token: str | None) -> str | None:
         """Whose token this is, if it may do everything and not only ask."""

@@ -36,7 +36,7 @@ class Credentials:
     def __init__(self, league: League, token_secret: bytes) -> None:
         self._league, self._secret = league, token_secret
         self._channels: dict[tuple[str, int], bytes] = {}
-        self._proof_keys: dict[tuple[str, int], bytes] = {}
+        self._proof_keys: dict[str, tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
 
     def session(self, referee_id: str) -> str:
         """What the manager shows to a referee; each registration begins a new one."""
@@ -60,18 +60,17 @@ class Credentials:
         it shows which it holds, each message is proved for all of them.
         """
         roster = self._league.roster
-        if not roster.member(agent_id).proofs:
+        member = roster.member(agent_id)
+        if not member.proofs:
             return ()
-        generations = roster.generations_of(agent_id)
-        return tuple([self._proof_key(agent_id, generation) for generation in generations])
-
-    def _proof_key(self, agent_id: str, generation: int) -> bytes:
-        key = (agent_id, generation)
-        if key not in self._proof_keys:
-            token = self._token(agent_id, generation)
+        generations = roster.generations_of(member)
+        kept = self._proof_keys.get(agent_id)
+        if kept is None or kept[0] != generations:
+            issued = [self._token(agent_id, generation) for generation in generations]
             league_id = self._league.rules.league_id
-            self._proof_keys[key] = tokens.proof_key(token, league_id, agent_id)
-        return self._proof_keys[key]
+            keys = tuple(tokens.proof_key(token, league_id, agent_id) for token in issued)
+            kept = self._proof_keys[agent_id] = (generations, keys)
+        return kept[1]
 
     def _channel(self, player_id: str, generation: int) -> bytes:
         key = (player_id, generation)

@@ -12,7 +12,7 @@ from agentleague.protocol.tokens import PROOF_HEADER
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # one line of latin-1
-_PROOF = re.compile(rb"\r\n%b:([^\r\n]*)" % PROOF_HEADER.encode(), re.IGNORECASE)
+_PROOF = re.compile(rb"\r\n%b:[ \t]*([0-9a-f,]+)" % PROOF_HEADER.encode(), re.IGNORECASE)
 Key = Hashable  # a role's own name for a call, a timer or a strategy's run
 
 
@@ -31,7 +31,7 @@ class Caller(Struct, frozen=True, gc=False):
     def proof(self) -> str:
         """By which a manager shows that the request is its own; empty where there is none."""
         found = _PROOF.search(self.head)
-        return found[1].decode("latin-1") if found else ""
+        return found[1].decode() if found else ""
 
     @property
     def headers(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ from agentleague.protocol.messages import (
     RefereeStatus,
 )
 from agentleague.protocol.timestamps import write
-from agentleague.protocol.tokens import PROOF_HEADER, proof
+from agentleague.protocol.tokens import proof
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
@@ -180,10 +180,8 @@ class HttpTransport:
         self.bytes_sent += len(body)
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
         options = PIPELINED_POST if isinstance(message, PIPELINED) else PLAIN_POST
-        if to.proof_keys:
-            headers = [*headers, (PROOF_HEADER, proof(to.proof_keys, body))]
-        if headers:
-            options = options._replace(headers=headers)
+        if headers or to.proof_keys:
+            options = PostOptions(options.shared, headers, proof(to.proof_keys, body))
         call.stop = client.post(to.url, body, until, call.answered, options)
         return call.cancel
 

@@ -13,12 +13,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from agentleague.errors import EndpointNotAllowed, NoConnection
+from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.effects import Headers
 from agentleague.roles.stimuli import write_headers
 from agentleague.transport.event_loop import Deadlines, WriteBatching
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, Done, HttpAnswer
 
+_LENGTH = b"\r\nContent-Length: "  # how each head ends
+_PROOF = b"\r\n%b: %%b" % PROOF_HEADER.encode()
 __all__ = ["ClientLimits", "HttpAnswer", "HttpClient", "PostOptions"]
 
 
@@ -27,6 +30,7 @@ class PostOptions(NamedTuple):
 
     shared: bool = False  # whether it may go behind other shared calls on one connection
     headers: Headers = ()  # beside those of every request
+    proof: str = ""  # that a manager sent it
 
 
 class Origin:
@@ -135,9 +139,11 @@ class HttpClient:
         except EndpointNotAllowed as refusal:
             answer = HttpAnswer(0, b"", None, NoConnection(str(refusal)), 0.0)
             return asyncio.get_running_loop().call_soon(done, answer).cancel
-        shared, headers = options
+        shared, headers, proof = options
         if headers:
-            head = _with(headers, head)
+            head = _with(write_headers(headers), head)
+        if proof:  # The last one before the length: so the server recognises the rest.
+            head = _with(_PROOF % proof.encode(), head)
         call = Call(origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done, shared)
         if until > call.started:
             origin.take(call)
@@ -174,7 +180,7 @@ class HttpClient:
         await asyncio.sleep(0)  # The transports close their sockets in this turn of the loop.
 
 
-def _with(headers: Headers, head: bytes) -> bytes:
+def _with(lines: bytes, head: bytes) -> bytes:
     """The head of a request with more headers, before its length."""
-    before, line_end, length = head.rpartition(b"\r\n")
-    return before + write_headers(headers) + line_end + length
+    end = -len(_LENGTH)
+    return head[:end] + lines + head[end:]
