@@ -11,6 +11,7 @@ from agentleague.protocol.draws import commitment
 from agentleague.protocol.messages import (
     Champion,
     Draw,
+    GameInvitation,
     GameOver,
     GameResult,
     LeagueCompleted,
@@ -22,7 +23,7 @@ from agentleague.protocol.messages import (
     RoundMatch,
     StandingRow,
 )
-from agentleague.protocol.tokens import proof, proof_key
+from agentleague.protocol.tokens import channel_key, match_token, proof, proof_key
 from agentleague.roles.agent import UNPROVED, AgentState, RegisterKey
 from agentleague.roles.effects import Call, End, Reply, WakeAt
 from agentleague.roles.settings import PlayerSettings
@@ -34,7 +35,7 @@ TOKEN, LEAGUE = "tok_P01_x", "league_test"
 ACCEPTED = LeagueRegisterResponse(
     "ACCEPTED", "P01", LEAGUE, match_tokens=True, proofs=True, auth_token=TOKEN
 )
-STATE = AgentState("P01", LEAGUE, TOKEN, proofs=True)
+STATE = AgentState("P01", LEAGUE, TOKEN, proofs=True, match_tokens=True)
 SEED = bytes(32)
 AWAY = NoConnection("the manager is away")
 
@@ -178,7 +179,7 @@ def test_a_renewed_token_proves_and_so_does_the_one_before_it():
 
     assert not refused(tell(role, ANNOUNCED, TOKEN))  # It was under way.
     assert not refused(tell(role, ANNOUNCED, TOKEN, "tok_P01_new"))
-    assert role.state == AgentState("P01", LEAGUE, "tok_P01_new", proofs=True)
+    assert role.state == msgspec.structs.replace(STATE, token="tok_P01_new")
 
 
 @rule("R-PROOF-05")
@@ -223,3 +224,53 @@ def test_a_player_that_came_back_without_its_token_says_what_that_means():
 
     assert role.news[-1].startswith("It came back without the token of its earlier run")
     assert refused(tell(role, FORGED))  # The manager proves its messages all the same.
+
+
+INVITED = GameInvitation(league_id=LEAGUE, round_id=1, match_id="R1M1", player_id="P01", epoch=1)
+
+
+def invite(role, token, number=7):
+    """An invitation with the match token that follows from this league token."""
+    names = (LEAGUE, "R1M1", "P01", 1)
+    shown = match_token(channel_key(token), "ref>player", *names)
+    message = msgspec.structs.replace(INVITED, auth_token=shown)
+    return role.handle(Asked(message, Caller("127.0.0.1"), number), BEGAN)
+
+
+@rule("R-PLAYER-03")
+def test_after_a_restart_it_answers_its_referee_before_the_manager_is_there():
+    role = a_player(STATE, accepted=None)
+    role.handle(Answered(RegisterKey(), None, AWAY, 0.1), BEGAN)
+
+    (joined,) = invite(role, TOKEN)
+
+    assert joined.answer.accept is True
+
+
+@rule("R-PLAYER-03")
+def test_after_a_restart_others_wait_until_the_manager_has_said_which_token_it_has():
+    role = a_player(STATE, accepted=None)
+
+    assert invite(role, "tok_P01_new", 7) == []
+    assert invite(role, "tok_P01_strange", 8) == []
+    joined, asks = registered(role, msgspec.structs.replace(ACCEPTED, auth_token="tok_P01_new"))
+
+    assert (joined.to, joined.answer.accept) == (7, True)
+    assert asks.message.query_type == "GET_MATCH"  # Whose match that is.
+
+
+@rule("R-PLAYER-03")
+def test_after_a_restart_it_keeps_only_so_many_waiting():
+    role = a_player(STATE, accepted=None)
+
+    answers = [invite(role, "tok_P01_strange", number) for number in range(20)]
+
+    assert answers[:16] == [[]] * 16
+    assert refused(answers[16])
+
+
+def test_it_keeps_whether_its_referees_show_match_tokens():
+    assert a_player().state == STATE
+    assert a_player(None, msgspec.structs.replace(ACCEPTED, match_tokens=UNSET)).state == (
+        msgspec.structs.replace(STATE, match_tokens=False)
+    )

@@ -101,7 +101,7 @@ def test_what_it_needs_to_come_back_is_its_id_its_league_and_its_newest_token():
 
     answered(role, ACCEPTED)
 
-    assert role.state == AgentState("P01", "league_x", NEW)
+    assert role.state == AgentState("P01", "league_x", NEW, match_tokens=True)
 
 
 @rule("R-REG-13")

@@ -21,7 +21,7 @@ from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
 from agentleague.protocol.tokens import PROOF_HEADER, channel_key, match_token
-from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
+from agentleague.roles.agent import Agent, AgentState, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned, Woken
@@ -82,6 +82,11 @@ class Player(Agent):
             self._registration.manager, settings.reply_seconds, limits
         )
 
+    def remember(self, state: AgentState) -> None:
+        """What an earlier run kept; its token also says how its referees are known."""
+        super().remember(state)
+        self._channel = channel_key(state.token)
+
     def registration_request(self, now: float) -> messages.Message:
         """Under its name, for the games it knows."""
         settings = self._settings
@@ -101,8 +106,8 @@ class Player(Agent):
 
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
-        self._channel, self._tokens_of = channel_key(self._registration.token), ("", "", "", 0)
         if self.agent_id:
+            self._channel, self._tokens_of = channel_key(self._registration.token), ("", "", "", 0)
             self.memory.recall(self.kept, self._registration.league_id, self.agent_id)
             if getattr(stimulus.message, "match_tokens", None) is False:
                 self.news.append(NO_MATCH_TOKENS)
@@ -110,11 +115,13 @@ class Player(Agent):
         return effects
 
     def _take_in_early(self, now: float) -> list[Effect]:
-        """Judge what came before the answer to the registration; it was acknowledged then."""
+        """Judge what came before the answer to the registration."""
         (early, self._early), effects = (self._early, []), []
         for asked in early:
             if isinstance(asked.message, messages.LeagueCompleted):
                 effects += self._end_if_over(asked.caller, asked.message, now)
+            elif type(asked.message) not in ACKS:
+                effects += self._asked(asked, now)  # It was not answered yet.
             elif self._is_from_manager(asked.caller):
                 self._take_in(asked.message)
         return effects
@@ -185,10 +192,12 @@ class Player(Agent):
         own = self._registration
         return not own.proofs or own.is_proved(caller)
 
-    def _keep_early(self, asked: Asked) -> None:
-        """Only the answer to the registration will say whether the manager proves its messages."""
-        if len(self._early) < self._limits.early_messages:
+    def _keep_early(self, asked: Asked) -> bool:
+        """Only the answer to the registration will say how manager and referees are known."""
+        has_room = len(self._early) < self._limits.early_messages
+        if has_room:
             self._early.append(asked)
+        return has_room
 
     def _take_in(self, message: messages.Message) -> None:
         if isinstance(message, messages.RoundAnnouncement):
@@ -288,6 +297,8 @@ class Player(Agent):
         try:
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
         except TokenInvalid as error:
+            if not self.agent_id and self._keep_early(stimulus):
+                return []
             league_id, timestamp = self._registration.league_id, self._calendar.write(now)
             asking = self._foreign_referees.ask(stimulus, league_id, timestamp, now)
             return [self._refuse_referee(stimulus, error)] if asking is None else [*asking]

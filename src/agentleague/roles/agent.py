@@ -76,6 +76,7 @@ class AgentState(Struct, frozen=True):
     token: str = ""
     claim: str = ""  # made at random by its first run; nobody but its manager is told
     proofs: bool = False  # whether the manager promised to prove its messages
+    match_tokens: bool = False  # whether referees show it match tokens
 
 
 class Refused(Struct, frozen=True):
@@ -102,8 +103,9 @@ class Registration:
         self.waits = False  # whether a referee must wait for the organiser's word
 
     def remember(self, state: AgentState) -> None:
-        """What an earlier run kept: token, claim, and whether the manager proves its messages."""
+        """What an earlier run kept: token, claim, and by what it knows manager and referees."""
         self.remembered, self.claim = state.token, state.claim
+        self.match_tokens = state.match_tokens
         if state.proofs:
             self.proofs = True
             self._proof_keys = (proof_key(state.token, state.league_id, state.agent_id),)
@@ -278,7 +280,8 @@ class Agent(ABC):
     def state(self) -> AgentState:
         """What it needs to come back as itself."""
         own = self._registration
-        return AgentState(self.agent_id, own.league_id, own.token, own.claim, own.proofs)
+        promised = (own.proofs, own.match_tokens)
+        return AgentState(self.agent_id, own.league_id, own.token, own.claim, *promised)
 
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept: its token and claim are shown when it registers."""
