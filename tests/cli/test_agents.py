@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from agentleague.league.events import DialectLearnt
+from agentleague.league.events import DialectLearnt, PlayerReturned
 from cli.test_standings import in_its_second_round, league, printed
 from cli.two_sources import keep, served
 from league.decisions import Decisions
@@ -200,3 +200,12 @@ def test_an_agent_that_speaks_otherwise_is_shown_with_how(tmp_path):
     assert "Speaks" in table
     assert "bare messages, no JSON-RPC" in table
     assert re.search(r"Speaks +bare messages, no JSON-RPC", one)
+
+
+def test_a_player_that_came_back_without_its_token_is_shown(tmp_path):
+    decisions = Decisions(2)
+    decisions.record(PlayerReturned("P02", "digest", 2))
+
+    table = printed("agents", "--dir", keep(decisions, tmp_path))
+
+    assert table.count("REGISTERED, lost its token") == 1

@@ -10,6 +10,8 @@ from agentleague.league.events import (
     MatchAssigned,
     MatchClosed,
     PlayerRemoved,
+    PlayerReturned,
+    TokenRenewed,
 )
 from agentleague.league.queries import respond
 from agentleague.protocol.messages import LeagueQuery
@@ -301,3 +303,14 @@ def test_an_agent_that_does_not_speak_as_we_do_is_shown_with_how_it_speaks():
 
     assert rows["P02"]["speaks"] == agent(decisions, "P02")["speaks"] == "message type as method"
     assert "speaks" not in rows["P01"]
+
+
+@rule("R-LEAGUE-32")
+def test_a_player_that_came_back_without_its_token_is_shown_until_it_shows_it():
+    decisions = Decisions(2, 1)
+    decisions.record(PlayerReturned("P01", "digest", 2))
+
+    assert agent(decisions, "P01")["lost_token"] is True
+    assert "lost_token" not in agent(decisions, "P02")
+    decisions.record(TokenRenewed("P01", "other", 3, "http://127.0.0.1:80/P01/mcp"))
+    assert "lost_token" not in agent(decisions, "P01")

@@ -138,6 +138,8 @@ def _row(
         row["speaks"] = in_words(league.roster.dialects[agent_id])
     if agent_id in league.misuses:
         row["misuses"] = len(league.misuses[agent_id])
+    if league.roster.lost_token(agent_id):
+        row["lost_token"] = True
     return row
 
 

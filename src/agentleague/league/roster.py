@@ -158,6 +158,11 @@ class Roster:
         acting = [each for each, _ in issued] if issued else [member.generation]
         return (*acting, asking) if asking else tuple(acting)
 
+    def lost_token(self, agent_id: str) -> bool:
+        """Whether a player registered last without its token: it has one that may only ask."""
+        asking = self.asking.get(agent_id)
+        return asking is not None and asking == self.generations[agent_id]
+
     def acting(self, token: str | None) -> str | None:
         """Whose token this is, if it may do everything and not only ask."""
         agent_id = self.owner(token)

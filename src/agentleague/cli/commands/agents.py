@@ -52,6 +52,8 @@ def command(
     for row in rows:
         if row.get("reachable") is False:
             row["state"] += ", not reachable"
+        if row.get("lost_token"):
+            row["state"] += ", lost its token"
         if row.get("misuses"):
             row["state"] += ", misused a token"
     players = sum(row["kind"] == "player" for row in rows)
