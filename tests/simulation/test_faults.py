@@ -2,6 +2,7 @@
 
 import pytest
 
+from agentleague.league.events import LeagueEnded
 from agentleague.simulation.faults import Fault, Faults
 from agentleague.simulation.invariants import LeagueHistory, check
 from simulation.crashing import a_league, running
@@ -168,3 +169,26 @@ def test_a_fault_as_text_says_when_what_to_whom_for_how_long():
     assert str(Fault(7, "crash", ("manager",), 0.5)) == "after event 7: crash of manager for 0.5 s"
     assert str(Fault(7, "crash", ("player1",), None)) == "after event 7: crash of player1 for good"
     assert str(Fault(7, "abort", seconds=0.0)) == "after event 7: abort of manager"
+
+
+def test_when_the_trouble_is_over_the_last_crash_brings_no_other():
+    # Found by liveness, seed 912338: a player was killed again, and the league ended without it.
+    league = a_league()
+    faults = Faults(league, seed=0)
+    faults.end_with_a_crash(20.0)
+    faults.end()
+    later = Fault(0, "crash", ("player1",), 500.0)
+    strike = league.disk.on_commit
+
+    def on_commit(events):
+        strike(events)
+        if any(isinstance(event, LeagueEnded) for event in events):
+            now = league.clock.now()
+            league.clock.call_at(now + 0.001, lambda: faults.happen(later))
+
+    league.disk.on_commit = on_commit
+    league.run()
+
+    assert league.processes["manager"].crashes == 1
+    assert league.processes["player1"].crashes == 0
+    assert league.healed_at >= league.processes["manager"].born_at

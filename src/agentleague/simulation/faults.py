@@ -66,10 +66,11 @@ class Faults:
 
     def end(self) -> None:
         """Mend everything."""
-        if self._is_over:
-            return
-        self._is_over = True
-        league = self._league
+        if not self._is_over:
+            self._mend()
+
+    def _mend(self) -> None:
+        self._is_over, league = True, self._league
         league.observer.note("from now on nothing goes wrong any more")
         sleepers = [process.awake_at for process in league.processes.values()]
         league.healed_at = max(league.clock.now(), *sleepers)
@@ -86,8 +87,7 @@ class Faults:
 
         def strike() -> None:
             league.crash(MANAGER)
-            self._is_over = False
-            self.end_at(seconds)
+            clock.call_at(clock.now() + seconds, self._mend)
 
         def on_commit(events: Sequence[Event]) -> None:
             if any(isinstance(event, LeagueEnded) for event in events):
