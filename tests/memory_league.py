@@ -83,7 +83,11 @@ class MemoryLeague:
     def league(self):
         return self.manager.league
 
-    def restart_manager(self) -> None:
+    def lose_rows(self, after: int) -> None:
+        """Rows that were committed and told are gone."""
+        del self.journal._rows["league_test"][after:]
+
+    def restart_manager(self, lost_until: int | None = None) -> None:
         """A new manager process on the same journal; the former one is dead."""
         if self.hosts:
             self.kill(self.hosts[0])
@@ -102,10 +106,11 @@ class MemoryLeague:
             league=league,
             limits=self.limits,
         )
+        self.manager.lost_until = lost_until
         self.journal.close()
         self.journal.claim("league_test")
         transport = self.network.join(MANAGER, "manager")
-        ledger = Ledger(self.journal, "league_test", self.host_limits)
+        ledger = Ledger(self.journal, "league_test", self.host_limits, self.manager.receipt)
         host = Host(self.manager, self.clock, transport, ledger=ledger)
         self.hosts[:1] = [host]
         host.replay(self.journal.read("league_test"), read_event)

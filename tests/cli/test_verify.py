@@ -230,6 +230,33 @@ def test_a_cut_tail_is_found_by_the_head_of_the_journal(cup, tmp_path):
         assert f"Rows 1 to {last} of league {LEAGUE_ID} were committed and are gone" in done.stdout
 
 
+def test_the_receipt_that_an_agent_has_kept_is_read_from_its_state_file(cup, tmp_path):
+    last = [*open_reader(cup).read(LEAGUE_ID)][-1]
+    held = {"agent_id": "P01", "receipt": {"seq": last.seq, "hash": last.hash.hex()}}
+    true, false, empty = (tmp_path / f"{name}.json" for name in ("true", "false", "empty"))
+    true.write_text(json.dumps(held))
+    false.write_text(json.dumps({"receipt": {"seq": last.seq, "hash": "0" * 64}}))
+    empty.write_text(json.dumps({"agent_id": "P01"}))
+
+    assert run("verify", cup, "--receipt", true).exit_code == 0
+    assert run("verify", cup, "--receipt", false).exit_code == 3
+    assert "or the state file" in run("verify", cup, "--receipt", empty).stderr
+
+
+def test_a_loss_that_was_accepted_is_said_and_no_difference(tmp_path):
+    decisions = Decisions(4, referees=2).start()
+    decisions.record(decisions.adjudicator.begin_anew(1_000, 99))
+    directory = written(tmp_path / "lossy", decisions.events)
+
+    done = run("verify", directory)
+
+    assert done.exit_code == 0
+    assert f"ROWS WERE LOST before row {len(decisions.events)}: rows up to 99" in done.stdout
+    told = run("status", "--dir", directory).stdout
+    assert "Lost rows" in told
+    assert "drawn anew (generation 1000)" in run("match", "R1M1", "--dir", directory).stdout
+
+
 def test_receipts_are_honoured_and_a_cut_tail_is_found_by_one(cup, tmp_path):
     rows = list(open_reader(cup).read(LEAGUE_ID))
     receipts = [f"{row.seq}:{row.hash.hex().upper()}" for row in (rows[9], rows[-1])]

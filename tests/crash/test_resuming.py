@@ -113,3 +113,18 @@ def test_a_port_that_was_taken_meanwhile_is_said(stopped):
     first_line(other)
 
     assert "cannot be opened" in refused(*options)
+
+
+def test_a_loss_is_accepted_only_where_there_is_one(stopped, tmp_path):
+    _, options = stopped
+
+    said = refused("--players", 2, "--port", free_port(), "--dir", tmp_path / "x", "--accept-loss")
+    again = started(BIN / "league", "manager", *options, "--accept-loss")
+    first_line(again)
+    remark = again.stderr.readline()
+    again.send_signal(signal.SIGINT)
+    _, last = again.communicate(timeout=SECONDS)
+
+    assert "has no league to go on with; leave out --accept-loss" in said
+    assert remark == "No rows are lost: --accept-loss has no effect.\n"
+    assert "--accept-loss" not in GO_ON.search(last)[1]

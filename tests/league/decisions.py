@@ -1,5 +1,7 @@
 """A league with its adjudicator, in memory; it applies and keeps decisions as the manager does."""
 
+from msgspec import UNSET
+
 from agentleague.games import even_odd
 from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import (
@@ -83,7 +85,8 @@ class Decisions:
             )
             for n, (match_id, players) in enumerate(planned.matches)
         ]
-        self.record(RoundScheduled(round_id, matches, list(planned.byes)))
+        generation = self.league.generation or UNSET
+        self.record(RoundScheduled(round_id, matches, list(planned.byes), generation))
         return self
 
     def lock(self, moves, forfeits=(), *, match_id="R1M1", referee="REF01", epoch=1, index=0):
@@ -105,7 +108,8 @@ class Decisions:
         file = self.league.matches[match_id]
         moves = [] if forfeits else [(0, file.players[0], "even"), (0, file.players[1], "odd")]
         at = {"match_id": match_id, "referee": file.referee_id}
-        locked = self.lock(moves, [(p, "failed") for p in forfeits], **at).answer
+        failed = [(p, "failed") for p in forfeits]
+        locked = self.lock(moves, failed, epoch=file.epoch, **at).answer
         self.report(locked.result.winner, **at)
 
     def play_round(self):

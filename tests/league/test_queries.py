@@ -215,6 +215,7 @@ def test_the_status_is_there_at_any_time():
         "waiting_referees": [],
         "set_aside_referees": [],
         "unconfirmed_matches": [],
+        "accepted_losses": [],
     }
     assert ask(after, "GET_STATUS") == {
         "status": "LEAGUE_COMPLETED",
@@ -237,6 +238,7 @@ def test_the_status_is_there_at_any_time():
         "waiting_referees": [],
         "set_aside_referees": [],
         "unconfirmed_matches": [],
+        "accepted_losses": [],
     }
 
 

@@ -123,6 +123,7 @@ def test_a_referees_copy_has_all_it_needs_to_run_its_matches():
                 *("R1M1", "even_odd", "P02", "P03", REFEREE),
                 file.commitment,
                 UNSET,
+                UNSET,
                 *urls,
                 1,
                 [

@@ -34,8 +34,12 @@ def over(*, result=None, draw=None, game_type="even_odd", **changes):
     )
 
 
-def announced(commitment=COMMITMENT, match_id=MATCH, players=("P01", "P02")):
-    match = RoundMatch(match_id, "even_odd", *players, draw_commitment=commitment)
+def announced(
+    commitment=COMMITMENT, match_id=MATCH, players=("P01", "P02"), generation=msgspec.UNSET
+):
+    match = RoundMatch(
+        match_id, "even_odd", *players, draw_commitment=commitment, draw_generation=generation
+    )
     return RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=[match])
 
 
@@ -175,3 +179,40 @@ def test_only_so_many_matches_are_remembered():
         check.announced(announced(commitment="another", match_id=match_id), "P01")
 
     assert check.doubts(over(), "P01") == []
+
+
+# After a loss of rows
+
+
+def test_a_later_generation_takes_the_place_of_a_commitment_and_is_said_once():
+    check = a_check(commitment="lost")
+
+    said = check.announced(announced(generation=7), "P01")
+    again = check.announced(announced(commitment="third", generation=7), "P01")
+
+    assert said.startswith("R1M1: the manager says that it lost rows")
+    assert "(generation 7)" in said
+    assert again == ""
+    assert check.doubts(over(draw={"generation": 7}), "P01") == []
+
+
+def test_an_earlier_generation_binds_nobody_any_more():
+    check = a_check(generation=7)
+
+    assert check.announced(announced(commitment="old"), "P01") == ""
+    assert check.doubts(over(draw={"generation": 7}), "P01") == []
+
+
+def test_a_result_of_draws_that_were_lost_is_known_as_such():
+    check = a_check(generation=7)
+
+    assert check.is_lost(over())
+    assert not check.is_lost(over(draw={"generation": 7}))
+    assert not DrawCheck().is_lost(over())
+    assert not a_check().is_lost(over(draw={"generation": 7}))
+
+
+def test_draws_anew_that_nobody_announced_are_doubted():
+    doubts = a_check().doubts(over(draw={"generation": 7}), "P01")
+
+    assert doubts == ["it was drawn anew (generation 7), which was not announced before"]

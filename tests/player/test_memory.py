@@ -2,11 +2,13 @@
 
 import pickle
 
+import msgspec
 import pytest
 
 from agentleague.player.memory import History, Memory, PlayerLimits
 from agentleague.protocol.messages import (
     ChooseParityCall,
+    Draw,
     GameMoveCall,
     GameOver,
     GameResult,
@@ -260,6 +262,33 @@ def test_only_the_newest_matches_are_known_to_be_over():
 
     assert not memory.over(over("R1M1"), "P01")
     assert memory.over(over("R0M1"), "P01")
+
+
+def test_a_match_that_is_drawn_anew_takes_the_place_of_the_first():
+    memory = Memory("7", PlayerLimits(history_block=2))
+    for number in range(1, 5):
+        memory.over(over(f"R{number}M1"), "P01")
+    again = msgspec.structs.replace(over("R2M1"), draw=Draw("c", "00", generation=7))
+
+    assert memory.contradicts(again)
+    assert memory.over(again, "P01")
+    assert not memory.contradicts(again)
+    assert not memory.over(again, "P01")
+    assert not memory.over(over("R2M1"), "P01")
+
+    names = [match["match_id"] for match in memory.history]
+    assert names == ["R1M1", "R3M1", "R4M1", "R2M1"]
+    assert memory.history[-1]["draw_generation"] == 7
+
+
+def test_a_file_of_matches_may_hold_any_result():
+    memory = Memory("7")
+    strange = {**kept("R1M1", ""), "result": None, "draw_generation": "x"}
+
+    memory.recall([strange], "", "P01")
+
+    assert not memory.contradicts(over("R1M1"))
+    assert not memory.over(over("R1M1"), "P01")
 
 
 def test_in_another_league_other_players_have_the_same_ids():

@@ -25,6 +25,7 @@ from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
     MoveContext,
     PlayerRecord,
+    Receipt,
     RoundAnnouncement,
     RoundCompleted,
     RoundMatch,
@@ -537,3 +538,58 @@ def test_an_error_is_told_without_the_name_that_speaks_of_one_game(code, name, s
     ask(role, GameError(**GAME, **words))
 
     assert list(role.news)[-1] == said
+
+
+# After a loss of rows
+
+PROVED = msgspec.structs.replace(ACCEPTED, match_tokens=True)
+SIGNED = match_token(channel_key(TOKEN), "ref>player", "league_test", "R1M1", "P01", 1)
+FIRST = GameOver(
+    GameResult("WIN", "P01", 8),
+    **GAME,
+    auth_token=SIGNED,
+    receipt=Receipt(41, "ab" * 32, seal="cd" * 20),
+)
+
+
+def test_a_player_that_is_told_another_result_says_so_and_keeps_the_first_receipt():
+    role = a_player(accepted=PROVED)
+    ask(role, FIRST)
+    later = Receipt(12, "ef" * 32, seal="01" * 20)
+    other = msgspec.structs.replace(FIRST, game_result=GameResult("WIN", "P02", 7), receipt=later)
+
+    for message in (FIRST, other):
+        ask(role, message)
+
+    assert sum("TOLD ANOTHER RESULT" in sentence for sentence in role.news) == 1
+    assert len(role.memory.history) == 1
+    assert role.state.receipt == FIRST.receipt
+
+
+def test_a_result_of_lost_draws_is_acknowledged_and_forgotten():
+    role = a_player(accepted=PROVED)
+    anew = [msgspec.structs.replace(ANNOUNCED.matches[0], draw_generation=7)]
+    ask(role, msgspec.structs.replace(ANNOUNCED, matches=anew))
+
+    (reply,) = ask(role, FIRST)
+
+    assert reply.answer.status == "ACKNOWLEDGED"
+    assert len(role.memory.history) == 0
+    assert role.state.receipt is None
+
+
+@pytest.mark.parametrize(
+    ("accepted", "message"),
+    [
+        (ACCEPTED, FIRST),  # Anybody could have sent it.
+        (PROVED, msgspec.structs.replace(FIRST, receipt=Receipt(41, "ab" * 32))),  # No seal.
+        (PROVED, msgspec.structs.replace(FIRST, receipt=UNSET)),
+    ],
+)
+def test_only_a_sealed_receipt_of_a_proved_result_is_kept(accepted, message):
+    role = a_player(accepted=accepted)
+
+    ask(role, message)
+
+    assert len(role.memory.history) == 1
+    assert role.state.receipt is None

@@ -1,6 +1,9 @@
 """What `verify` finds: every lie has a valid chain, so only its content gives it away."""
 
+from functools import cache
+
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from agentleague.errors import UnsupportedGame
@@ -11,6 +14,7 @@ from agentleague.league.events import (
     LeagueOpened,
     LeaguePaused,
     LeagueStarted,
+    LossAccepted,
     MatchAssigned,
     MatchClosed,
     MatchDecided,
@@ -628,3 +632,70 @@ def test_a_journal_that_was_written_anew_is_found_with_a_receipt():
     difference = missing_receipt(anew, [(row.seq, row.hash.hex())])
     assert difference.row == 21
     assert "it was written anew" in difference.sentence
+
+
+# Losses that the organiser accepted
+
+
+@cache
+def lossy():
+    """A league whose first round is half played when rows are lost, to its end."""
+    decisions = Decisions(4, referees=2).start()
+    decisions.play("R1M1")
+    decisions.record(decisions.adjudicator.begin_anew(1_000, 99))
+    decisions.play("R1M2")
+    decisions.record(RoundEnded(1))
+    for round_id in (2, 3):
+        decisions.schedule(round_id).play_round()
+    decisions.record(LeagueEnded(decisions.league.table.rows()[0].player_id))
+    return decisions.events
+
+
+def test_what_is_drawn_anew_after_a_loss_is_true_and_said():
+    findings = found(lossy())
+
+    assert (findings.difference, findings.complete) == (None, True)
+    ((row, words),) = findings.losses.items()
+    assert words == (
+        "rows up to 99 were lost, and the organiser went on without them; R1M2 began anew with new "
+        "draws (draw generation 1000)"
+    )
+    assert isinstance(lossy()[row - 1], LossAccepted)
+
+
+def test_an_accepted_loss_cannot_pick_the_matches_that_are_drawn_anew():
+    for commitments in ({}, {"R1M1": "0" * 64, "R1M2": "0" * 64}, {"R1M1": "0" * 64}):
+        _, sentence = lie(changed(lossy(), LossAccepted, commitments=commitments))
+
+        assert "are drawn anew after a loss, but ['R1M2'] have no result" in sentence
+
+
+def test_an_accepted_loss_has_a_higher_generation_and_other_commitments():
+    scheduled = lossy()[place(lossy(), RoundScheduled)]
+    same = {"R1M2": scheduled.matches[1].commitment}
+
+    _, sentence = lie(changed(lossy(), LossAccepted, commitments=same))
+    assert "R1M2 is drawn anew and keeps its commitment" in sentence
+    _, sentence = lie(changed(lossy(), LossAccepted, generation=0))
+    assert "it begins generation 0 after 0" in sentence
+
+
+def test_a_round_after_a_loss_has_draws_of_its_generation():
+    events = [*lossy()]
+    second = next(e for e in events if isinstance(e, RoundScheduled) and e.round_id == 2)
+    index = events.index(second)
+    events[index] = replace(second, generation=UNSET)
+
+    _, sentence = lie(events)
+
+    assert sentence.startswith("round 2 has draws of generation 0, and the last loss accepted")
+
+
+def test_a_receipt_of_a_lost_row_is_missing_and_it_is_said_why():
+    rows = rows_of(lossy())
+
+    cut_off = missing_receipt(rows, [(len(rows) + 1, "0" * 64)])
+    other = missing_receipt(rows, [(1, "0" * 64)])
+
+    for difference in (cut_off, other):
+        assert "says that rows were lost before it" in difference.sentence

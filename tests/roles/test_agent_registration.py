@@ -8,7 +8,11 @@ from agentleague.errors import NoConnection, PeerRefused, RateLimited
 from agentleague.games import even_odd
 from agentleague.league.events import LeaguePaused
 from agentleague.player.role import Player
-from agentleague.protocol.messages import LeagueRegisterResponse, RefereeRegisterResponse
+from agentleague.protocol.messages import (
+    LeagueRegisterResponse,
+    Receipt,
+    RefereeRegisterResponse,
+)
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import AgentState, Refused, RegisterKey, Registration
 from agentleague.roles.effects import End, WakeAt
@@ -91,6 +95,38 @@ def test_an_agent_shows_its_claim_and_keeps_it_for_its_next_run(make, meta):
     assert getattr(call.message, meta).claim == "clm_1"
     assert role.state.claim == "clm_1"
     assert getattr(asked(make()), meta).claim is UNSET
+
+
+RECEIPT = Receipt(41, "ab" * 32, seal="cd" * 20)
+
+
+@rule("R-RESUME-04")
+@pytest.mark.parametrize(("make", "meta"), [(a_player, "player_meta"), (a_referee, "referee_meta")])
+def test_an_agent_shows_its_receipt_with_its_token_to_its_own_manager_alone(make, meta):
+    kept = AgentState("P01", "league_x", OLD, receipt=RECEIPT)
+    role, refused = make(), make()
+    for each in (role, refused):
+        each.remember(kept)
+        (call,) = each.handle(Started(0.0), NOW)
+        assert getattr(call.message, meta).receipt == RECEIPT
+
+    answered(refused, error=refusal("E012"))
+    (again,) = refused.handle(Woken(RegisterKey()), NOW)
+
+    assert getattr(again.message, meta).receipt is UNSET
+    assert getattr(asked(make()), meta).receipt is UNSET
+
+
+@rule("R-RESUME-04")
+def test_a_receipt_is_kept_in_its_own_league_alone():
+    same, other = a_player(), a_player()
+    for role, league_id in ((same, "league_x"), (other, "league_y")):
+        role.remember(AgentState("P01", league_id, OLD, receipt=RECEIPT))
+        role.handle(Started(0.0), NOW)
+        answered(role, ACCEPTED)
+
+    assert same.state.receipt == RECEIPT
+    assert other.state.receipt is None
 
 
 @rule("R-REG-13")

@@ -2,14 +2,18 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from agentleague.errors import LeagueError
 from agentleague.player import strategies
+from agentleague.protocol.messages import Receipt
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime import processes
 from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.runtime.state_files import Whose, open_state
 from commands import free_port
+from crash.cup import until
 from rules import rule
 
 pytestmark = pytest.mark.thorough  # Retries and probes wait for seconds.
@@ -155,3 +159,43 @@ def test_organiser_and_agent_are_told_when_it_cannot_be_reached_and_when_it_can(
         await manager.stop()
 
     asyncio.run(main())
+
+
+@rule("R-RESUME-04")
+def test_a_new_receipt_is_kept_while_the_agent_runs_and_when_it_stops(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "KEEP_SECONDS", 0.01)
+
+    async def main():
+        manager = await open_manager(ManagerSettings(), Home(tmp_path / "cup"), anywhere())
+        agent, state = await opened("player", manager, tmp_path)
+        keep = agent.host.role._registration.keep
+        keep(Receipt(41, "ab" * 32, seal="cd" * 20))
+        await asyncio.to_thread(until, lambda: state.agent.receipt, "it is kept")
+        keep(Receipt(42, "ab" * 32, seal="cd" * 20))
+        await closed(agent, state)
+        await manager.stop()
+
+    asyncio.run(main())
+
+    (path,) = (tmp_path / "state").glob("*.json")
+    kept = msgspec.json.decode(path.read_bytes())
+    assert (kept["receipt"]["seq"], kept["agent_id"]) == (42, "P01")
+
+
+def test_a_receipt_that_cannot_be_kept_is_said_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "KEEP_SECONDS", 0.01)
+
+    async def main():
+        manager = await open_manager(ManagerSettings(), Home(tmp_path / "cup"), anywhere())
+        agent, state = await opened("player", manager, tmp_path)
+        role = agent.host.role
+        (tmp_path / "state").rename(tmp_path / "gone")
+        role._registration.keep(Receipt(41, "ab" * 32, seal="cd" * 20))
+        await asyncio.to_thread(
+            until, lambda: any("receipt cannot" in said for said in [*role.news]), "it is said"
+        )
+        await closed(agent, state)
+        await manager.stop()
+        return role.news
+
+    assert sum("cannot be kept" in said for said in asyncio.run(main())) == 1

@@ -277,3 +277,20 @@ def test_a_head_that_lags_behind_accuses_nobody(tmp_path: Path) -> None:
     os.replace(tmp_path / "older", tmp_path / HEAD_NAME)
 
     assert written(tmp_path, 1).seq == 5
+
+
+def test_a_loss_that_somebody_proves_ends_the_journal_and_is_found_again(tmp_path: Path) -> None:
+    written(tmp_path, 3)
+    proof = {"league_id": "cup", "seq": 3, "lost_until": 9, "hash": "ab" * 32}
+    with closing(open_journal(tmp_path)) as journal:
+        journal.claim("cup")
+
+        told = journal.end(Lost("somebody holds a receipt of row 9", **proof))
+        refused: list[Any] = []
+        journal.append("cup", 3, [Noted(text="x")], refused.append)
+
+    assert refused == [told]
+    assert "--accept-loss" in str(told)
+    with pytest.raises(Lost, match="rows 4 to 9 of league cup were committed and are gone"):
+        open_journal(tmp_path).claim("cup")
+    assert seqs(tmp_path) == [1, 2, 3]

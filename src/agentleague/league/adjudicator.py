@@ -25,7 +25,13 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.games.game import Game, Outcome
-from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
+from agentleague.league.events import (
+    Disputed,
+    LossAccepted,
+    MatchClosed,
+    MatchDecided,
+    MatchLocked,
+)
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import (
@@ -76,6 +82,15 @@ class Adjudicator:
         league_id = self._league.rules.league_id
         return draws.commitment(self._seed(match_id), league_id, match_id)
 
+    def begin_anew(self, generation: int, last: int) -> LossAccepted:
+        """Rows up to `last` were lost: what is not decided gets new draws."""
+        self._seeds.clear()
+        league_id, commitments = self._league.rules.league_id, {}
+        for match_id in self._league.undecided:
+            seed = draws.seed_of(self._secret, league_id, match_id, generation)
+            commitments[match_id] = draws.commitment(seed, league_id, match_id)
+        return LossAccepted(generation, last, commitments)
+
     def lock(self, referee_id: str, request: LockRequest, *, another: bool = False) -> Decision:
         """Fix the moves so far: a number follows, or the result.
 
@@ -83,7 +98,7 @@ class Adjudicator:
         """
         record = self._league.matches.get(request.match_id)
         if record is None or referee_id not in record.referees:
-            return self._not_its_referee(record, referee_id, request.match_id)
+            return self._not_its_referee(record, referee_id, request)
         if (request.epoch, referee_id) != (record.epoch, record.referee_id):
             return Decision((), self._old_epoch(record))
         if referee_id in self._league.roster.set_aside and not record.decided:
@@ -111,7 +126,7 @@ class Adjudicator:
         """Close a match, if the report says what the league holds; `another` as for a lock."""
         record = self._league.matches.get(report.match_id)
         if record is None or referee_id not in record.referees:
-            return self._not_its_referee(record, referee_id, report.match_id)
+            return self._not_its_referee(record, referee_id, report)
         roster = self._league.roster
         if not roster.referees[referee_id].locks:
             names = {each: roster.players[each].display_name for each in record.players}
@@ -218,7 +233,7 @@ class Adjudicator:
             record.match_id,
             event.index,
             result=LockedResult(winner, score, event.result),
-            draw=Draw(record.commitment, event.seed, event.moves),
+            draw=Draw(record.commitment, event.seed, event.moves, record.generation or UNSET),
         )
 
     def _unlocked(
@@ -249,12 +264,17 @@ class Adjudicator:
         return Decision(events, ack, receipt=True)
 
     def _not_its_referee(
-        self, record: MatchRecord | None, referee_id: str, match_id: str
+        self,
+        record: MatchRecord | None,
+        referee_id: str,
+        message: LockRequest | MatchResultReport,
     ) -> Decision:
+        match_id, epoch = message.match_id, message.epoch
         refusal = MatchMismatch(
             f"match {match_id!r} is unknown or not assigned to {referee_id}", match_id=match_id
         )
-        if record is None:
+        # It may have been assigned to it in rows that were lost.
+        if record is None or (epoch is not UNSET and epoch < record.generation):
             return Decision((), refusal)
         return Decision(self._dispute(record, referee_id, NOT_ITS_REFEREE), refusal)
 
@@ -317,8 +337,8 @@ class Adjudicator:
 
     def _seed(self, match_id: str) -> bytes:
         if match_id not in self._seeds:
-            league_id = self._league.rules.league_id
-            self._seeds[match_id] = draws.seed_of(self._secret, league_id, match_id)
+            league_id, generation = self._league.rules.league_id, self._league.generation
+            self._seeds[match_id] = draws.seed_of(self._secret, league_id, match_id, generation)
         return self._seeds[match_id]
 
 

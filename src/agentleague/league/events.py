@@ -132,6 +132,18 @@ class RoundScheduled(Event, frozen=True, tag="round_scheduled"):
     round_id: int
     matches: list[ScheduledMatch]
     byes: list[str]
+    generation: int | UnsetType = UNSET  # of its draws, after a loss
+
+
+class LossAccepted(Event, frozen=True, tag="loss_accepted"):
+    """The organiser goes on after rows before this one were lost.
+
+    Their seeds may be known. So each match that is not decided begins anew, with a new commitment.
+    """
+
+    generation: int  # of draws, receipts, epochs and tokens; higher than any before, lost or not
+    last: int  # the number of the last row that is known to be lost
+    commitments: dict[str, str]  # match of the running round -> to its new draws
 
 
 class MatchAssigned(Event, frozen=True, tag="match_assigned"):
@@ -278,6 +290,7 @@ KINDS: dict[str, type[Event]] = {
         PlayerRemoved,
         LeagueStarted,
         RoundScheduled,
+        LossAccepted,
         MatchAssigned,
         MatchBegun,
         MatchLocked,

@@ -44,9 +44,12 @@ class League:
     ) -> None:
         self.format, self.format_options = format, format_options
         self.limits = limits or LeagueLimits()
+        self.archive = archive
         self.entrants: list[str] = []  # those who play, from the start on
         self.totals: formats.Totals | None = None  # from the start on, if the format knows them
         self.seq = 0  # rows applied so far
+        self.generation = 0  # of draws that are not decided, and of new epochs and tokens
+        self.losses: dict[int, events.LossAccepted] = {}  # row -> which loss it accepts
         self.phase = Phase.REGISTERING
         self.roster = Roster()
         self.matches = MatchRecords(archive, self.limits)
@@ -87,6 +90,11 @@ class League:
         """How a match was decided, if it was."""
         record = self.matches.get(match_id)
         return record.decided.result if record and record.decided else None
+
+    @property
+    def undecided(self) -> list[str]:
+        """The matches of the running round that have no result."""
+        return sorted(each for each in self.open_matches if not self.matches[each].decided)
 
     @property
     def has_started(self) -> bool:
@@ -168,6 +176,13 @@ class League:
         self.told = {each for each in self.told if each[1] >= oldest}
         self.matches.schedule(event, self.seq)
         self.open_matches.update(match.match_id for match in event.matches)
+
+    def _lost(self, event: events.LossAccepted) -> None:
+        self.generation = event.generation
+        self.losses[self.seq] = event
+        self.told.discard(("announcement", self.round_id))  # Its new commitments are told too.
+        for match_id in event.commitments:
+            self.matches[match_id].take(event, self.seq)
 
     def _of_match(
         self, event: events.MatchAssigned | events.MatchBegun | events.MatchLocked
@@ -269,6 +284,7 @@ class League:
         events.PlayerRemoved: _removed,
         events.LeagueStarted: _started,
         events.RoundScheduled: _scheduled,
+        events.LossAccepted: _lost,
         events.MatchAssigned: _of_match,
         events.MatchBegun: _of_match,
         events.MatchLocked: _of_match,

@@ -44,6 +44,7 @@ class MatchRecord(Struct):
     referee_id: str
     commitment: str
     epoch: int = 1
+    generation: int = 0  # of its draws
     begun: int = 0  # the epoch whose foreign referee said that it runs
     locks: list[events.MatchLocked] = []
     decided: events.MatchDecided | None = None
@@ -82,6 +83,16 @@ class MatchRecord(Struct):
         return is_alone and self.ruling is None
 
     @property
+    def given_out(self) -> int:
+        """How often it was given to a referee, since it began anew if it did."""
+        return self.epoch - self.first_epoch + 1
+
+    @property
+    def first_epoch(self) -> int:
+        """What is said of it with an earlier epoch is about something that was lost."""
+        return self.generation or 1
+
+    @property
     def is_disputed(self) -> bool:
         """Whether somebody disputed it, and the organiser has not ruled since."""
         return len(self.disputes) > self.settled
@@ -92,12 +103,21 @@ class MatchRecord(Struct):
         return self.ruling is not None and self.ruling.verdict != STAND
 
 
-def scheduled(match: events.ScheduledMatch, round_id: int) -> MatchRecord:
+def scheduled(match: events.ScheduledMatch, of_round: events.RoundScheduled) -> MatchRecord:
     """The record of a match that was just scheduled."""
-    players = (match.player_a, match.player_b)
+    players, round_id = (match.player_a, match.player_b), of_round.round_id
     record = MatchRecord(match.match_id, round_id, players, match.referee_id, match.commitment)
     record.referees.append(match.referee_id)
+    if of_round.generation is not UNSET:
+        record.generation = record.epoch = of_round.generation
     return record
+
+
+def _begun_anew(record: MatchRecord, event: events.LossAccepted, seq: int) -> None:
+    assert record.decided is None, f"{record.match_id} is decided and begins anew"
+    record.commitment = event.commitments[record.match_id]
+    record.generation = record.epoch = event.generation
+    record.locks, record.begun, record.returns = [], 0, 0
 
 
 def _begun(record: MatchRecord, event: events.MatchBegun, seq: int) -> None:
@@ -136,6 +156,7 @@ def _ruled(record: MatchRecord, event: events.MatchRuled, seq: int) -> None:
 
 
 _TAKE: dict[type[Event], Callable[[MatchRecord, Any, int], None]] = {
+    events.LossAccepted: _begun_anew,
     events.MatchAssigned: _assigned,
     events.MatchBegun: _begun,
     events.MatchLocked: _locked,
@@ -159,6 +180,9 @@ class Archive(Protocol):
 
     def find(self, first: int, last: int, match_id: str) -> Iterable[tuple[int, Event]]:
         """Row numbers and events, from row `first` to `last`: all that name this match."""
+
+    def hash_of(self, seq: int) -> str | None:
+        """The hash of a row that is on disk, as hexadecimal digits; None if it is not there."""
 
 
 class _Ended(NamedTuple):
@@ -190,7 +214,7 @@ class MatchRecords(dict[str, MatchRecord]):
     def schedule(self, event: events.RoundScheduled, seq: int) -> None:
         """A round begins with row `seq`."""
         for match in event.matches:
-            record = scheduled(match, event.round_id)
+            record = scheduled(match, event)
             self[record.match_id] = record
             for player_id in record.players:
                 self.of_player.setdefault(player_id, []).append(record)
@@ -294,8 +318,9 @@ class MatchRecords(dict[str, MatchRecord]):
         first, last = self._first_rows[round_id - 1], self._last_rows[round_id - 1]
         (_, opening), *later = self._archive.find(first, last, match_id)
         assert isinstance(opening, events.RoundScheduled)
-        record = scheduled(opening.matches[number - 1], round_id)
-        for seq, event in later:
-            if getattr(event, "match_id", "") == match_id:  # Else a move is called like the match.
+        record = scheduled(opening.matches[number - 1], opening)
+        for seq, event in later:  # Some only have a move that is called like the match.
+            is_anew = isinstance(event, events.LossAccepted) and match_id in event.commitments
+            if is_anew or getattr(event, "match_id", "") == match_id:
                 record.take(event, seq)
         return record

@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from agentleague.errors import IllegalMove, WrongType
 from agentleague.games.game import Game, Outcome, plain_details
-from agentleague.league.events import Disputed, MatchDecided, MatchRuled, TokenMisused
+from agentleague.league.events import (
+    Disputed,
+    LossAccepted,
+    MatchDecided,
+    MatchRuled,
+    TokenMisused,
+)
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult, Status
 
@@ -201,6 +207,15 @@ def ruling_in_words(event: MatchRuled) -> str:
         "no_contest": "no contest",
     }.get(event.verdict, "the result stands")
     return f"the organiser ruled: {ruled}" + (f" ({event.reason})" if event.reason else "")
+
+
+def loss_in_words(event: LossAccepted) -> str:
+    """Which rows were lost, and what that means for the matches."""
+    lost = f"rows up to {event.last} were lost, and the organiser went on without them"
+    matches = sorted(event.commitments, key=lambda match_id: int(match_id.partition("M")[2]))
+    more = f" and {len(matches) - 8} more" if len(matches) > 8 else ""
+    anew = f"; {', '.join(matches[:8])}{more} began anew with new draws" if matches else ""
+    return f"{lost}{anew} (draw generation {event.generation})"
 
 
 def misuse_in_words(event: TokenMisused) -> str:

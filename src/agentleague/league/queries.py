@@ -16,6 +16,7 @@ from agentleague.errors import (
 )
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_result import loss_in_words
 from agentleague.league.queries_agents import agent, agents, mark_reachable, player_of, player_stats
 from agentleague.league.queries_matches import (
     ROOM_BYTES,
@@ -31,6 +32,7 @@ from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, Quer
 
 MATCHES_A_PAGE = 16  # they are said twice, in `data` and beside it
 STATUS_ROWS = 50  # of each list in a status
+LOSSES_SHOWN = 5
 NEEDS_TOKEN = frozenset({"GET_NEXT_MATCH", "GET_PLAYER_STATS"})
 AT_ANY_TIME = frozenset({"GET_STATUS", "GET_AGENTS", "GET_AGENT", "GET_METRICS"})
 # The keys that stand beside `data` too; those of our own queries do not.
@@ -174,6 +176,9 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
         "waiting_referees": [*league.roster.waiting][:STATUS_ROWS],
         "set_aside_referees": sorted(league.roster.set_aside)[:STATUS_ROWS],
         "unconfirmed_matches": [*league.unconfirmed][:STATUS_ROWS],
+        "accepted_losses": [
+            f"row {row}: {loss_in_words(loss)}" for row, loss in league.losses.items()
+        ][-LOSSES_SHOWN:],
     }
 
 

@@ -109,6 +109,7 @@ def _scheduled(league: League, record: MatchRecord) -> dict[str, Any]:
         "referees": record.referees,
         "epoch": record.epoch,
         "draw_commitment": record.commitment,
+        **({"draw_generation": record.generation} if record.generation else {}),
         "locks": len(record.locks),
         "closed": record.closed,
         "disputes": [_dispute(each) for each in record.disputes[-DISPUTES_SHOWN:]],

@@ -111,7 +111,7 @@ def _of_matches(files: Sequence[MatchRecord]) -> Iterator[Measure]:
     share = _share(technical, len(results))
     yield Measure("technical_loss_rate", "matches lost by default", "share", share)
     yield Measure("no_contests", "matches without a contest", "count", none)
-    again = sum(record.epoch > 1 for record in files)
+    again = sum(record.given_out > 1 for record in files)
     yield Measure("reassigned_matches", "matches given to a referee again", "count", again)
     disputed = sum(bool(record.disputes) for record in files)
     yield Measure("disputed_matches", "matches with a refused lock or report", "count", disputed)

@@ -52,6 +52,7 @@ def member_of(event: RefereeRegistered) -> Member:
         event.version,
         event.capacity,
         event.locks,
+        event.generation,
         added=event.added is True,
         proofs=event.proofs is True,
         anyone=event.anyone is True,
@@ -85,6 +86,7 @@ class Roster:
             event.endpoint,
             event.token_digest,
             event.version,
+            generation=event.generation,
             proofs=event.proofs is True,
         )
         self.players[member.agent_id] = member

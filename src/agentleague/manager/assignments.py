@@ -423,7 +423,7 @@ class Assignments:
         self._leases.end(match_id)
         self.starts.end(match_id)
         is_free = returned and self._is_free(match_id)
-        if record.epoch - record.returns >= self._limits.epochs_max and not is_free:
+        if record.given_out - record.returns >= self._limits.epochs_max and not is_free:
             referees = self._limits.epochs_max
             self._give_up(record, f"{referees} referees could not bring it to an end")
             return

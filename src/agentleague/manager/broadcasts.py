@@ -56,7 +56,7 @@ class Broadcasts:
         for number, record in enumerate(league.matches.of_round(league.round_id)):
             row = self._match(record)
             rows.append(encode(row))
-            own.append(encode(msgspec.structs.replace(row, draw_commitment=record.commitment)))
+            own.append(encode(_sealed(row, record)))
             index[record.players[0]] = index[record.players[1]] = number
         return Rows(rows, index, own)
 
@@ -75,8 +75,7 @@ class Broadcasts:
         """One match as its referee needs to know it."""
         seats = [self._seated(record, player_id) for player_id in record.players]
         return msgspec.structs.replace(
-            self._match(record),
-            draw_commitment=record.commitment,
+            _sealed(self._match(record), record),
             player_A_endpoint=seats[0].endpoint,
             player_B_endpoint=seats[1].endpoint,
             epoch=record.epoch,
@@ -87,7 +86,7 @@ class Broadcasts:
 
     def new_referee(self, record: MatchRecord) -> RoundAnnouncement:
         """For the two players of a match: it has another referee."""
-        row = msgspec.structs.replace(self._match(record), draw_commitment=record.commitment)
+        row = _sealed(self._match(record), record)
         return RoundAnnouncement(
             **self._envelope(f"conv-round-{record.round_id}-announce"),
             round_id=record.round_id,
@@ -196,6 +195,14 @@ class Broadcasts:
             league.is_suspended(player_id),
             league.roster.dialects.get(player_id, UNSET),
         )
+
+
+def _sealed(row: RoundMatch, record: MatchRecord) -> RoundMatch:
+    """With what its draws are sealed with."""
+    generation = record.generation or UNSET
+    return msgspec.structs.replace(
+        row, draw_commitment=record.commitment, draw_generation=generation
+    )
 
 
 class Rows:

@@ -228,13 +228,15 @@ class Registration:
             )
         self._check(meta, source)
         player_id = roster.next_player_id()
-        name, token = self._name(meta.display_name, player_id), self._token(player_id, 1)
+        generation = self._first_generation
+        name, token = self._name(meta.display_name, player_id), self._token(player_id, generation)
         event = PlayerRegistered(
             player_id,
             name,
             meta.contact_endpoint,
             meta.version,
             digest(token),
+            generation,
             proofs=meta.proofs,
         )
         return event, self._player_answer(player_id, name, meta, token)
@@ -256,7 +258,8 @@ class Registration:
             )
         self._check(meta, source)
         referee_id = roster.next_referee_id()
-        token = self._token(referee_id, 1)
+        generation = self._first_generation
+        token = self._token(referee_id, generation)
         event = RefereeRegistered(
             referee_id,
             clean_name(meta.display_name) or referee_id,
@@ -265,6 +268,7 @@ class Registration:
             digest(token),
             meta.max_concurrent_matches,
             meta.locks is True,
+            generation,
             proofs=meta.proofs,
             waiting=True if waits else UNSET,
             anyone=True if self._is_anyone(meta) else UNSET,
@@ -431,7 +435,12 @@ class Registration:
         return tokens.league_token(self._secret, league_id, agent_id, generation)
 
     def _next_generation(self, agent_id: str) -> int:
-        return self._league.roster.generations.get(agent_id, 1) + 1
+        return max(self._league.roster.generations.get(agent_id, 1), self._league.generation) + 1
+
+    @property
+    def _first_generation(self) -> int:
+        """Of the token of a new agent: somebody who was lost may hold an earlier one of its id."""
+        return self._league.generation or 1
 
     def _may_referee(self, meta: RefereeMeta, source: str) -> bool:
         """Whether it may at once. Raises as `_check_join_code`.

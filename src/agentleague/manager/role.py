@@ -16,6 +16,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | ResultNotices | players still to be told a result | told again while the match is open |
 | Registration | when agents came back, refusals told, wrong join codes | forgotten |
 | Reachability | which end points answer | `resume` has all tried again |
+| Receipts | agents that showed a false one | forgotten |
 | Organiser, Reporters, TokenMisuse, Broadcasts, Credentials | none | |
 """
 
@@ -33,12 +34,14 @@ from agentleague.league.events import Disputed, LeagueOpened, MatchDecided, Refe
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_result import loss_in_words
 from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
+from agentleague.manager.receipts import Receipts
 from agentleague.manager.registration import Registration
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import ManagerLimits, Step
@@ -52,6 +55,7 @@ from agentleague.protocol.messages import (
     MatchResultAck,
     MatchResultReport,
     Message,
+    Receipt,
     RefereeRegisterRequest,
     RefereeStatus,
     RefereeStatusAck,
@@ -60,6 +64,9 @@ from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Effect, Event, Reply
 from agentleague.roles.settings import ManagerSettings, Secrets
 from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
+
+# Generations are seconds since 2020: so one that is itself lost never comes again.
+YEAR_2020, GENERATION_STEP = 1_577_836_800, 1_000
 
 
 class Manager:
@@ -80,6 +87,7 @@ class Manager:
         limits: ManagerLimits | None = None,
     ) -> None:
         self.league = League() if league is None else league
+        self.lost_until: int | None = None  # rows up to this are lost, and the organiser goes on
         self._settings = settings
         credentials = Credentials(self.league, secrets.token_secret)
         self._step = step = Step(self.league, settings, limits, credentials.proof_keys)
@@ -91,6 +99,7 @@ class Manager:
             check_endpoint=check_endpoint,
         )
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
+        self._receipts = Receipts(step, secrets.token_secret)
         broadcasts = Broadcasts(step, credentials)
         self._misuse = TokenMisuse(step, credentials)
         self._reporters = Reporters(step)
@@ -119,6 +128,10 @@ class Manager:
                 "approve": self._approve,
             },
         )
+
+    def receipt(self, seq: int, row_hash: str) -> Receipt:
+        """The sealed receipt of a row that is on disk."""
+        return self._receipts.give(seq, row_hash)
 
     @property
     def news(self) -> deque[str]:
@@ -165,6 +178,8 @@ class Manager:
     def _started(self, stimulus: Started) -> None:
         self._step.calendar = Calendar(stimulus.wall_offset)
         if self.league.opened:
+            if self.lost_until is not None:
+                self._accept_loss(self.lost_until, stimulus.wall_offset)
             self._assignments.resume()
             self._rounds.resume()
             self.reachability.resume()
@@ -187,7 +202,17 @@ class Manager:
         )
         self._rounds.open()
 
+    def _accept_loss(self, last: int, wall_offset: float) -> None:
+        """Begin a generation of draws, epochs and tokens above all that may have been lost."""
+        generation = max(
+            int(self._step.now + wall_offset) - YEAR_2020, self.league.generation + GENERATION_STEP
+        )
+        event = self._adjudicator.begin_anew(generation, last)
+        self._step.record(event)
+        self._step.notify(f"Going on after a loss: {loss_in_words(event)}.")
+
     def _asked(self, stimulus: Asked) -> None:
+        self._receipts.check(stimulus)
         try:
             used = self.league.roster.unconfirmed(stimulus.caller.token)
             if used:

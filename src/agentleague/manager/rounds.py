@@ -6,6 +6,8 @@ such a note are sent again from its start.
 
 from collections.abc import Iterable
 
+from msgspec import UNSET
+
 from agentleague.league import events
 from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.formats import Done, Round, Wait
@@ -137,7 +139,10 @@ class Rounds:
         for (match_id, (a, b)), referee_id in zip(planned.matches, referees, strict=True):
             commitment = self._adjudicator.commitment(match_id)
             matches.append(events.ScheduledMatch(match_id, a, b, referee_id, commitment))
-        self._step.record(events.RoundScheduled(planned.round_id, matches, list(planned.byes)))
+        generation = self._league.generation or UNSET
+        self._step.record(
+            events.RoundScheduled(planned.round_id, matches, list(planned.byes), generation)
+        )
         self._tell_round()
 
     def _tell_round(self) -> None:

@@ -153,7 +153,7 @@ class TokenMisuse:
         league_id = self._step.league.rules.league_id
         shown, generations = token.encode(errors="replace"), self._step.limits.token_generations_max
         for player_id in record.players:
-            epochs = range(1, record.epoch + 1)
+            epochs = range(record.first_epoch, record.epoch + 1)
             channels = self._credentials.channels(player_id, generations)
             for key, epoch, direction in product(channels, epochs, DIRECTIONS):
                 names = (league_id, record.match_id, player_id, epoch)

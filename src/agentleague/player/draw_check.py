@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from agentleague.games import even_odd
 from agentleague.player.memory import LIMITS, PlayerLimits
@@ -17,6 +17,12 @@ from agentleague.protocol import draws
 from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
 
 BOUNDS = (1, 10)  # of the number in even_odd, R-GAME-02
+
+DRAWN_ANEW = (
+    "the manager says that it lost rows of its journal, and draws what was not decided anew; what "
+    "you were told of such a match does not count. `league verify` shows why; if nobody knows of a "
+    "loss, ask the organiser"
+)
 
 T = TypeVar("T")
 
@@ -26,16 +32,32 @@ class DrawCheck:
 
     def __init__(self, limits: PlayerLimits = LIMITS) -> None:
         self._matches_max = limits.checked_matches
-        self._announced: dict[str, str] = {}
+        self._announced: dict[str, tuple[int, str]] = {}  # with the generation of its draws
+        self._newest = 0  # of these generations
         self._moved: dict[str, dict[int, list[Any]]] = {}
 
-    def announced(self, message: RoundAnnouncement, player_id: str) -> None:
-        """The commitment of a player's own match in a round; the first one of a match binds."""
-        for match in message.matches:
-            if player_id in (match.player_A_id, match.player_B_id):
-                if match.draw_commitment is not UNSET:
-                    self._keep(self._announced, match.match_id, match.draw_commitment)
-                return
+    def announced(self, message: RoundAnnouncement, player_id: str) -> str:
+        """The commitment of a player's own match in a round; the first one of a match binds.
+
+        Only a later generation of draws takes its place, and never in silence: returns what there
+        is to say.
+        """
+        own = [m for m in message.matches if player_id in (m.player_A_id, m.player_B_id)]
+        if not own or own[0].draw_commitment is UNSET:
+            return ""
+        match_id, generation = own[0].match_id, _number(own[0].draw_generation)
+        if generation > self._announced.get(match_id, (generation, ""))[0]:
+            del self._announced[match_id]
+        self._keep(self._announced, match_id, (generation, own[0].draw_commitment))
+        if generation <= self._newest:
+            return ""
+        self._newest = generation
+        return f"{match_id}: {DRAWN_ANEW} (generation {generation})."
+
+    def is_lost(self, over: GameOver) -> bool:
+        """Whether this result is of a match that the league has begun anew since."""
+        announced = self._announced.get(over.match_id)
+        return announced is not None and _generation(over) < announced[0]
 
     def moved(self, match_id: str, turn: int, move: Any) -> None:
         """The player answered with this move; asked again, it may answer otherwise."""
@@ -49,7 +71,7 @@ class DrawCheck:
         if over.draw is UNSET:
             is_missing = announced is not None and over.game_result.drawn_number is not None
             return ["the seed of its number was not opened"] if is_missing else []
-        doubts = [*_seed_doubts(over, over.draw, announced)]
+        doubts = [*_announced_doubts(over, over.draw, announced), *_seed_doubts(over, over.draw)]
         doubts += self._move_doubts(over, over.draw, player_id)
         is_drawn = over.game_result.status != "TECHNICAL_LOSS"
         if over.game_type == even_odd.name and is_drawn and not doubts:
@@ -69,9 +91,26 @@ class DrawCheck:
         return kept.setdefault(match_id, value)
 
 
-def _seed_doubts(over: GameOver, draw: Draw, announced: str | None) -> Iterator[str]:
-    if announced is not None and announced != draw.commitment:
+def _number(generation: int | UnsetType) -> int:
+    return 0 if generation is UNSET else generation
+
+
+def _generation(over: GameOver) -> int:
+    return 0 if over.draw is UNSET else _number(over.draw.generation)
+
+
+def _announced_doubts(
+    over: GameOver, draw: Draw, announced: tuple[int, str] | None
+) -> Iterator[str]:
+    if announced is None:
+        return
+    if _generation(over) != announced[0]:
+        yield f"it was drawn anew (generation {_generation(over)}), which was not announced before"
+    elif draw.commitment != announced[1]:
         yield "its commitment is not the one that was announced before the round"
+
+
+def _seed_doubts(over: GameOver, draw: Draw) -> Iterator[str]:
     try:
         seed = bytes.fromhex(draw.seed)
     except ValueError:

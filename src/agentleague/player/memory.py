@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from agentleague.games.even_odd import PARITIES
 from agentleague.protocol.fast_path import read_rows
@@ -74,6 +74,13 @@ class History(Sequence[Match]):
         if self._too_old >= size:
             del self._packed[0]
 
+    def forget(self, match_id: str) -> None:
+        """A match is played again."""
+        kept = [match for match in self if match["match_id"] != match_id]
+        self._packed, self._newest = [], []
+        for match in kept:
+            self.append(match)
+
     def copy(self) -> "History":
         """As it is now, without what is appended later."""
         copy = History(self._limits)
@@ -129,6 +136,13 @@ class TableRows(Sequence[Mapping[str, Any]]):
         return msgspec.structs.asdict(self.rows[number])
 
 
+class _Known(NamedTuple):
+    """What is remembered of a match that is told a second time."""
+
+    generation: int  # of its draws
+    end: tuple[Any, Any] | None  # who won, and the number drawn, if that is known
+
+
 class Memory:
     """One player's memory; the random numbers of each match follow from `seed`."""
 
@@ -140,7 +154,7 @@ class Memory:
         self._has_new_names = False
         self._seed = seed
         self._own = ("", "")  # its league, and its id there
-        self._ended: dict[tuple[str, str], None] = {}  # leagues and matches, the newest last
+        self._ended: dict[tuple[str, str], _Known] = {}  # league and match, the newest last
         self._ended_max = limits.ended_matches
 
     def turn(self, call: ChooseParityCall | GameMoveCall, player_id: str, seconds: float) -> Turn:
@@ -179,7 +193,10 @@ class Memory:
                 self._remember(match)
 
     def over(self, message: GameOver, player_id: str) -> bool:
-        """Remember a match that is over; False if it was remembered already."""
+        """Remember a match that is over; False if it was remembered already.
+
+        One that was drawn anew takes the place of the first.
+        """
         result = message.game_result
         opponent_id = next((p for p in result.choices if p != player_id), None)
         return self._remember(
@@ -193,8 +210,18 @@ class Memory:
                 "opponent_name": self.name(opponent_id),
                 "result": msgspec.to_builtins(result),
                 "won": result.winner_player_id == player_id,
+                **_generation(message),
             }
         )
+
+    def contradicts(self, message: GameOver) -> bool:
+        """Whether the match ended otherwise, or was drawn otherwise, as it is remembered."""
+        known, result = self._ended.get((message.league_id, message.match_id)), message.game_result
+        if known is None or known.end is None:
+            return False
+        generation = _generation(message).get("draw_generation", 0)
+        end = (result.winner_player_id, result.drawn_number)
+        return (generation, end) != (known.generation, known.end)
 
     def records(self) -> list[Mapping[str, Any]]:
         """The matches of this league for the next run, with the names that are known by now."""
@@ -219,9 +246,14 @@ class Memory:
 
     def _remember(self, match: Mapping[str, Any]) -> bool:
         name = (match["league_id"], match["match_id"])
-        if name in self._ended:
+        said, former = match.get("draw_generation", 0), self._ended.get(name)
+        generation = said if isinstance(said, int) else 0  # A file may hold anything.
+        if former and generation <= former.generation:
             return False
-        self._ended[name] = None
+        if former:
+            del self._ended[name]
+            self.history.forget(match["match_id"])
+        self._ended[name] = _Known(generation, _end(match.get("result")))
         if len(self._ended) > self._ended_max:
             del self._ended[next(iter(self._ended))]
         self.history.append(match)
@@ -230,6 +262,19 @@ class Memory:
     def _rng(self, call: ChooseParityCall | GameMoveCall, player_id: str) -> Random:
         turn = 0 if isinstance(call, ChooseParityCall) else call.turn
         return Random(f"{self._seed}|{call.league_id}|{call.match_id}|{player_id}|{turn}")
+
+
+def _end(result: Any) -> tuple[Any, Any] | None:
+    """Who won and the number drawn; a file may hold anything."""
+    if isinstance(result, dict) and result.keys() >= {"winner_player_id", "drawn_number"}:
+        return result["winner_player_id"], result["drawn_number"]
+    return None
+
+
+def _generation(message: GameOver) -> dict[str, int]:
+    if message.draw is UNSET or message.draw.generation is UNSET:
+        return {}
+    return {"draw_generation": message.draw.generation}
 
 
 def _unpacked(block: bytes) -> list[Match]:

@@ -26,6 +26,10 @@ from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, Wak
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned, Woken
 
+ANOTHER_RESULT = (
+    "TOLD ANOTHER RESULT than before. The manager may have lost rows of its journal: tell the "
+    "organiser, and start this player again, so that it shows the receipt of the first one."
+)
 GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
 
 
@@ -160,14 +164,23 @@ class Player(Agent):
     def _game_over(self, asked: Asked, message: messages.GameOver, now: float) -> list[Effect]:
         self._check_referee(asked)
         me = self._me(message)
-        if self.memory.over(message, me):
-            self.news.append(_result_in_words(message, me))
-            self._notify("result", lambda: self.memory.history[-1])
+        answer = messages.GameOverAck(player_id=me, match_id=message.match_id)
+        reply: list[Effect] = [self.reply(asked, answer, now)]
+        if self._draw_check.is_lost(message):
+            return reply
         is_sealed = not self._foreign_referees.admits(asked)
+        is_another = self.memory.contradicts(message)
+        if self.memory.over(message, me):
+            again = "again, since its first result was lost: " if is_another else ""
+            self.news.append(_result_in_words(message, me, again))
+            self._notify("result", lambda: self.memory.history[-1])
+            if is_sealed and self._registration.match_tokens:
+                self._registration.keep(message.receipt)
+        elif is_another:
+            self.news.append(f"{message.match_id}: {ANOTHER_RESULT}")
         for doubt in self._draw_check.doubts(message, me) if is_sealed else ():
             self.news.append(f"{message.match_id}: THE DRAW IS WRONG: {doubt}.")
-        answer = messages.GameOverAck(player_id=me, match_id=message.match_id)
-        return [self.reply(asked, answer, now)]
+        return reply
 
     def _game_error(self, asked: Asked, message: messages.GameError, now: float) -> list[Effect]:
         self._check_referee(asked)
@@ -207,7 +220,9 @@ class Player(Agent):
             self._notify("standings", lambda: self.memory.standings)
 
     def _announced(self, message: messages.RoundAnnouncement) -> None:
-        self._draw_check.announced(message, self.agent_id)
+        loss = self._draw_check.announced(message, self.agent_id)
+        if loss:
+            self.news.append(loss)
         if message.round_id != self._round_id:  # A match that changes hands is announced again.
             self._round_id = message.round_id
             self._notify("round", lambda: seen_by(self.agent_id, message))
@@ -411,13 +426,13 @@ def _error_name(message: messages.GameError) -> str:
     return f"{message.error_name}: " if message.error_name else ""
 
 
-def _result_in_words(message: messages.GameOver, player_id: str) -> str:
+def _result_in_words(message: messages.GameOver, player_id: str, again: str = "") -> str:
     """How a match ended, for this player."""
     result = message.game_result
     ended = "drawn" if result.status == "DRAW" else "lost"
     if result.winner_player_id == player_id:
         ended = "won"
-    return f"{message.match_id}: {ended}. {result.reason}"
+    return f"{message.match_id}: {again}{ended}. {result.reason}"
 
 
 def seen_by(player_id: str, message: messages.RoundAnnouncement) -> dict[str, Any]:

@@ -16,9 +16,13 @@ Moves = Sequence[tuple[int, str, Any]]
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def seed_of(secret: bytes, league_id: str, match_id: str) -> bytes:
-    """The seed of one match; it leaves the manager only with the result."""
-    return _hmac(secret, f"seed-v1|{league_id}|{match_id}")
+def seed_of(secret: bytes, league_id: str, match_id: str, generation: int = 0) -> bytes:
+    """The seed of one match; it leaves the manager only with the result.
+
+    After a loss of rows seeds are of a later generation: the old ones may be known.
+    """
+    drawn_anew = f"|{generation}" if generation else ""
+    return _hmac(secret, f"seed-v1|{league_id}|{match_id}{drawn_anew}")
 
 
 def commitment(seed: bytes, league_id: str, match_id: str) -> str:

@@ -18,6 +18,7 @@ from agentleague.protocol.jsonrpc import UNREADABLE, Envelope, RequestId
 from agentleague.protocol.messages import (
     MESSAGES,
     Id,
+    Int,
     LeagueStandingsUpdate,
     Message,
     Part,
@@ -35,6 +36,7 @@ class Pairing(Part):
     player_A_id: Id = ""
     player_B_id: Id = ""
     draw_commitment: Id | UnsetType = UNSET
+    draw_generation: Int | UnsetType = UNSET
 
 
 class PartialAnnouncement(RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):

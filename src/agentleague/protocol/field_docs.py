@@ -103,7 +103,14 @@ NOTES: dict[str, Note] = {
     "player_A_id": Note("Who sits at A.", "P01"),
     "player_B_id": Note("Who sits at B.", "P02"),
     "draw_commitment": Note("SHA-256 that seals the seed of the match's draws.", _HASH),
-    "epoch": Note("How often the match was given to a referee; the first time is 1.", 1),
+    "draw_generation": Note(
+        "Higher where the manager lost rows and draws the match anew; absent before.", 217500000
+    ),
+    "epoch": Note(
+        "Higher each time the match is given to a referee; the first time it is 1, or the "
+        "draw_generation.",
+        1,
+    ),
     "seats": Note("In a referee's copy: both players, A first."),
     "RoundMatch.locks": Note("How many locks a former referee of the match has made.", 0),
     "decided": Note("Whether the match is decided: only its players are to be told.", False),
@@ -178,6 +185,11 @@ NOTES: dict[str, Note] = {
     "receipt": Note("The row of the manager's journal that says so."),
     "seq": Note("The number of the row.", 41),
     "hash": Note("Its hash, as hexadecimal digits.", _HASH),
+    "generation": Note("The draw_generation; absent while no rows were lost.", 217500000),
+    "seal": Note("Proves to the manager that it gave this receipt.", "91b5"),
+    "RefereeMeta.receipt": Note("The last receipt that its manager gave it."),
+    "RefereeStatus.receipt": Note("The last receipt that its manager gave it."),
+    "PlayerMeta.receipt": Note("The last receipt that its manager gave it."),
     # Locks and reports
     "index": Note("The number of the lock in the match, from 0.", 0),
     "forfeits": Note("Who lost the match without a game, and why.", [["P02", "timeout"]]),

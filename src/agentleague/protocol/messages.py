@@ -43,6 +43,8 @@ class Receipt(Part):
 
     seq: Int
     hash: Id
+    generation: Int | UnsetType = UNSET
+    seal: Id | UnsetType = UNSET
 
 
 class Draw(Part):
@@ -51,6 +53,7 @@ class Draw(Part):
     commitment: Id
     seed: Id
     moves: list[tuple[Int, Id, Any]] = []
+    generation: Int | UnsetType = UNSET
 
 
 class Rules(Part):
@@ -85,6 +88,7 @@ class RefereeMeta(Part):
     referee_code: Id | UnsetType = UNSET
     claim: Id | UnsetType = UNSET
     proofs: bool | UnsetType = UNSET
+    receipt: Receipt | UnsetType = UNSET
 
 
 class RefereeRegisterRequest(Message, tag="REFEREE_REGISTER_REQUEST"):
@@ -122,6 +126,7 @@ class PlayerMeta(Part):
     join_code: Id | UnsetType = UNSET
     claim: Id | UnsetType = UNSET
     proofs: bool | UnsetType = UNSET
+    receipt: Receipt | UnsetType = UNSET
 
 
 class LeagueRegisterRequest(Message, tag="LEAGUE_REGISTER_REQUEST"):
@@ -181,6 +186,7 @@ class RoundMatch(Part):
     player_B_id: Id = ""
     referee_endpoint: Url = ""
     draw_commitment: Id | UnsetType = UNSET
+    draw_generation: Int | UnsetType = UNSET
     referee_id: Id | UnsetType = UNSET
     player_A_endpoint: Url | UnsetType = UNSET
     player_B_endpoint: Url | UnsetType = UNSET
@@ -568,6 +574,7 @@ class RefereeStatus(Message, tag="REFEREE_STATUS"):
 
     session: Id
     matches: list[Id] = []
+    receipt: Receipt | UnsetType = UNSET
 
 
 class RefereeStatusAck(Message, tag="REFEREE_STATUS_ACK"):

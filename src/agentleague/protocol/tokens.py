@@ -20,6 +20,11 @@ def session(secret: bytes, league_id: str, agent_id: str, generation: int) -> st
     return f"ses_{_sign(secret, 'session', league_id, agent_id, generation)[:40]}"
 
 
+def receipt_seal(secret: bytes, league_id: str, *row: str | int) -> str:
+    """What proves that the manager gave a receipt: for its generation, row number and hash."""
+    return _sign(secret, "receipt", league_id, *row)[:40]
+
+
 def digest(token: str) -> str:
     """What is stored and compared in place of a token, which may be any text."""
     return sha256(_bytes(token)).hexdigest()

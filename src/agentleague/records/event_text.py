@@ -8,7 +8,12 @@ import msgspec
 
 from agentleague.dialects.table import in_words
 from agentleague.league import events
-from agentleague.league.match_result import dispute_in_words, misuse_in_words, ruling_in_words
+from agentleague.league.match_result import (
+    dispute_in_words,
+    loss_in_words,
+    misuse_in_words,
+    ruling_in_words,
+)
 from agentleague.roles.effects import Event
 
 HIDDEN = frozenset({"token_digest", "kind"})  # a log line has the kind by itself
@@ -81,6 +86,7 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     events.RoundScheduled: lambda e: (
         f"Round {e.round_id} has {_many(e.matches, 'matches', 'match')}"
     ),
+    events.LossAccepted: lambda e: f"After a loss: {loss_in_words(e)}",
     events.MatchAssigned: lambda e: f"{e.match_id} was given to {e.referee_id} because {e.why}",
     events.MatchBegun: lambda e: f"{e.match_id}: its referee said that it runs",
     events.MatchLocked: lambda e: f"{e.match_id}: lock {e.index} drew {e.value}",

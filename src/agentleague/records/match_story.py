@@ -89,6 +89,7 @@ class Facts(Struct):
     disputed: bool = False
     ruling: OrganisersRuling | None = None
     locks: int = 0
+    draw_generation: int = 0
     result: Result | None = None
     forfeits: list[tuple[str, str]] = []
     verified: bool = True
@@ -266,6 +267,11 @@ def _moves(facts: Facts) -> Iterator[str]:
 
 
 def _draw(facts: Facts) -> Iterator[str]:
+    if facts.draw_generation:
+        yield (
+            "The manager had lost rows of its journal: the match was drawn anew (generation "
+            f"{facts.draw_generation}), and what was told of it before does not count."
+        )
     if facts.result is None or facts.result.drawn_number is None:
         if facts.locks:
             yield f"Numbers drawn on the way, each from seed and moves: {facts.locks}."

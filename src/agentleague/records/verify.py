@@ -18,6 +18,7 @@ from agentleague.league import events
 from agentleague.league.formats import ROUND_ROBIN, Done, Format, Players, Round
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_result import loss_in_words
 from agentleague.league.recount import Recount
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.records.match_check import order_problem, result_problem, ruling_problem
@@ -63,6 +64,7 @@ class Findings(Struct):
     set_aside: list[str] = []  # referees that were contradicted too often
     disputed: list[str] = []
     ruled: list[str] = []  # the organiser's ruling counts, not the result
+    losses: dict[int, str] = {}  # row -> which loss of rows the organiser accepted there
     difference: Difference | None = None
 
 
@@ -89,13 +91,15 @@ def verify(
 
 def missing_receipt(rows: Sequence[Row], receipts: Iterable[tuple[int, str]]) -> Difference | None:
     """The first receipt (row and hash) that these rows, from row 1 on, do not have."""
+    accepted = [row.seq for row in rows if row.kind == "loss_accepted"]
+    known = f"; row {accepted[-1]} says that rows were lost before it" if accepted else ""
     for seq, written in receipts:
         if seq > len(rows):
             sentence = f"the receipt names row {seq}, but the journal ends with row {len(rows)}"
-            return Difference(seq, None, f"{sentence}: its tail was cut off")
+            return Difference(seq, None, f"{sentence}: its tail was cut off{known}")
         if rows[seq - 1].hash.hex() != written:
             sentence = f"the receipt says {written}, the journal {rows[seq - 1].hash.hex()}"
-            return Difference(seq, None, f"{sentence}: it was written anew, or is another's")
+            return Difference(seq, None, f"{sentence}: it was written anew, or is another's{known}")
     return None
 
 
@@ -150,6 +154,7 @@ class Inspector:
         found.matches_decided = league.decided_total
         found.ruled = [each for each in league.ruled if league.matches[each].is_overruled]
         found.unconfirmed, found.set_aside = [*league.unconfirmed], sorted(league.roster.set_aside)
+        found.losses = {row: loss_in_words(loss) for row, loss in league.losses.items()}
         found.difference = difference
         return found
 
@@ -272,11 +277,30 @@ class Inspector:
         planned = self._league.next_round()
         if not isinstance(planned, Round):
             return f"round {event.round_id} is scheduled, of {ended}"
+        if (event.generation or 0) != self._league.generation:
+            return (
+                f"round {event.round_id} has draws of generation {event.generation or 0}, and the "
+                f"last loss accepted began generation {self._league.generation}"
+            )
         referees = self._league.roster.referees
         unknown = [match.referee_id for match in event.matches if match.referee_id not in referees]
         if unknown:
             return f"{unknown[0]} is given a match and was never let in"
         return _pairing_problem(planned, event)
+
+    def _lost(self, event: events.LossAccepted) -> str | None:
+        """Everything that has no result is drawn anew, and nothing else: no match is picked."""
+        league = self._league
+        if event.generation <= league.generation:
+            return f"it begins generation {event.generation} after {league.generation}"
+        if sorted(event.commitments) != league.undecided:
+            return (
+                f"{sorted(event.commitments)} are drawn anew after a loss, but {league.undecided} "
+                "have no result"
+            )
+        matches = league.matches
+        kept = [each for each, new in event.commitments.items() if matches[each].commitment == new]
+        return f"{kept[0]} is drawn anew and keeps its commitment" if kept else None
 
     def _assigned(self, event: events.MatchAssigned) -> str | None:
         match = self._league.matches[event.match_id]
@@ -378,6 +402,7 @@ class Inspector:
         events.TokenShown: _of_an_agent,
         events.LeagueStarted: _start,
         events.RoundScheduled: _round,
+        events.LossAccepted: _lost,
         events.MatchAssigned: _assigned,
         events.MatchLocked: _locked,
         events.MatchDecided: _decided,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from agentleague.errors import (
@@ -36,11 +36,13 @@ from agentleague.protocol.messages import (
     GameMoveResponse,
     LeagueCompleted,
     LeagueCompletedAck,
+    LockResponse,
     MatchResultReport,
     MatchStateRequest,
     MatchStateResponse,
     Message,
     PushAck,
+    Receipt,
     RefereeMeta,
     RefereeRegisterRequest,
     RefereeRegisterResponse,
@@ -74,6 +76,10 @@ OWN_DRAWS = (
     "This manager locks no moves: the referee draws the numbers and counts 3, 1 and 0 points."
 )
 AT_MANAGER = (Phase.RECOVERING, Phase.LOCKING, Phase.REPORTING)  # phases that wait for its answer
+
+
+def _order(receipt: Receipt) -> tuple[int, int]:
+    return receipt.generation or 0, receipt.seq
 
 
 class StatusKey(Struct, frozen=True, gc=False):
@@ -134,7 +140,15 @@ class Referee(Agent):
             return []
         if stimulus.dialect and isinstance(key, PlayerCall):
             self._dialects[match.players[key.seat].agent_id] = stimulus.dialect
+        if isinstance(stimulus.message, LockResponse):
+            self._keep_newest(stimulus.message.receipt)
         return self._run(match, now, match.answered, stimulus, now)
+
+    def _keep_newest(self, receipt: Receipt | UnsetType) -> None:
+        """A manager that lost rows gives receipts of earlier ones: they prove nothing."""
+        held = self._registration.receipt
+        if receipt is not UNSET and (held is None or _order(receipt) > _order(held)):
+            self._registration.keep(receipt)
 
     def _report_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         key: Any = stimulus.key
@@ -182,6 +196,7 @@ class Referee(Agent):
         status = RefereeStatus(
             self._registration.session,
             list(self.matches),
+            receipt=self._registration.receipt or UNSET,
             sender=f"referee:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id="conv-referee-status",

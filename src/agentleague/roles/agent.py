@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from agentleague.errors import (
     LateRegistration,
@@ -30,6 +30,7 @@ from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
     Message,
+    Receipt,
     RefereeRegisterResponse,
 )
 from agentleague.protocol.timestamps import Calendar
@@ -77,6 +78,7 @@ class AgentState(Struct, frozen=True):
     claim: str = ""  # made at random by its first run; nobody but its manager is told
     proofs: bool = False  # whether the manager promised to prove its messages
     match_tokens: bool = False  # whether referees show it match tokens
+    receipt: Receipt | None = None  # the last one that its manager gave it
 
 
 class Refused(Struct, frozen=True):
@@ -94,6 +96,8 @@ class Registration:
         self.agent_id = self.token = self.league_id = self.session = ""
         self.remembered = ""  # the token to show when it registers again
         self.claim = ""  # what it shows with every registration; empty: nothing
+        self.receipt: Receipt | None = None  # to show beside it
+        self._receipt_of = ""  # the league that gave it
         self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
         self.failed_tries = 0
         self.match_tokens = False  # whether referees of this league show match tokens
@@ -103,9 +107,10 @@ class Registration:
         self.waits = False  # whether a referee must wait for the organiser's word
 
     def remember(self, state: AgentState) -> None:
-        """What an earlier run kept: token, claim, and by what it knows manager and referees."""
+        """What an earlier run kept: token, claim, receipt, how it knows manager and referees."""
         self.remembered, self.claim = state.token, state.claim
         self.match_tokens = state.match_tokens
+        self.receipt, self._receipt_of = state.receipt, state.league_id
         if state.proofs:
             self.proofs = True
             self._proof_keys = (proof_key(state.token, state.league_id, state.agent_id),)
@@ -113,6 +118,11 @@ class Registration:
     def is_proved(self, caller: Caller) -> bool:
         """Whether a message came from the manager, as far as a proof shows it."""
         return is_proved(caller.proof, self._proof_keys, caller.body)
+
+    def keep(self, receipt: Receipt | UnsetType) -> None:
+        """The manager gave this receipt; one without a seal would prove nothing."""
+        if receipt is not UNSET and receipt.seal is not UNSET:
+            self.receipt, self._receipt_of = receipt, self.league_id
 
     def ask(self, request: Message, now: float) -> list[Effect]:
         """Send the request, with the token of an earlier run and the join code, if any."""
@@ -131,7 +141,7 @@ class Registration:
             return [End(Refused(reason))]
         if isinstance(error, PeerRefused) and not error.context["data"].get("retryable"):
             if self.remembered and error.context["code"] in BAD_TOKEN:
-                self.remembered = ""
+                self.remembered, self.receipt = "", None
                 return [WakeAt(RegisterKey(), now)]
             return [End(Refused(self._in_words(error)))]
         self.failed_tries += 1
@@ -154,7 +164,8 @@ class Registration:
         if self.remembered:
             more["auth_token"] = self.remembered
         name = "player_meta" if isinstance(request, LeagueRegisterRequest) else "referee_meta"
-        own = {"join_code": self._settings.join_code, "claim": self.claim}
+        code, receipt = self._settings.join_code, self.receipt
+        own = {"join_code": code, "claim": self.claim, "receipt": receipt}
         shown = {field: value for field, value in own.items() if value}
         if shown:
             more[name] = msgspec.structs.replace(getattr(request, name), **shown)
@@ -167,6 +178,8 @@ class Registration:
             return [End(Refused(f"{message.reason or 'the manager gave no reason'}{hint}{back}"))]
         self.token = self.remembered = message.auth_token or ""
         self.league_id = message.league_id
+        if self.league_id != self._receipt_of:
+            self.receipt = None
         if isinstance(message, RefereeRegisterResponse):
             self.agent_id = message.referee_id or ""
             self.session = message.session or ""
@@ -281,10 +294,12 @@ class Agent(ABC):
         """What it needs to come back as itself."""
         own = self._registration
         promised = (own.proofs, own.match_tokens)
-        return AgentState(self.agent_id, own.league_id, own.token, own.claim, *promised)
+        return AgentState(
+            self.agent_id, own.league_id, own.token, own.claim, *promised, own.receipt
+        )
 
     def remember(self, state: AgentState) -> None:
-        """What an earlier run kept: its token and claim are shown when it registers."""
+        """What an earlier run kept: token, claim and receipt are shown when it registers."""
         self._registration.remember(state)
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:

@@ -103,6 +103,12 @@ class Journal(JournalReader, Protocol):
 
     def claim(self, league_id: str, *, accept_loss: bool = False) -> Head: ...
 
+    def end(self, lost: Lost) -> Lost:
+        """Write no more: somebody proves that rows are gone. Returns it with what to do.
+
+        The next claim finds the same.
+        """
+
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]: ...
 
     def append(

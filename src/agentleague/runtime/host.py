@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from agentleague.errors import InternalError, LeagueError, StorageError
+from agentleague.errors import Damaged, InternalError, LeagueError, Lost, StorageError
 from agentleague.league.events import read_event
 from agentleague.league.match_records import MATCHES_AT_HAND
 from agentleague.protocol.messages import Message, Receipt
@@ -105,13 +105,22 @@ class JournalArchive:
         for row in self._journal.find(self._league_id, first, last, text):
             yield row.seq, read_event(row.kind, row.version, row.body)
 
+    def hash_of(self, seq: int) -> str | None:
+        """The hash of a row; None if it is not there, or not what was written."""
+        try:
+            row = next(self._journal.read(self._league_id, seq - 1), None)
+        except Damaged:
+            return None
+        return row.hash.hex() if row else None
+
 
 class Ledger(NamedTuple):
-    """One league's journal."""
+    """One league's journal, and who writes the receipt of a row, by its number and hash."""
 
     journal: Journal
     league_id: str
     limits: HostLimits = HostLimits()
+    receipt: Callable[[int, str], Receipt] = Receipt
 
 
 class Host:
@@ -136,6 +145,7 @@ class Host:
         self._ledger, self._limits = ledger, limits
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
         self._hashes = RowHashes(self._hash_on_disk, limits.hashes)
+        self._receipt = Receipt(0, "")  # the last one given
         self._waiting: deque[tuple[int, float, Effect]] = deque()  # behind which event, since when
         self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
         self._asked = 0
@@ -162,6 +172,10 @@ class Host:
         now = self._clock.now()
         try:
             effects = self.role.handle(stimulus, now)
+        except Lost as error:  # Nothing was decided, and nothing may be.
+            self._give_up(stimulus, StorageError("rows of the journal are lost; try again later"))
+            self.on_failure(self._ledger.journal.end(error) if self._ledger else error)
+            return
         except Exception as bug:
             self._stumble(stimulus, bug)
             return
@@ -179,9 +193,8 @@ class Host:
             self.on_step()
 
     def _append(self, events: Sequence[Event], ledger: Ledger) -> None:
-        journal, league_id, _ = ledger
         after, self._decided = self._decided, self._decided + len(events)
-        journal.append(league_id, after, events, self._on_committed)
+        ledger.journal.append(ledger.league_id, after, events, self._on_committed)
 
     def _on_committed(self, heads: Sequence[Head] | StorageError) -> None:
         if isinstance(heads, StorageError):
@@ -262,20 +275,24 @@ class Host:
     def _stumble(self, stimulus: Stimulus, bug: Exception) -> None:
         """A bug of ours: say so, and go on; but never with decisions that are not on disk."""
         log.error("a %s could not be handled", type(stimulus).__name__, exc_info=bug)
-        if isinstance(stimulus, Asked) and stimulus.reply in self._replies:
-            reply = self._replies.pop(stimulus.reply)
-            reply(InternalError("something went wrong here; the log says what"))
+        self._give_up(stimulus, InternalError("something went wrong here; the log says what"))
         is_sound = isinstance(stimulus, Asked) and getattr(self.role, "applied", 0) == self._decided
         if self._ledger and not is_sound:
             self.on_failure(InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}"))
 
+    def _give_up(self, stimulus: Stimulus, error: LeagueError) -> None:
+        if isinstance(stimulus, Asked) and stimulus.reply in self._replies:
+            self._replies.pop(stimulus.reply)(error)
+
     def _with_receipt(self, message: Message, seq: int) -> Message:
-        try:
-            row_hash = self._hashes.of(seq)
-        except StorageError as error:
-            self.on_failure(error)
-            return message
-        return msgspec.structs.replace(message, receipt=Receipt(seq, row_hash.hex()))
+        assert self._ledger, "only who writes a journal gives receipts"
+        if self._receipt.seq != seq:  # At the end of a round everybody gets the same one.
+            try:
+                self._receipt = self._ledger.receipt(seq, self._hashes.of(seq).hex())
+            except StorageError as error:
+                self.on_failure(error)
+                return message
+        return msgspec.structs.replace(message, receipt=self._receipt)
 
     def _hash_on_disk(self, seq: int) -> bytes:
         assert self._ledger, "only who writes a journal names its rows"

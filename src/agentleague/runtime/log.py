@@ -185,7 +185,7 @@ def _of(call: Call | None, stimulus: Answered) -> dict[str, Any]:
 _FACTS = (
     *("match_id", "round_id", "epoch", "player_id", "referee_id", "agent_id", "display_name"),
     *("endpoint", "generation", "league_id", "game_type", "why", "champion", "aborted", "told"),
-    *("verdict", "winner", "reason", "scope", "message"),
+    *("verdict", "winner", "reason", "scope", "message", "last"),
 )
 
 
@@ -206,7 +206,7 @@ def fields(entry: Entry) -> dict[str, Any]:
         line["seconds"] = round(entry.seconds, 4)
     if entry.text:
         line["text"] = log_text(entry.text)
-    return {key: value for key, value in line.items() if value not in ("", None)}
+    return {key: value for key, value in line.items() if value not in ("", None, UNSET)}
 
 
 def in_words(entry: Entry) -> str | None:
@@ -240,7 +240,7 @@ class _Blanks(dict[str, Any]):
 
 _SAID_BY_NEWS = frozenset(
     {"player_registered", "referee_registered", "round_ended"}
-    | {"disputed", "match_ruled", "token_misused"}
+    | {"disputed", "match_ruled", "token_misused", "loss_accepted"}
 )
 _WORDS = {
     "started": "Started.",

@@ -11,6 +11,7 @@ import gc
 import logging
 import shlex
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+KEEP_SECONDS = 1.0  # between two looks whether the state of an agent has changed
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
 
 
@@ -133,6 +135,8 @@ class Running:
         self.registered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.refusal = ""  # why the manager will not have the agent, at first or when it came back
         self.state: StateFile | None = None  # where the agent's token is kept
+        self._keeping: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
         self.probes: Probes | None = None  # by which a manager's agents are tried
         self._say: Callable[[str], None] | None = None
         self._watchers: list[Watcher] = []
@@ -162,6 +166,9 @@ class Running:
     async def stop(self) -> None:
         """Let answers in flight go out, close everything."""
         await self.transport.stop()
+        self._stopping.set()
+        if self._keeping:
+            await self._keeping
         for close in self.closing:
             close()
 
@@ -180,6 +187,11 @@ class Running:
         while self._say and role.news:
             self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
 
+    def keep(self, state: StateFile) -> None:
+        """Keep in this file what the agent needs to come back as itself."""
+        self.state = state
+        self._keeping = asyncio.create_task(self._keep_on(state))
+
     def _keep(self, role: Agent) -> None:
         """Its token is on disk before it is first used."""
         try:
@@ -187,6 +199,24 @@ class Running:
                 self.state.save(role.state)
         except OSError as error:
             role.news.append(f"The token cannot be kept ({error}).")
+
+    async def _keep_on(self, state: StateFile) -> None:
+        """Keep each later change too, as its newest receipt, in a thread: nothing waits for it.
+
+        A process that is killed loses those of the last second. Others hold receipts of the same
+        rows and of later ones, and the manager's own disk has journal.head.
+        """
+        role: Any = self.host.role
+        while not self._stopping.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), KEEP_SECONDS)
+            held: AgentState = role.state
+            if held.token and held != state.agent:
+                try:
+                    await asyncio.to_thread(state.save, held)
+                except OSError as error:
+                    role.news.append(f"The newest receipt cannot be kept ({error}).")
+                    return
 
     def _try_end_points(self, role: Any, probes: Probes) -> None:
         """Find out whether those who registered can be reached."""
@@ -235,6 +265,7 @@ class Home(NamedTuple):
     resumes: bool = True  # whether a league that is there already goes on, or is an error
     logs: bool = False  # whether a log is kept beside the journal
     command: str = ""  # how a person starts it again
+    accepts_loss: bool = False  # whether a league that has lost rows goes on without them
 
 
 async def open_manager(
@@ -258,7 +289,7 @@ async def open_manager(
     from agentleague.runtime.state_files import read_secrets, write_secrets
     from agentleague.storage.directory import open_journal
 
-    directory, seed, resumes, logs, command = home
+    directory, seed = home.directory, home.seed
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
     game = (load_game or plugins.load_game)(settings.game_type)
@@ -274,25 +305,23 @@ async def open_manager(
     journal = open_journal(directory, wall, lambda call: _deliver(loop, call))
     try:
         # In threads, so that callers meanwhile are told that the manager is starting.
-        league_id = await asyncio.to_thread(_league_there, journal, directory)
-        if league_id and not resumes:
-            raise Claimed(
-                f"{directory} holds a league already; see it with: league standings --dir "
-                f"{directory}, or play another with: --dir ANOTHER"
-            )
+        league_id = await asyncio.to_thread(_league_there, journal, home)
         if league_id:
             rows = journal.read(league_id)
             settings = await asyncio.to_thread(
                 same_league, settings, league_id, rows, str(directory)
             )
-        await asyncio.to_thread(journal.claim, settings.league_id)
-        journal.publish(place.here(transport.port), command)
+        accept_loss = home.accepts_loss
+        await asyncio.to_thread(journal.claim, settings.league_id, accept_loss=accept_loss)
+        journal.publish(place.here(transport.port), home.command)
         secrets = read_secrets(directory) if league_id else write_secrets(directory, seed)
         archive = JournalArchive(journal, settings.league_id)
         manager = Manager(
             settings, secrets, game, check_endpoint=place.guard.check_agent, league=League(archive)
         )
-        host = Host(manager, clock, transport, ledger=Ledger(journal, settings.league_id))
+        ledger = Ledger(journal, settings.league_id, receipt=manager.receipt)
+        host = Host(manager, clock, transport, ledger=ledger)
+        manager.lost_until = journal.lost.context["lost_until"] if journal.lost else None
         if league_id:
             gc.disable()  # What is read stays: there is nothing to collect.
             await asyncio.to_thread(host.replay, journal.read(settings.league_id), read_event)
@@ -306,7 +335,7 @@ async def open_manager(
     running = _begin(host, transport, url, journal.close)
     running.probes = Probes(place.guard)
     running.closing.append(running.probes.close)
-    if logs:
+    if home.logs:
         _keep_log(running, directory / "log" / "manager.jsonl")
     return running
 
@@ -398,17 +427,31 @@ def _begin(
     state: StateFile | None = None,
 ) -> Running:
     running = Running(host, transport, url)
-    running.state = state
+    if state:
+        running.keep(state)
     running.closing.extend(close)
     host.start(wall() - asyncio.get_running_loop().time())
     return running
 
 
-def _league_there(journal: "Journal", directory: Path) -> str:
-    """The league that a directory holds; empty if there is none."""
+def _league_there(journal: "Journal", home: Home) -> str:
+    """The league that a directory holds; empty if there is none.
+
+    Raises:
+        Claimed: there is one, and it may not be resumed.
+        StorageError: there is none, and it should go on.
+    """
     from agentleague.storage.directory import has_journal_file
 
+    directory = home.directory
     leagues = journal.leagues() if has_journal_file(directory) else ()
+    if leagues and not home.resumes:
+        raise Claimed(
+            f"{directory} holds a league already; see it with: league standings --dir "
+            f"{directory}, or play another with: --dir ANOTHER"
+        )
+    if home.accepts_loss and not leagues:
+        raise StorageError(f"{directory} has no league to go on with; leave out --accept-loss")
     return leagues[0] if leagues else ""
 
 

@@ -244,7 +244,12 @@ class SimulatedLeague:
         manager = Manager(settings, self._secrets, self.agents.game, league=League(archive))
         role = Watched(manager, self.bugs)
         self.disk.claim(LEAGUE_ID)
-        host = Host(role, ports.clock, ports.transport, ledger=Ledger(self.disk, LEAGUE_ID))
+        host = Host(
+            role,
+            ports.clock,
+            ports.transport,
+            ledger=Ledger(self.disk, LEAGUE_ID, receipt=manager.receipt),
+        )
         host.replay(self.disk.read(LEAGUE_ID), read_event)
         return host
 

@@ -105,6 +105,7 @@ class SqliteJournal(SqliteReader):
         self.waiting = 0  # events not yet committed
         self.state: Literal["ok", "full", "failed"] = "ok"
         self.lost: Lost | None = None
+        self._proved: Lost | None = None  # what ended it
         self._wall = wall
         self._deliver = deliver
         self._lock: int | None = None
@@ -151,6 +152,13 @@ class SqliteJournal(SqliteReader):
         self._last[league_id] = head.seq
         return head
 
+    def end(self, lost: Lost) -> Lost:
+        """Write no more: somebody proves that rows are gone. The next claim finds the same."""
+        self._proved = Lost(f"{lost}; {_instead(self._directory)}", **lost.context)
+        with self._changed:
+            self._end = self._end or self._proved
+        return self._proved
+
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
         """Of the committed rows from `first` to `last` those in whose body this text stands."""
         assert self._connection is not None, "claim a league first"
@@ -196,6 +204,7 @@ class SqliteJournal(SqliteReader):
             self._connection.close()
             if self._head_file is not None:
                 with self._noting():
+                    self._note_proved(self._head_file)
                     self._head_file.close()
             release(self._lock)
             self._lock = None
@@ -227,6 +236,11 @@ class SqliteJournal(SqliteReader):
         if head.seq and not self.lost:
             self._head_file.write(league_id, head)
             self._head_file.sync()
+
+    def _note_proved(self, head_file: HeadFile) -> None:
+        if self._proved:
+            of = self._proved.context
+            head_file.write(of["league_id"], Head(of["lost_until"], bytes.fromhex(of["hash"])))
 
     def _refusal(self, league_id: str, after: int, count: int) -> StorageError | None:
         if self._end is not None:

@@ -5,7 +5,7 @@ With --shared-dir it also keeps the documents' files up to date while the league
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from errno import EACCES, EADDRINUSE
@@ -79,6 +79,12 @@ CONFIG.toml holds settings; `league init` writes one with all of them. The envir
     help="Where the journal goes.  [league, or the name of the file of settings]",
 )
 @click.option("--seed", metavar="TEXT", help="Makes draws repeatable, and predictable: for tests.")
+@click.option(
+    "--accept-loss",
+    "accepts_loss",
+    is_flag=True,
+    help="Go on although rows of the journal are lost: what is undecided is drawn anew.",
+)
 @click.option("--exit", "exits", is_flag=True, help="Exit when the league is over.")
 @verbose_option
 @settings_options(ManagerSettings)
@@ -87,6 +93,7 @@ def command(
     config_too: Path | None,  # as for a referee or a player
     directory: Path | None,
     seed: str | None,
+    accepts_loss: bool,
     exits: bool,
     verbose: int,
     **options: Any,
@@ -112,14 +119,14 @@ def command(
 
     async def serve() -> tuple[League, bool]:
         stopped = stop_signal()
-        home = Home(directory, seed, logs=True, command=_this_command())
+        home = Home(directory, seed, logs=True, command=_this_command(), accepts_loss=accepts_loss)
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
         assert isinstance(role, Manager)
         league_id = role.league.rules.league_id
         say(f"{league_id}: the manager is at {running.url}, its journal in {directory}.")
-        if seed is not None:
-            say("A seed was given: anybody who knows it can predict the draws.")
+        for remark in _remarks(home, role):
+            say(remark)
         say(_state(role.league, settings, directory))
         if settings.shared_dir:
             mirror = Mirror(directory, league_id, Path(settings.shared_dir))
@@ -149,6 +156,13 @@ def command(
     ended = league.rounds_ended
     _print_table(league, f"after round {ended}" if ended else "before the first round ended")
     say(f"Stopped; nothing is lost. Continue with: {_this_command()}")
+
+
+def _remarks(home: Home, role: Manager) -> Iterator[str]:
+    if home.seed is not None:
+        yield "A seed was given: anybody who knows it can predict the draws."
+    if home.accepts_loss and role.lost_until is None:
+        yield "No rows are lost: --accept-loss has no effect."
 
 
 def _check(given: Given, asked: ManagerSettings) -> None:
@@ -205,8 +219,12 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
 
 
 def _this_command(without: str = "--join-code") -> str:
-    """The command as it was typed, without the codes, which others may not see."""
-    words, hidden = sys.argv[1:], {"--join-code", "--referee-code", without}
+    """The command as it was typed, without the codes, which others may not see.
+
+    And without what holds for once only.
+    """
+    words = [word for word in sys.argv[1:] if word != "--accept-loss"]
+    hidden = {"--join-code", "--referee-code", without}
     shown = [
         word
         for before, word in zip(["", *words], words, strict=False)

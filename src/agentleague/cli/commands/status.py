@@ -38,6 +38,7 @@ LISTS = {  # of matches or agents, shown where they are not empty
     "waiting_referees": "Waiting to referee",
     "set_aside_referees": "Set aside",
     "unconfirmed_matches": "Unconfirmed",
+    "accepted_losses": "Lost rows",
 }
 VERDICTS = {True: "yes", False: "NO", None: ""}
 

@@ -22,6 +22,7 @@ EXAMPLES = """\b
 Examples:
   league verify ./league
   league verify ./league --receipt 41:9f86d0...   the receipt of a GAME_OVER, hash in full
+  league verify ./league --receipt ./state/player-ann-8101-0e5d8a.json
   league verify ./cup --game ./my_game.py         a game that is not installed
 """
 DESCRIPTION = """
@@ -41,16 +42,28 @@ RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
 def _receipts(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> list[tuple[int, str]]:
-    """SEQ:HASH, as GAME_OVER, MATCH_RESULT_ACK and ROUND_COMPLETED carry them."""
+    """SEQ:HASH, as GAME_OVER, MATCH_RESULT_ACK and ROUND_COMPLETED carry them, or where it is."""
     receipts = []
     for value in values:
-        found = RECEIPT.fullmatch(value)
+        found = RECEIPT.fullmatch(value) or RECEIPT.fullmatch(_kept_in(Path(value)))
         if found is None:
             raise click.BadParameter(
-                f"{value!r} is not a receipt; give the row and its 64 hex digits, as in 41:9f86..."
+                f"{value!r} is not a receipt; give the row and its 64 hex digits, as in "
+                "41:9f86..., or the state file of an agent that has kept one"
             )
         receipts.append((int(found[1]), found[2].lower()))
     return receipts
+
+
+def _kept_in(path: Path) -> str:
+    """The receipt in the state file of an agent; empty if it has none."""
+    from agentleague.roles.agent import AgentState
+
+    try:
+        kept = msgspec.json.decode(path.read_bytes(), type=AgentState).receipt
+    except (OSError, ValueError, RecursionError):
+        return ""
+    return f"{kept.seq}:{kept.hash}" if kept else ""
 
 
 @click.command(help=EXAMPLES + DESCRIPTION)
@@ -58,10 +71,11 @@ def _receipts(
 @click.option(
     "--receipt",
     "receipts",
-    metavar="SEQ:HASH",
+    metavar="SEQ:HASH|FILE",
     multiple=True,
     callback=_receipts,
-    help="A row that must be there, with that hash; may be given several times.",
+    help="A row that must be there, with that hash, or an agent's state file that names one; may "
+    "be given several times.",
 )
 @click.option("--game", metavar="FILE.py", help="The game, if it is not installed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -149,6 +163,8 @@ def in_words(findings: "Findings") -> list[str]:
         "by move and draw by draw."
     )
     lines += [f"{words}: {_list(found)}." for words, found in _not_recomputed(findings) if found]
+    for row, words in findings.losses.items():
+        lines.append(one_line(f"ROWS WERE LOST before row {row}: {words}.", 2000))
     if findings.seeded:
         lines.append("A seed was given at the start: anybody who knew it could predict the draws.")
     lines.append(f"The last row is {findings.head}; it serves as a receipt of all before it.")
