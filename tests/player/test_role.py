@@ -32,7 +32,7 @@ from agentleague.protocol.messages import (
     StandingRow,
 )
 from agentleague.protocol.tokens import channel_key, match_token
-from agentleague.roles.agent import RegisterKey
+from agentleague.roles.agent import AgentState, RegisterKey
 from agentleague.roles.effects import End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
@@ -593,3 +593,16 @@ def test_only_a_sealed_receipt_of_a_proved_result_is_kept(accepted, message):
 
     assert len(role.memory.history) == 1
     assert role.state.receipt is None
+
+
+def test_before_it_is_registered_again_no_new_receipt_takes_the_place_of_the_kept_one():
+    role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", seed="7"))
+    kept = Receipt(99, "12" * 32, seal="34" * 20)
+    role.remember(AgentState("P01", "league_test", TOKEN, match_tokens=True, receipt=kept))
+    role.handle(Started(0.0), BEGAN)
+
+    ask(role, FIRST)
+    (again,) = role.handle(Woken(RegisterKey()), BEGAN + 1.0)
+
+    assert len(role.memory.history) == 1
+    assert again.message.player_meta.receipt == kept

@@ -174,7 +174,8 @@ class Player(Agent):
             again = "again, since its first result was lost: " if is_another else ""
             self.news.append(_result_in_words(message, me, again))
             self._notify("result", lambda: self.memory.history[-1])
-            if is_sealed and self._registration.match_tokens:
+            # Before it is registered it has still to show the one of its last run.
+            if is_sealed and self._registration.match_tokens and self.agent_id:
                 self._registration.keep(message.receipt)
         elif is_another:
             self.news.append(f"{message.match_id}: {ANOTHER_RESULT}")
