@@ -264,6 +264,8 @@ def test_whatever_is_no_refusal_says_that_a_report_is_taken(body):
         ({"error": "Unknown method"}, 200, PeerRefused),
         ({"status": "error", "message": "no such match"}, 200, PeerRefused),
         ({"status": "unknown_message_type"}, 200, MissingField),
+        ({"status": "unsupported"}, 200, MissingField),
+        ({"status": "method not found"}, 200, MissingField),
         ({"detail": "no"}, 422, NoConnection),
         (b"ok", 200, NoConnection),
     ],

@@ -73,6 +73,10 @@ def test_a_report_without_a_winner_is_refused_as_ever(fields):
         ({"moves": [5], "drawn_number": 8}, {}, 8),
         ({"choices": "even", "number": 8}, {}, 8),
         ({"number": True, "drawn": -1}, {}, None),
+        ({"random_number": 3}, {}, 3),
+        ({"drawn": 3}, {}, 3),
+        ({"player_choices": {"P01": "odd"}}, {"P01": "odd"}, None),
+        ({"parity_choices": {"P01": {"move": "odd"}}}, {"P01": "odd"}, None),
     ],
 )
 def test_choices_and_number_are_taken_where_they_can_be_read(fields, choices, number):
@@ -103,6 +107,13 @@ def test_what_is_in_its_place_is_left_as_it_is():
     ("fields", "over"),
     [
         ({"status": "completed"}, True),
+        ({"status": "complete"}, True),
+        ({"status": "FINISHED"}, True),
+        ({"outcome": "ended"}, True),
+        ({"result": "over"}, True),
+        ({"result_type": "done"}, True),
+        ({"status": "game_over"}, True),
+        ({"status": "forfeit"}, True),
         ({"winner": "P01"}, True),
         ({"result": {"drawn_number": 4}}, True),
         ({"status": "running", "winner": None}, False),

@@ -140,7 +140,8 @@ def test_an_agent_may_get_the_context_under_other_names_too():
     asked = written("type+more", call)
 
     assert asked["method"] == "CHOOSE_PARITY_CALL"
-    assert asked["params"]["game_context"] == asked["params"]["context"]
+    others = ("game_context", "match_context", "game_state", "state", "move_context", "info")
+    assert [asked["params"][name] for name in others] == [asked["params"]["context"]] * 6
     assert written("type+more", INVITATION) == written("type", INVITATION)
 
 

@@ -171,6 +171,7 @@ ROWS = {
     "seats is ('A', 'A'), not a tuple of two different texts": {"seats": ("A", "A")},
     "seats is ('A', 'B', 'C'), not a tuple": {"seats": ("A", "B", "C")},
     "seats is (0, 1), not a tuple": {"seats": (0, 1)},
+    "seats is ('', 'B'), not a tuple": {"seats": ("", "B")},
     "seats is 'AB', not a tuple": {"seats": "AB"},
     # Purity.
     "view changes what it was given": spoiled_by({"view": append_and({})}),

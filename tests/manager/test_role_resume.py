@@ -119,6 +119,23 @@ def test_the_matches_of_a_round_whose_announcement_was_told_are_handed_out_at_on
     assert_complete(league)
 
 
+@rule("R-RESUME-01")
+def test_after_a_restart_the_last_referee_at_an_end_point_gets_the_matches():
+    league = MemoryLeague(2, 2)
+    first = league.add_referee("First")
+    url = league.league.roster.referees["REF01"].endpoint
+    league.kill(first)
+    league.add_referee("Second", url=url)
+
+    league.restart_manager()
+    for number in (1, 2):
+        league.add_player(name=f"Player {number}")
+    league.play()
+
+    assert league.league.matches["R1M1"].referees == ["REF02"]
+    assert_complete(league)
+
+
 @rule("R-RESUME-02")
 def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_named():
     league = MemoryLeague(2, 1)

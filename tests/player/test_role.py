@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited, TokenInvalid
 from agentleague.player import strategies
+from agentleague.player.memory import PlayerLimits
 from agentleague.player.role import Player, seen_by
 from agentleague.protocol.messages import (
     Champion,
@@ -297,6 +298,7 @@ def test_a_manager_that_is_too_busy_to_say_is_asked_again():
     (wait,) = role.handle(Answered(call.key, None, RateLimited("slow down"), 0.1), BEGAN)
     (again,) = role.handle(Woken(wait.key), wait.when)
 
+    assert wait.when == BEGAN + PlayerLimits().ask_again_seconds
     assert (again.key, again.message.auth_token) == (call.key, TOKEN)
 
 

@@ -448,13 +448,14 @@ def test_what_was_tried_for_a_report_is_said():
     assert any("tried tool (error -32601)" in sentence for sentence in visit.news())
 
 
-def test_a_report_that_was_answered_with_a_refusal_is_said_aloud():
+@pytest.mark.parametrize("status", ["REJECTED", "Refused", "ERROR", "failed", "INVALID"])
+def test_a_report_that_was_answered_with_a_refusal_is_said_aloud(status):
     visit = Visit()
     visit.ask(START)
 
-    visit.play(report=False).answer(MatchResultReport, MatchResultAck("REJECTED"))
+    visit.play(report=False).answer(MatchResultReport, MatchResultAck(status))
 
-    assert any("REJECTED" in sentence for sentence in visit.news())
+    assert any(f"answered its report: {status}." in sentence for sentence in visit.news())
 
 
 def test_a_manager_that_is_away_is_asked_again():

@@ -185,10 +185,10 @@ def test_a_question_that_was_given_up_is_ended_and_leaves_no_thread(script):
         model.choose(turn_of())
 
         assert there.left.wait(20)
-    for thread in threading.enumerate():
-        if thread.name == "llm":
-            thread.join(20)
-            assert not thread.is_alive()
+    asking = [thread for thread in threading.enumerate() if thread.name == "llm"]
+    for thread in asking:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in asking)
 
 
 def test_a_connection_that_comes_too_late_is_closed_without_a_question():

@@ -416,13 +416,15 @@ def test_a_call_in_our_own_form_can_be_dropped():
 
     async def main():
         client, loop = transport("referee"), asyncio.get_running_loop()
+        answers = []
         async with server(script) as peer:
             stop = client.call(
-                Address("P01", peer.url), GameInvitation(), loop.time() + 20, lambda answer: 1 / 0
+                Address("P01", peer.url), GameInvitation(), loop.time() + 20, answers.append
             )
             await peer.asked.wait()
             stop()
             await peer.closed.get()
             await client.stop()
+        return answers
 
-    asyncio.run(main())
+    assert asyncio.run(main()) == []
