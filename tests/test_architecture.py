@@ -16,8 +16,8 @@ RINGS = [
     {"match", "league"},
     {"manager", "referee", "player"},
     {"storage", "transport"},
-    {"runtime"},
-    {"sdk", "records", "simulation", "bench"},
+    {"runtime", "records"},
+    {"sdk", "simulation", "bench"},
     {"cli", "testing"},
     {"__main__"},
 ]

@@ -4,6 +4,7 @@ Each function takes pytest's monkeypatch and breaks one rule. HUNTS says which m
 words of the violation.
 """
 
+import sqlite3
 from collections import Counter
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -13,20 +14,27 @@ import msgspec
 from agentleague.errors import TokenInvalid, WrongType
 from agentleague.league import match_result
 from agentleague.league.adjudicator import Adjudicator, Decision
-from agentleague.league.events import Disputed, MatchDecided
+from agentleague.league.events import Disputed, MatchDecided, RoundScheduled
 from agentleague.league.league import League
 from agentleague.league.roster import Roster
-from agentleague.league.standings import Table
+from agentleague.league.standings import _DECIDERS, Table
+from agentleague.manager import registration
+from agentleague.manager.assignments import Workload
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.leases import Leases
 from agentleague.manager.outbox import Outbox
 from agentleague.manager.rounds import Rounds
+from agentleague.manager.step import Step
 from agentleague.manager.tokens import TokenMisuse
 from agentleague.match.machine import GameOverCall, Match, Phase
-from agentleague.match.question import Failure, Question
+from agentleague.match.question import Failure, Question, Terms
+from agentleague.player.memory import Memory
+from agentleague.player.role import Player
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult, LockedResult, LockResponse
+from agentleague.records import match_check
 from agentleague.runtime.host import Host
+from agentleague.storage.sqlite import SqliteJournal
 
 
 def release_before_commit(monkeypatch):
@@ -312,6 +320,148 @@ def honest_locks_are_refused(monkeypatch):
     monkeypatch.setattr(Adjudicator, "lock", moody)
 
 
+def rows_are_written_with_the_next_ones(monkeypatch):
+    """The journal confirms what it has not committed yet."""
+    insert = SqliteJournal._insert
+
+    def behind(journal, connection, rows):
+        held, journal.held = getattr(journal, "held", []), rows
+        return not held or insert(journal, connection, held)
+
+    monkeypatch.setattr(SqliteJournal, "_insert", behind)
+
+
+def errors_of_the_disk_are_swallowed(monkeypatch):
+    """What could not be written is confirmed."""
+    insert = SqliteJournal._insert
+
+    def hopeful(journal, connection, rows):
+        try:
+            return insert(journal, connection, rows)
+        except sqlite3.OperationalError:
+            return True
+
+    monkeypatch.setattr(SqliteJournal, "_insert", hopeful)
+
+
+def nobody_is_written_to_have_a_bye(monkeypatch):
+    """Rounds are journalled without their byes."""
+    record = Step.record
+
+    def without_byes(step, event):
+        is_round = isinstance(event, RoundScheduled)
+        record(step, msgspec.structs.replace(event, byes=[]) if is_round else event)
+
+    monkeypatch.setattr(Step, "record", without_byes)
+
+
+def verify_ignores_the_number(monkeypatch):
+    """`verify` does not draw again."""
+    compare = match_check._compare
+
+    def blind(what, written, follows):
+        return None if what == "number drawn" else compare(what, written, follows)
+
+    monkeypatch.setattr(match_check, "_compare", blind)
+
+
+def the_fence_is_the_epoch(monkeypatch):
+    """A referee that had a match once may lock it again, if it guesses the epoch."""
+    lock = Adjudicator.lock
+
+    def fenced(adjudicator, referee_id, request):
+        match = adjudicator._league.matches.get(request.match_id)
+        had_it = match and referee_id in match.referees and request.epoch == match.epoch
+        return lock(adjudicator, match.referee_id if had_it else referee_id, request)
+
+    monkeypatch.setattr(Adjudicator, "lock", fenced)
+
+
+def leases_have_no_cap(monkeypatch):
+    """A referee may hold a match for ever, if it says so often enough."""
+
+    def renew(leases, match_id, now):
+        lease = leases._leases.get(match_id)
+        if lease:
+            lease.due = now + lease.seconds
+
+    monkeypatch.setattr(Leases, "renew", renew)
+
+
+def referees_are_given_all_they_can_get(monkeypatch):
+    """What a referee says it takes at once is not looked at."""
+    join = Workload.join
+    monkeypatch.setattr(Workload, "join", lambda load, referee_id, _: join(load, referee_id, 99))
+
+
+def pauses_let_leases_run_out(monkeypatch):
+    """A referee that was silent during a pause has lost its matches when it ends."""
+    monkeypatch.setattr(Leases, "restart_all", lambda leases, now: None)
+
+
+def tokens_are_compared_by_their_beginning(monkeypatch):
+    """Part of a match token is enough for a player."""
+
+    def check(player, asked):
+        message = asked.message
+        if not player._tokens(message)[0].startswith(message.auth_token or "none"):
+            raise TokenInvalid("auth_token is not the match token of this match")
+
+    monkeypatch.setattr(Player, "_check_referee", check)
+
+
+def anybody_may_come_back(monkeypatch):
+    """Whoever knows a name and an end point is given a token."""
+    monkeypatch.setattr(registration, "is_at", lambda endpoint, source: True)
+
+
+def old_tokens_stay_valid(monkeypatch):
+    """A token that was replaced counts for ever."""
+
+    def confirm(roster, event):
+        for generation, digest in roster._tokens[event.agent_id]:
+            if generation == event.generation:
+                roster._unused.pop(digest, None)
+
+    monkeypatch.setattr(Roster, "confirm", confirm)
+
+
+def the_fifth_token_ends_the_one_in_use(monkeypatch):
+    """An agent that hears no answer for long is not known any more."""
+    renew = Roster.renew
+
+    def forgetful(roster, event):
+        issued = roster._tokens.get(event.agent_id, [])
+        if len(issued) == 4:
+            roster._forget(issued.pop(0)[1])
+        renew(roster, event)
+
+    monkeypatch.setattr(Roster, "renew", forgetful)
+
+
+def retries_wait_too_long(monkeypatch):
+    """The first retry waits as long as the second should."""
+    monkeypatch.setattr(
+        Terms, "wait", lambda terms, retry: float(terms.delay * terms.backoff**retry)
+    )
+
+
+def results_are_noted_as_often_as_they_are_told(monkeypatch):
+    """A player that is told a result twice has two more matches."""
+
+    def remember(memory, match):
+        memory.history.append(match)
+        return True
+
+    monkeypatch.setattr(Memory, "_remember", remember)
+
+
+def more_technical_losses_are_better(monkeypatch):
+    """A tie-break counts the wrong way round."""
+    wrong = _DECIDERS["technical_losses"]._replace(sign=1)
+    monkeypatch.setitem(_DECIDERS, "technical_losses", wrong)
+
+
 SEEDS = 2_000  # of a mode; a bug that they do not find is not found
 
 
@@ -350,4 +500,19 @@ HUNTS = {
     suspended_at_the_first_silence: Hunt("calm", "was asked 1 times"),
     referees_are_not_believed: Hunt("calm", "that no referee locked"),
     honest_locks_are_refused: Hunt("calm", "was refused"),
+    rows_are_written_with_the_next_ones: Hunt("chaos", "confirmed before it was on disk"),
+    errors_of_the_disk_are_swallowed: Hunt("chaos", "confirmed before it was on disk", 21),
+    nobody_is_written_to_have_a_bye: Hunt("chaos", "verify: row"),
+    verify_ignores_the_number: Hunt("chaos", "verify does not see"),
+    the_fence_is_the_epoch: Hunt("hostile", "had lost it was accepted"),
+    leases_have_no_cap: Hunt("hostile", "not over"),
+    referees_are_given_all_they_can_get: Hunt("hostile", "at once"),
+    pauses_let_leases_run_out: Hunt("hostile", "after a pause", 11),
+    tokens_are_compared_by_their_beginning: Hunt("hostile", "took a GameOver of a thief"),
+    anybody_may_come_back: Hunt("hostile", "took a LeagueRegisterRequest of a thief"),
+    old_tokens_stay_valid: Hunt("hostile", "of a thief"),
+    the_fifth_token_ends_the_one_in_use: Hunt("hostile", "showed the token", 4),
+    retries_wait_too_long: Hunt("calm", "retry 1 came after"),
+    results_are_noted_as_often_as_they_are_told: Hunt("chaos", "was noted"),
+    more_technical_losses_are_better: Hunt("hostile", "I3", 20),
 }

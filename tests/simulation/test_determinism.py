@@ -5,7 +5,13 @@ import sys
 
 from agentleague.simulation.modes import MODES, attempt
 
-SEEDS = {"chaos": (1, 3, 7), "calm": (1,), "liveness": (1,), "exhaustive": (300, 9000)}
+SEEDS = {
+    "chaos": (1, 3, 7),
+    "calm": (1,),
+    "liveness": (1,),
+    "exhaustive": (300, 9000),
+    "hostile": (7,),
+}
 PRINT_TRACES = """
 from simulation.test_determinism import traces
 print(traces())

@@ -35,6 +35,11 @@ def test_a_league_ends_once_nothing_goes_wrong_any_more(part):
     assert broken("liveness", range(part * 8, part * 8 + 8)[: examples(8)]) == {}
 
 
+@pytest.mark.parametrize("part", range(3))
+def test_nobody_gains_by_an_attack(part):
+    assert broken("hostile", range(part * 8, part * 8 + 8)[: examples(8)]) == {}
+
+
 def test_a_league_survives_a_crash_after_some_events():
     assert broken("exhaustive", some(examples(150), of=scenarios.crashes_total())) == {}
 
@@ -68,6 +73,7 @@ def test_a_league_survives_a_crash_after_every_event(part):
 def test_many_calm_leagues_and_many_that_were_not_are_as_they_should_be():
     assert broken("calm", range(500)) == {}
     assert broken("liveness", range(500)) == {}
+    assert broken("hostile", range(500)) == {}
 
 
 def test_the_exhaustive_set_has_each_process_crash_after_each_event():
@@ -128,6 +134,20 @@ def test_the_seeds_of_chaos_have_every_kind_of_trouble():
     assert any(scenario.conditions.loss for scenario in scenarios)
     assert any(scenario.conditions.repeats for scenario in scenarios)
     assert any(scenario.wrong_clocks for scenario in scenarios)
+
+
+def test_the_seeds_of_attacks_have_every_attacker():
+    scenarios = [MODES["hostile"](seed) for seed in range(60)]
+
+    kinds = {fault.kind for scenario in scenarios for fault in scenario.faults}
+    traits = {trait for scenario in scenarios for trait in scenario.agents.traits.values()}
+    assert (kinds, traits) == (
+        {"crash", "flapping", "sleep", "pause"},
+        {"holding", "meddling", "rude"},
+    )
+    assert {scenario.agents.capacity for scenario in scenarios} == {1, 2, 64}
+    assert all(scenario.agents.thief for scenario in scenarios)
+    assert any(scenario.sqlite for scenario in scenarios)
 
 
 def test_a_league_in_which_time_stands_still_is_found():

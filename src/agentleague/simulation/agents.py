@@ -26,6 +26,7 @@ from agentleague.protocol.messages import (
     MatchResultReport,
     Message,
     RefereeRegisterRequest,
+    RefereeStatus,
     ReportedResult,
     RoundAnnouncement,
     RoundMatch,
@@ -41,7 +42,8 @@ from agentleague.simulation.network import AnswerFilter, SimulatedNetwork
 # Traits of players.
 SLOW, LATE, RUDE, BABBLING, MUTE, IMPOSTOR = "slow", "late", "rude", "babbling", "mute", "impostor"
 # Traits of referees.
-FOREIGN, FALSE = "foreign", "false"
+FOREIGN, FALSE, HOLDING, MEDDLING = "foreign", "false", "holding", "meddling"
+HOLD_SECONDS = 25.0  # so long a holding referee keeps some matches to itself; others for ever
 FORGERIES_MAX = 12  # by one impostor
 REPLY_SECONDS = 10.0
 
@@ -57,6 +59,8 @@ class Agents(NamedTuple):
     game: Game = even_odd
     think_seconds: tuple[float, float] = (0.0, 0.0)  # for a move, at least and at most
     traits: Mapping[str, str] = {}  # by name, of agents that misbehave
+    capacity: int = 64  # matches that a referee takes at once
+    thief: bool = False  # whether somebody tries to be others
 
 
 DEFAULT = Agents()
@@ -167,7 +171,7 @@ class ForeignTransport:
 
 def _documented(message: Message) -> Message:
     if isinstance(message, RefereeRegisterRequest):
-        meta = msgspec.structs.replace(message.referee_meta, locks=UNSET, proofs=UNSET)
+        meta = msgspec.structs.replace(message.referee_meta, locks=UNSET, proofs=UNSET, claim=UNSET)
         return msgspec.structs.replace(message, referee_meta=meta)
     if isinstance(message, MatchResultReport):
         unknown = dict.fromkeys(("epoch", "transcript", "transcript_left_out", "silences"), UNSET)
@@ -194,6 +198,71 @@ class FalseTransport:
         if isinstance(message, MatchResultReport) and self._chance.random() < 0.5:
             message = _falsified(message)
         return self._transport.call(to, message, until, done, headers)
+
+
+class HoldingTransport:
+    """Turns a referee into one that holds on to matches: it locks when it has lost them.
+
+    Some it denies to have, and later takes the turn of the referee that has them by then; of others
+    it says again and again that it runs them.
+    """
+
+    def __init__(self, transport: Transport, clock: Lifetime, seed: str) -> None:
+        self._transport, self._clock = transport, clock
+        self._chance = Random(f"holding|{seed}")
+        self._denied: set[str] = set()
+        self.listen = transport.listen
+
+    def call(
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
+    ) -> Cancel:
+        """Keep some locks back."""
+        if isinstance(message, RefereeStatus):
+            own = [each for each in message.matches if each not in self._denied]
+            message = msgspec.structs.replace(message, matches=own)
+        if not isinstance(message, LockRequest) or self._chance.random() < 0.6:
+            return self._transport.call(to, message, until, done, headers)
+        if self._chance.random() < 0.5:
+            return lambda: None
+        self._denied.add(message.match_id)
+        late = msgspec.structs.replace(message, epoch=message.epoch + 1)
+        when = self._clock.now() + HOLD_SECONDS
+
+        def send() -> None:
+            self._transport.call(to, late, when + REPLY_SECONDS, done, headers)
+
+        return self._clock.call_at(when, send)
+
+
+class MeddlingTransport:
+    """Turns a referee into one that comes back to old matches, and names another winner."""
+
+    def __init__(self, transport: Transport, clock: Lifetime, seed: str) -> None:
+        self._transport, self._clock = transport, clock
+        self._chance = Random(f"meddling|{seed}")
+        self.listen = transport.listen
+
+    def call(
+        self,
+        to: Address,
+        message: Message,
+        until: float,
+        done: Callable[[Answer], None],
+        headers: Headers = (),
+    ) -> Cancel:
+        """Pass everything on, and some reports again when nobody waits for them any more."""
+        if isinstance(message, MatchResultReport):
+            false, when = _falsified(message), self._clock.now() + self._chance.uniform(0.1, 8.0)
+            self._clock.call_at(when, lambda: self._again(to, false, when))
+        return self._transport.call(to, message, until, done, headers)
+
+    def _again(self, to: Address, report: MatchResultReport, when: float) -> None:
+        self._transport.call(to, report, when + REPLY_SECONDS, lambda answer: None)
 
 
 def _falsified(report: MatchResultReport) -> MatchResultReport:

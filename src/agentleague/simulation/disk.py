@@ -14,7 +14,9 @@ SYNC_SECONDS = 0.002  # for a commit
 FULL_SECONDS = 1.0  # between two tries to write to a disk that is full
 
 
-class _Write(NamedTuple):
+class Write(NamedTuple):
+    """Events that somebody wants to write."""
+
     league_id: str
     after: int
     events: Sequence[Event]
@@ -38,7 +40,8 @@ class Disk(MemoryJournal):
             None  # gets the events that are safe now
         )
         self._clock = clock
-        self._staged: list[_Write] = []
+        self._staged: list[Write] = []
+        self._unsafe: Sequence[Write] = ()  # of the commit under way, until they are safe
         self._stop: Cancel | None = None  # the commit under way
 
     @property
@@ -48,7 +51,7 @@ class Disk(MemoryJournal):
 
     def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
         """Stage the events behind row `after`; `done` is called when they are safe."""
-        self._staged.append(_Write(league_id, after, events, done))
+        self._staged.append(Write(league_id, after, events, done))
         if self._stop is None:
             self._begin()
 
@@ -70,33 +73,46 @@ class Disk(MemoryJournal):
             self._stop()
         self._stop = None
         self._staged.clear()
+        self._unsafe = ()
         self.close()
+
+    def dispose(self) -> None:
+        """Nothing is left of it but the rows."""
+
+    def flip_bits(self) -> str | None:
+        """What becomes of damaged copies, if it has any and that is wrong."""
+        return None
 
     def _begin(self) -> None:
         batch, self._staged = self._staged, []
+        self._unsafe = batch
         self._wait(lambda: self._commit(batch))
 
-    def _commit(self, batch: Sequence[_Write]) -> None:
+    def _commit(self, batch: Sequence[Write]) -> None:
         if self.state == "full":
             self._wait(lambda: self._commit(batch), FULL_SECONDS)
             return
-        outcomes: list[tuple[Done, Written]] = []
+        self._unsafe = ()
+        outcomes: list[tuple[Done, Written]]
         if self.state == "failed":
-            broken = StorageError("disk I/O error")
-            outcomes = [(write.done, broken) for write in batch]
+            outcomes = [(write.done, self._refused(write)) for write in batch]
             self.mend()
-            batch = ()
-        for league_id, after, events, done in batch:
-            super().append(
-                league_id,
-                after,
-                events,
-                lambda outcome, done=done: outcomes.append((done, outcome)),  # type: ignore[misc]
-            )
-            self.rows_total += len(events)
-            if self.on_commit:
-                self.on_commit(events)
+        else:
+            outcomes = [(write.done, self._written(write)) for write in batch]
         self._wait(lambda: self.deliver(lambda: self._tell(outcomes)))
+
+    def _written(self, write: Write) -> Written:
+        """Make it safe now."""
+        outcome: list[Written] = []
+        super().append(write.league_id, write.after, write.events, outcome.append)
+        self.rows_total += len(write.events)
+        if self.on_commit:
+            self.on_commit(write.events)
+        return outcome[0]
+
+    def _refused(self, write: Write) -> StorageError:
+        """Nothing of it is safe."""
+        return StorageError("disk I/O error")
 
     def _tell(self, outcomes: Sequence[tuple[Done, Written]]) -> None:
         under_way = self._stop

@@ -1,6 +1,7 @@
 """Faults of a simulated league, as data: when, to whom, for how long."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from random import Random
 from typing import Any, ClassVar, NamedTuple
@@ -17,6 +18,7 @@ LATER_EVENTS = 20  # until a fault that came too early is tried again
 LOOK_SECONDS = 2.0  # before the organiser looks again whether the league goes on
 PLAYERS_MIN = 2  # without as many a league cannot begin
 SLOW_SYNC_SECONDS = 0.5  # for a commit on a slow disk
+FLAP_SECONDS = 1.2  # between two starts of an agent that does not hear the manager
 CLOCK_SECONDS = 86_400.0  # by how much clocks are wrong, at most
 
 
@@ -120,6 +122,19 @@ class Faults:
         for name in fault.who:
             self._league.crash(name, fault.seconds)
             self._league.processes[name].forget()
+
+    def _flapping(self, fault: Fault) -> None:
+        """It starts again every second, and hears no answer of the manager meanwhile."""
+        league, seconds = self._league, fault.seconds or 0.0
+        for name in fault.who:
+            self._cut([(MANAGER, name)], seconds)
+            for second in range(int(seconds)):
+                again = partial(self._start_again, name)
+                league.clock.call_at(league.clock.now() + second * FLAP_SECONDS, again)
+
+    def _start_again(self, name: str) -> None:
+        if not self._is_over:
+            self._league.crash(name, FLAP_SECONDS / 10)
 
     def _sleep(self, fault: Fault) -> None:
         for name in fault.who:
@@ -229,6 +244,7 @@ class Faults:
     KINDS: ClassVar[dict[str, Callable[..., None]]] = {
         "crash": _crash,
         "amnesia": _amnesia,
+        "flapping": _flapping,
         "sleep": _sleep,
         "one-way cut": _one_way,
         "cut": _both_ways,

@@ -21,6 +21,7 @@ are dead or misbehave.
 """
 
 from collections.abc import Collection, Iterator
+from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
@@ -39,9 +40,13 @@ from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.recount import Recount
 from agentleague.manager.leases import longest_match
+from agentleague.records.verify import verify
 from agentleague.roles.effects import Event
+from agentleague.simulation import rules
+from agentleague.simulation.agents import HOLDING
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
 from agentleague.simulation.network import host_of
+from agentleague.simulation.tampering import forge
 from agentleague.storage.chain import moment
 
 EPOCHS_MAX = 4
@@ -66,6 +71,7 @@ class LeagueHistory(NamedTuple):
     aborted: bool = False  # the organiser may have ended it
     lossy: bool = False  # messages were lost: anybody may lose or not be told
     disputes: bool = False  # a referee lies
+    steady: bool = False  # nothing ever went wrong with the manager, its network and its disk
     prompt: bool = False  # nothing went wrong but with `away`: nobody waits for anything else
 
 
@@ -94,6 +100,8 @@ def _checked(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str
     yield from _same_state(simulated.manager.league, replayed)
     yield from _undisputed(simulated, replayed, events, history)
     yield from observer.locks.unbelieved(events)
+    yield from _verified(simulated)
+    yield from _by_the_rules(simulated, history)
     if not history.lossy:
         yield from _results_told(simulated, replayed, history)
         yield from _ended(simulated)
@@ -105,6 +113,36 @@ def _checked(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str
         yield from _prompt(simulated, replayed)
     if history.silent:
         yield from _suspended(simulated, replayed, history.silent)
+
+
+def _by_the_rules(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str]:
+    observer = simulated.observer
+    timed = observer.timed
+    yield from rules.hasty_after_pauses(timed)
+    if not observer.league.aborted:
+        yield from rules.unbalanced_seats(observer.league, observer.events)
+    if history.steady:
+        yield from rules.forgotten_sessions(observer.league, timed, observer.capacity.given)
+    for name, process in simulated.processes.items():
+        if name.startswith("player") and not process.crashes:
+            yield from (f"{name}: {each}" for each in rules.told_twice(process.news))
+
+
+def _verified(simulated: SimulatedLeague) -> Iterator[str]:
+    """`league verify` agrees, and notices a change; a damaged file is noticed, or does no harm."""
+    difference = verify(simulated.observer.rows, simulated.load_game).difference
+    if difference:
+        yield f"verify: row {difference.row}: {difference.sentence}"
+    observer = simulated.observer
+    if not difference and not observer.league.aborted:
+        forgery = forge(
+            observer.rows, observer.events, Random(f"forger|{observer.rows[-1].hash!r}")
+        )
+        if forgery and verify(forgery.rows, simulated.load_game).difference is None:
+            yield f"verify does not see: {forgery.what} (row {forgery.seq})"
+    hidden = simulated.disk.flip_bits()
+    if hidden:
+        yield hidden
 
 
 def _one_result_each(recount: Recount) -> Iterator[str]:
@@ -179,7 +217,8 @@ def _told_rounds(
 
 def _ended(simulated: SimulatedLeague) -> Iterator[str]:
     for name, process in simulated.processes.items():
-        if name != MANAGER and process.is_alive:
+        is_holding = simulated.agents.traits.get(name) == HOLDING
+        if name != MANAGER and process.is_alive and not is_holding:
             yield f"I7: {name} goes on after the end of the league"
 
 
@@ -255,28 +294,30 @@ def _kept(simulated: SimulatedLeague, league: League) -> Iterator[str]:
 
 def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
     """A match takes as long as its players may take to join and to move, and no longer."""
-    rules, game = league.rules.rules, simulated.agents.game
-    turns = turns_max(game, rules.game_options)
-    joining = longest_match(rules, 0)
+    terms, game = league.rules.rules, simulated.agents.game
+    turns = turns_max(game, terms.game_options)
+    joining = longest_match(terms, 0)
     for match_id, waited in simulated.observer.waits.items():
         decided = league.matches[match_id].decided
-        longest = longest_match(rules, turns) if decided and decided.moves else None
+        longest = longest_match(terms, turns) if decided and decided.moves else None
         if decided and longest is None:
             is_joined = _was_asked_to_move(league, match_id)
-            longest = longest_match(rules, 1) if is_joined else joining
+            longest = longest_match(terms, 1) if is_joined else joining
         if longest is not None and waited > longest:
             yield f"I10: the players of {match_id} waited {waited:g} seconds, not {longest:g}"
 
 
 def _suspended(simulated: SimulatedLeague, league: League, name: str) -> Iterator[str]:
     """A silent player is asked as often as the rules say, until it is suspended; then once."""
-    rules, silences = league.rules.rules, 0
+    terms, silences = league.rules.rules, 0
     for match in league.matches.of_player.get(simulated.player_id(name), ()):
-        wanted = 1 if silences >= SILENCES_MAX else 1 + rules.join_retries
-        asked = simulated.observer.attempts[url_of(name), match.match_id]
-        if asked != wanted:
-            yield f"{name} was asked {asked} times in {match.match_id}, not {wanted}"
-        silences += asked
+        wanted = 1 if silences >= SILENCES_MAX else 1 + terms.join_retries
+        times = simulated.observer.attempts.get((url_of(name), match.match_id), [])
+        if len(times) != wanted:
+            yield f"{name} was asked {len(times)} times in {match.match_id}, not {wanted}"
+        for wrong in rules.wrong_gaps(terms, times, terms.join_seconds):
+            yield f"{name} in {match.match_id}: {wrong}"
+        silences += len(times)
 
 
 def _was_asked_to_move(league: League, match_id: str) -> bool:

@@ -24,17 +24,22 @@ from agentleague.simulation.agents import (
     DEFAULT,
     FALSE,
     FOREIGN,
+    HOLDING,
     IMPOSTOR,
+    MEDDLING,
     Agents,
     FalseTransport,
     ForeignTransport,
+    HoldingTransport,
     Impostor,
+    MeddlingTransport,
     answer_filter,
     runner_of,
 )
+from agentleague.simulation.attackers import THIEF, Thief
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.network import Links, SimulatedNetwork
+from agentleague.simulation.network import Links, SimulatedNetwork, host_of
 from agentleague.simulation.observer import Observer
 from agentleague.simulation.process import Place, Ports, Process, Watched
 
@@ -53,20 +58,22 @@ class SimulatedLeague:
     `settings` are the manager's.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a league is made of.
         self,
         players: int = 4,
         referees: int = 2,
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
         agents: Agents = DEFAULT,
+        *,
+        disk: Callable[[VirtualClock], Disk] = Disk,
     ) -> None:
         self.events = 0
         self.bugs: list[str] = []
         self.gone: set[str] = set()  # processes that died for good
         self.healed_at: float | None = None  # since when nothing goes wrong any more
         self.clock = VirtualClock(BEGAN)
-        self.disk = Disk(self.clock)
+        self.disk = disk(self.clock)
         self.observer = Observer(self.clock, self.disk, LEAGUE_ID)
         self.links = Links(Random(f"delays|{seed}"))
         self.network = SimulatedNetwork(self.clock, self.links, self.observer)
@@ -213,8 +220,28 @@ class SimulatedLeague:
                 self.network.answer_filters[url_of(name)] = changes
             if trait == IMPOSTOR:
                 self._add_impostor(name)
-            if trait in (FALSE, FOREIGN):
+            if trait in (FALSE, FOREIGN, HOLDING, MEDDLING):
                 self.observer.locks.dishonest.add(name)
+        if self.agents.thief:
+            self._add_thief()
+
+    def _add_thief(self) -> None:
+        def life_with_tokens(url: str) -> float | None:
+            """When it began its life, if it was told in it that referees show tokens."""
+            process = self.processes[host_of(url)]
+            if not url.startswith("http://player") or not process.is_alive:
+                return None
+            return process.born_at if process.role._registration.match_tokens else None
+
+        thief = Thief(
+            self.network,
+            self.observer,
+            Address(MANAGER, url_of(MANAGER)),
+            life_with_tokens=life_with_tokens,
+            seed=self._seed,
+        )
+        self.observer.attackers.add(THIEF)
+        self.observer.listeners.append(thief.sees)
 
     def _add_impostor(self, name: str) -> None:
         process, url = self.processes[name], url_of(name)
@@ -236,7 +263,7 @@ class SimulatedLeague:
             if whom == url:
                 impostor.sees(message)
 
-        observer.on_asked = on_asked
+        observer.listeners.append(on_asked)
 
     def _manager(self, ports: Ports) -> Host:
         settings = ManagerSettings(**self._settings)
@@ -244,6 +271,7 @@ class SimulatedLeague:
         manager = Manager(settings, self._secrets, self.agents.game, league=League(archive))
         role = Watched(manager, self.bugs)
         self.disk.claim(LEAGUE_ID)
+        self.observer.capacity.restart()
         host = Host(
             role,
             ports.clock,
@@ -261,8 +289,9 @@ class SimulatedLeague:
                 endpoint=ports.transport.url,
                 game_types=(self.agents.game.name,),
                 register_seconds=self.agents.register_seconds,
+                max_concurrent_matches=self.agents.capacity,
             )
-            role = Referee(settings, self._load_game)
+            role = Referee(settings, self.load_game)
             role.remember(ports.state)
             transport = self._transport(f"referee{number}", ports)
             return Host(Watched(role, self.bugs), ports.clock, transport)
@@ -273,6 +302,10 @@ class SimulatedLeague:
         trait, seed = self.agents.traits.get(name, ""), f"{name}|{self._seed}"
         if trait == FOREIGN:
             return ForeignTransport(ports.transport, ports.clock, self.agents.game, seed)
+        if trait == HOLDING:
+            return HoldingTransport(ports.transport, ports.clock, seed)
+        if trait == MEDDLING:
+            return MeddlingTransport(ports.transport, ports.clock, seed)
         return FalseTransport(ports.transport, seed) if trait == FALSE else ports.transport
 
     def _player(self, number: int) -> Callable[[Ports], Host]:
@@ -295,7 +328,8 @@ class SimulatedLeague:
 
         return build
 
-    def _load_game(self, name: str) -> Game:
+    def load_game(self, name: str) -> Game:
+        """The one that is played."""
         return self.agents.game
 
 

@@ -7,29 +7,37 @@ their order never depends on which process is quick.
 import gc
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from agentleague.errors import LeagueError
 from agentleague.games.game import turns_max
+from agentleague.league.events import MatchDecided
 from agentleague.manager.leases import longest_match
 from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import Rules
 from agentleague.roles.settings import ManagerSettings
 from agentleague.simulation import scenarios
+from agentleague.simulation.disk import Disk
 from agentleague.simulation.faults import Faults
 from agentleague.simulation.invariants import Violation, check
 from agentleague.simulation.league import SimulatedLeague
 from agentleague.simulation.scenarios import Scenario
+from agentleague.simulation.sqlite_disk import SqliteDisk
 
 MODES: dict[str, Callable[[int], Scenario]] = {
     "chaos": scenarios.chaos,
     "exhaustive": scenarios.exhaustive,
     "calm": scenarios.calm,
     "liveness": scenarios.liveness,
+    "hostile": scenarios.hostile,
 }
+DRAWN = range(1, 11)  # the numbers of even/odd, R-GAME-02
+UNLIKELY = 1e9
 LEAGUES_MIN = 20  # of one process: its start takes as long as so many leagues
 
 
@@ -41,12 +49,35 @@ class SeedReport(NamedTuple):
     violation: str  # a sentence; empty where everything held
     seconds: float  # of virtual time
     messages: int
+    drawn: tuple[tuple[str, int], ...] = ()  # the numbers of its even/odd matches, by their seeds
 
 
 def simulate(mode: str, seed: int) -> SeedReport:
     """Run the league of one seed, and check it."""
-    league, violation = attempt(MODES[mode](seed))
-    return SeedReport(mode, seed, violation, league.seconds, league.network.calls)
+    scenario = MODES[mode](seed)
+    league, violation = attempt(scenario)
+    drawn = tuple(
+        (f"{scenario.seed}|{event.match_id}", event.result.drawn_number)
+        for event in league.observer.events
+        if isinstance(event, MatchDecided) and event.verified and event.result.drawn_number
+    )
+    return SeedReport(mode, seed, violation, league.seconds, league.network.calls, drawn)
+
+
+def never_drawn(reports: Iterable[SeedReport]) -> str:
+    """Which numbers from 1 to 10 were not drawn in all these leagues, where that is no chance.
+
+    A number is missing in `n` fair draws with the probability 0.9**n, so one of ten is by chance in
+    fewer than one of `UNLIKELY` runs.
+    """
+    of_seeds = dict(each for report in reports for each in report.drawn)  # Repeated, they are one.
+    drawn = Counter(of_seeds.values())
+    missing = [number for number in DRAWN if not drawn[number]]
+    strange = sorted(drawn.keys() - set(DRAWN))
+    is_chance = len(DRAWN) * (1 - 1 / len(DRAWN)) ** drawn.total() > 1 / UNLIKELY
+    if strange:
+        return f"the numbers {strange} were drawn"
+    return "" if is_chance or not missing else f"of {drawn.total():,} draws none was {missing}"
 
 
 def attempt(scenario: Scenario) -> tuple[SimulatedLeague, str]:
@@ -59,13 +90,20 @@ def attempt(scenario: Scenario) -> tuple[SimulatedLeague, str]:
         return league, str(violation)
     except Exception as bug:  # It is found, and its seed repeats it.
         return league, f"{type(bug).__name__}: {bug}"
+    finally:
+        league.disk.dispose()
     return league, ""
 
 
 def prepare(scenario: Scenario) -> SimulatedLeague:
     """The league before anything has happened, with its faults planned."""
     league = SimulatedLeague(
-        scenario.players, scenario.referees, scenario.seed, scenario.settings, scenario.agents
+        scenario.players,
+        scenario.referees,
+        scenario.seed,
+        scenario.settings,
+        scenario.agents,
+        disk=partial(SqliteDisk, seed=scenario.seed) if scenario.sqlite else Disk,
     )
     league.links.conditions = scenario.conditions
     faults = Faults(league, scenario.seed)
@@ -99,7 +137,7 @@ def patience(scenario: Scenario) -> float:
     rounds = (scenario.players - 1 + scenario.players % 2) * settings.cycles
     match = longest_match(rules, turns_max(scenario.agents.game, rules.game_options))
     changes = scenario.referees * 2 * settings.lease_seconds
-    if scenario.has_foreign:
+    if scenario.has_holders:
         changes = ManagerLimits().epochs_max * match
     return rounds * (match + changes + 4 * settings.reply_seconds) + settings.reply_seconds
 

@@ -8,8 +8,9 @@ then, as the documents say, so nothing of that is checked for its matches.
 the tables that the manager shows. invariants.py checks the league when it is over.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -51,6 +52,7 @@ from agentleague.protocol.messages import (
     LockResponse,
     MatchResultReport,
     Message,
+    RoundAnnouncement,
     RoundCompleted,
     StandingRow,
 )
@@ -59,6 +61,7 @@ from agentleague.roles.ports import Row
 from agentleague.simulation.clock import VirtualClock
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import Watcher, host_of
+from agentleague.simulation.rules import REGISTRATIONS, CapacityChecks, TokenChecks
 
 Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draws, losses, points
 _COUNTED = ("played", "wins", "draws", "losses", "points")
@@ -81,10 +84,11 @@ class Delivery(Struct, frozen=True, gc=False):
 
 
 class Observer(Watcher):
-    """`violations` has a sentence for each thing that was wrong; `on_asked` gets every request."""
+    """`violations` has a sentence for each thing that was wrong; `listeners` get every request."""
 
     def __init__(self, clock: VirtualClock, disk: Disk, league_id: str) -> None:
-        self.on_asked: Callable[[str, Message], None] | None = None
+        self.listeners: list[Callable[[str, Message], None]] = []
+        self.attackers: set[str] = set()  # what they tell is not looked at
         self.violations: list[str] = []
         self.deliveries: list[Delivery] = []  # in order
         self.incidents: list[tuple[float, str]] = []  # losses and faults, in words
@@ -92,12 +96,14 @@ class Observer(Watcher):
         self.end_told: set[str] = set()  # addresses that know that the league is over
         self.invited: dict[str, float] = {}  # match -> when a player was first invited to it
         self.waits: dict[str, float] = {}  # match -> seconds from there to the first GAME_OVER
-        self.attempts: Counter[tuple[str, str]] = Counter()  # address and match: questions asked
+        self.attempts: dict[tuple[str, str], list[float]] = {}  # address, match: when it was asked
         self.rows: list[Row] = []  # that are on disk
         self.events: list[Event] = []  # of these rows
         self.league = League()  # as it is on disk
         self.tables = TableChecks(self.violations.append)
         self.locks = LockChecks(self.league, self.violations.append)
+        self.tokens = TokenChecks(self.violations.append)
+        self.capacity = CapacityChecks(self.league, self.violations.append)
         self._clock, self._disk, self._league_id = clock, disk, league_id
 
     @property
@@ -133,15 +139,17 @@ class Observer(Watcher):
     def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
         """A request arrived."""
         self.deliveries.append(Delivery(self._clock.time, source, url, message, body, False))
-        if self.on_asked:
-            self.on_asked(url, message)
+        for listener in self.listeners:
+            listener(url, message)
         check = self._CHECKS.get(type(message))
-        if check:
+        if check and source not in self.attackers:
             check(self, source, url, message)
 
     def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
         """An answer arrived."""
         self.deliveries.append(Delivery(self._clock.time, source, url, question, body, True))
+        if isinstance(question, REGISTRATIONS):
+            self._registered(url, question, body)
         if not isinstance(question, _JUDGED):
             return
         match = self._match(question.match_id)
@@ -152,6 +160,7 @@ class Observer(Watcher):
             return
         self._check_receipt(answer)
         self.locks.taken(question)
+        self.capacity.acknowledged(self._clock.time, url, answer)
         if isinstance(answer, LockResponse) and answer.result:
             self._check_result(match, answer.result.game_result, "a referee")
 
@@ -163,8 +172,18 @@ class Observer(Watcher):
             event = read_event(row.kind, row.version, row.body)
             self.league.apply(event)
             self.tables.take(event)
+            self.tokens.take(event)
+            self.capacity.take(event)
             self.rows.append(row)
             self.events.append(event)
+
+    @property
+    def timed(self) -> list[tuple[float, Event]]:
+        """The events on disk, with the seconds at which they were written."""
+        return [
+            (datetime.fromisoformat(row.at).timestamp(), event)
+            for row, event in zip(self.rows, self.events, strict=True)
+        ]
 
     def is_foreign(self, match: MatchRecord) -> bool:
         """Whether a foreign referee ever had this match."""
@@ -196,7 +215,17 @@ class Observer(Watcher):
         return True
 
     def _attempt(self, url: str, message: GameMessage) -> None:
-        self.attempts[url, message.match_id] += 1
+        self.attempts.setdefault((url, message.match_id), []).append(self._clock.time)
+
+    def _registered(self, url: str, question: Message, body: bytes) -> None:
+        with suppress(LeagueError):
+            answer = answers.read_answer(question, 200, body)
+            self.tokens.registered(host_of(url), question, answer)
+
+    def _handed_out(self, url: str, message: RoundAnnouncement) -> None:
+        if isinstance(message.matches, list):  # For players they are encoded once.
+            self.catch_up()
+            self.capacity.handed_out(self._clock.time, url, message.matches)
 
     def _table_sent(self, url: str, message: LeagueStandingsUpdate) -> None:
         self.catch_up()
@@ -251,6 +280,7 @@ class Observer(Watcher):
         GameInvitation: _attempt,
         ChooseParityCall: _attempt,
         GameMoveCall: _attempt,
+        RoundAnnouncement: _handed_out,
         LeagueStandingsUpdate: _table_sent,
         LeagueCompleted: _end_sent,
     }
@@ -278,7 +308,9 @@ class LockChecks:
         """A lock reached the manager."""
         if not source.startswith("referee"):
             return
-        if message.epoch < self._league.matches[message.match_id].epoch:
+        match = self._league.matches[message.match_id]
+        is_taken = message.epoch == match.epoch and _id_of(message) != match.referee_id
+        if message.epoch < match.epoch or is_taken:
             self._stale.append(message)
         sent = _encode((message.moves, message.forfeits))
         self._locked.add((message.match_id, message.epoch, sent))

@@ -3,6 +3,7 @@
 calm        nothing goes wrong, but one player may be dead, silent, slow or rude
 chaos       a few of all the things that can go wrong, another few with each seed
 liveness    nearly everything goes wrong for a while, then nothing any more
+hostile     a thief, referees that do not let go, agents that start again and again
 exhaustive  one league again and again; each time a crash after another event
 
 The exhaustive crashes have numbers, so that a seed names one of them. First each process crashes
@@ -22,8 +23,10 @@ from agentleague.simulation.agents import (
     DEFAULT,
     FALSE,
     FOREIGN,
+    HOLDING,
     IMPOSTOR,
     LATE,
+    MEDDLING,
     MUTE,
     RUDE,
     SLOW,
@@ -35,6 +38,7 @@ from agentleague.simulation.league import MANAGER, SimulatedLeague
 from agentleague.simulation.network import RELIABLE, Conditions
 
 GAMES: tuple[Game, ...] = (even_odd, even_odd, even_odd, rock_paper_scissors, tic_tac_toe)
+FILES_EVERY = 7  # one league in so many has a journal of files; no divisor of the crash kinds
 EVENTS_A_PLAYER = 150  # in a league of one cycle, roughly
 TROUBLE_SECONDS = 200.0
 EXHAUSTIVE_SECONDS = 300.0  # after which nothing crashes any more
@@ -55,6 +59,7 @@ class Scenario(NamedTuple):
     faults: Sequence[Fault] = ()
     dead: str = ""  # dies as soon as the league has begun
     wrong_clocks: bool = False
+    sqlite: bool = False  # whether its journal lies in files, too
     trouble_seconds: float = 0.0  # until nothing goes wrong any more
     final_crash_seconds: float | None = None  # how long the manager is away when the end is on disk
     history: LeagueHistory = LeagueHistory()
@@ -65,9 +70,9 @@ class Scenario(NamedTuple):
         return [f"{kind}{each}" for each in range(1, number + 1)]
 
     @property
-    def has_foreign(self) -> bool:
-        """Whether a foreign referee takes part: it may hold a match for long."""
-        return FOREIGN in self.agents.traits.values()
+    def has_holders(self) -> bool:
+        """Whether a referee takes part that may hold a match for long, as a foreign one may."""
+        return not {FOREIGN, HOLDING}.isdisjoint(self.agents.traits.values())
 
 
 def calm(seed: int) -> Scenario:
@@ -79,10 +84,11 @@ def calm(seed: int) -> Scenario:
     loses = trait in ("dead", MUTE, RUDE, BABBLING)
     traits = {one: trait} if trait and trait != "dead" else {}
     return plain._replace(
-        settings={"cycles": chance.choice((1, 1, 2))},
+        settings={"cycles": chance.choice((1, 1, 2)), **_other_rules(seed)},
         agents=Agents(game=chance.choice(GAMES), traits=traits),
         dead=one if trait == "dead" else "",
         wrong_clocks=chance.random() < 0.5,
+        sqlite=_has_files(seed),
         history=LeagueHistory(
             away=[one] if loses else (),
             silent=one if trait in ("dead", MUTE) else "",
@@ -111,7 +117,7 @@ def chaos(seed: int) -> Scenario:
     scenario = plain._replace(agents=agents)
     for add in chance.sample(TROUBLES, chance.randint(1, 3)):
         scenario = add(scenario, chance)
-    return scenario._replace(history=expected(scenario))
+    return scenario._replace(history=expected(scenario), sqlite=_has_files(seed))
 
 
 def liveness(seed: int) -> Scenario:
@@ -142,7 +148,83 @@ def liveness(seed: int) -> Scenario:
     scenario = scenario._replace(faults=[*faults, *deaths])
     if chance.random() < 0.2:
         scenario = scenario._replace(final_crash_seconds=chance.choice((0.5, 15.0)))
+    return scenario._replace(history=expected(scenario), sqlite=_has_files(seed))
+
+
+def _has_files(seed: int) -> bool:
+    return seed % FILES_EVERY == 0
+
+
+def hostile(seed: int) -> Scenario:
+    """Somebody attacks a league whose agents come and go, so that tokens and referees change."""
+    chance = Random(f"hostile|{seed}")
+    plain = Scenario(
+        "hostile",
+        seed,
+        chance.randint(3, 7),
+        chance.choice((2, 2, 3)),
+        settings={"cycles": chance.choice((1, 2)), **_other_rules(seed)},
+        trouble_seconds=TROUBLE_SECONDS,
+        sqlite=_has_files(seed),
+    )
+    run = chance.choice(((0.0, 0.1), (0.0, 1.0), (0.0, 3.0)))
+    agents = Agents(
+        referees_keep_state=chance.random() < 0.8,
+        game=chance.choice(GAMES),
+        think_seconds=run,
+        capacity=chance.choice((1, 2, 64)),
+        thief=True,
+    )
+    scenario = plain._replace(agents=agents)
+    odd = chance.choice((HOLDING, HOLDING, MEDDLING, ""))
+    if odd:
+        scenario = _with_trait(scenario, scenario.names("referee")[1], odd)
+    rude = chance.choice((RUDE, "", ""))
+    if rude:
+        scenario = _with_trait(scenario, scenario.names("player")[0], rude)
+    for add in chance.sample(COMINGS, chance.randint(1, 2)):
+        scenario = add(scenario, chance)
     return scenario._replace(history=expected(scenario))
+
+
+def _other_rules(seed: int) -> dict[str, Any]:
+    chance = Random(f"rules|{seed}")
+    return {
+        "tie_breaks": chance.choice(TIE_BREAKS),
+        "retry_backoff": chance.choice((1.0, 2.0)),
+    }
+
+
+def _agents_come_back(scenario: Scenario, chance: Random) -> Scenario:
+    who = [*scenario.names("referee"), *scenario.names("player")]
+    for _ in range(chance.randint(1, 3)):
+        scenario = _more(scenario, chance, "crash", who, (0.01, 0.5))
+    return scenario
+
+
+def _agents_flap(scenario: Scenario, chance: Random) -> Scenario:
+    who = [*scenario.names("referee"), *scenario.names("player")]
+    return _more(scenario, chance, "flapping", who, (7.0,))
+
+
+def _a_silent_pause(scenario: Scenario, chance: Random) -> Scenario:
+    """A referee says nothing during a pause, and is awake when it ends."""
+    event, name = _event(scenario, chance), chance.choice(scenario.names("referee"))
+    pause = [Fault(event, "sleep", (name,), 14.0), Fault(event, "pause", (MANAGER,), 14.5)]
+    return scenario._replace(faults=[*scenario.faults, *pause])
+
+
+COMINGS: Sequence[Callable[[Scenario, Random], Scenario]] = (
+    _agents_come_back,
+    _agents_come_back,
+    _agents_flap,
+    _a_silent_pause,
+)
+TIE_BREAKS: Sequence[Sequence[str]] = (
+    ("head_to_head", "wins", "technical_losses", "player_id"),
+    ("technical_losses", "player_id"),
+    ("wins", "technical_losses", "head_to_head"),
+)
 
 
 def _manager_crashes(scenario: Scenario, chance: Random) -> Scenario:
@@ -264,16 +346,17 @@ def expected(scenario: Scenario) -> LeagueHistory:
     is_cut = [fault for fault in scenario.faults if fault.kind in ("one-way cut", "cut")]
     referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
     lossy = scenario.conditions.loss > 0 or any(MANAGER in fault.who for fault in is_cut)
-    lossy = lossy or any(fault.kind == "partition" for fault in scenario.faults)
+    lossy = lossy or any(fault.kind in ("partition", "flapping") for fault in scenario.faults)
     odd = {name for name, trait in traits.items() if trait != IMPOSTOR}
-    is_foreign = FOREIGN in traits.values()
+    is_foreign = scenario.has_holders
     return LeagueHistory(
         away=sorted(name for name in touched | odd if name.startswith("player")),
         referees_away=bool(referees) or bool(odd & set(scenario.names("referee"))),
         no_contests=lossy or is_foreign or len(referees) > 2,
         lossy=lossy,
         odd=sorted(odd - {name for name, trait in traits.items() if trait == SLOW}),
-        disputes=FALSE in traits.values(),
+        disputes=not {FALSE, MEDDLING}.isdisjoint(traits.values()),
+        steady=not lossy and not any(MANAGER in fault.who for fault in scenario.faults),
         aborted=any(fault.kind == "abort" for fault in scenario.faults),
     )
 
@@ -299,6 +382,7 @@ class CrashKind(NamedTuple):
 
 
 AWAY = LeagueHistory(referees_away=True)
+ALONE_AWAY = AWAY._replace(steady=True)
 CRASH_KINDS: Sequence[CrashKind] = (
     CrashKind("crash", (MANAGER,), 0.5),
     CrashKind("crash", ("referee1",), 0.5, AWAY),
@@ -308,7 +392,7 @@ CRASH_KINDS: Sequence[CrashKind] = (
         for n in range(1, 5)
     ),
     CrashKind("crash", (MANAGER,), 30.0),
-    CrashKind("crash", ("referee1",), 0.5, AWAY, keeps_state=True),
+    CrashKind("crash", ("referee1",), 0.5, ALONE_AWAY, keeps_state=True),
     CrashKind("crash", ("referee1",), None, AWAY),
     CrashKind("crash", ("referee2",), None, AWAY),
     CrashKind("crash", ("player1",), None, LeagueHistory(away=["player1"])),
@@ -323,6 +407,10 @@ CRASH_KINDS: Sequence[CrashKind] = (
 
 def exhaustive(number: int) -> Scenario:
     """The crash of this number."""
+    return _crash(number)._replace(sqlite=_has_files(number))
+
+
+def _crash(number: int) -> Scenario:
     league_seed = 0
     while number >= crashes_total(league_seed):
         number -= crashes_total(league_seed)

@@ -13,7 +13,14 @@ from agentleague.cli.options import Whole
 from agentleague.cli.output import counted, is_plain, is_quiet, print_json
 from agentleague.protocol.messages import WIRE_NAME
 from agentleague.simulation.league import BEGAN, SimulatedLeague
-from agentleague.simulation.modes import MODES, SeedReport, attempt, processes_for, simulate_all
+from agentleague.simulation.modes import (
+    MODES,
+    SeedReport,
+    attempt,
+    never_drawn,
+    processes_for,
+    simulate_all,
+)
 from agentleague.simulation.network import host_of
 from agentleague.simulation.observer import Delivery
 
@@ -36,6 +43,7 @@ Modes:
   exhaustive  a crash after every single event, one by one; then pairs of them
   calm        nothing goes wrong but one player, and nobody else may suffer
   liveness    everything goes wrong for a while; then the league has to end
+  hostile     somebody steals tokens and seats, and a referee does not let go
 """
 
 
@@ -102,6 +110,10 @@ def _summary(mode: str, reports: list[SeedReport], seconds: float) -> dict[str, 
         for each in reports
         if each.violation
     ]
+    over_all = never_drawn(reports)
+    if over_all:
+        again = f"league simulate --mode {mode} --seed {reports[0].seed} --seeds {len(reports)}"
+        failures.append({"seed": reports[0].seed, "violation": over_all, "command": again})
     return {
         "mode": mode,
         "leagues": len(reports),
