@@ -28,6 +28,7 @@ LeagueError
 │   ├── DuplicateName
 │   ├── UnsupportedGame
 │   └── EndpointNotAllowed
+│       └── EndpointTaken
 ├── IllegalMove              the player broke the rules of the game
 ├── PeerUnavailable          nobody gave a usable answer
 │   ├── NoAnswer                 the time ran out
@@ -249,6 +250,12 @@ class EndpointNotAllowed(RegistrationRefused):
     code, name, number = "E043", "ENDPOINT_NOT_ALLOWED", 2003
     numbers: ClassVar[Numbers] = {"REFEREE_REGISTER_REQUEST": 1002}
     reason = "Contact endpoint not allowed"
+
+
+class EndpointTaken(EndpointNotAllowed):
+    """Another agent is at the end point, or this one may not leave its own; same wire code."""
+
+    reason = "Contact endpoint belongs to another"
 
 
 class IllegalMove(LeagueError):

@@ -13,6 +13,7 @@ from agentleague.league.events import (
     TokenRenewed,
 )
 from agentleague.league.roster import NAME_MAX, TOKENS_MAX, Roster, clean_name
+from agentleague.protocol.hosts import places
 from agentleague.protocol.tokens import channel_key, digest, match_token
 from league.decisions import Decisions, token
 from rules import rule
@@ -222,11 +223,9 @@ def test_a_renewal_may_move_the_end_point_and_is_found_there_from_then_on():
     renewed(roster, endpoint="http://y")
 
     assert roster.players["P01"].endpoint == "http://y"
-    assert (roster.returning("Ann", "http://x"), roster.returning("Ann", "http://y")) == (
-        None,
-        "P01",
-    )
-    assert roster.returning("Bob", "http://x") == "P02"
+    assert roster.returning("Ann", places("http://x")) is None
+    assert roster.returning("Ann", places("http://y")) == "P01"
+    assert roster.returning("Bob", places("http://x")) == "P02"
 
 
 @rule("R-REG-06")

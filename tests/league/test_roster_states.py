@@ -28,6 +28,7 @@ from hypothesis.stateful import (
 from agentleague.errors import (
     DuplicateName,
     EndpointNotAllowed,
+    EndpointTaken,
     LateRegistration,
     LeagueFull,
     RefereesFull,
@@ -35,9 +36,11 @@ from agentleague.errors import (
     TokenMissing,
 )
 from agentleague.league.events import (
+    EndpointProved,
     LeagueEnded,
     LeagueStarted,
     PlayerRemoved,
+    RegistrationDisplaced,
     TokenConfirmed,
     read_event,
 )
@@ -106,6 +109,9 @@ class Agent:
     acting: list[str]  # its tokens, in order; the first is in use, the others never were
     asking: str | None = None
     last: int = 1  # how many tokens it was ever given
+    source: str = ""  # from where a player first came
+    is_proved: bool = False  # that it listens at its end point, now or once
+    is_displaced: bool = False
 
     @property
     def is_player(self):
@@ -205,31 +211,63 @@ class RosterStates(RuleBasedStateMachine):
         self.given[token] = agent_id
 
     def returning(self, meta, source):
-        """The players who may be meant by a name and an end point, from its own address."""
-        if source != address_of(meta.contact_endpoint):
-            return []
-        wanted = clean_name(meta.display_name)
-        return [
+        """The players who may be meant by a name and an end point, from its own address.
+
+        Or from the address where such a player came from before.
+        """
+        is_home, wanted = source == address_of(meta.contact_endpoint), clean_name(meta.display_name)
+        meant = [
             agent
-            for agent in self.of_kind(players=True)
+            for agent in self.players_here()
             if agent.endpoint == meta.contact_endpoint
             and (wanted == agent.wanted or (wanted or agent.agent_id) == agent.shown)
         ]
+        playing = [agent for agent in meant if agent.agent_id not in self.removed]
+        return [
+            agent
+            for agent in playing or meant
+            if (is_home or agent.source == source)
+            and not (self.is_open and is_home and not self.is_firm(agent))
+        ]
 
-    def player_refusal(self, meta, *, known):
-        """Why this player is not let in."""
-        if not known and not self.is_open:
+    def is_firm(self, agent):
+        """Whether nobody can come in its place."""
+        return agent.is_proved or agent.source == address_of(agent.endpoint)
+
+    def players_here(self):
+        return [agent for agent in self.of_kind(players=True) if not agent.is_displaced]
+
+    def others_at(self, endpoint):
+        here = [agent for agent in self.players_here() if agent.agent_id not in self.removed]
+        return [agent for agent in here if agent.endpoint == endpoint]
+
+    def player_refusal(self, meta, source):
+        """Why this new player is not let in."""
+        players, here = self.of_kind(players=True), self.players_here()
+        endpoint = meta.contact_endpoint
+        for other in self.others_at(endpoint) if self.is_open else ():
+            if self.is_firm(other) or source != address_of(endpoint):
+                return EndpointTaken
+        if not self.is_open:
             return LateRegistration
-        if not known and len(self.of_kind(players=True)) == PLAYERS_MAX:
+        if len(here) == PLAYERS_MAX or len(players) == 2 * PLAYERS_MAX:
             return LeagueFull
-        if meta.contact_endpoint == FORBIDDEN:
+        if endpoint == FORBIDDEN:
             return EndpointNotAllowed
-        taken = {looks(agent.shown) for agent in self.of_kind(players=True)}
-        next_id = f"P{len(self.of_kind(players=True)) + 1:02}"
-        name = clean_name(meta.display_name) or next_id
-        if not known and self.unique_names == "reject" and looks(name) in taken:
-            return DuplicateName
-        return None
+        name = clean_name(meta.display_name) or f"P{len(players) + 1:02}"
+        is_taken = looks(name) in {looks(agent.shown) for agent in here}
+        return DuplicateName if self.unique_names == "reject" and is_taken else None
+
+    def renewal_refusal(self, meta, agent):
+        """Why a player that shows its token is not let in."""
+        endpoint = meta.contact_endpoint
+        if endpoint == FORBIDDEN:
+            return EndpointNotAllowed
+        if self.is_over:
+            return None
+        others = [] if endpoint == agent.endpoint else self.others_at(endpoint)
+        may_move = endpoint == agent.endpoint or agent.is_proved
+        return None if may_move and all(each.is_proved for each in others) else EndpointTaken
 
     def referee_refusal(self, meta, *, known):
         """Why this referee is not let in."""
@@ -271,7 +309,8 @@ class RosterStates(RuleBasedStateMachine):
         meta = PlayerMeta(name, endpoint, "1.0.0", ["even_odd"])
         agent = self.agent_acting(token, players=True)
         known = [] if agent else self.returning(meta, source)
-        refusal = None if known else self.player_refusal(meta, known=agent)
+        refusal = None if known else self.player_refusal(meta, source)
+        refusal = self.renewal_refusal(meta, agent) if agent else refusal
         request = LeagueRegisterRequest(meta)
         if refusal:
             with pytest.raises(refusal):
@@ -289,9 +328,25 @@ class RosterStates(RuleBasedStateMachine):
             self.readmitted(self.agents[player_id], fresh, event)
         else:
             self.is_new(player_id, meta, self.roster.players[player_id].display_name, fresh)
+            self.agents[player_id].source = source
         shown = answer.display_name_effective or name
         assert shown == self.agents[player_id].shown
+        if not agent and not known:
+            self.displace_others(self.agents[player_id])
         return fresh
+
+    def displace_others(self, agent):
+        """It came from its end point's own address, and those who were there had not."""
+        for other in self.others_at(agent.endpoint):
+            if other is not agent:
+                is_wanted = self.roster.wanted_name_of(other.agent_id, agent.agent_id)
+                names = (other.agent_id, agent.agent_id, other.shown if is_wanted else "")
+                self.decisions.record(RegistrationDisplaced(*names))
+                self.removed.add(other.agent_id)
+                other.is_displaced, other.acting, other.asking = True, [], None
+                taken_over = self.roster.players[agent.agent_id].display_name
+                assert taken_over in (agent.shown, other.shown)
+                agent.shown = taken_over
 
     def renewed_player(self, agent, token, endpoint, fresh, event):
         """The same again where the same was asked and not used; else a new one."""
@@ -349,6 +404,8 @@ class RosterStates(RuleBasedStateMachine):
         if not self.agents:
             return multiple()
         agent = list(self.agents.values())[number % len(self.agents)]
+        if agent.is_displaced:
+            return multiple()
         token = agent.acting[-1 if newest else 0]
         if agent.is_player:
             for endpoint in at:
@@ -357,6 +414,14 @@ class RosterStates(RuleBasedStateMachine):
             for endpoint in at:
                 self.register_referee(agent.wanted, endpoint, token)
         return multiple(*agent.acting)
+
+    @precondition(lambda self: not self.is_over)
+    @rule(number=st.integers(1, PLAYERS_MAX))
+    def a_player_proves_its_end_point(self, number):
+        agent = self.agents.get(f"P{number:02}")
+        if agent and not agent.is_displaced:
+            self.decisions.record(EndpointProved(agent.agent_id))
+            agent.is_proved = True
 
     @rule(token=tokens)
     def a_token_is_used(self, token):
@@ -418,6 +483,9 @@ class RosterStates(RuleBasedStateMachine):
                 agent.shown,
                 agent.endpoint,
             )
+            assert member.agent_id in self.roster.displaced or not agent.is_displaced
+            if agent.is_displaced:
+                continue
             assert self.roster.digests_of(agent_id) == [digest(each) for each in agent.acting]
             assert member.token_digest == digest(agent.acting[-1])
             assert len(agent.acting) <= TOKENS_MAX
@@ -425,7 +493,8 @@ class RosterStates(RuleBasedStateMachine):
 
     @invariant()
     def names_are_short_and_where_they_must_be_unlike_one_another(self):
-        shown = [member.display_name for member in self.roster.players.values()]
+        here = [self.roster.players[each.agent_id] for each in self.players_here()]
+        shown = [member.display_name for member in here]
         assert all(0 < len(name) <= 50 and name == name.strip() for name in shown)
         if self.unique_names != "off":
             assert len({looks(name) for name in shown}) == len(shown)

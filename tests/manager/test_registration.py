@@ -14,6 +14,7 @@ from agentleague.errors import (
     VersionMismatch,
 )
 from agentleague.league.events import LeagueStarted, PlayerReturned, TokenConfirmed, TokenRenewed
+from agentleague.manager.claims import Claims
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.registration import Registration
 from agentleague.manager.step import Step
@@ -46,6 +47,7 @@ def registration(league, check_endpoint=local_only, limits=None, **settings):
         step,
         token_secret=TOKEN_SECRET,
         reachability=reachability,
+        claims=Claims(step, left=lambda referee_id: None),
         check_endpoint=check_endpoint,
     )
 
@@ -55,7 +57,8 @@ def admitting(decisions, settings):
 
 
 def as_player(decisions, name="Ann", url=URL, games=("even_odd",), version=UNSET, **more):
-    meta = PlayerMeta(name, url, "1.2.3", list(games), version, more.get("join_code", UNSET))
+    own = {field: more.get(field, UNSET) for field in ("join_code", "claim")}
+    meta = PlayerMeta(name, url, "1.2.3", list(games), version, **own)
     caller = Caller(more.get("source", "10.0.0.9"), more.get("shown"))
     admit = admitting(decisions, more.get("terms", {})).admit_player
     return admit(LeagueRegisterRequest(meta), caller)
@@ -278,7 +281,6 @@ def test_an_agent_that_registers_again_from_its_own_address_keeps_its_id_also_af
 @pytest.mark.parametrize(
     ("name", "url", "source"),
     [
-        ("Ann", URL, "10.0.0.99"),  # from another address
         ("Bob", URL, "127.0.0.1"),  # under another name
         ("Ann", "http://127.0.0.1:9999/mcp", "127.0.0.1"),  # at another end point
     ],
@@ -296,9 +298,10 @@ def test_anybody_else_is_somebody_else(name, url, source):
 def test_a_player_whose_name_was_changed_is_known_by_the_name_it_asks_for():
     decisions = Decisions(0)
     decisions.league.apply(as_player(decisions, url="http://10.0.0.7/mcp")[0])
-    decisions.league.apply(as_player(decisions, url="http://127.0.0.1:8102/mcp")[0])
+    here = {"url": "http://127.0.0.1:8102/mcp", "source": "127.0.0.1"}
+    decisions.league.apply(as_player(decisions, **here)[0])
 
-    event, answer = as_player(decisions, url="http://127.0.0.1:8102/mcp", source="127.0.0.1")
+    event, answer = as_player(decisions, **here)
 
     assert (event.player_id, answer.display_name_effective) == ("P02", "Ann (P02)")
 
@@ -523,13 +526,14 @@ def test_an_agent_that_chose_a_name_that_ends_like_a_given_one_is_not_taken_for_
 ):
     decisions, terms = Decisions(0), {"unique_names": unique_names}
 
-    def comes(name):
-        event, answer = as_player(decisions, name, source="127.0.0.1", terms=terms)
+    def comes(name, claim=UNSET):
+        more = {"source": "127.0.0.1", "terms": terms, "claim": claim}
+        event, answer = as_player(decisions, name, **more)
         decisions.record(event)
         return answer
 
     first = comes("Ann (P01-2)")
 
     assert first.display_name_effective == "Ann (P01-2) (P01)"
-    assert comes("Ann").player_id == "P02"
+    assert comes("Ann", claim="of Ann").player_id == "P02"
     assert comes("Ann (P01-2)").player_id == "P01"

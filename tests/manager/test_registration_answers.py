@@ -182,8 +182,8 @@ def test_an_agent_comes_back_at_once_a_few_times_and_then_waits_longer_and_longe
 def test_others_do_not_wait_for_an_agent_that_came_back():
     decisions = Decisions(2)
     step, of_manager = registration(decisions.league)
-    message = LeagueRegisterRequest(PlayerMeta("Ann", URL))
     for number in ("P01", "P02"):
+        message = LeagueRegisterRequest(PlayerMeta("Ann", f"http://127.0.0.1/{number}"))
         of_manager.register_player(Asked(message, Caller("127.0.0.1", token(number)), 1), message)
 
     another = Caller("127.0.0.1", step.effects[-1].answer.auth_token)

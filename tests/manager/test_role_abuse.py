@@ -2,7 +2,7 @@
 
 from agentleague.errors import AlreadyComplete, RateLimited
 from agentleague.games import even_odd
-from agentleague.league.events import MatchAssigned, MatchDecided, TokenRenewed
+from agentleague.league.events import EndpointProved, MatchAssigned, MatchDecided, TokenRenewed
 from agentleague.protocol.messages import (
     GameInvitation,
     GameOver,
@@ -109,6 +109,7 @@ def test_a_player_that_registers_again_and_again_is_held_back():
     league = MemoryLeague(3, 1)
     league.add_referee()
     token = league.add_player().role.state.token
+    league.league.apply(EndpointProved("P01"))
     answers = [
         ask(
             league,

@@ -52,6 +52,8 @@ OURS = {
     "PUSH_ACK",
     "START_MATCH",
     "START_MATCH_RESPONSE",
+    "ENDPOINT_CHALLENGE",
+    "ENDPOINT_PROOF",
 }
 
 # message type, method, further aliases, answer
@@ -94,12 +96,13 @@ ASKED = [
         "START_MATCH_RESPONSE",
     ),
     ("LEAGUE_COMMAND", "league_command", [], "LEAGUE_COMMAND_RESPONSE"),
+    ("ENDPOINT_CHALLENGE", "prove_endpoint", [], "ENDPOINT_PROOF"),
 ]
 PUSHED = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"]
 
 
 @rule("R-MSG-01")
-def test_there_are_eighteen_messages_seven_acknowledgements_and_thirteen_of_ours():
+def test_there_are_eighteen_messages_seven_acknowledgements_and_fifteen_of_ours():
     assert len(DOCUMENTS) == 18
     assert set(MESSAGES) == DOCUMENTS | ACKNOWLEDGEMENTS | OURS
     assert {name for name, kind in MESSAGES.items() if kind.ours} == OURS
@@ -170,6 +173,7 @@ def test_a_class_knows_its_wire_name_and_says_what_it_is_for(name):
                 "LEAGUE_COMPLETED",
                 "MATCH_STATE_REQUEST",
                 "START_MATCH",
+                "ENDPOINT_CHALLENGE",
                 *PUSHED,
             },
         ),
@@ -185,6 +189,7 @@ def test_a_class_knows_its_wire_name_and_says_what_it_is_for(name):
                 "GAME_MOVE_CALL",
                 "GAME_OVER",
                 "GAME_ERROR",
+                "ENDPOINT_CHALLENGE",
             },
         ),
     ],

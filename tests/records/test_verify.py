@@ -10,6 +10,8 @@ from agentleague.errors import UnsupportedGame
 from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.league.events import (
     Disputed,
+    EndpointChanged,
+    EndpointProved,
     LeagueEnded,
     LeagueOpened,
     LeaguePaused,
@@ -24,6 +26,7 @@ from agentleague.league.events import (
     PlayerRemoved,
     PlayerReturned,
     RefereeRegistered,
+    RegistrationDisplaced,
     RoundEnded,
     RoundScheduled,
     TokenConfirmed,
@@ -550,6 +553,10 @@ def test_rows_about_nobody_are_refused():
         TokenRenewed("P09", "d", 2, "http://127.0.0.1:81/mcp"),
         TokenConfirmed("P09", 2),
         PlayerReturned("P09", "d", 2),
+        EndpointChanged("P09", "http://127.0.0.1:81/mcp"),
+        EndpointProved("P09"),
+        RegistrationDisplaced("P09", ""),
+        RegistrationDisplaced("P01", "P09"),
         PlayerRemoved("P09"),
     ]:
         assert lie(inserted(LEAGUE, LeagueStarted, event))[1] == "nobody is registered as P09"
@@ -632,6 +639,15 @@ def test_a_journal_that_was_written_anew_is_found_with_a_receipt():
     difference = missing_receipt(anew, [(row.seq, row.hash.hex())])
     assert difference.row == 21
     assert "it was written anew" in difference.sentence
+
+
+def test_a_registration_is_displaced_once_and_a_player_only_before_the_start():
+    displaced = RegistrationDisplaced("P03", "")
+    twice = [*LEAGUE[: place(LEAGUE, LeagueStarted)], displaced, displaced]
+    late = inserted(LEAGUE, RoundScheduled, displaced)
+
+    assert lie(twice)[1] == "P03 is displaced a second time"
+    assert lie(late)[1] == "P03 is displaced after the start"
 
 
 # Losses that the organiser accepted

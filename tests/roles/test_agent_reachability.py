@@ -8,7 +8,7 @@ from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueQueryResponse, LeagueRegisterResponse
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import AgentLimits, ReachabilityKey, RegisterKey
-from agentleague.roles.effects import Call, WakeAt
+from agentleague.roles.effects import Call, End, WakeAt
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Answered, Started, Woken
 from rules import rule
@@ -129,3 +129,15 @@ def test_the_advice_names_the_port_that_is_called(url, port):
     role = Player(PlayerSettings(display_name="Ann", endpoint=url))
 
     assert f"at port {port}?" in told(role, False)[0][0]
+
+
+def test_one_that_was_taken_out_ends_and_says_why():
+    role, _ = registered()
+    answer = LeagueQueryResponse(
+        "GET_AGENT", data={"agent": {"agent_id": "P01", "displaced": True}}
+    )
+
+    (end,) = role.handle(Answered(ReachabilityKey(), answer, None, 0.1), NOW)
+
+    assert isinstance(end, End)
+    assert f"another agent listens at {END}; say where" in end.summary.reason

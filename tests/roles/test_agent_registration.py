@@ -9,10 +9,12 @@ from agentleague.games import even_odd
 from agentleague.league.events import LeaguePaused
 from agentleague.player.role import Player
 from agentleague.protocol.messages import (
+    EndpointChallenge,
     LeagueRegisterResponse,
     Receipt,
     RefereeRegisterResponse,
 )
+from agentleague.protocol.tokens import digest
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import AgentState, Refused, RegisterKey, Registration
 from agentleague.roles.effects import End, WakeAt
@@ -23,7 +25,7 @@ from agentleague.roles.settings import (
     RefereeSettings,
     Secrets,
 )
-from agentleague.roles.stimuli import Answered, Started, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
 from rules import rule
 
 NOW = 100.0
@@ -95,6 +97,23 @@ def test_an_agent_shows_its_claim_and_keeps_it_for_its_next_run(make, meta):
     assert getattr(call.message, meta).claim == "clm_1"
     assert role.state.claim == "clm_1"
     assert getattr(asked(make()), meta).claim is UNSET
+
+
+@rule("R-OWN-01")
+@pytest.mark.parametrize("make", [a_player, a_referee])
+def test_an_agent_says_yes_to_its_own_claim_alone(make):
+    role, silent = make(), make()
+    role.remember(AgentState(claim="clm_1"))
+
+    def proves(role, digest):
+        asked = Asked(EndpointChallenge(digest), Caller("127.0.0.1"), 1)
+        (reply,) = role.handle(asked, NOW)
+        return reply.answer.proved
+
+    assert proves(role, digest("clm_1"))
+    assert not proves(role, digest("clm_2"))
+    assert not proves(role, "clm_1")
+    assert not proves(silent, digest(""))
 
 
 RECEIPT = Receipt(41, "ab" * 32, seal="cd" * 20)

@@ -7,6 +7,7 @@ players are the `league` command.
 
 import json
 import re
+import time
 from typing import NamedTuple
 
 import pytest
@@ -252,6 +253,78 @@ def test_knowing_a_name_and_an_end_point_gains_nothing(town):
     ]
     assert forged
     assert {answer["error_code"] for answer in forged} == {"E012"}
+
+
+CLAIM = "e" * 64  # Eve's own
+
+
+@pytest.mark.parametrize(
+    ("first", "name", "claim", "eves"),
+    [
+        ("Eve", "Alice", None, "taken out"),
+        ("Eve", "Alice", CLAIM, "taken out"),
+        ("Eve", "Leech", None, "taken out"),
+        ("Alice", "Alice", None, "asks"),
+        ("Alice", "Leech", None, "refused"),
+        ("Alice", "Leech", CLAIM, "taken out"),
+    ],
+)
+def test_knowing_a_name_and_an_end_point_gains_nothing_whoever_comes_first(
+    tmp_path, first, name, claim, eves
+):
+    """The end point is Alice's, who listens there."""
+    manager, url = a_manager(tmp_path / "home", RULES.replace("players = 4", "players = 2"))
+    processes, mallory, port = [manager], Spy(), free_port()
+    alice, later = f"http://127.0.0.1:{port}/mcp", []
+    meta = {"claim": claim} if claim else {}
+    try:
+        if first == "Eve":
+            eve = register(url, "player", name, alice, **meta)
+        for kind, options in (
+            ("referee", ()),
+            ("player", ("--name", "Alice", "--port", port, "--strategy", "random")),
+        ):
+            processes.append(an_agent(kind, url, tmp_path / "states", *options)[0])
+        if first == "Alice":
+            _wait_until_proved(url, "P01")
+            eve = register(url, "player", name, alice, **meta)
+        if eves == "taken out":
+            _news(manager, "is taken out")
+        token = eve.get("auth_token")
+        mallory.on["CHOOSE_PARITY_CALL"] = lambda said: later.append(
+            register(url, "player", name, "http://127.0.0.1:9/mcp", token, **meta)
+        )
+        register(url, "player", "Mallory", mallory.url)
+        for process in processes:
+            said = process.communicate(timeout=SECONDS)
+            assert process.returncode == 0, said
+    finally:
+        mallory.close()
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+    cup = tmp_path / "home" / "cup"
+    rows = json.loads(printed("agents", "--dir", cup, "--json"))
+    (own,) = [row for row in rows if row["display_name"] == "Alice" and not row.get("displaced")]
+    played = json.loads(printed("agent", own["agent_id"], "--dir", cup, "--json"))
+    assert own["proved"]
+    assert (played["played"], played["technical_losses"]) == (1, 0)
+    assert {answer["status"] for answer in later} == {"REJECTED"}
+    if eves == "asks":
+        assert eve["match_tokens"] is False
+    else:
+        assert (eve["status"] == "REJECTED") == (eves == "refused")
+    assert "true. The champion is" in printed("verify", cup)
+
+
+def _wait_until_proved(url, player_id):
+    query = message("LEAGUE_QUERY", query_type="GET_AGENT", query_params={"agent_id": player_id})
+    for _ in range(SECONDS * 50):
+        if post(url, query)["data"]["agent"]["proved"]:
+            return
+        time.sleep(0.02)
+    pytest.fail(f"{player_id} never proved its end point")
 
 
 def secrets_of(town):

@@ -30,6 +30,7 @@ SECTIONS = {
         "add-player": "Add a player that does not register itself.",
         "add-referee": "Add a referee that does not register itself.",
         "approve": "Let in a referee that waits.",
+        "set-endpoint": "Say where an agent is called from now on.",
         "remove": "Take a player out of a league.",
         "rule": "Decide what counts of a match in the table.",
         "abort": "End a league as it stands.",
@@ -56,7 +57,10 @@ SECTIONS = {
 }
 COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
 # These share the module `organise`.
-ORGANISER = ("start", "pause", "abort", "add-player", "add-referee", "approve", "remove", "rule")
+ORGANISER = (
+    *("start", "pause", "abort", "add-player", "add-referee", "approve", "set-endpoint"),
+    *("remove", "rule"),
+)
 ALIASES = {  # what people type, and the command they mean
     "create": "new",
     "join": "player",

@@ -42,6 +42,9 @@ class PlayerRegistered(Event, frozen=True, tag="player_registered"):
     token_digest: str
     generation: int = 1
     proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
+    claim_digest: str | UnsetType = UNSET  # of a claim, which only the one who registered knows
+    source: str | UnsetType = UNSET  # the address it asked from, if known; not the organiser's
+    addresses: list[str] | UnsetType = UNSET  # of its host name, where the end point has one
 
 
 class PlayerReturned(Event, frozen=True, tag="player_returned"):
@@ -67,6 +70,9 @@ class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
     proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
     waiting: bool | UnsetType = UNSET  # it is given nothing before the organiser's word
     anyone: bool | UnsetType = UNSET  # let in since anybody may referee: nobody vouches for it
+    claim_digest: str | UnsetType = UNSET  # these three as a player's
+    source: str | UnsetType = UNSET
+    addresses: list[str] | UnsetType = UNSET
 
 
 class RefereeApproved(Event, frozen=True, tag="referee_approved"):
@@ -94,6 +100,33 @@ class TokenRenewed(Event, frozen=True, tag="token_renewed"):
     endpoint: str
     capacity: int = 0  # a referee's
     proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
+    claim_digest: str | UnsetType = UNSET  # if it has another claim now
+    addresses: list[str] | UnsetType = UNSET  # of its host name, if the end point changed
+
+
+class EndpointChanged(Event, frozen=True, tag="endpoint_changed"):
+    """The organiser said where an agent is called from here on."""
+
+    agent_id: str
+    endpoint: str
+
+
+class EndpointProved(Event, frozen=True, tag="endpoint_proved"):
+    """The one who listens at an agent's end point said that the registration is its own."""
+
+    agent_id: str
+
+
+class RegistrationDisplaced(Event, frozen=True, tag="registration_displaced"):
+    """A registration was taken out: it is not that of the one who listens at its end point.
+
+    Its token is worth nothing, and its name and end point are free. Players are taken out so only
+    before the start.
+    """
+
+    agent_id: str
+    by: str  # whose the end point is; empty if the listener denied the registration
+    name: str = ""  # that it had, if this becomes the name of the other one
 
 
 class TokenConfirmed(Event, frozen=True, tag="token_confirmed"):
@@ -287,6 +320,9 @@ KINDS: dict[str, type[Event]] = {
         RefereeSetAside,
         TokenRenewed,
         TokenConfirmed,
+        EndpointChanged,
+        EndpointProved,
+        RegistrationDisplaced,
         PlayerRemoved,
         LeagueStarted,
         RoundScheduled,

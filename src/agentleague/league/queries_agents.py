@@ -19,6 +19,7 @@ from agentleague.league.queries_matches import (
     page,
     wrong,
 )
+from agentleague.league.roster import Member
 from agentleague.league.standings import Standing
 
 AGENTS_A_PAGE = 100
@@ -90,7 +91,9 @@ def player_of(league: League, params: Mapping[str, Any], asker: str | None) -> s
 
 def state_of(league: League, agent_id: str) -> str:
     """Where an agent stands in its life: the states of document 000 section 2.8."""
-    if league.phase is Phase.COMPLETED or agent_id in league.roster.removed:
+    roster = league.roster
+    is_out = agent_id in roster.removed or agent_id in roster.displaced
+    if is_out or league.phase is Phase.COMPLETED:
         return "SHUTDOWN"
     if agent_id in league.roster.waiting:
         return "WAITING"
@@ -140,7 +143,16 @@ def _row(
         row["misuses"] = len(league.misuses[agent_id])
     if league.roster.lost_token(agent_id):
         row["lost_token"] = True
-    return row
+    return row | _of_endpoint(league, member)
+
+
+def _of_endpoint(league: League, member: Member) -> dict[str, Any]:
+    """Whether it proved that it listens at its end point; nothing where nobody could ask."""
+    roster = league.roster
+    if member.agent_id in roster.displaced:
+        return {"displaced": True}
+    is_unknown = member.source is None or member.agent_id in roster.waiting
+    return {} if is_unknown else {"proved": roster.is_proved(member.agent_id)}
 
 
 def _standing(league: League, player_id: str) -> Standing:

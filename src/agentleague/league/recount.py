@@ -108,6 +108,10 @@ class Recount:
     def _registered(self, event: events.PlayerRegistered) -> None:
         self._names[event.player_id] = event.display_name
 
+    def _displaced(self, event: events.RegistrationDisplaced) -> None:
+        if event.name:
+            self._names[event.by] = event.name
+
     def _started(self, event: events.LeagueStarted) -> None:
         self._players = sorted(event.players)
 
@@ -133,6 +137,7 @@ class Recount:
     _TAKE: ClassVar[dict[type[Event], Callable[..., None]]] = {
         events.LeagueOpened: _opened,
         events.PlayerRegistered: _registered,
+        events.RegistrationDisplaced: _displaced,
         events.LeagueStarted: _started,
         events.RoundScheduled: _scheduled,
         events.MatchDecided: _match_decided,

@@ -4,17 +4,20 @@ import re
 import unicodedata
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from agentleague.errors import TokenInvalid, TokenMissing
 from agentleague.league.events import (
+    EndpointChanged,
     PlayerRegistered,
     PlayerReturned,
     RefereeApproved,
     RefereeRegistered,
+    RegistrationDisplaced,
     TokenConfirmed,
     TokenRenewed,
 )
+from agentleague.protocol.hosts import Place, places
 from agentleague.protocol.printable import UNSEEN
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
@@ -40,23 +43,30 @@ class Member(Struct, frozen=True):
     added: bool = False  # a referee's: by the organiser, and never told its token
     proofs: bool = False  # whether it wants the manager's messages proved
     anyone: bool = False  # a referee's: nobody vouches for it
+    claim_digest: str = ""  # of the claim it registered with, if any
+    source: str | None = None  # from where; None: by the organiser, or before that was noted
+    places: frozenset[Place] = frozenset()  # where its end point is
 
 
-def member_of(event: RefereeRegistered) -> Member:
-    """A referee as it was taken in."""
-    return Member(
-        event.referee_id,
+def member_of(event: PlayerRegistered | RefereeRegistered) -> Member:
+    """An agent as it was taken in."""
+    member = Member(
+        event.player_id if isinstance(event, PlayerRegistered) else event.referee_id,
         event.display_name,
         event.endpoint,
         event.token_digest,
         event.version,
-        event.capacity,
-        event.locks,
-        event.generation,
-        added=event.added is True,
+        generation=event.generation,
         proofs=event.proofs is True,
-        anyone=event.anyone is True,
+        claim_digest=event.claim_digest or "",
+        source=None if event.source is UNSET else event.source,
+        places=places(event.endpoint, event.addresses or ()),
     )
+    if isinstance(event, PlayerRegistered):
+        return member
+    own = {"capacity": event.capacity, "locks": event.locks, "added": event.added is True}
+    own["anyone"] = event.anyone is True
+    return msgspec.structs.replace(member, **own)
 
 
 class Roster:
@@ -72,27 +82,33 @@ class Roster:
         self.asking: dict[str, int] = {}  # player that came back without its token -> which it got
         self.dialects: dict[str, str] = {}  # agent -> how it is spoken to, where that is known
         self.showing: set[str] = set()  # referees that do not lock and have shown their token
+        self.displaced: set[str] = set()  # agents whose end point turned out to be another's
+        self._proved: dict[str, tuple[str, str]] = {}  # agent -> end point and claim it proved last
+        self._by_claim: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
         self._tokens: dict[str, list[_Issued]] = {}  # renewed agent -> those that count, in order
         self._unused: dict[str, TokenConfirmed] = {}  # digest -> what its first use confirms
-        self._at: dict[str, list[str]] = {}  # end point -> players
+        self._at: dict[Place, list[str]] = {}  # players, in the order in which they came there
         self._names: set[str] = set()
 
     def add_player(self, event: PlayerRegistered) -> None:
         """Take a player in."""
-        member = Member(
-            event.player_id,
-            event.display_name,
-            event.endpoint,
-            event.token_digest,
-            event.version,
-            generation=event.generation,
-            proofs=event.proofs is True,
-        )
+        member = member_of(event)
         self.players[member.agent_id] = member
-        self._at.setdefault(member.endpoint, []).append(member.agent_id)
+        self._settle(member)
         self._names.add(_folded(member.display_name))
         self._by_digest[member.token_digest] = member.agent_id
+
+    def _settle(self, member: Member) -> None:
+        if member.claim_digest:
+            self._by_claim[member.claim_digest] = member.agent_id
+        for place in member.places:
+            self._at.setdefault(place, []).append(member.agent_id)
+
+    def _unsettle(self, member: Member) -> None:
+        self._by_claim.pop(member.claim_digest, None)
+        for place in member.places:
+            self._at[place].remove(member.agent_id)
 
     def add_token(self, event: PlayerReturned) -> None:
         """A further token for a player that is here already: it may only ask."""
@@ -104,13 +120,16 @@ class Roster:
         agent_id = event.agent_id
         members = self.players if agent_id in self.players else self.referees
         member = members[agent_id]
-        members[agent_id] = msgspec.structs.replace(
+        is_there = event.endpoint == member.endpoint
+        members[agent_id] = renewed = msgspec.structs.replace(
             member,
             token_digest=event.token_digest,
             endpoint=event.endpoint,
             generation=event.generation,
             capacity=event.capacity or member.capacity,
             proofs=event.proofs is True,
+            claim_digest=event.claim_digest or member.claim_digest,
+            places=member.places if is_there else places(event.endpoint, event.addresses or ()),
         )
         self.generations[agent_id] = event.generation
         self._by_digest[event.token_digest] = agent_id
@@ -119,9 +138,19 @@ class Roster:
         issued.append((event.generation, event.token_digest))
         if len(issued) > TOKENS_MAX:
             self._forget(issued.pop(1)[1])  # The first is in use; of the others the oldest goes.
-        if members is self.players and event.endpoint != member.endpoint:
-            self._at[member.endpoint].remove(agent_id)
-            self._at.setdefault(event.endpoint, []).append(agent_id)
+        if (renewed.places, renewed.claim_digest) != (member.places, member.claim_digest):
+            self._unsettle(member)
+            self._settle(renewed)
+
+    def move(self, event: EndpointChanged) -> None:
+        """The organiser moved an agent."""
+        member = self.member(event.agent_id)
+        moved = msgspec.structs.replace(
+            member, endpoint=event.endpoint, places=places(event.endpoint)
+        )
+        (self.players if event.agent_id in self.players else self.referees)[event.agent_id] = moved
+        self._unsettle(member)
+        self._settle(moved)
 
     def unconfirmed(self, token: str | None) -> TokenConfirmed | None:
         """What is to be recorded when this token, renewed and never used yet, is used."""
@@ -147,9 +176,8 @@ class Roster:
 
     def digests_of(self, agent_id: str) -> list[str]:
         """The digests of all tokens with which this agent may act."""
-        member = self.players.get(agent_id) or self.referees[agent_id]
         issued = self._tokens.get(agent_id)
-        return [each for _, each in issued] if issued else [member.token_digest]
+        return [each for _, each in issued] if issued else [self.member(agent_id).token_digest]
 
     def generations_of(self, member: Member) -> tuple[int, ...]:
         """Those of all tokens that this agent may hold, also of one that may only ask."""
@@ -172,10 +200,60 @@ class Roster:
             return agent_id
         return None
 
-    def returning(self, name: str, endpoint: str) -> str | None:
+    def claimed(self, claim: str) -> str | None:
+        """Who registered with this claim."""
+        return self._by_claim.get(digest(claim)) if claim else None
+
+    def prove(self, agent_id: str) -> None:
+        """The one who listens at its end point said that the registration is its own."""
+        member = self.member(agent_id)
+        self._proved[agent_id] = (member.endpoint, member.claim_digest)
+
+    def is_proved(self, agent_id: str) -> bool:
+        """Whether it proved that it listens where it is registered now."""
+        member = self.member(agent_id)
+        return self._proved.get(agent_id) == (member.endpoint, member.claim_digest)
+
+    def was_proved(self, agent_id: str) -> bool:
+        """Whether it proved that there or anywhere before."""
+        return agent_id in self._proved
+
+    def member(self, agent_id: str) -> Member:
+        """An agent that registered, also a referee that waits."""
+        return self.players.get(agent_id) or self.referees.get(agent_id) or self.waiting[agent_id]
+
+    def players_at(self, where: frozenset[Place]) -> list[str]:
+        """The players whose end point is there, in the order in which they came."""
+        found = {each: None for place in sorted(where) for each in self._at.get(place, ())}
+        return [each for each in found if each in self.players]
+
+    def displace(self, event: RegistrationDisplaced) -> None:
+        """Take a registration out; one that came in its place may get its name."""
+        agent_id = event.agent_id
+        member = self.member(agent_id)
+        for each in [each for each, owner in self._by_digest.items() if owner == agent_id]:
+            self._forget(each)
+        self._unsettle(member)
+        self.displaced.add(agent_id)
+        if agent_id not in self.players:
+            return
+        self.removed[agent_id] = 1
+        self._names.discard(_folded(member.display_name))
+        if event.name:
+            other = self.players[event.by]
+            self._names.discard(_folded(other.display_name))
+            self._names.add(_folded(event.name))
+            self.players[event.by] = msgspec.structs.replace(other, display_name=event.name)
+
+    def wanted_name_of(self, player_id: str, other_id: str) -> bool:
+        """Whether the other one would be shown under this player's name, had that been free."""
+        name = self.players[player_id].display_name
+        return _is_suffixed(self.players[other_id].display_name, name, other_id)
+
+    def returning(self, name: str, where: frozenset[Place]) -> str | None:
         """Who registered with this name and end point before; nobody is two players at one."""
         wanted = clean_name(name)
-        for player_id in self._at.get(endpoint, ()):
+        for player_id in sorted(self.players_at(where), key=self.removed.__contains__):
             shown = self.players[player_id].display_name
             if shown == (wanted or player_id) or _is_suffixed(shown, wanted, player_id):
                 return player_id
@@ -184,6 +262,7 @@ class Roster:
     def add_referee(self, event: RefereeRegistered) -> None:
         """Take a referee in; or let it wait, with a token that gives no right yet."""
         member = member_of(event)
+        self._settle(member)
         if event.waiting is True:
             self.waiting[member.agent_id] = member
         else:
@@ -200,14 +279,11 @@ class Roster:
         self.referees[referee.agent_id] = referee
         self._by_digest[referee.token_digest] = referee.agent_id
 
-    def waiting_with(self, token: str | None) -> Member | None:
-        """The referee that waits and has this token."""
+    def waiting_with(self, token: str | None, claim: str = "") -> Member | None:
+        """The referee that waits and has this token, or this claim."""
         shown = digest(token) if token and self.waiting else ""
-        return next((each for each in self.waiting.values() if each.token_digest == shown), None)
-
-    def member(self, agent_id: str) -> Member:
-        """An agent that registered, also a referee that waits."""
-        return self.players.get(agent_id) or self.referees.get(agent_id) or self.waiting[agent_id]
+        found = (each for each in self.waiting.values() if each.token_digest == shown)
+        return next(found, None) or self.waiting.get(self.claimed(claim) or "")
 
     def owner(self, token: str | None) -> str | None:
         """Whose league token this is; a match token is nobody's here."""
@@ -223,6 +299,16 @@ class Roster:
         if referee_id not in self.referees:
             raise TokenInvalid("auth_token is no referee's token of this league")
         return referee_id
+
+    @property
+    def players_total(self) -> int:
+        """How many players registered and were not displaced."""
+        return len(self.players) - len(self.displaced & self.players.keys())
+
+    @property
+    def referees_total(self) -> int:
+        """How many referees did."""
+        return len(self.referees) - len(self.displaced & self.referees.keys())
 
     def next_player_id(self) -> str:
         """The id of the player who comes next."""

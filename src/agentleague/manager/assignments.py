@@ -140,6 +140,7 @@ class Attendance:
         for match_id in league.open_matches:
             lost_it = league.matches[match_id].referees[:-1]
             self.unfit.update(each for each in lost_it if not self.is_ours(each))
+        self.gone = {each for each in referees if each in league.roster.displaced}
         newest = {_identity(member): each for each, member in referees.items()}
         self.superseded = referees.keys() - newest.values()
 
@@ -271,7 +272,7 @@ class Assignments:
         for other in self._workload.referees:
             is_there = other != referee_id and referees[other].endpoint == endpoint
             if is_there and self._attendance.is_silent(other):
-                self._leave(other, f"{referee_id} took the place of {other}")
+                self.leave(other, f"{referee_id} took the place of {other}")
 
     def approved(self, referee_id: str) -> None:
         """The organiser vouches for a referee; one that waited comes now."""
@@ -293,7 +294,8 @@ class Assignments:
         others = set(self._candidates(record)) - self._attendance.superseded
         return bool(others.difference(record.referees))
 
-    def _leave(self, referee_id: str, why: str) -> None:
+    def leave(self, referee_id: str, why: str) -> None:
+        """A referee is not there any more: its matches go to others."""
         self._attendance.gone.add(referee_id)
         for match_id in self._workload.matches_of(referee_id):
             self.reassign(match_id, why)
@@ -519,7 +521,7 @@ class Assignments:
         referee_id, attendance = self._league.matches[match_id].referee_id, self._attendance
         self._leases.end(match_id)
         if attendance.is_silent(referee_id) and referee_id not in attendance.gone:
-            self._leave(referee_id, f"{referee_id} was silent")
+            self.leave(referee_id, f"{referee_id} was silent")
         else:
             attendance.unfit.add(referee_id)
             self.reassign(match_id, f"{referee_id} did not bring it to an end")

@@ -35,7 +35,15 @@ class AssignAgain(Key, frozen=True):  # a referee that did not answer is sent it
     referee_id: str
 
 
+class ProofAgain(Key, frozen=True):  # an agent's claim is shown once more at its end point
+    agent_id: str
+
+
 # Calls
+class ProofCall(Key, frozen=True):  # the listener at an end point is shown an agent's claim
+    agent_id: str
+
+
 class StartCall(MatchKey, frozen=True): ...  # a foreign referee is told to run a match
 class ControlCall(MatchKey, frozen=True): ...  # it is told nonsense, to compare its answers
 

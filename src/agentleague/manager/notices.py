@@ -129,7 +129,7 @@ def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
     member = roster.member(agent_id)
     return (
         f"{agent_id} {member.display_name} is at {member.endpoint}: {_players(roster, settings)}, "
-        f"{_referees(len(roster.referees), settings)}."
+        f"{_referees(roster.referees_total, settings)}."
     )
 
 
@@ -143,7 +143,7 @@ def waiting(member: Member, source: str) -> str:
 
 
 def _players(roster: Roster, settings: ManagerSettings) -> str:
-    here = len(roster.players)
+    here = roster.players_total
     return f"{here} of {settings.players} players" if settings.players else _many(here, "player")
 
 

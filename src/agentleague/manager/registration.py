@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from agentleague import errors
 from agentleague.dialects.negotiation import guess
 from agentleague.league.events import (
+    EndpointChanged,
     PlayerRegistered,
     PlayerReturned,
     RefereeApproved,
@@ -26,11 +27,12 @@ from agentleague.league.events import (
 from agentleague.league.league import Phase
 from agentleague.league.roster import Member, clean_name, is_marked, member_of
 from agentleague.manager import notices
+from agentleague.manager.claims import Claims, origin, renewal_of
 from agentleague.manager.guesses import Guesses
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.step import Step
 from agentleague.protocol import join_codes, tokens
-from agentleague.protocol.hosts import is_at
+from agentleague.protocol.hosts import places
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
@@ -69,10 +71,12 @@ class Registration:
         *,
         token_secret: bytes,
         reachability: Reachability,
+        claims: Claims,
         check_endpoint: Callable[[str, str], None],
     ) -> None:
         self._step, self._secret = step, token_secret
         self._reachability, self._check_endpoint = reachability, check_endpoint
+        self._claims = claims
         self._league, self._settings = step.league, step.settings
         self._returns: dict[str, tuple[float, int]] = {}  # agent -> when it came back, how often
         self._refusals: dict[tuple[str, str], float] = {}  # reason and agent -> when told
@@ -80,8 +84,9 @@ class Registration:
 
     def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
         """Record a player's registration and answer it, or say why it is refused."""
-        roster = self._league.roster
-        came_back = roster.acting(asked.caller.token) in roster.players
+        came_back = (
+            self._claims.known(request.player_meta, asked.caller) in self._league.roster.players
+        )
         try:
             event, answer = self.admit_player(request, asked.caller)
         except errors.RegistrationRefused as error:
@@ -91,8 +96,8 @@ class Registration:
 
     def register_referee(self, asked: Asked, request: RefereeRegisterRequest) -> Admission:
         """The same for a referee."""
-        roster = self._league.roster
-        came_back = roster.acting(asked.caller.token) in roster.referees
+        known = self._claims.known(request.referee_meta, asked.caller)
+        came_back = known in self._league.roster.referees
         try:
             event, answer = self.admit_referee(request, asked.caller)
         except errors.RegistrationRefused as error:
@@ -103,11 +108,12 @@ class Registration:
     def add_player(self, params: Mapping[str, Any]) -> PlayerRegistered:
         """The organiser adds a player, which will be called at its end point."""
         name, url = _name_and_url(params)
-        known = self._league.roster.returning(name, url)
+        known = self._league.roster.returning(name, places(url))
         if known:
             raise errors.UnexpectedMessage(f"{known} is that player already")
         meta = PlayerMeta(name, url, join_code=self._settings.join_code)
-        event, _ = self._admit_new_player(meta, ORGANISER)
+        event, _ = self._admit_new_player(meta, Caller(ORGANISER))
+        event = replace(event, source=UNSET)
         self._step.record(event)
         self._step.notify(self._reachability.registered(event.player_id, ORGANISER))
         return event
@@ -118,8 +124,8 @@ class Registration:
         for known in self._league.roster.referees.values():
             if known.endpoint == url:
                 raise errors.UnexpectedMessage(f"{known.agent_id} is at that end point already")
-        event, _ = self._admit_new_referee(RefereeMeta(name, url), ORGANISER)
-        event = replace(event, added=True, anyone=UNSET)
+        event, _ = self._admit_new_referee(RefereeMeta(name, url), Caller(ORGANISER))
+        event = replace(event, added=True, anyone=UNSET, source=UNSET)
         self._step.record(event)
         self._step.notify(self._reachability.registered(event.referee_id, ORGANISER))
         return event
@@ -141,7 +147,27 @@ class Registration:
             raise errors.NotRegistered(f"{wanted[:64]} {is_in}; {waiting} waits")
         self._step.record(self._approval(wanted))
         self._step.notify(self._reachability.registered(wanted, ORGANISER))
+        self._claims.registered(wanted)
         return roster.referees[wanted]
+
+    def set_endpoint(self, params: Mapping[str, Any]) -> EndpointChanged:
+        """The organiser says where an agent is called from here on."""
+        agent_id, url = params.get("agent_id"), params.get("url")
+        roster = self._league.roster
+        if not isinstance(agent_id, str) or not (
+            agent_id in roster.players or agent_id in roster.referees
+        ):
+            raise errors.NotRegistered(f"no agent {str(agent_id)[:64]!r} is registered")
+        if agent_id in roster.displaced:
+            raise errors.UnexpectedMessage(f"{agent_id} was taken out; it can register again")
+        if self._league.phase is Phase.COMPLETED:
+            raise errors.UnexpectedMessage("the league is over already")
+        event = EndpointChanged(agent_id, _check_url(url))
+        self._check_endpoint(event.endpoint, ORGANISER)
+        self._step.record(event)
+        self._step.notify(self._reachability.registered(agent_id, ORGANISER))
+        self._claims.registered(agent_id)
+        return event
 
     def tell_refusal(self, asked: Asked, code: str, why: str) -> None:
         """Tell the organiser of a refused registration, unless that was told a moment ago."""
@@ -162,7 +188,7 @@ class Registration:
         if len(self._refusals) > limits.refusals_max:
             self._step.notify(MORE)
         else:
-            about = f"{kind} {log_text(name)!r} from {asked.caller.source}"
+            about = f"{kind} {log_text(name)!r} from {asked.caller.source or 'a proxy'}"
             self._step.notify(printable(f"Refused {about}: {log_text(why)} ({code})."))
 
     # Decisions: the event to record, and the answer, which alone holds the token
@@ -170,9 +196,9 @@ class Registration:
     def admit_player(
         self, request: LeagueRegisterRequest, caller: Caller
     ) -> tuple[PlayerAdmitted | None, LeagueRegisterResponse]:
-        """With a token of its own a player keeps its id, also when the league is over.
+        """With a token or the claim of its own a player keeps its id, also when the league is over.
 
-        One that registers again without it, with its name and end point, from the end point's own
+        One that registers again without them, with its name and end point, from the end point's own
         address, keeps its id at any time; on one machine everybody has that address, so its further
         token may only ask. There is no event if the same was asked before and the token then given
         was never used: it is given again.
@@ -183,14 +209,21 @@ class Registration:
             RateLimited: too many wrong ones came from there.
         """
         meta, roster = request.player_meta, self._league.roster
-        shown = roster.players.get(roster.acting(caller.token) or "")
-        if caller.token and shown:
+        shown = roster.players.get(self._claims.known(meta, caller) or "")
+        if shown:
             return self._renew_player(meta, shown, caller)
         self._check_join_code(meta, "player_meta", caller.source)
-        known = roster.returning(meta.display_name, meta.contact_endpoint)
-        if known and is_at(meta.contact_endpoint, caller.source):
-            return self._readmit_player(known, meta)
-        return self._admit_new_player(meta, caller.source)
+        where = places(meta.contact_endpoint, caller.addresses)
+        known = roster.players.get(roster.returning(meta.display_name, where) or "")
+        is_open = self._league.phase is Phase.REGISTERING
+        is_back = known is not None and self._claims.is_back(known, where, caller)
+        if known and is_open and self._claims.is_stronger(meta, where, caller, than=known):
+            is_back = False
+        if known and is_back:
+            return self._readmit_player(known.agent_id, meta)
+        if is_open and not meta.claim:
+            self._claims.check_free(where, meta, caller)
+        return self._admit_new_player(meta, caller)
 
     def admit_referee(
         self, request: RefereeRegisterRequest, caller: Caller
@@ -202,31 +235,33 @@ class Registration:
         it waits already. Each registration of another begins a session. Raises as `admit_player`.
         """
         meta, roster = request.referee_meta, self._league.roster
-        shown = roster.referees.get(roster.acting(caller.token) or "")
+        shown = roster.referees.get(self._claims.known(meta, caller) or "")
         if shown:
             return self._renew_referee(meta, shown, caller)
         waits = not self._may_referee(meta, caller.source)
-        known = roster.waiting_with(caller.token)
-        if known and caller.token and known.endpoint == meta.contact_endpoint:
+        known = roster.waiting_with(caller.token, meta.claim or "")
+        if known and known.endpoint == meta.contact_endpoint:
             event = None if waits else self._approval(known.agent_id)
-            return event, self._referee_answer(known, meta, caller.token, waits=waits)
-        return self._admit_new_referee(meta, caller.source, waits=waits)
+            token = self._token(known.agent_id, known.generation)
+            return event, self._referee_answer(known, meta, token, waits=waits)
+        return self._admit_new_referee(meta, caller, waits=waits)
 
     def _admit_new_player(
-        self, meta: PlayerMeta, source: str
+        self, meta: PlayerMeta, caller: Caller
     ) -> tuple[PlayerRegistered, LeagueRegisterResponse]:
         roster, players_max = self._league.roster, self._settings.players_max
         if self._league.phase is not Phase.REGISTERING:
             raise errors.LateRegistration(
                 "the league has begun; players join before its first round"
             )
-        if len(roster.players) >= players_max:
+        # Those who were displaced do not count, but their rows are limited too.
+        if roster.players_total >= players_max or len(roster.players) >= 2 * players_max:
             raise errors.LeagueFull(
                 f"{players_max} players are registered already",
                 max_players=players_max,
-                current_players=len(roster.players),
+                current_players=roster.players_total,
             )
-        self._check(meta, source)
+        self._check(meta, caller.source)
         player_id = roster.next_player_id()
         generation = self._first_generation
         name, token = self._name(meta.display_name, player_id), self._token(player_id, generation)
@@ -238,6 +273,7 @@ class Registration:
             digest(token),
             generation,
             proofs=meta.proofs,
+            **origin(meta, caller),
         )
         return event, self._player_answer(player_id, name, meta, token)
 
@@ -246,7 +282,7 @@ class Registration:
         return RefereeApproved(referee_id)
 
     def _admit_new_referee(
-        self, meta: RefereeMeta, source: str, *, waits: bool = False
+        self, meta: RefereeMeta, caller: Caller, *, waits: bool = False
     ) -> tuple[RefereeRegistered, RefereeRegisterResponse]:
         roster = self._league.roster
         self._check_place_for_a_referee(waits=waits)
@@ -256,7 +292,7 @@ class Registration:
                 "one that does says so with referee_meta.locks true",
                 field="referee_meta.locks",
             )
-        self._check(meta, source)
+        self._check(meta, caller.source)
         referee_id = roster.next_referee_id()
         generation = self._first_generation
         token = self._token(referee_id, generation)
@@ -272,6 +308,7 @@ class Registration:
             proofs=meta.proofs,
             waiting=True if waits else UNSET,
             anyone=True if self._is_anyone(meta) else UNSET,
+            **origin(meta, caller),
         )
         return event, self._referee_answer(member_of(event), meta, token, waits=waits)
 
@@ -280,11 +317,15 @@ class Registration:
     ) -> tuple[TokenRenewed | None, LeagueRegisterResponse]:
         """A player that shows a token of its own."""
         self._check(meta, caller.source)
+        where = places(meta.contact_endpoint, caller.addresses)
+        if not where & member.places and self._league.phase is not Phase.COMPLETED:
+            self._claims.check_move(meta, member, where)
+        renewal = renewal_of(meta, caller, member)
         is_newest = digest(caller.token or "") == member.token_digest
         is_same = (
             meta.contact_endpoint == member.endpoint and (meta.proofs is True) == member.proofs
         )
-        was_given = not is_newest and is_same
+        was_given = not is_newest and is_same and not renewal
         player_id = member.agent_id
         generation = member.generation if was_given else self._next_generation(player_id)
         token = self._token(player_id, generation)
@@ -292,19 +333,29 @@ class Registration:
         if was_given:
             return None, answer
         at = (digest(token), generation, meta.contact_endpoint)
-        return TokenRenewed(player_id, *at, proofs=meta.proofs), answer
+        return TokenRenewed(player_id, *at, proofs=meta.proofs, **renewal), answer
 
     def _renew_referee(
         self, meta: RefereeMeta, member: Member, caller: Caller
-    ) -> tuple[TokenRenewed, RefereeRegisterResponse]:
-        """A referee that shows a token of its own: its old session is over."""
+    ) -> tuple[TokenRenewed | None, RefereeRegisterResponse]:
+        """A referee that shows a token of its own: its old session is over.
+
+        One that shows only its claim did not get the answer, and gets the same again.
+        """
         self._check(meta, caller.source)
+        was_lost = self._league.roster.acting(caller.token) != member.agent_id
+        is_same = (
+            meta.contact_endpoint == member.endpoint and (meta.proofs is True) == member.proofs
+        )
+        if was_lost and is_same:
+            token = self._token(member.agent_id, member.generation)
+            return None, self._referee_answer(member, meta, token)
         generation = self._next_generation(member.agent_id)
         token = self._token(member.agent_id, generation)
         at = (digest(token), generation, meta.contact_endpoint, meta.max_concurrent_matches)
         renewed = replace(member, generation=generation)
-        answer = self._referee_answer(renewed, meta, token)
-        return TokenRenewed(member.agent_id, *at, proofs=meta.proofs), answer
+        answer, more = self._referee_answer(renewed, meta, token), renewal_of(meta, caller, member)
+        return TokenRenewed(member.agent_id, *at, proofs=meta.proofs, **more), answer
 
     def _readmit_player(
         self, player_id: str, meta: PlayerMeta
@@ -354,6 +405,9 @@ class Registration:
         if events:
             self._step.notify(notices.joined(self._league, agent_id, self._settings))
             self._step.notify(self._reachability.registered(agent_id, asked.caller.source))
+            self._claims.registered(agent_id)
+        if isinstance(event, PlayerRegistered) and event.claim_digest is UNSET:
+            self._claims.came_home(agent_id)
         return Admission(agent_id, came_back, bool(events))
 
     def _refuse(
@@ -473,11 +527,12 @@ class Registration:
                 "referee_code of this league, or let the organiser add this one: league "
                 "add-referee NAME URL"
             )
-        if not waits and len(roster.referees) >= referees_max:
+        is_full = roster.referees_total >= referees_max or len(roster.referees) >= 2 * referees_max
+        if not waits and is_full:
             raise errors.RefereesFull(
                 f"{referees_max} referees are registered already",
                 max_referees=referees_max,
-                current_referees=len(roster.referees),
+                current_referees=roster.referees_total,
             )
 
     def _check_join_code(self, meta: PlayerMeta | RefereeMeta, path: str, source: str) -> None:
@@ -536,6 +591,10 @@ def _name_and_url(params: Mapping[str, Any]) -> tuple[str, str]:
     name, url = params.get("name"), params.get("url")
     if not isinstance(name, str) or not 0 < len(name) <= NAME_MAX:
         raise errors.WrongType("params.name must be the agent's name", field="params.name")
+    return name, _check_url(url)
+
+
+def _check_url(url: Any) -> str:
     if not isinstance(url, str) or not 0 < len(url) <= URL_MAX:
         raise errors.WrongType("params.url must be the agent's end point", field="params.url")
-    return name, url
+    return url

@@ -15,6 +15,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | - RefereeNotices | players still to hear of a new referee | forgotten; the match is handed out |
 | ResultNotices | players still to be told a result | told again while the match is open |
 | Registration | when agents came back, refusals told, wrong join codes | forgotten |
+| Claims | which claims are open | `resume` shows them again |
 | Reachability | which end points answer | `resume` has all tried again |
 | Receipts | agents that showed a false one | forgotten |
 | Organiser, Reporters, TokenMisuse, Broadcasts, Credentials | none | |
@@ -38,6 +39,7 @@ from agentleague.league.match_result import loss_in_words
 from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
+from agentleague.manager.claims import Claims
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
@@ -92,10 +94,14 @@ class Manager:
         credentials = Credentials(self.league, secrets.token_secret)
         self._step = step = Step(self.league, settings, limits, credentials.proof_keys)
         self.reachability = Reachability(self.league, step.limits)
+        self._claims = Claims(
+            step, left=lambda each: self._assignments.leave(each, f"{each} was displaced")
+        )
         self._registration = Registration(
             step,
             token_secret=secrets.token_secret,
             reachability=self.reachability,
+            claims=self._claims,
             check_endpoint=check_endpoint,
         )
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
@@ -117,6 +123,8 @@ class Manager:
             assignments=self._assignments,
             result_notices=self._result_notices,
         )
+        self._rounds.undecided = self._claims.undecided
+        self._rounds.leave_out_undecided = self._claims.leave_out_undecided
         self._organiser = Organiser(
             step,
             rounds=self._rounds,
@@ -126,6 +134,7 @@ class Manager:
                 "add_player": self._add_player,
                 "add_referee": self._add_referee,
                 "approve": self._approve,
+                "set_endpoint": self._set_endpoint,
             },
         )
 
@@ -181,6 +190,7 @@ class Manager:
             if self.lost_until is not None:
                 self._accept_loss(self.lost_until, stimulus.wall_offset)
             self._assignments.resume()
+            self._claims.resume()
             self._rounds.resume()
             self.reachability.resume()
             return
@@ -260,6 +270,11 @@ class Manager:
         if subject is not None:
             self._SUBJECTS[type(subject)](self, agent_id, subject, error)
 
+    def _proof_answered(self, key: keys.ProofCall, stimulus: Answered) -> None:
+        """Somebody at an end point said whether a registration is its own."""
+        self._claims.answered(key.agent_id, stimulus)
+        self._rounds.start_if_complete()
+
     def _start_answered(self, key: keys.StartCall, stimulus: Answered) -> None:
         """A foreign referee was told to run a match, and answered or did not."""
         referee_id, error = self._foreign_referee(key, stimulus), stimulus.error
@@ -313,7 +328,7 @@ class Manager:
             self._reporters.shown(admission.agent_id)
         if admission.agent_id and self.league.phase is Phase.COMPLETED:
             self._rounds.tell_the_end_to(admission.agent_id)
-        elif admission.agent_id:
+        elif admission.is_recorded:
             self._assignments.join(admission.agent_id)
         self._rounds.start_if_complete()
 
@@ -333,6 +348,12 @@ class Manager:
         self._assignments.approved(member.agent_id)
         self._rounds.start_if_complete()
         return f"{member.agent_id} {member.display_name} at {member.endpoint} may referee now."
+
+    def _set_endpoint(self, params: Mapping[str, Any]) -> str:
+        event = self._registration.set_endpoint(params)
+        if event.agent_id in self.league.roster.players:
+            self._assignments.refresh(event.agent_id)
+        return f"{event.agent_id} is called at {event.endpoint} from now on."
 
     def _lock(self, asked: Asked, message: LockRequest) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
@@ -449,6 +470,7 @@ class Manager:
     }
     _CALLS: ClassVar[dict[type, Callable[["Manager", Any, Answered], None]]] = {
         keys.OutboxCall: _message_answered,
+        keys.ProofCall: _proof_answered,
         keys.StartCall: _start_answered,
         keys.ControlCall: _control_answered,
     }
@@ -477,6 +499,7 @@ class Manager:
         keys.LeaseCheck: lambda self, key: self._assignments.check_leases(),
         keys.RefereeWaitOver: lambda self, key: self._assignments.give_up_unassigned(),
         keys.AssignAgain: lambda self, key: self._assignments.hand_out(key.referee_id),
+        keys.ProofAgain: lambda self, key: self._claims.again(key.agent_id),
         keys.StartAgain: lambda self, key: self._assignments.starts.woken(key.match_id),
         keys.NewRefereeAnswersDue: lambda self, key: self._assignments.referee_notices.stop_waiting(
             key.match_id

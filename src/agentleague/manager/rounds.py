@@ -4,7 +4,7 @@ What everybody was told is noted in the journal. After a restart, the messages o
 such a note are sent again from its start.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import UNSET
 
@@ -34,6 +34,8 @@ class Rounds:
         assignments: Assignments,
         result_notices: ResultNotices,
     ) -> None:
+        self.undecided: Callable[[], int] = lambda: 0  # players who may turn out to be nobody,
+        self.leave_out_undecided: Callable[[], None] = lambda: None  # and do not start
         self.seconds = 0.0  # from the first announcement to the last LEAGUE_COMPLETED
         self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
         self._assignments, self._result_notices = assignments, result_notices
@@ -102,10 +104,10 @@ class Rounds:
         """Start as soon as all that the settings ask for are there."""
         roster, settings = self._league.roster, self._settings
         wanted = max(settings.players or 0, 2)
-        is_full = settings.players is not None and self._players_count() >= wanted
+        is_full = settings.players is not None and self._ready_count() >= wanted
         if self._league.phase is not Phase.REGISTERING or not (is_full or self._is_due):
             return
-        if len(roster.referees) >= (1 if self._is_due else settings.referees):
+        if roster.referees_total >= (1 if self._is_due else settings.referees):
             self.start()
 
     def due(self) -> None:
@@ -118,7 +120,7 @@ class Rounds:
 
     def missing(self) -> str:
         """Who is needed before a league can start, in words; nothing if all are there."""
-        players, referees = self._players_count(), len(self._league.roster.referees)
+        players, referees = self._ready_count(), self._league.roster.referees_total
         if players < 2:
             return f"a league needs two players, and {players or 'none'} is registered"
         return "" if referees else "a league needs a referee, and none is registered"
@@ -127,6 +129,7 @@ class Rounds:
         """Close registration and begin; does nothing if somebody is missing."""
         if not self.missing():
             self._began = self._step.now
+            self.leave_out_undecided()
             self._step.record(events.LeagueStarted(self._taking_part()))
             self._step.notify(notices.begun(self._league))
             self._go_on(self._league.next_round())
@@ -354,12 +357,18 @@ class Rounds:
 
     @property
     def _everybody(self) -> list[str]:
-        return [*self._league.roster.players, *self._league.roster.referees]
+        roster = self._league.roster
+        everybody = (*roster.players, *roster.referees)
+        return [each for each in everybody if each not in roster.displaced]
 
     def _players_count(self) -> int:
         """How many take part, without looking at each of them."""
         roster = self._league.roster
         return len(roster.players) - len(roster.removed)
+
+    def _ready_count(self) -> int:
+        """How many would play if the league started now."""
+        return self._players_count() - self.undecided()
 
     def _taking_part(self) -> list[str]:
         """The players, without those whom the organiser removed."""

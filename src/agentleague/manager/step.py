@@ -55,6 +55,9 @@ class ManagerLimits:
     guesses_in_all_a_second: float = 10.0
     guessers_max: int = 10_000  # sources that are remembered
     token_generations_max: int = 8  # of a player, that are recognised when misused
+    challenges: int = 9  # how often a claim is shown at an end point where nobody answers,
+    challenge_seconds_max: float = 15.0  # with pauses that double up to this: a minute in all
+    challenges_max: int = 256  # end points that are asked at a time
     unchecked_max: int = 10_000  # end points that wait to be tried
     notices_max: int = 100  # for the organiser, not read yet
 

@@ -406,6 +406,7 @@ class Player(Agent):
         LeagueOverKey: _ask_again_whether_over,
     }
     MESSAGES: ClassVar[dict[type[messages.Message], Handler]] = {
+        messages.EndpointChallenge: Agent.prove,
         messages.GameInvitation: _invited,
         messages.ChooseParityCall: _to_move,
         messages.GameMoveCall: _to_move,

@@ -62,9 +62,14 @@ NOTES: dict[str, Note] = {
     "waiting": Note("True: it is given no match until the organiser lets it in.", True),
     "claim": Note(
         "A random text of the agent's own, which it repeats when it registers again, and shows to "
-        "nobody else.",
+        "nobody else. The manager shows its digest at the end point: ENDPOINT_CHALLENGE.",
         "5d0c1f7e9b3a4d62",
     ),
+    "claim_digest": Note(
+        "SHA-256 of the claim of a registration that named this end point.",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    ),
+    "proved": Note("Whether that claim is the listener's own.", True),
     "RefereeMeta.proofs": Note("Whether it wants the manager's messages proved.", True),
     "PlayerMeta.proofs": Note("Whether it wants the manager's messages proved.", True),
     "referee_meta": Note("What the referee says of itself."),

@@ -1,5 +1,6 @@
 """Which machine a host in a URL, or the source of a request, means."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
@@ -16,9 +17,49 @@ def is_loopback(host: str) -> bool:
     return (mapped or address).is_loopback
 
 
+_PORTS = {"http": 80, "https": 443}
+Place = tuple[str, int, str]  # host, port and path
+
+
+def places(endpoint: str, addresses: Iterable[str] = ()) -> frozenset[Place]:
+    """Where an end point is, however it is spelled; two that share a place are the same.
+
+    `addresses` are those of its host name. A name behind https counts by itself: many share the
+    address of one proxy, and the certificate says which is meant.
+    """
+    try:
+        url = urlsplit(endpoint)
+        host, port = (url.hostname or "").rstrip("."), url.port or _PORTS.get(url.scheme, 0)
+    except ValueError:
+        return frozenset({(endpoint, 0, "")})
+    path = url.path.rstrip("/") or "/mcp"
+    hosts = {host, *addresses} if url.scheme == "http" else {host}
+    if host == "localhost":
+        hosts = {"127.0.0.1", "::1"}
+    return frozenset((_plain(each), port, path) for each in hosts)
+
+
+def _plain(host: str) -> str:
+    """An address in its shortest form; a name as it is."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)
+
+
+def is_home(where: Iterable[Place], source: str) -> bool:
+    """Whether a request from this address may come from one of these places."""
+    return any(_is_same(host, source) for host, _, _ in where)
+
+
 def is_at(endpoint: str, source: str) -> bool:
     """Whether a request from this address may come from that end point's machine."""
-    host = urlsplit(endpoint).hostname or ""
+    return _is_same(urlsplit(endpoint).hostname or "", source)
+
+
+def _is_same(host: str, source: str) -> bool:
     if host == source:
         return True
     if is_loopback(host) or is_loopback(source):

@@ -151,6 +151,18 @@ class LeagueRegisterResponse(Message, tag="LEAGUE_REGISTER_RESPONSE"):
     warnings: list[Text] | UnsetType = UNSET
 
 
+class EndpointChallenge(Message, tag="ENDPOINT_CHALLENGE"):
+    """The manager asks whoever listens at an end point whether a registration is its own; ours."""
+
+    claim_digest: Id
+
+
+class EndpointProof(Message, tag="ENDPOINT_PROOF"):
+    """The listener says whether the claim with that digest is its own; ours."""
+
+    proved: bool
+
+
 # Rounds and standings
 
 
@@ -704,6 +716,8 @@ _ROWS = (
     Kind(RefereeRegisterResponse, "manager", "referee"),
     Kind(LeagueRegisterRequest, "player", "manager", "register_player", "LEAGUE_REGISTER_RESPONSE"),
     Kind(LeagueRegisterResponse, "manager", "player"),
+    Kind(EndpointChallenge, "manager", "everyone", "prove_endpoint", "ENDPOINT_PROOF", ours=True),
+    Kind(EndpointProof, "agent", "manager", ours=True),
     Kind(RoundAnnouncement, "manager", "everyone", "notify_round", "ROUND_ANNOUNCEMENT_ACK"),
     Kind(RoundAnnouncementAck, "player", "manager"),
     Kind(LeagueStandingsUpdate, "manager", "players", "update_standings", "STANDINGS_UPDATE_ACK"),

@@ -16,7 +16,9 @@ from agentleague.league.match_result import (
 )
 from agentleague.roles.effects import Event
 
-HIDDEN = frozenset({"token_digest", "kind"})  # a log line has the kind by itself
+HIDDEN = frozenset(
+    {"token_digest", "claim_digest", "source", "kind"}
+)  # a log line has the kind by itself
 
 
 def public_fields(event: Event) -> dict[str, Any]:
@@ -79,6 +81,11 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     ),
     events.TokenRenewed: lambda e: f"{e.agent_id} was given a new token",
     events.TokenConfirmed: lambda e: f"{e.agent_id} uses its new token",
+    events.EndpointChanged: lambda e: f"The organiser said that {e.agent_id} is at {e.endpoint}",
+    events.EndpointProved: lambda e: f"{e.agent_id} proved that it listens at its end point",
+    events.RegistrationDisplaced: lambda e: (
+        f"{e.agent_id} was taken out: it registered at the end point of {e.by or 'another agent'}"
+    ),
     events.PlayerRemoved: lambda e: f"The organiser removed {e.player_id}",
     events.LeagueStarted: lambda e: (
         f"The league began with {_many(e.players, 'players', 'player')}"

@@ -241,6 +241,9 @@ class Inspector:
         self,
         event: events.TokenRenewed
         | events.TokenConfirmed
+        | events.EndpointChanged
+        | events.EndpointProved
+        | events.RegistrationDisplaced
         | events.TokenMisused
         | events.DialectLearnt
         | events.TokenShown,
@@ -250,6 +253,16 @@ class Inspector:
         if not any(event.agent_id in each for each in everybody):
             return f"nobody is registered as {event.agent_id}"
         return None
+
+    def _displaced(self, event: events.RegistrationDisplaced) -> str | None:
+        roster = self._league.roster
+        if event.agent_id in roster.displaced:
+            return f"{event.agent_id} is displaced a second time"
+        if event.by and event.by not in roster.players:
+            return f"nobody is registered as {event.by}"
+        if event.agent_id in roster.players and self._league.has_started:
+            return f"{event.agent_id} is displaced after the start"
+        return self._of_an_agent(event)
 
     def _of_a_player(self, event: events.PlayerReturned | events.PlayerRemoved) -> str | None:
         if event.player_id not in self._league.roster.players:
@@ -397,6 +410,9 @@ class Inspector:
         events.RefereeSetAside: _set_aside,
         events.TokenRenewed: _of_an_agent,
         events.TokenConfirmed: _of_an_agent,
+        events.EndpointChanged: _of_an_agent,
+        events.EndpointProved: _of_an_agent,
+        events.RegistrationDisplaced: _displaced,
         events.TokenMisused: _of_an_agent,
         events.DialectLearnt: _of_an_agent,
         events.TokenShown: _of_an_agent,
@@ -424,6 +440,7 @@ _OF_A_MATCH = (
 _DECIDING = (
     events.PlayerRegistered,
     events.PlayerRemoved,
+    events.RegistrationDisplaced,
     events.LeagueStarted,
     events.RoundScheduled,
     events.MatchAssigned,

@@ -32,6 +32,7 @@ from agentleague.match.machine import (
 from agentleague.match.messages import Assignment, RefereeIdentity
 from agentleague.protocol.messages import (
     ChooseParityResponse,
+    EndpointChallenge,
     GameJoinAck,
     GameMoveResponse,
     LeagueCompleted,
@@ -438,6 +439,7 @@ class Referee(Agent):
         Clock: _clock_rang,
     }
     MESSAGES: ClassVar[dict[type[Message], Handler]] = {
+        EndpointChallenge: Agent.prove,
         RoundAnnouncement: _announced,
         StartMatch: _match_started,
         RoundCompleted: _round_completed,

@@ -24,7 +24,10 @@ from agentleague.errors import (
     TokenInvalid,
     TokenMissing,
 )
+from agentleague.protocol import tokens
 from agentleague.protocol.messages import (
+    EndpointChallenge,
+    EndpointProof,
     LeagueQuery,
     LeagueQueryResponse,
     LeagueRegisterRequest,
@@ -228,6 +231,8 @@ class ReachabilityCheck:
         """What there is to say, if anything, and when to ask again."""
         if isinstance(error, PeerRefused) or _is_unknown(message):
             return "", []  # It is a foreign manager.
+        if _agent_in(message).get("displaced"):
+            return "", [End(Refused(self._displaced()))]
         is_reachable = _reachable(message)
         again: list[Effect] = [WakeAt(ReachabilityKey(), now + self._limits.next_check_seconds)]
         if is_reachable is None:
@@ -239,6 +244,12 @@ class ReachabilityCheck:
         if is_reachable:
             return f"The manager can reach it at {self._endpoint}.", []
         return self._advice(), again
+
+    def _displaced(self) -> str:
+        return (
+            f"it is taken out again, since another agent listens at {self._endpoint}; say where "
+            "others reach this one with: --endpoint http://HOST:PORT/mcp"
+        )
 
     def _advice(self) -> str:
         url = urlsplit(self._endpoint)
@@ -256,10 +267,14 @@ def _is_unknown(message: Message | None) -> bool:
 
 
 def _reachable(message: Message | None) -> bool | None:
+    found = _agent_in(message).get("reachable")
+    return found if isinstance(found, bool) else None
+
+
+def _agent_in(message: Message | None) -> dict[str, Any]:
     data = message.data if isinstance(message, LeagueQueryResponse) else None
     agent = data.get("agent") if isinstance(data, dict) else None
-    found = agent.get("reachable") if isinstance(agent, dict) else None
-    return found if isinstance(found, bool) else None
+    return agent if isinstance(agent, dict) else {}
 
 
 Handler = Callable[..., list[Effect]]
@@ -363,6 +378,12 @@ class Agent(ABC):
             f"organiser lets it in with: league approve {self.agent_id}. Or stop it, and start it "
             f"with the code: {GIVE_REFEREE_CODE}."
         )
+
+    def prove(self, asked: Asked, message: EndpointChallenge, now: float) -> list[Effect]:
+        """The manager shows the digest of a claim: yes only to its own, else it proves a thief."""
+        claim = self._registration.claim
+        is_own = bool(claim) and tokens.same(claim, message.claim_digest)
+        return [self.reply(asked, EndpointProof(is_own), now)]
 
     def register_again(self, stimulus: Woken, now: float) -> list[Effect]:
         """It is time for the next try."""

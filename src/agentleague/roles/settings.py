@@ -107,6 +107,8 @@ class ManagerSettings:
     """Whom it calls: `local`, agents on this machine, or `lan`, those in the networks of `lan`."""
     lan: Sequence[str] = ()
     """The networks of `lan`, such as 192.168.7.0/24; all private ones unless given."""
+    trusted_proxies: Sequence[str] = ()
+    """Proxies, such as 127.0.0.1, whose X-Forwarded-For says where a request comes from."""
     shared_dir: str = ""
     """A directory where the files of `league export` are kept current while the league runs."""
     seeded: bool = field(default=False, metadata={"derived": True})

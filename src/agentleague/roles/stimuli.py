@@ -19,13 +19,14 @@ Key = Hashable  # a role's own name for a call, a timer or a strategy's run
 class Caller(Struct, frozen=True, gc=False):
     """Who asked, as far as the transport can tell."""
 
-    source: str  # the address the request came from
+    source: str  # the address the request came from; empty where a proxy hides it
     token: str | None = None
     form: str = "jsonrpc"  # how the request was written; the answer takes the same form
     missing: tuple[str, ...] = ()  # paths of documented fields that were not there
     rpc_method: str = ""  # the JSON-RPC method of the request
     head: bytes = b""  # request line and headers as they were sent
     body: bytes = b""  # as it was sent, where proofs may be asked for
+    addresses: tuple[str, ...] = ()  # of the host name in a registration's end point, if it has one
 
     @property
     def proof(self) -> str:

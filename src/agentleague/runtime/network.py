@@ -100,7 +100,7 @@ def place_of_manager(port: int, wishes: Wishes, say: Say) -> Place:
 
 def check_wish(name: str, value: str | Sequence[str]) -> None:
     """Raises LeagueError unless what a setting says can be meant."""
-    if name == "lan":
+    if name in ("lan", "trusted_proxies"):
         for each in value:
             _check_network(each)
     elif name == "endpoint" and value:

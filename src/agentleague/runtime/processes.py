@@ -35,6 +35,7 @@ from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.state_files import StateFile
 from agentleague.runtime.strategy_runner import InlineRunner, Strategy, ThreadRunner
+from agentleague.transport.callers import Proxies
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Rate, TransportPolicy
 from agentleague.transport.http_server import ServerLimits
@@ -67,6 +68,7 @@ class Place:
     moves_on: bool = True  # to the next port, where this one is busy
     called_at: str = ""  # the address that others call; the first host unless given
     aliases: Sequence[str] = ()  # what this machine is called in its network
+    trusted_proxies: Sequence[str] = ()  # who may say from where a request came
 
     async def open(self, transport: HttpTransport) -> str:
         """Listen there, or on the next free port; the URL under which the agent is called.
@@ -100,6 +102,7 @@ class Place:
             rate=self.rate,
             names=self.names,
             server=self.server,
+            proxies=Proxies(self.trusted_proxies, urlsplit(self.endpoint or "").hostname or ""),
             **of_manager,
         )
 

@@ -190,7 +190,7 @@ def _metavar(name: str, kind: kinds.Type, choices: Sequence[str]) -> str:
         case kinds.LiteralType():
             return "|".join(choices)
         case kinds.ListType():
-            return "NETWORK,…" if name == "lan" else "A,B,…"
+            return "NETWORK,…" if name in ("lan", "trusted_proxies") else "A,B,…"
         case kinds.DictType():
             return "JSON"
         case kinds.FloatType() if name.endswith("seconds"):

@@ -186,8 +186,8 @@ class Faults:
 
     def _remove(self, fault: Fault) -> None:
         """A player is taken out; a league that has not begun is then started without it."""
-        league, roster = self._league, self._league.observer.league.roster
-        left = len(roster.players) - len(self._removed)
+        league = self._league
+        left = sum(map(league.is_known, league.players)) - len(self._removed)
         if not league.is_known(fault.who[0]) or not (league.has_begun or left > PLAYERS_MIN):
             self._later(fault)
             return

@@ -9,6 +9,8 @@ from hashlib import sha256
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
+
 from agentleague.games.game import Game
 from agentleague.league.events import TokenMisused, read_event
 from agentleague.league.league import League
@@ -16,6 +18,7 @@ from agentleague.manager.role import Manager
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueCommand, Message
 from agentleague.referee.role import Referee
+from agentleague.roles.agent import AgentState
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Row, Transport
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings, Secrets
@@ -180,8 +183,7 @@ class SimulatedLeague:
 
     def player_id(self, name: str) -> str:
         """The id of a player in the league."""
-        players = self.observer.league.roster.players.values()
-        return next(each.agent_id for each in players if each.endpoint == url_of(name))
+        return self._ids(name)[-1]
 
     @property
     def has_begun(self) -> bool:
@@ -192,14 +194,23 @@ class SimulatedLeague:
     @property
     def is_complete(self) -> bool:
         """Whether all players have registered."""
-        names = [name for name in self.processes if name.startswith("player")]
-        return all(map(self.is_known, names))
+        return all(map(self.is_known, self.players))
+
+    @property
+    def players(self) -> list[str]:
+        """The names of the players' processes."""
+        return [name for name in self.processes if name.startswith("player")]
 
     def is_known(self, name: str) -> bool:
-        """Whether a player ever registered."""
+        """Whether a player is registered."""
         self.observer.catch_up()
-        players = self.observer.league.roster.players.values()
-        return any(each.endpoint == url_of(name) for each in players)
+        return bool(self._ids(name))
+
+    def _ids(self, name: str) -> list[str]:
+        """The ids of a player: a further one if it forgot who it is, before it proved it."""
+        roster, url = self.observer.league.roster, url_of(name)
+        here = [each for each in roster.players.values() if each.agent_id not in roster.displaced]
+        return [each.agent_id for each in here if each.endpoint == url]
 
     def _event(self) -> None:
         self.events += 1
@@ -292,7 +303,7 @@ class SimulatedLeague:
                 max_concurrent_matches=self.agents.capacity,
             )
             role = Referee(settings, self.load_game)
-            role.remember(ports.state)
+            role.remember(self._claiming(f"referee{number}", ports))
             transport = self._transport(f"referee{number}", ports)
             return Host(Watched(role, self.bugs), ports.clock, transport)
 
@@ -321,12 +332,18 @@ class SimulatedLeague:
                 seed=seed,
             )
             role = Player(settings)
-            role.remember(ports.state)
+            role.remember(self._claiming(name, ports))
             trait = self.agents.traits.get(name, "")
             runner = runner_of(trait, ports.clock, self.agents.think_seconds, seed)
             return Host(Watched(role, self.bugs), ports.clock, ports.transport, runner=runner)
 
         return build
+
+    def _claiming(self, name: str, ports: Ports) -> AgentState:
+        """What an agent kept; one that kept nothing makes a claim that it never made before."""
+        if ports.state.claim or self.agents.traits.get(name, "") == FOREIGN:
+            return ports.state
+        return replace(ports.state, claim=f"{name}|{self._seed}|{ports.clock.now()}")
 
     def load_game(self, name: str) -> Game:
         """The one that is played."""

@@ -152,9 +152,12 @@ class Guard:
         raise _refusal(url, f"lies where this league does not call: {remedy}")
 
     def check_agent(self, url: str, source: str) -> None:
-        """Judges the end point that an agent at `source` gives. Raises EndpointNotAllowed."""
+        """Judges the end point that an agent at `source`, if known, gives.
+
+        Raises EndpointNotAllowed.
+        """
         self.check_url(url)
-        if not is_loopback(source) and not self.allows(source):
+        if source and not is_loopback(source) and not self.allows(source):
             raise EndpointNotAllowed(
                 f"The agent asks from {source[:64]}, where this league does not call: "
                 f"{self.remedy}."

@@ -1,5 +1,6 @@
 """Messages over HTTP: the server and client of this package, joined by the codec."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
@@ -27,6 +29,7 @@ from agentleague.protocol.tokens import proof
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
 from agentleague.roles.stimuli import Caller
+from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import PeerDialects, read
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient, PostOptions
@@ -90,6 +93,7 @@ REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)
 TO_A_MANAGER = tuple(kind.cls for kind in MESSAGES.values() if kind.receiver == "manager")
 PIPELINED = (LockRequest, MatchResultReport, RefereeStatus)  # what our referee sends in numbers
 PLAIN_POST, PIPELINED_POST = PostOptions(), PostOptions(shared=True)
+LOOK_UPS_MAX = 64  # host names at a time; further ones are taken as they are spelled
 LOCAL_HOSTS = ("127.0.0.1", "::1")
 
 
@@ -104,6 +108,7 @@ class TransportPolicy(Struct, frozen=True):
     rate: Rate = Rate()
     names: frozenset[str] = frozenset()
     server: ServerLimits | None = None  # what its server takes, if not what its kind takes
+    proxies: Proxies = Proxies()
 
 
 class HttpTransport:
@@ -122,6 +127,7 @@ class HttpTransport:
         self.dialects = PeerDialects(clock, self._post)
         self._on_ask: OnAsk | None = None
         self._read_request, self.write_answer = requests.read_request, codec.write_answer
+        self._looking_up: set[asyncio.Task[None]] = set()
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         self.watch: Callable[[Message], None] | None = None  # is shown what comes in
@@ -147,6 +153,8 @@ class HttpTransport:
 
     async def stop(self) -> None:
         """Let answers in flight go out, then close everything."""
+        for task in self._looking_up:
+            task.cancel()
         await self._server.stop()
         await self._client.stop()
         await self._to_manager.stop()
@@ -210,20 +218,23 @@ class HttpTransport:
         )
         envelope, message = incoming.envelope, incoming.message
         reply = _Reply(self, envelope, respond)
+        source = self._policy.proxies.source_of(request.source, request.head)
+        token, missing = (message.auth_token or None) if message else None, incoming.missing
+        form, method = envelope.form, envelope.method
+        body = b"" if self._is_limited else request.body
+        caller = Caller(source, token, form, missing, method, request.head, body)
         if message is None or self._is_limited:
-            self._weigh(request, incoming, reply)
+            self._weigh(request, incoming, caller, reply)
         else:
-            token, missing = message.auth_token or None, incoming.missing
-            form, method = envelope.form, envelope.method
-            head, body = request.head, request.body
-            caller = Caller(request.source, token, form, missing, method, head, body)
             self._ask(message, caller, reply)
 
-    def _weigh(self, request: HttpRequest, incoming: codec.Incoming, reply: "_Reply") -> None:
+    def _weigh(
+        self, request: HttpRequest, incoming: codec.Incoming, caller: Caller, reply: "_Reply"
+    ) -> None:
         """Count a request against the rate: refuse it, delay it or let it through."""
-        source, (envelope, message, error, _) = request.source, incoming
-        token = (message.auth_token or None) if message else None
-        account = self._account(source, token, message)
+        envelope, message, error, _ = incoming
+        source = caller.source or request.source
+        account = self._account(source, caller.token, message)
         delay = self._delay(account, message)
         if delay is None:
             seconds = self._buckets.seconds_until_free(account, self._clock.now())
@@ -236,12 +247,22 @@ class HttpTransport:
         elif message is None:
             reply.refuse(source, error or InternalError("the request was not read"))
         else:
-            form, method = envelope.form, envelope.method
-            caller = Caller(source, token, form, incoming.missing, method, request.head)
-            if delay:
-                self._after(delay, lambda: self._ask(message, caller, reply))
-            else:
-                self._ask(message, caller, reply)
+            self._after(delay, lambda: self._ask_where(message, caller, reply))
+
+    def _ask_where(self, message: Message, caller: Caller, reply: "_Reply") -> None:
+        """Ask; a registration at a host name after its addresses were looked up."""
+        name = name_in(_endpoint_in(message)) if isinstance(message, REGISTRATIONS) else ""
+        if not name or len(self._looking_up) >= LOOK_UPS_MAX:
+            self._ask(message, caller, reply)
+            return
+
+        async def look_up() -> None:
+            addresses = await addresses_of(name)
+            self._ask(message, replace(caller, addresses=addresses), reply)
+
+        task = asyncio.get_running_loop().create_task(look_up())
+        self._looking_up.add(task)
+        task.add_done_callback(self._looking_up.discard)
 
     def _ask(self, message: Message, caller: Caller, reply: "_Reply") -> None:
         if self._on_ask is None:
@@ -341,6 +362,12 @@ class _OutgoingCall(Struct):
     def cancel(self) -> None:
         """Stop waiting for the answer."""
         self.stop()
+
+
+def _endpoint_in(message: LeagueRegisterRequest | RefereeRegisterRequest) -> str:
+    if isinstance(message, LeagueRegisterRequest):
+        return message.player_meta.contact_endpoint
+    return message.referee_meta.contact_endpoint
 
 
 def _payer(source: str) -> str:

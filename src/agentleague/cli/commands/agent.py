@@ -31,6 +31,7 @@ HEADINGS = {
     "activity": "Activity",
     "version": "Version",
     "endpoint": "End point",
+    "listens": "Listens there",
     "speaks": "Speaks",
     "locks": "Locks",
     "max_concurrent_matches": "Matches at once",
@@ -123,7 +124,17 @@ async def _all_matches(source: Source, player_id: str) -> list[str]:
     return found
 
 
+PROVED: dict[bool | None, str] = {
+    True: "proved: whoever listens at its end point said that it is this agent",
+    False: (
+        "not proved: only agents that `league` runs can prove it; what it does counts all the same"
+    ),
+}
+DISPLACED = "no: another agent listens at that end point, and this one was taken out"
+
+
 def _facts(agent: dict[str, Any]) -> dict[str, Any]:
+    agent["listens"] = DISPLACED if agent.get("displaced") else PROVED.get(agent.get("proved"))
     return {
         heading: _text(agent[field])
         for field, heading in HEADINGS.items()

@@ -50,12 +50,7 @@ def command(
         print_json(rows)
         return
     for row in rows:
-        if row.get("reachable") is False:
-            row["state"] += ", not reachable"
-        if row.get("lost_token"):
-            row["state"] += ", lost its token"
-        if row.get("misuses"):
-            row["state"] += ", misused a token"
+        row["state"] += _marks(row)
     players = sum(row["kind"] == "player" for row in rows)
     title = f"{counted(players, 'player')}, {counted(len(rows) - players, 'referee')}"
     speaks = (SPEAKS,) if any("speaks" in row for row in rows) else ()
@@ -63,3 +58,15 @@ def command(
     waiting = [row["agent_id"] for row in rows if row.get("state") == "WAITING"]
     if waiting:
         say(how_to_approve(waiting, directory))
+
+
+def _marks(row: dict[str, Any]) -> str:
+    """What there is to say of an agent, beside its state."""
+    marks = {
+        ", not reachable": row.get("reachable") is False,
+        ", taken out": row.get("displaced"),
+        ", unproved": row.get("proved") is False,
+        ", lost its token": row.get("lost_token"),
+        ", misused a token": row.get("misuses"),
+    }
+    return "".join(mark for mark, is_so in marks.items() if is_so)

@@ -115,7 +115,10 @@ def command(
     directory = directory or Path(config.stem if config else "league")
     check_free(directory)
     _check_codes(given, asked, directory)
-    where = place_of_manager(settings.port, wishes(settings), say)
+    where = replace(
+        place_of_manager(settings.port, wishes(settings), say),
+        trusted_proxies=settings.trusted_proxies,
+    )
 
     async def serve() -> tuple[League, bool]:
         stopped = stop_signal()
@@ -180,7 +183,7 @@ def _check(given: Given, asked: ManagerSettings) -> None:
         raise misused(given.wrong("referee_access", problem))
     if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
         raise misused(given.wrong("tie_breaks", "names one twice; leave it out"))
-    for name in ("lan", "endpoint", "bind"):
+    for name in ("lan", "trusted_proxies", "endpoint", "bind"):
         try:
             check_wish(name, getattr(asked, name))
         except LeagueError as error:
@@ -267,7 +270,7 @@ def _waiting_for(league: League, settings: ManagerSettings, directory: Path) -> 
         paused = f"\nIt is paused; continue with: {start}" if league.paused else ""
         decided = counted(league.decided_total, "match", "matches")
         return f"Resumed in round {league.round_id}: {decided} decided. Stop with Ctrl-C.{paused}"
-    here = len(league.roster.players)
+    here = league.roster.players_total
     referees = f"{settings.referees} referees" if settings.referees > 1 else "a referee"
     if settings.players:
         known = f", {here} of them known from before" if here else ""

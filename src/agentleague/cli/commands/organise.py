@@ -29,6 +29,7 @@ LOOK = {
     "add_player": "agents",
     "add_referee": "agents",
     "approve": "agents",
+    "set_endpoint": "agents",
 }
 RULED = {"draw": "a draw", "no_contest": "no contest", "stand": "the result stands"}
 
@@ -122,6 +123,19 @@ def add_referee(name: str, url: str, directory: Path) -> None:
 def approve(referee_id: str, directory: Path) -> None:
     """Let a referee in."""
     _command(directory, "approve", referee_id=referee_id.upper())
+
+
+@click.command(
+    help="\b\nExample:\n  league set-endpoint P03 http://127.0.0.1:8105/mcp --dir ./cup\n\n"
+    "Say where an agent is called from now on. An agent that has proved that it listens at its end "
+    "point can say so itself, with its token; others cannot."
+)
+@click.argument("agent", metavar="AGENT")
+@click.argument("url")
+@directory_option
+def set_endpoint(agent: str, url: str, directory: Path) -> None:
+    """Change an agent's end point."""
+    _command(directory, "set_endpoint", agent_id=agent.upper(), url=_with_scheme(url))
 
 
 def _with_scheme(url: str) -> str:
