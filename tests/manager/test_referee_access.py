@@ -72,6 +72,7 @@ def rows(league):
         ({"endpoint": "http://cup.example/mcp"}, "code"),
         ({"referee_access": "code"}, "code"),
         ({"referee_access": "anyone", "network": "lan"}, "anyone"),
+        ({"trusted_proxies": ("127.0.0.1",)}, "code"),
     ],
 )
 def test_who_may_referee_follows_from_the_settings(settings, access):

@@ -125,7 +125,8 @@ class ManagerSettings:
     def is_behind_proxy(self) -> bool:
         """Whether others reach it through something else, so that all may seem to be here."""
         url = urlsplit(self.endpoint)
-        return bool(self.endpoint) and (url.scheme != "http" or not is_loopback(url.hostname or ""))
+        is_elsewhere = url.scheme != "http" or not is_loopback(url.hostname or "")
+        return bool(self.trusted_proxies) or (bool(self.endpoint) and is_elsewhere)
 
     @property
     def who_may_referee(self) -> RefereeAccess:
