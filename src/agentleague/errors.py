@@ -317,11 +317,7 @@ class Damaged(StorageError):
 
 
 class Lost(Damaged):
-    """Rows that were committed are gone.
-
-    `context` has the `league_id`, the `seq` of the last row that is there, and in `lost_until` that
-    of the last one that was.
-    """
+    """Rows of `league_id` that were committed are gone: those after `seq`, up to `lost_until`."""
 
 
 class StorageFull(StorageError):

@@ -218,6 +218,8 @@ UNSEEN = {
     "MATCH_RESULT_REPORT.transcript_left_out",
     "MATCH_RESULT_REPORT.dialects",
     "MATCH_RESULT_ACK.warnings",
+    "REFEREE_REGISTER_RESPONSE.waiting",
+    "REFEREE_STATUS_ACK.waiting",
     "LEAGUE_ERROR.consequence",  # only GAME_ERROR has it; document 000 shows it in both
 }
 

@@ -30,9 +30,12 @@ READING = [
     "abort --dir cup --yes",
     "add-player Ann http://127.0.0.1:9/mcp --dir cup",
     "add-referee Ref http://127.0.0.1:9/mcp --dir cup",
+    "approve REF01 --dir cup",
     "pause cup",
     "remove P01 --dir cup --yes",
     "rule R1M1 --draw --reason why --dir cup --yes",
+    "repair cup --to saved",
+    "set-endpoint P01 http://127.0.0.1:9/mcp --dir cup",
     "start cup",
 ]
 NOT_READING = {

@@ -94,6 +94,7 @@ WAYS = {
     ("transport/guard.py", "start_tls"): "on a connection that was judged",
     ("runtime/network.py", "socket"): "a datagram socket that sends nothing",
     ("runtime/network.py", "connect"): "of that socket: asks the system for the way, no more",
+    ("storage/repair.py", "connect"): "opens a file",
     ("storage/sqlite.py", "connect"): "opens a file",
     ("storage/sqlite_reader.py", "connect"): "opens a file",
     ("bench/bare_http.py", "create_connection"): "to its own echo, in `league bench` alone",
