@@ -30,7 +30,7 @@ SEEDS = [
 def one(data: bytes) -> None:
     """As each of them: read, empty, or an error of ours."""
     _write("state.json", data)
-    assert isinstance(StateFile(PLACE / "state.json", -1).token, str)
+    assert isinstance(StateFile(PLACE / "state.json", -1).agent.token, str)
     history = HistoryFile(PLACE, "Ann")
     history.path.write_bytes(data)
     assert all(match.keys() >= FIELDS for match in history.read())

@@ -31,7 +31,7 @@ def test_the_state_of_an_agent_that_is_nested_deeply_is_no_state(tmp_path):
 
     again = open_state(tmp_path, whose)
 
-    assert again.token == ""
+    assert again.agent.token == ""
     again.close()
 
 
