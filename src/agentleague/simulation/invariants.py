@@ -71,6 +71,7 @@ class LeagueHistory(NamedTuple):
     aborted: bool = False  # the organiser may have ended it
     lossy: bool = False  # messages were lost: anybody may lose or not be told
     disputes: bool = False  # a referee lies
+    sound_disk: bool = False  # rows were written when they were decided
     steady: bool = False  # nothing ever went wrong with the manager, its network and its disk
     prompt: bool = False  # nothing went wrong but with `away`: nobody waits for anything else
 
@@ -118,7 +119,8 @@ def _checked(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str
 def _by_the_rules(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str]:
     observer = simulated.observer
     timed = observer.timed
-    yield from rules.hasty_after_pauses(timed)
+    if history.sound_disk:
+        yield from rules.hasty_after_pauses(timed)
     if not observer.league.aborted:
         yield from rules.unbalanced_seats(observer.league, observer.events)
     if history.steady:

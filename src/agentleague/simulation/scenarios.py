@@ -356,6 +356,7 @@ def expected(scenario: Scenario) -> LeagueHistory:
         lossy=lossy,
         odd=sorted(odd - {name for name, trait in traits.items() if trait == SLOW}),
         disputes=not {FALSE, MEDDLING}.isdisjoint(traits.values()),
+        sound_disk=not any(fault.kind.endswith("disk") for fault in scenario.faults),
         steady=not lossy and not any(MANAGER in fault.who for fault in scenario.faults),
         aborted=any(fault.kind == "abort" for fault in scenario.faults),
     )
