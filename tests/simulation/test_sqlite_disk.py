@@ -47,6 +47,7 @@ def test_a_crash_in_a_commit_leaves_the_rows_before_it(disk):
     write(disk, [1, 2])
     for _ in range(20):
         disk.append("cup", 2, [RoundEnded(3), RoundEnded(4)], lambda heads: None)
+        disk._unsafe = [*disk._unsafe, disk._unsafe[0]._replace(after=4)]
         disk.crash()
         disk.claim("cup")
         assert seqs(disk) == [1, 2]

@@ -69,7 +69,7 @@ class SqliteDisk(Disk):
         if self._journal:
             copy = self._copy()
             size = _size(self._directory / WAL_NAME)
-            for write in unsafe:
+            for write in unsafe[:1]:  # Of a second one all of the first would be there.
                 self._write(write)
             with_more = self._directory / WAL_NAME
             if _size(with_more) > size:  # Else SQLite began its log anew.
