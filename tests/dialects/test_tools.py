@@ -41,6 +41,12 @@ def test_tools_of_other_names_are_found_by_likeness():
         "LEAGUE_STANDINGS_UPDATE": "see_standings",
         "ROUND_ANNOUNCEMENT": "new_round",
     }
+    assert tools("join_game", "choose", "game_over") == {
+        "GAME_INVITATION": "join_game",
+        "CHOOSE_PARITY_CALL": "choose",
+        "GAME_MOVE_CALL": "choose",
+        "GAME_OVER": "game_over",
+    }
 
 
 def test_one_tool_may_take_everything_and_say_that_it_wants_one_parameter():

@@ -276,6 +276,13 @@ def feed_all_but_the_end(feed, stimulus):
         feed(stimulus)
 
 
+def test_a_league_ends_as_soon_as_all_have_answered():
+    league = MemoryLeague(players=2, referees=1, reply_seconds=1_000.0).fill().play()
+
+    assert league.hosts[0].ended
+    assert league.manager.seconds < 1_000.0
+
+
 def test_a_league_ends_only_when_all_were_called_however_many_there_are():
     limits = ManagerLimits(called_max=2)
     league = MemoryLeague(players=6, referees=1, limits=limits, reply_seconds=10.0).fill()

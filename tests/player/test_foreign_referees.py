@@ -61,6 +61,7 @@ def test_the_manager_is_asked_whose_match_it_is_and_then_the_referee_is_answered
 
     assert isinstance(call, Call)
     assert call.message.query_params == {"match_id": "R1M1"}
+    assert call.until == BEGAN + PlayerSettings().reply_seconds
     assert isinstance(joined.answer, GameJoinAck)
     assert isinstance(again.answer, GameJoinAck)  # Without asking a second time.
 

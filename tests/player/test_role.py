@@ -442,11 +442,28 @@ def test_hooks_hear_of_rounds_results_tables_and_the_end():
 
     heard = dict(role.hook_calls)
     assert [name for name, _ in role.hook_calls] == ["round", "result", "standings", "league_end"]
-    assert heard["round"]["opponent_id"] == "P02"
+    assert (heard["round"]["league_id"], heard["round"]["opponent_id"]) == ("league_test", "P02")
     assert heard["round"]["matches"][1] == {"match_id": "R1M2", "player_ids": ["P03", "P04"]}
     assert heard["result"]["won"]
     assert heard["standings"][0]["points"] == 3
     assert heard["league_end"]["champion"]["display_name"] == "Ann"
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (GameResult("WIN", "P01", reason="Even."), "R1M1: won. Even."),
+        (GameResult("WIN", "P02", reason="Odd."), "R1M1: lost. Odd."),
+        (GameResult("DRAW", None, reason="Both even."), "R1M1: drawn. Both even."),
+        (GameResult("TECHNICAL_LOSS", None, reason="Both silent."), "R1M1: lost. Both silent."),
+    ],
+)
+def test_how_a_match_ended_is_said_as_its_player_sees_it(result, said):
+    role = a_player()
+
+    ask(role, GameOver(result, **GAME))
+
+    assert role.news[-1] == said
 
 
 def test_a_round_with_a_bye_has_no_opponent():
