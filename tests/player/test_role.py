@@ -246,6 +246,22 @@ def test_a_manager_that_does_not_say_is_asked_again_for_a_while(error):
 
 
 @rule("R-PLAYER-04")
+def test_a_player_that_was_taken_out_asks_without_its_token_whether_the_league_is_over():
+    role = a_player(accepted=OURS)
+    _, call = ask(role, OVER)
+    refusal = PeerRefused("not issued by this league", code=TokenInvalid.code)
+
+    (again,) = role.handle(Answered(call.key, None, refusal, 0.1), BEGAN)
+    (wait,) = role.handle(Answered(again.key, None, refusal, 0.1), BEGAN)
+    said = LeagueQueryResponse("GET_STATUS", status="LEAGUE_COMPLETED")
+
+    assert (call.message.auth_token, again.message.auth_token) == (TOKEN, UNSET)
+    assert isinstance(wait, WakeAt)
+    assert "does not know the token of this player" in role.news[-2]
+    assert role.handle(Answered(again.key, said, None, 0.1), BEGAN) == [End(OVER)]
+
+
+@rule("R-PLAYER-04")
 def test_being_told_again_does_not_end_the_doubt_sooner_or_later():
     role = a_player()
     _, call = ask(role, OVER)

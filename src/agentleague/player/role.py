@@ -21,7 +21,14 @@ from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
 from agentleague.protocol.tokens import PROOF_HEADER, channel_key, match_token
-from agentleague.roles.agent import Agent, AgentState, Handler, ReachabilityKey, RegisterKey
+from agentleague.roles.agent import (
+    BAD_TOKEN,
+    Agent,
+    AgentState,
+    Handler,
+    ReachabilityKey,
+    RegisterKey,
+)
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned, Woken
@@ -29,6 +36,10 @@ from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned,
 ANOTHER_RESULT = (
     "TOLD ANOTHER RESULT than before. The manager may have lost rows of its journal: tell the "
     "organiser, and start this player again, so that it shows the receipt of the first one."
+)
+UNKNOWN = (
+    "The manager does not know the token of this player any more: the organiser took it out, or "
+    "another agent proved that it listens at this end point."
 )
 GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
 
@@ -81,6 +92,7 @@ class Player(Agent):
         self._channel = b""
         self._token_pair, self._tokens_of = ("", ""), ("", "", "", 0)
         self._completed: messages.LeagueCompleted | None = None  # to be confirmed by the manager
+        self._is_unknown = False  # whether the manager took it out, and its token with it
         self._doubts_until: float | None = None  # then it is believed without the manager
         self._foreign_referees = ForeignReferees(
             self._registration.manager, settings.reply_seconds, limits
@@ -257,7 +269,8 @@ class Player(Agent):
             sender=f"player:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id=message.conversation_id,
-            auth_token=self._registration.token or UNSET,  # Unknown callers get fewer answers.
+            # Unknown callers get fewer answers.
+            auth_token=UNSET if self._is_unknown else self._registration.token or UNSET,
         )
         until = now + self._settings.reply_seconds
         return Call(LeagueOverKey(), self._registration.manager, query, until)
@@ -273,6 +286,7 @@ class Player(Agent):
         but a manager.
         """
         answer = stimulus.message
+        assert self._completed
         if isinstance(stimulus.error, RateLimited):
             return [WakeAt(LeagueOverKey(), now + self._limits.ask_again_seconds)]
         if isinstance(answer, messages.LeagueQueryResponse):
@@ -282,12 +296,23 @@ class Player(Agent):
             return []
         if self.has_foreign_manager and isinstance(stimulus.error, PeerRefused):
             return self._end()
+        if self._was_taken_out(stimulus.error):
+            return [self._ask_whether_over(self._completed, now)]
         if self._doubts_until is None:
             self._doubts_until = now + self._limits.doubt_seconds
             self.news.append("Told that the league is over; asking the manager, which is away.")
         if now < self._doubts_until or self._registration.proofs:
             return [WakeAt(LeagueOverKey(), now + self._limits.ask_again_seconds)]
         return self._end()
+
+    def _was_taken_out(self, error: LeagueError | None) -> bool:
+        """Whether the manager refuses its token, as it learns now: then it asks without."""
+        if self._is_unknown or not isinstance(error, PeerRefused):
+            return False
+        self._is_unknown = error.context.get("code") in BAD_TOKEN
+        if self._is_unknown:
+            self.news.append(UNKNOWN)
+        return self._is_unknown
 
     def _end(self) -> list[Effect]:
         assert self._completed
