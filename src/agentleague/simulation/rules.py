@@ -156,7 +156,11 @@ def hasty_after_pauses(rows: Timed) -> Iterator[str]:
 
 
 def forgotten_sessions(league: League, rows: Timed, given: Any) -> Iterator[str]:
-    """What a referee held when it began anew is given out at once, not when its lease is over."""
+    """What a referee held when it began anew is given out at once, not when its lease is over.
+
+    One that does not lock may be unfit for it now, and then the match waits for another.
+    """
+    ours = {each for each, member in league.roster.referees.items() if member.locks}
     holders: dict[str, str] = {}  # match -> referee, as the rows go on
     for number, (at, event) in enumerate(rows):
         if isinstance(event, RoundScheduled):
@@ -165,7 +169,7 @@ def forgotten_sessions(league: League, rows: Timed, given: Any) -> Iterator[str]
             holders[event.match_id] = event.referee_id
         elif isinstance(event, MatchClosed):
             del holders[event.match_id]
-        elif isinstance(event, TokenRenewed) and event.agent_id in league.roster.referees:
+        elif isinstance(event, TokenRenewed) and event.agent_id in ours:
             until = at + LEASE_SECONDS / 2
             soon = {
                 each.match_id
