@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from agentleague.errors import (
     MissingField,
+    NoAnswer,
     NoConnection,
     PeerRefused,
     TokenInvalid,
@@ -444,6 +445,63 @@ def test_one_that_was_probably_started_anew_starts_in_its_own_place():
     assert league.of(LeagueStarted) == [LeagueStarted(["P02", "P03"])]
     assert league.outcome(ann) == "Ann unproved"
     assert not problems(league.events)
+
+
+def test_a_foreign_agent_keeps_its_seat_whoever_claims_it_by_its_name():
+    league = Leagues(players=None)
+    league.referees("Owl", EVES)
+    league.foreign[ANNS] = NoAnswer("HTTP 404")
+    ann = league.comes("Ann")
+    eve = league.comes("Ann", claim="hers")
+    league.comes("Bob", BOBS)
+
+    league.feed(command("start"))
+
+    assert (league.outcome(ann), league.outcome(eve)) == ("Ann unproved", "out")
+
+
+def test_one_that_was_second_to_a_displaced_one_starts():
+    league = Leagues(players=None)
+    league.referees("Owl", EVES)
+    league.comes("A", "http://127.0.0.1:9/mcp", source="127.0.0.1")
+    league.comes("B", "http://localhost:9/mcp", "of B", source="127.0.0.1")
+    league.comes("C", "http://[::1]:9/mcp", "of C", source="127.0.0.1")
+    league.comes("D", BOBS)
+
+    league.feed(command("start"))
+
+    assert league.of(LeagueStarted) == [LeagueStarted(["P01", "P03", "P04"])]
+    assert not problems(league.events)
+
+
+def test_who_owns_a_name_owns_none_of_the_addresses_that_it_gives_it():
+    league = Leagues()
+    league.foreign[ANNS] = UNKNOWN
+    ann = league.comes("Ann")
+    named = "http://eve.example:8101/mcp"
+    meta = PlayerMeta("Eve", named, "1.0.0", ["even_odd"], claim="hers")
+    caller = Caller(ELSEWHERE, None, addresses=(ELSEWHERE, HERE))
+    league.claims[named] = "hers"
+
+    eve = league.feed(Asked(LeagueRegisterRequest(meta), caller, 1))
+
+    assert (league.outcome(ann), league.outcome(eve)) == ("Ann unproved", "Eve proved")
+    moved = league.comes("Eve", ANNS, "hers", token=eve.auth_token)
+    assert moved.status == "REJECTED"
+
+
+def test_until_the_start_one_of_ours_may_mend_its_end_point():
+    league = Leagues(players=2)
+    league.referees("Owl", EVES)
+    ann = league.comes("Ann", claim="of Ann")
+
+    mended = league.comes("Ann", EVES, "of Ann", token=ann.auth_token)
+    league.comes("Bob", BOBS)
+    league.now += 60.0
+    late = league.comes("Ann", "http://10.0.0.7:9/mcp", "of Ann", token=mended.auth_token)
+
+    assert league.roster.players["P01"].endpoint == EVES
+    assert late.status == "REJECTED"
 
 
 def test_one_that_registers_again_meanwhile_is_asked_no_more_often():

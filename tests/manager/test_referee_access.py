@@ -273,3 +273,10 @@ def test_a_league_begun_with_a_referee_code_does_not_go_on_without_one():
     assert same_league(league.settings, "league_test", iter(rows), "cup")
     with pytest.raises(StorageError, match="was begun with a referee code, and now there is none"):
         same_league(ManagerSettings(players=2), "league_test", iter(rows), "cup")
+
+
+@rule("R-ACCESS-01")
+def test_one_whose_address_is_hidden_by_a_proxy_is_not_local():
+    league = MemoryLeague(2, 1)
+
+    assert register(league, source="", url="http://127.0.0.1:9/mcp").waiting is True

@@ -256,6 +256,12 @@ def test_a_bug_after_a_decision_stops_a_role_that_records():
     assert isinstance(heard[0], InternalError)
     assert "ZeroDivisionError" in str(failures[0])
 
+    told = len(host.role.told)
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert len(host.role.told) == told  # It may be ahead of its journal: it decides nothing more.
+    assert isinstance(heard[1], StorageError)
+
 
 def test_a_bug_before_any_decision_costs_the_request_alone():
     failures, heard = [], []

@@ -32,7 +32,7 @@ from agentleague.league.league import Phase
 from agentleague.league.roster import Member
 from agentleague.manager.keys import ProofAgain, ProofCall
 from agentleague.manager.step import SENDER, Step
-from agentleague.protocol.hosts import Place, is_home
+from agentleague.protocol.hosts import Place, is_home, owns
 from agentleague.protocol.messages import EndpointChallenge, EndpointProof, PlayerMeta, RefereeMeta
 from agentleague.protocol.tokens import digest
 from agentleague.roles.effects import Address, Call
@@ -95,9 +95,10 @@ class Claims:
         """Whether the end point may be its own, and not that of one who was there before."""
         if self._step.league.roster.was_proved(than.agent_id):
             return False
-        was_home = than.source is None or is_home(than.places, than.source)
+        shared = where & than.places  # The owner of a name can give it any address besides.
+        was_home = than.source is None or is_home(shared, than.source)
         is_weak = not was_home or than.agent_id in self.doubtful
-        return bool(meta.claim) or (is_home(where, caller.source) and is_weak)
+        return bool(meta.claim) or (is_home(shared, caller.source) and is_weak)
 
     def check_free(self, where: frozenset[Place], meta: PlayerMeta, caller: Caller) -> None:
         """A player without a claim is the only one at its end point."""
@@ -113,10 +114,13 @@ class Claims:
     def check_move(self, meta: PlayerMeta, member: Member, where: frozenset[Place]) -> None:
         """Only a player that has proved its end point leaves it, and not for a foreign one's.
 
+        Until the start one of ours may: that gains nobody more than to register anew.
+
         Of those who came before sources were noted nobody could prove anything.
         """
         roster, player_id = self._step.league.roster, member.agent_id
-        if member.source is not None and not roster.was_proved(player_id):
+        is_open = self._step.league.phase is Phase.REGISTERING and bool(member.claim_digest)
+        if member.source is not None and not is_open and not roster.was_proved(player_id):
             raise errors.EndpointTaken(
                 f"{player_id} never proved that it listens at {member.endpoint}: it stays there; "
                 "start it there again, or ask the organiser to change it with: league set-endpoint "
@@ -166,16 +170,17 @@ class Claims:
         agent, started anew: then the first one is not.
         """
         for player_id in self._undecided():
-            first = self._others_at(player_id)[0]
-            if self._is_like(player_id, first):
-                self._displace(first, player_id)
-            else:
+            others = self._others_at(player_id)
+            if others and self._is_like(player_id, others[0]):
+                self._displace(others[0], player_id)
+            elif others:  # Else it was second to one that has been displaced just now.
                 self._displace(player_id, "")
 
     def _is_like(self, player_id: str, first: str) -> bool:
         roster = self._step.league.roster
         source, wanted = roster.players[player_id].source, roster.wanted_name_of(first, player_id)
-        is_same = source is not None and source == roster.players[first].source
+        former = roster.players[first]
+        is_same = source is not None and source == former.source and bool(former.claim_digest)
         return wanted and is_same and not roster.was_proved(first)
 
     def _undecided(self) -> list[str]:
@@ -207,8 +212,11 @@ class Claims:
         is_player = agent_id in self._step.league.roster.players
         if not is_player or self._step.league.has_started:
             return
+        roster = self._step.league.roster
+        own = roster.member(agent_id).endpoint
         for other in self._others_at(agent_id):
-            if not self._step.league.roster.was_proved(other):
+            member = roster.member(other)
+            if not roster.was_proved(other) and owns(own, member.endpoint, member.places):
                 self._displace(other, agent_id)
 
     def _denied(self, agent_id: str) -> None:

@@ -138,7 +138,7 @@ class Registration:
                 "params.referee_id must name a referee, as REF02", field="params.referee_id"
             )
         member = roster.referees.get(wanted)
-        if member and member.anyone:
+        if member and member.anyone and wanted not in roster.displaced:
             self._step.record(RefereeApproved(wanted))
             return roster.referees[wanted]
         if wanted not in roster.waiting:
@@ -318,7 +318,7 @@ class Registration:
         """A player that shows a token of its own."""
         self._check(meta, caller.source)
         where = places(meta.contact_endpoint, caller.addresses)
-        if not where & member.places and self._league.phase is not Phase.COMPLETED:
+        if where != member.places and self._league.phase is not Phase.COMPLETED:
             self._claims.check_move(meta, member, where)
         renewal = renewal_of(meta, caller, member)
         is_newest = digest(caller.token or "") == member.token_digest
@@ -497,17 +497,15 @@ class Registration:
         return self._league.generation or 1
 
     def _may_referee(self, meta: RefereeMeta, source: str) -> bool:
-        """Whether it may at once. Raises as `_check_join_code`.
-
-        Where the access is `local`, the check of end points lets nobody in from elsewhere.
-        """
+        """Whether it may at once; `local`: the guard lets nobody in who comes from elsewhere."""
         shown = self._shown_code(meta)
         if shown:
             wanted = self._settings.referee_code
             self._check_code(shown, wanted, "referee_meta.referee_code", source)
             return True
         self._check_join_code(meta, "referee_meta", source)
-        return self._settings.who_may_referee != "code"
+        who = self._settings.who_may_referee
+        return who == "anyone" or (who == "local" and bool(source))
 
     def _shown_code(self, meta: RefereeMeta) -> str:
         """The referee code that it shows, if this league has one."""

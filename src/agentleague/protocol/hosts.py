@@ -39,6 +39,25 @@ def places(endpoint: str, addresses: Iterable[str] = ()) -> frozenset[Place]:
     return frozenset((_plain(each), port, path) for each in hosts)
 
 
+def owns(endpoint: str, other: str, others: frozenset[Place]) -> bool:
+    """Whether who listens at an end point listens at another, which is at these places.
+
+    The owner of a name decides which addresses it has: it owns what is called so, and no address.
+    """
+    host = (urlsplit(endpoint).hostname or "").rstrip(".")
+    if _is_address(host):
+        return bool(places(endpoint) & others)
+    return host == (urlsplit(other).hostname or "").rstrip(".")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def _plain(host: str) -> str:
     """An address in its shortest form; a name as it is."""
     try:

@@ -143,6 +143,9 @@ class Host:
         self.on_failure: Callable[[BaseException], None] = self._fail
         self._clock, self._transport, self._runner = clock, transport, runner
         self._ledger, self._limits = ledger, limits
+        self._has_failed = (
+            False  # The role may be ahead of its journal: nothing is decided any more.
+        )
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
         self._hashes = RowHashes(self._hash_on_disk, limits.hashes)
         self._receipt = Receipt(0, "")  # the last one given
@@ -170,12 +173,11 @@ class Host:
     def feed(self, stimulus: Stimulus) -> None:
         """Something happened: let the role decide, write its events, then carry out the rest."""
         now = self._clock.now()
+        if self._has_failed:
+            self._give_up(stimulus, StorageError("this manager has stopped; try again later"))
+            return
         try:
             effects = self.role.handle(stimulus, now)
-        except Lost as error:  # Nothing was decided, and nothing may be.
-            self._give_up(stimulus, StorageError("rows of the journal are lost; try again later"))
-            self.on_failure(self._ledger.journal.end(error) if self._ledger else error)
-            return
         except Exception as bug:
             self._stumble(stimulus, bug)
             return
@@ -198,7 +200,7 @@ class Host:
 
     def _on_committed(self, heads: Sequence[Head] | StorageError) -> None:
         if isinstance(heads, StorageError):
-            self.on_failure(heads)
+            self._stop(heads)
             return
         for head in heads:
             self._hashes.add(head.hash)
@@ -274,11 +276,19 @@ class Host:
 
     def _stumble(self, stimulus: Stimulus, bug: Exception) -> None:
         """A bug of ours: say so, and go on; but never with decisions that are not on disk."""
+        if isinstance(bug, Lost):  # Nothing was decided, and nothing may be.
+            self._give_up(stimulus, StorageError("rows of the journal are lost; try again later"))
+            self._stop(self._ledger.journal.end(bug) if self._ledger else bug)
+            return
         log.error("a %s could not be handled", type(stimulus).__name__, exc_info=bug)
         self._give_up(stimulus, InternalError("something went wrong here; the log says what"))
         is_sound = isinstance(stimulus, Asked) and getattr(self.role, "applied", 0) == self._decided
         if self._ledger and not is_sound:
-            self.on_failure(InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}"))
+            self._stop(InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}"))
+
+    def _stop(self, error: BaseException) -> None:
+        self._has_failed = True
+        self.on_failure(error)
 
     def _give_up(self, stimulus: Stimulus, error: LeagueError) -> None:
         if isinstance(stimulus, Asked) and stimulus.reply in self._replies:
@@ -290,7 +300,7 @@ class Host:
             try:
                 self._receipt = self._ledger.receipt(seq, self._hashes.of(seq).hex())
             except StorageError as error:
-                self.on_failure(error)
+                self._stop(error)
                 return message
         return msgspec.structs.replace(message, receipt=self._receipt)
 
