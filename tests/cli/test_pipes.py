@@ -180,3 +180,17 @@ def test_a_pipe_gets_no_colours_even_if_they_are_forced(cup):
     )
 
     assert ESCAPE not in done.stdout
+
+
+def test_in_one_file_the_result_comes_before_what_is_said_of_it(cup):
+    done = subprocess.run(
+        [BIN / "league", "status", "--dir", cup],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=SECONDS,
+        env={**environment(), "PYTHONUNBUFFERED": ""},
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.index("Champion") < done.stdout.index("The last row was written")

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,8 @@ DUMB_TERMINALS = ("dumb", "unknown")  # They print escape codes as text.
 def say(sentence: str) -> None:
     """Print a sentence on stderr, unless --quiet was given."""
     if not is_quiet():
+        with suppress(OSError):  # Where both go to one file, the result comes before this.
+            sys.stdout.flush()
         print(printable(sentence), file=sys.stderr, flush=True)
 
 
