@@ -356,7 +356,10 @@ def test_a_referee_without_the_code_waits_until_it_is_let_in(tmp_path, monkeypat
     monkeypatch.delenv("LEAGUE_REFEREE_CODE")
     wrong = league("referee", "--manager", url, "--referee-code", "oak", "--port", 0, check=False)
     referee = started(BIN / "league", "referee", "--manager", url, "--port", free_port())
-    read_until(referee, "league approve REF01")
+    read_until(referee, "league approve REF01 --dir DIR")
+    read_until(manager, f"league approve REF01 --dir {cup}\n")
+    other = started(BIN / "league", "referee", "--manager", url, "--port", free_port())
+    read_until(other, "league approve REF02 --dir DIR")
 
     shown = [league(command, "--dir", cup) for command in ("status", "agents")]
     unknown = league("approve", "REF07", "--dir", cup, check=False)
@@ -368,9 +371,11 @@ def test_a_referee_without_the_code_waits_until_it_is_let_in(tmp_path, monkeypat
 
     assert wrong.returncode == 1
     assert "wrong referee code; give the right one with --referee-code" in wrong.stderr
+    assert f"league approve REF01 --dir {cup} or league approve REF02" in shown[0].stderr
     assert all(f"league approve REF01 --dir {cup}" in each.stderr for each in shown)
     assert "WAITING" in shown[1].stdout
-    assert "REF07 does not wait; REF01 waits; look with: league agents" in unknown.stderr
+    assert "REF07 does not wait; REF01, REF02 wait; look with: league agents" in unknown.stderr
     assert said.startswith("REF01 Referee at http://127.0.0.1:")
     assert (manager.returncode, "final table" in out) == (0, True), err
     assert "lusab" not in out + err
+    assert "league approve" not in league("status", "--dir", cup).stderr

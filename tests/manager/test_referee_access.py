@@ -125,9 +125,14 @@ def test_a_referee_of_ours_waits_says_so_and_works_once_it_is_let_in():
     host = league.add_referee("Late")
     for number in (1, 2):
         league.add_player(name=f"Player {number}")
-    assert "league approve REF01" in host.role.news[-1]
+    assert "on the manager's machine, with: league approve REF01 --dir DIR" in host.role.news[-1]
     assert "--referee-code" in host.role.news[-1]
-    assert any("league approve REF01" in said for said in league.manager.news)
+    assert any("league approve REF01 --dir DIR" in said for said in league.manager.news)
+    early = league.command("start")
+    assert str(early) == (
+        "a league needs a referee; REF01 waits to be let in: league approve REF01 --dir DIR; "
+        "then start again"
+    )
 
     answer = league.command("approve", referee_id="REF01")
     league.play()

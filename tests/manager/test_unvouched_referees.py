@@ -246,7 +246,7 @@ def test_a_foreign_referee_that_is_contradicted_about_three_players_is_set_aside
     (aside,) = events_of(league, RefereeSetAside)
     assert (aside.referee_id, len(aside.players)) == (liar_id, 3)
     assert set(aside.players) <= {player_id for player_id, _ in told}
-    assert any(f"league approve {liar_id}" in said for said in league.manager.news)
+    assert any(f"league approve {liar_id} --dir DIR" in said for said in league.manager.news)
     losses = sum(row.technical_losses for row in league.league.table.rows())
     assert (losses, league.league.phase) == (0, "LEAGUE_COMPLETED")
     assert checked(league).set_aside == [liar_id]

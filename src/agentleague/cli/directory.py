@@ -56,6 +56,11 @@ def dir_option(directory: Path) -> str:
     return f"--dir {shlex.quote(str(directory))}"
 
 
+def with_directory(sentence: str, directory: Path) -> str:
+    """What a manager says, with its directory in the commands that it names."""
+    return sentence.replace("--dir DIR", dir_option(directory))
+
+
 def check_free(directory: Path) -> None:
     """Raises UsageError if other files are there and no league: a new one would mix with them."""
     if not directory.is_dir() or has_journal_file(directory):

@@ -1,4 +1,7 @@
-"""What the manager tells the two players of a match, and the organiser while the league goes on."""
+"""What the manager tells the two players of a match, and the organiser while the league goes on.
+
+The commands that it names end with `--dir DIR`: whoever prints them knows the directory.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -138,7 +141,7 @@ def waiting(member: Member, source: str) -> str:
     return (
         f"{member.agent_id} {member.display_name} at {member.endpoint} asked from {source} to "
         "referee, and waits: it showed no referee code. If you know it, let it in with: league "
-        f"approve {member.agent_id}"
+        f"approve {member.agent_id} --dir DIR"
     )
 
 
@@ -188,7 +191,7 @@ def disputed(event: Disputed) -> str:
     """A referee contradicted a result, or itself."""
     return (
         f"{event.match_id} is disputed: {dispute_in_words(event)}. See it with: league match "
-        f"{event.match_id}; decide with: league rule {event.match_id}"
+        f"{event.match_id} --dir DIR; decide with: league rule {event.match_id} --dir DIR"
     )
 
 
@@ -197,7 +200,8 @@ def unconfirmed(record: MatchRecord) -> str:
     match_id = record.match_id
     return (
         f"{match_id} is lost by default by the word of {record.referee_id} alone, for which nobody "
-        f"vouches. See it with: league match {match_id}; decide with: league rule {match_id}"
+        f"vouches. See it with: league match {match_id} --dir DIR; decide with: league rule "
+        f"{match_id} --dir DIR"
     )
 
 
@@ -206,7 +210,7 @@ def set_aside(referee_id: str, players: Sequence[str]) -> str:
     return (
         f"{referee_id} is set aside and given no more matches: it said that {', '.join(players)} "
         "forfeited, and each of them played with another referee. If you trust it all the same, "
-        f"let it in again with: league approve {referee_id}"
+        f"let it in again with: league approve {referee_id} --dir DIR"
     )
 
 

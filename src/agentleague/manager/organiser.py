@@ -77,7 +77,7 @@ class Organiser:
             raise UnexpectedMessage(f"the league has begun already: it is {league.phase}")
         missing = self._rounds.missing()
         if missing:
-            raise UnexpectedMessage(f"{missing}; register more, then start again")
+            raise UnexpectedMessage(f"{missing}; then start again")
         self._rounds.start()
         return f"{BEGUN}: {rounds_in_words(league)}."
 

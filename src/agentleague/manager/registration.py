@@ -143,8 +143,9 @@ class Registration:
             return roster.referees[wanted]
         if wanted not in roster.waiting:
             waiting = ", ".join(roster.waiting) or "nobody"
+            waits = "wait" if len(roster.waiting) > 1 else "waits"
             is_in = "referees already" if member else "does not wait"
-            raise errors.NotRegistered(f"{wanted[:64]} {is_in}; {waiting} waits")
+            raise errors.NotRegistered(f"{wanted[:64]} {is_in}; {waiting} {waits}")
         self._step.record(self._approval(wanted))
         self._step.notify(self._reachability.registered(wanted, ORGANISER))
         self._claims.registered(wanted)

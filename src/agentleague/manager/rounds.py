@@ -115,15 +115,24 @@ class Rounds:
         self._is_due = True
         missing = self.missing()
         if missing and self._league.phase is Phase.REGISTERING:
-            self._step.notify(f"It is time to start, but {missing}.")
+            self._step.notify(f"It is time to start, but {missing}")
         self.start_if_complete()
 
     def missing(self) -> str:
         """Who is needed before a league can start, in words; nothing if all are there."""
         players, referees = self._ready_count(), self._league.roster.referees_total
         if players < 2:
-            return f"a league needs two players, and {players or 'none'} is registered"
-        return "" if referees else "a league needs a referee, and none is registered"
+            return (
+                f"a league needs two players, and {players or 'none'} is registered: register more"
+            )
+        if referees:
+            return ""
+        for waiting in self._league.roster.waiting:
+            return (
+                f"a league needs a referee; {waiting} waits to be let in: league approve {waiting} "
+                "--dir DIR"
+            )
+        return "a league needs a referee, and none is registered: register more"
 
     def start(self) -> None:
         """Close registration and begin; does nothing if somebody is missing."""

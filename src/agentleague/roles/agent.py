@@ -375,8 +375,9 @@ class Agent(ABC):
     def _waiting_in_words(self) -> str:
         return (
             "It waits: this league takes referees by their code or by its organiser's word. The "
-            f"organiser lets it in with: league approve {self.agent_id}. Or stop it, and start it "
-            f"with the code: {GIVE_REFEREE_CODE}."
+            "organiser lets it in, on the manager's machine, with: league approve "
+            f"{self.agent_id} --dir DIR. Or stop it, and start it with the code: "
+            f"{GIVE_REFEREE_CODE}."
         )
 
     def prove(self, asked: Asked, message: EndpointChallenge, now: float) -> list[Effect]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from agentleague.cli.directory import check_free, dir_option
+from agentleague.cli.directory import check_free, dir_option, with_directory
 from agentleague.cli.output import (
     counted,
     log_to_stderr,
@@ -134,7 +134,7 @@ def command(
         if settings.shared_dir:
             mirror = Mirror(directory, league_id, Path(settings.shared_dir))
             running.closing.append(Mirroring(mirror, settings.standings_seconds, say).close)
-        running.tell(say)
+        running.tell(lambda sentence: say(with_directory(sentence, directory)))
         log_to_stderr(running, verbose)
         if not exits:
             running.ended.add_done_callback(lambda ended: _print_end(role.league, directory, game))

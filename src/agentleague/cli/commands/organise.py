@@ -8,7 +8,13 @@ from typing import Any
 
 import click
 
-from agentleague.cli.directory import dir_option, directory_argument, manager_address, no_manager
+from agentleague.cli.directory import (
+    dir_option,
+    directory_argument,
+    manager_address,
+    no_manager,
+    with_directory,
+)
 from agentleague.cli.output import say
 from agentleague.cli.reading import JournalSource, find_agent_id
 from agentleague.errors import LeagueError, NoConnection
@@ -248,7 +254,8 @@ def _command(directory: Path, command: str, **params: Any) -> None:
         raise click.ClickException(no_manager(directory)) from None
     except LeagueError as error:
         look = f"league {LOOK.get(command, 'status')} {dir_option(directory)}"
-        raise click.ClickException(f"{error}; look with: {look}") from None
+        why = with_directory(str(error), directory)
+        raise click.ClickException(f"{why}; look with: {look}") from None
     if command in NEXT:
         say(f"{NEXT[command]} {dir_option(directory)}")
 

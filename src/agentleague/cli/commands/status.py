@@ -70,7 +70,7 @@ def command(
     print_facts(_facts(status), str(status.get("league_id")))
     if metrics:
         _print_metrics(metrics)
-    if status.get("waiting_referees"):
+    if status.get("waiting_referees") and status.get("status") != Phase.COMPLETED:
         say(how_to_approve(status["waiting_referees"], directory))
     if directory is not None:
         say(_of_directory(directory, status))
