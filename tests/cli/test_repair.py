@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from agentleague.cli.app import app
 from agentleague.league.events import MatchDecided
 from agentleague.records.reading import read_rows
+from agentleague.runtime.state_files import write_secrets
 from agentleague.storage.directory import FILE_NAME
 from league.decisions import LEAGUE_ID
 from records.journals import place, played, written
@@ -56,8 +57,7 @@ def test_it_says_what_is_saved_what_is_lost_and_what_to_type_next(cup, tmp_path)
     assert "The league is over" in rows[-1]
     assert done.stderr == (
         f"Check it with: league verify {new}\n"
-        "Go on with the command of before, for the new directory: league manager ... --dir "
-        f"{new} --accept-loss\n"
+        f"Go on with: league manager --dir {new} --accept-loss\n"
     )
     assert read_rows(new) == read_rows(written(tmp_path / "again", LEAGUE))[:last]
     assert [(new / name).read_text() for name in ("secret.key", "admin.token")] == [
@@ -65,6 +65,44 @@ def test_it_says_what_is_saved_what_is_lost_and_what_to_type_next(cup, tmp_path)
         "admin.token",
     ]
     assert run("verify", new).exit_code == 3
+
+
+def test_it_names_the_command_that_began_the_league_and_no_other(cup, tmp_path):
+    damage(cup, len(LEAGUE))
+    for number, (kept, start) in enumerate(
+        [
+            ("league manager my.toml --dir cup --port 9000", "my.toml --port 9000 --dir"),
+            ("league manager --dir=cup 'a;b.toml'", "'a;b.toml' --dir"),
+            ("league manager; rm -r cup", "--dir"),
+            ("league manager 'cup.toml", "--dir"),
+        ]
+    ):
+        (cup / "manager.lock").write_text(f"7\nhttp://127.0.0.1:8000/mcp\n{kept}\n")
+        new = tmp_path / f"new{number}"
+
+        done = run("repair", cup, "--to", new)
+
+        assert f"\nGo on with: league manager {start} {new} --accept-loss\n" in done.stderr
+        after = run("status", "--dir", new).stderr
+        assert f"start it with: league manager {start} {new}\n" in after
+
+
+def test_what_is_damaged_is_told_with_its_repair_and_what_is_repaired_without(cup, tmp_path):
+    write_secrets(cup, None)
+    damage(cup, len(LEAGUE) - 1)
+    command = f"league repair {cup} --to {cup}-repaired"
+
+    told = run("manager", "--dir", cup, "--port", 0, "--players", 4)
+    verified = run("verify", cup)
+    run("repair", cup, "--to", f"{cup}-repaired")
+    refused = run("manager", "--dir", f"{cup}-repaired", "--port", 0, "--players", 4)
+    again = run("verify", f"{cup}-repaired")
+
+    assert f"save what is left of it with: {command}" in told.stderr
+    assert verified.stderr == f"Save what is left with: {command}\n"
+    assert "--accept-loss" in refused.stderr
+    assert "league repair" not in refused.stderr
+    assert (again.exit_code, again.stderr) == (3, "")
 
 
 def test_of_a_league_that_is_whole_nothing_is_lost(cup, tmp_path):
@@ -75,7 +113,7 @@ def test_of_a_league_that_is_whole_nothing_is_lost(cup, tmp_path):
 
     assert done.exit_code == 0
     assert ": 4 players, 6 of 6 matches decided. Nothing is lost.\n" in done.stdout
-    assert "It cannot go on: admin.token cannot be copied, for there is none." in done.stderr
+    assert "no manager can go on with it: there is no admin.token to copy." in done.stderr
     assert run("verify", tmp_path / "new").exit_code == 0
 
 

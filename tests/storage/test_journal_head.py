@@ -190,7 +190,7 @@ def test_a_journal_that_has_lost_rows_is_refused_and_left_as_it_is(tmp_path: Pat
         journal.claim("cup")
 
     assert str(refusal.value).startswith("rows 4 to 5 of league cup were committed and are gone; ")
-    assert f"league repair {tmp_path} --to NEW" in str(refusal.value)
+    assert "league repair" not in str(refusal.value)  # There is no log in which they could be.
     assert "--accept-loss" in str(refusal.value)
     assert refusal.value.context == {"league_id": "cup", "seq": 3, "lost_until": 5}
     left = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

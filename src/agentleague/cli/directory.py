@@ -93,22 +93,33 @@ def no_manager(directory: Path) -> str:
 
     It names the command of the last start: another one may mean other rules, or no join code.
     """
-    from agentleague.storage.lock import command_in
-
-    command = _quoted(command_in(directory) or "") or f"league manager {dir_option(directory)}"
+    command = shlex.join(_words_of_start(directory)) or f"league manager {dir_option(directory)}"
     return f"no manager runs in {directory}; start it with: {command}"
 
 
-def _quoted(command: str) -> str:
-    """A command that starts a manager and does nothing else in a shell; anything else is no text.
+def start_elsewhere(directory: Path, to: Path) -> str:
+    """The command that began the league of a directory, for a copy of it."""
+    kept = _words_of_start(directory) or ["league", "manager"]
+    words = [
+        word
+        for before, word in zip(["", *kept], kept, strict=False)
+        if "--dir" not in (before, word.partition("=")[0])
+    ]
+    return f"{shlex.join(words)} {dir_option(to)}"
+
+
+def _words_of_start(directory: Path) -> list[str]:
+    """The command of the last start, if it starts a manager and does nothing else in a shell.
 
     Whoever made the directory may have written it, and a person may paste it.
     """
+    from agentleague.storage.lock import command_in
+
     try:
-        words = shlex.split(command)
+        words = shlex.split(command_in(directory) or "")
     except ValueError:
-        return ""
-    return shlex.join(words) if words[:2] == ["league", "manager"] else ""
+        return []
+    return words if words[:2] == ["league", "manager"] else []
 
 
 def how_to_approve(referees: Sequence[str], directory: Path | None) -> str:

@@ -1,5 +1,6 @@
 """Which journal a directory holds: all who read or write one open it here, through its port."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,31 @@ def has_journal(directory: Path) -> bool:
 def has_journal_file(directory: Path) -> bool:
     """Whether there is a file of a journal, be it empty: then no new league begins there."""
     return (directory / FILE_NAME).exists()
+
+
+def repair_command(directory: Path) -> str:
+    """What saves what is left of a damaged journal, as it is typed."""
+    to = f"{directory}-repaired" if directory.name.strip(".") else "NEW"
+    return f"league repair {shlex.quote(str(directory))} --to {shlex.quote(to)}"
+
+
+def remedy(directory: Path) -> str:
+    """What to do about a journal that cannot be read to its end."""
+    return (
+        f"nothing was changed. Restore a copy of {shlex.quote(str(directory))}, or save what is "
+        f"left of it with: {repair_command(directory)}"
+    )
+
+
+def may_hold_more(directory: Path) -> bool:
+    """Whether a repair may find rows that SQLite does not: in its log, or in a damaged file."""
+    from agentleague.storage.sqlite_reader import file_problem
+    from agentleague.storage.wal import WAL_NAME
+
+    log = directory / WAL_NAME
+    if log.exists() and log.stat().st_size:
+        return True
+    return has_journal(directory) and file_problem(directory) is not None
 
 
 def open_reader(directory: Path) -> "JournalReader":

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from agentleague.errors import Claimed
+from agentleague.storage.durable import write_private
 
 LOOKS_OUTLASTED, LOOK_SECONDS = 5, 0.02
 
@@ -24,9 +25,8 @@ def hold(directory: Path) -> int:
         raise Claimed(
             f"another manager (pid {pid}) writes to {directory}; stop it first or use another --dir"
         ) from None
-    os.ftruncate(descriptor, 0)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
+    # The command of before stays until another start succeeds: a repair names it.
+    publish(descriptor, "", command_in(directory) or "")
     return descriptor
 
 
@@ -64,6 +64,11 @@ def publish(descriptor: int, address: str, command: str = "") -> None:
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, f"{os.getpid()}\n{address}\n{command}\n".encode())
+
+
+def keep_command(directory: Path, command: str) -> None:
+    """Say in a directory where no manager has been yet with which command one is begun."""
+    write_private(directory / "manager.lock", f"0\n\n{command}\n".encode())
 
 
 def address_in(directory: Path) -> str | None:

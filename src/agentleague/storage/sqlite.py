@@ -34,7 +34,7 @@ from agentleague.errors import Claimed, Lost, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
-from agentleague.storage.directory import FILE_NAME, HEAD_NAME
+from agentleague.storage.directory import FILE_NAME, HEAD_NAME, may_hold_more, remedy
 from agentleague.storage.durable import sync_directory
 from agentleague.storage.head import HeadFile
 from agentleague.storage.lock import hold, publish, release
@@ -453,9 +453,8 @@ def _accept(lost: Lost, connection: sqlite3.Connection, head_file: HeadFile) -> 
 
 
 def _instead(directory: Path) -> str:
-    """What to do about rows that are gone."""
-    shown = shlex.quote(str(directory))
-    return (
-        f"nothing was changed. Restore a copy of {shown}, or save what is left of it with: league "
-        f"repair {shown} --to NEW, or go on without them: the same command with --accept-loss"
-    )
+    """What to do about rows that are gone; a repair is no help where nothing else is wrong."""
+    accept = "go on without them: the same command with --accept-loss"
+    if may_hold_more(directory):
+        return f"{remedy(directory)}, or {accept}"
+    return f"nothing was changed. Restore a copy of {shlex.quote(str(directory))}, or {accept}"

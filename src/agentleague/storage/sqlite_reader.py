@@ -91,16 +91,8 @@ class SqliteReader:
             lost = error
         if lost:
             return str(lost)
-        problem = self._problem() if has_journal(self._directory) else None
+        problem = file_problem(self._directory) if has_journal(self._directory) else None
         return None if problem is None else f"SQLite says of the file: {problem}"
-
-    def _problem(self) -> str | None:
-        try:
-            with closing(connect(self._directory, "ro")) as connection:
-                (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            return str(error)
-        return None if found == "ok" else str(found).splitlines()[-1]
 
     def size_bytes(self) -> int:
         """How much room the rows take."""
@@ -146,6 +138,16 @@ def connect(directory: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
         uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
     )
+
+
+def file_problem(directory: Path) -> str | None:
+    """What SQLite finds wrong with the file of a journal, or None."""
+    try:
+        with closing(connect(directory, "ro")) as connection:
+            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        return str(error)
+    return None if found == "ok" else str(found).splitlines()[-1]
 
 
 def find_lost(directory: Path) -> Lost | None:

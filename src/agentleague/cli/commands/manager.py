@@ -32,7 +32,7 @@ from agentleague.cli.settings_options import (
     settings_options,
     wishes,
 )
-from agentleague.errors import LeagueError
+from agentleague.errors import Damaged, LeagueError, Lost
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.manager.role import Manager
@@ -51,7 +51,7 @@ from agentleague.runtime.processes import (
 )
 from agentleague.runtime.settings import Given, describe
 from agentleague.runtime.state_files import new_join_code, new_league_id
-from agentleague.storage.directory import has_journal_file
+from agentleague.storage.directory import has_journal_file, remedy
 
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 EXAMPLES = """\b
@@ -144,12 +144,8 @@ def command(
 
     try:
         league, is_printed = run(serve())
-    except CannotListen as error:
-        address = f"{settings.bind or '127.0.0.1'} port {settings.port}"
-        option = "--port" if error.errno in (EADDRINUSE, EACCES) else "--bind or --port"
-        raise click.ClickException(
-            f"{address} cannot be opened ({error.strerror or error}); choose another with {option}"
-        ) from None
+    except (CannotListen, Damaged) as error:
+        raise click.ClickException(_in_words(error, settings, directory)) from None
     if is_printed:
         return
     league, _ = open_league(directory)  # What is on disk: with a full disk the manager is ahead.
@@ -159,6 +155,18 @@ def command(
     ended = league.rounds_ended
     _print_table(league, f"after round {ended}" if ended else "before the first round ended")
     say(f"Stopped; nothing is lost. Continue with: {_this_command()}")
+
+
+def _in_words(error: CannotListen | Damaged, settings: ManagerSettings, directory: Path) -> str:
+    """Why the manager does not run, and what to do about it."""
+    if isinstance(error, Lost):  # It says so itself.
+        return str(error)
+    if isinstance(error, Damaged):
+        return f"{error}; {remedy(directory)}"
+    address = f"{settings.bind or '127.0.0.1'} port {settings.port}"
+    option = "--port" if error.errno in (EADDRINUSE, EACCES) else "--bind or --port"
+    reason = error.strerror or error
+    return f"{address} cannot be opened ({reason}); choose another with {option}"
 
 
 def _remarks(home: Home, role: Manager) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentleague.cli.directory import directory_argument
+from agentleague.cli.directory import directory_argument, start_elsewhere
 from agentleague.cli.output import counted, say
 from agentleague.errors import LeagueError
 from agentleague.storage.directory import HEAD_NAME, has_journal_file
@@ -46,13 +46,16 @@ PROGRESS_ROWS = 50_000
 )
 def command(directory: Path, to: Path) -> None:
     """Write the new directory, print what is lost."""
+    from agentleague.storage.lock import keep_command
     from agentleague.storage.repair import repair
 
     _check(directory, to)
+    start = start_elsewhere(directory, to)
     made = repair(directory, to, SECRETS, _show_progress)
+    keep_command(to, start)
     for line in in_words(made, to):
         print(line)
-    for line in _next(made, to):
+    for line in _next(made, to, start):
         say(line)
 
 
@@ -125,16 +128,14 @@ def _sentence(row: "Row") -> str:
         return f"{row.kind}, which cannot be read"
 
 
-def _next(made: "Repaired", to: Path) -> Iterator[str]:
+def _next(made: "Repaired", to: Path, start: str) -> Iterator[str]:
     """What to type next."""
     shown = shlex.quote(str(to))
     yield f"Check it with: league verify {shown}"
     missing = [name for name in SECRETS if not (to / name).exists()]
     if missing:
-        yield f"It cannot go on: {' and '.join(missing)} cannot be copied, for there is none."
+        files = " and ".join(missing)
+        yield f"It can be read, but no manager can go on with it: there is no {files} to copy."
         return
     accept = " --accept-loss" if made.lost_until > made.last else ""
-    yield (
-        "Go on with the command of before, for the new directory: league manager ... --dir "
-        f"{shown}{accept}"
-    )
+    yield f"Go on with: {start}{accept}"

@@ -9,8 +9,9 @@ import click
 import msgspec
 
 from agentleague.cli.directory import directory_argument
-from agentleague.cli.output import counted, print_json
+from agentleague.cli.output import counted, print_json, say
 from agentleague.errors import Damaged, UnsupportedGame
+from agentleague.storage.directory import repair_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,13 +85,17 @@ def command(
 ) -> None:
     """Print what was found."""
     missing: list[str] = []  # why there is no game
-    findings = _findings(directory, receipts, lambda name: _load(name, game, missing.append))
+    findings, is_damaged = _findings(
+        directory, receipts, lambda name: _load(name, game, missing.append)
+    )
     if as_json:
         is_true = findings.difference is None and not findings.game_missing
         print_json({"ok": is_true, **msgspec.to_builtins(findings)})
     else:
         for line in in_words(findings):
             print(line)
+    if is_damaged:
+        say(f"Save what is left with: {repair_command(directory)}")
     if findings.difference:
         click.get_current_context().exit(DIFFERS)
     if missing:
@@ -104,28 +109,31 @@ def _findings(
     directory: Path,
     receipts: list[tuple[int, str]],
     load_game: "Callable[[str], Game | None]",
-) -> "Findings":
+) -> "tuple[Findings, bool]":
+    """What was found, and whether a repair may save more than can be read."""
     from agentleague.records.reading import no_league, read_rows
     from agentleague.records.verify import Difference, Findings, missing_receipt, verify
-    from agentleague.storage.directory import has_journal, open_reader
+    from agentleague.storage.directory import has_journal, may_hold_more, open_reader
 
     try:
         rows = read_rows(directory) if has_journal(directory) else []
     except Damaged as error:
         row, why = error.context.get("seq", NO_ROW), error.context.get("why")
-        return Findings(difference=Difference(row, None, f"it {why}" if why else str(error)))
+        sentence = f"it {why}" if why else str(error)
+        return Findings(difference=Difference(row, None, sentence)), True
     damage = open_reader(directory).damage()
+    is_damaged = damage is not None and may_hold_more(directory)
     if not rows:
         if not damage:
             raise click.UsageError(no_league(directory))
-        return Findings(difference=Difference(NO_ROW, None, damage))
+        return Findings(difference=Difference(NO_ROW, None, damage)), is_damaged
     findings = verify(rows, load_game)
     if findings.difference is None:
         findings.difference = missing_receipt(rows, receipts)
     if findings.difference is None and damage:
         sentence = f"the rows that can be read are true, but {damage}"
         findings.difference = Difference(NO_ROW, None, sentence)
-    return findings
+    return findings, is_damaged
 
 
 def _load(name: str, typed: str | None, on_missing: "Callable[[str], None]") -> "Game | None":
