@@ -374,7 +374,7 @@ def test_a_referee_without_the_code_waits_until_it_is_let_in(tmp_path, monkeypat
     assert f"league approve REF01 --dir {cup} or league approve REF02" in shown[0].stderr
     assert all(f"league approve REF01 --dir {cup}" in each.stderr for each in shown)
     assert "WAITING" in shown[1].stdout
-    assert "REF07 does not wait; REF01, REF02 wait; look with: league agents" in unknown.stderr
+    assert "REF07 does not wait; waiting: REF01, REF02; look with: league agents" in unknown.stderr
     assert said.startswith("REF01 Referee at http://127.0.0.1:")
     assert (manager.returncode, "final table" in out) == (0, True), err
     assert "lusab" not in out + err

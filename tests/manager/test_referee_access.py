@@ -246,8 +246,8 @@ def test_what_the_organiser_names_wrongly_lets_nobody_in():
     full = league.command("approve", referee_id="REF02")
 
     assert isinstance(unnamed, WrongType)
-    assert (type(unknown), str(unknown)) == (NotRegistered, "REF09 does not wait; REF02 waits")
-    assert str(known) == "REF01 referees already; REF02 waits"
+    assert (type(unknown), str(unknown)) == (NotRegistered, "REF09 does not wait; waiting: REF02")
+    assert str(known) == "REF01 referees already; waiting: REF02"
     assert full.reason == "Maximum referees already registered"
     assert not events_of(league, RefereeApproved)
 

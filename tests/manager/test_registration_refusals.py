@@ -83,3 +83,12 @@ def test_other_questions_that_are_refused_are_no_news():
     ask(league, LeagueQuery("GET_NEXT_MATCH"))
 
     assert list(league.manager.news) == []
+
+
+def test_the_reason_is_told_to_its_end():
+    (said,) = refused_by(
+        MemoryLeague(2, 1), game_types=[f"game {n} {'of many ' * 6}" for n in range(5)]
+    )
+
+    assert len(said) > 300
+    assert said.endswith("; add 'even_odd' if the agent knows it (E042).")

@@ -142,10 +142,8 @@ class Registration:
             self._step.record(RefereeApproved(wanted))
             return roster.referees[wanted]
         if wanted not in roster.waiting:
-            waiting = ", ".join(roster.waiting) or "nobody"
-            waits = "wait" if len(roster.waiting) > 1 else "waits"
-            is_in = "referees already" if member else "does not wait"
-            raise errors.NotRegistered(f"{wanted[:64]} {is_in}; {waiting} {waits}")
+            who = f"{wanted[:64]} {'referees already' if member else 'does not wait'}"
+            raise errors.NotRegistered(f"{who}; waiting: {', '.join(roster.waiting) or 'nobody'}")
         self._step.record(self._approval(wanted))
         self._step.notify(self._reachability.registered(wanted, ORGANISER))
         self._claims.registered(wanted)
@@ -190,7 +188,8 @@ class Registration:
             self._step.notify(MORE)
         else:
             about = f"{kind} {log_text(name)!r} from {asked.caller.source or 'a proxy'}"
-            self._step.notify(printable(f"Refused {about}: {log_text(why)} ({code})."))
+            told = f"Refused {about}: {log_text(why, limits.refusal_size)} ({code})."
+            self._step.notify(printable(told))
 
     # Decisions: the event to record, and the answer, which alone holds the token
 

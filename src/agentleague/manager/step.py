@@ -49,6 +49,7 @@ class ManagerLimits:
     return_seconds_max: float = 600.0  # but never longer
     refusal_seconds: float = 60.0  # before the organiser is told again of the same refusal
     refusals_max: int = 20  # that the organiser is told of in that time
+    refusal_size: int = 600  # characters of one
     guesses: int = 60  # wrong join codes of one source that are answered at once,
     guesses_a_second: float = 1.0  # and from then on
     guesses_in_all: int = 600  # the same for all sources together

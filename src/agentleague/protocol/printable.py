@@ -51,10 +51,10 @@ def printable_json(value: Any, indent: int | None = None) -> str:
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
-def log_text(text: str) -> str:
+def log_text(text: str, at_most: int = LINE_MAX) -> str:
     """The text on one line, shortened, with stars for anything that looks like a token."""
     if "_" in text or len(text) >= SECRET_MIN:
-        text = _SECRET.sub("***", text[:SCANNED_MAX])[:LINE_MAX]
+        text = _SECRET.sub("***", text[:SCANNED_MAX])[:at_most]
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
