@@ -155,7 +155,7 @@ def test_new_draws_are_announced_by_their_generation_and_the_player_says_so():
     assert {row["draw_generation"] for row in rows} == {accepted.generation}
     for player in players_of(league):
         said = " ".join(player.news)
-        assert "draws what was not decided anew" in said
+        assert "draws anew what was not decided" in said
         assert "R1M1: again, since its first result was lost: " in said
 
 
@@ -225,8 +225,12 @@ def test_a_match_from_before_a_loss_is_found_again_when_it_was_forgotten():
     record = league.league.matches["R1M1"]
     assert (record.generation, record.given_out) == (generation, 1)
     assert league.league.matches["R2M1"].generation == generation
-    facts = queries.answer(league.league, "GET_MATCH", {"match_id": "R1M1"}, None)["match"]
-    assert facts["draw_generation"] == generation
+    facts, later = (
+        queries.answer(league.league, "GET_MATCH", {"match_id": match_id}, None)["match"]
+        for match_id in ("R1M1", "R2M1")
+    )
+    assert (facts["draw_generation"], facts["drawn_anew"]) == (generation, True)
+    assert (later["draw_generation"], "drawn_anew" in later) == (generation, False)
     status = queries.answer(league.league, "GET_STATUS", {}, None)
     assert f"rows up to {last} were lost" in status["accepted_losses"][0]
 

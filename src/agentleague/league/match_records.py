@@ -45,6 +45,7 @@ class MatchRecord(Struct):
     commitment: str
     epoch: int = 1
     generation: int = 0  # of its draws
+    drawn_anew: bool = False  # since it was announced
     begun: int = 0  # the epoch whose foreign referee said that it runs
     locks: list[events.MatchLocked] = []
     decided: events.MatchDecided | None = None
@@ -117,6 +118,7 @@ def _begun_anew(record: MatchRecord, event: events.LossAccepted, seq: int) -> No
     assert record.decided is None, f"{record.match_id} is decided and begins anew"
     record.commitment = event.commitments[record.match_id]
     record.generation = record.epoch = event.generation
+    record.drawn_anew = True
     record.locks, record.begun, record.returns = [], 0, 0
 
 

@@ -110,6 +110,7 @@ def _scheduled(league: League, record: MatchRecord) -> dict[str, Any]:
         "epoch": record.epoch,
         "draw_commitment": record.commitment,
         **({"draw_generation": record.generation} if record.generation else {}),
+        **({"drawn_anew": True} if record.drawn_anew else {}),
         "locks": len(record.locks),
         "closed": record.closed,
         "disputes": [_dispute(each) for each in record.disputes[-DISPUTES_SHOWN:]],

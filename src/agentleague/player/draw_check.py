@@ -19,7 +19,7 @@ from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
 BOUNDS = (1, 10)  # of the number in even_odd, R-GAME-02
 
 DRAWN_ANEW = (
-    "the manager says that it lost rows of its journal, and draws what was not decided anew; what "
+    "the manager says that it lost rows of its journal, and draws anew what was not decided; what "
     "you were told of such a match does not count. `league verify` shows why; if nobody knows of a "
     "loss, ask the organiser"
 )

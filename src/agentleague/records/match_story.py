@@ -90,6 +90,7 @@ class Facts(Struct):
     ruling: OrganisersRuling | None = None
     locks: int = 0
     draw_generation: int = 0
+    drawn_anew: bool = False
     result: Result | None = None
     forfeits: list[tuple[str, str]] = []
     verified: bool = True
@@ -267,7 +268,7 @@ def _moves(facts: Facts) -> Iterator[str]:
 
 
 def _draw(facts: Facts) -> Iterator[str]:
-    if facts.draw_generation:
+    if facts.drawn_anew:
         yield (
             "The manager had lost rows of its journal: the match was drawn anew (generation "
             f"{facts.draw_generation}), and what was told of it before does not count."
