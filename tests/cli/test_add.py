@@ -49,13 +49,15 @@ def test_a_referee_that_never_registers_is_brought_in(tmp_path):
 
     while "REF01 is not reachable" not in manager.stderr.readline():
         pass
-    told = [printed("agents", cup), printed("status", cup)]
+    told = [printed("agents", cup), printed("status", cup), printed("agent", "REF01", cup)]
     manager.kill()
     manager.wait(SECONDS)
     unknown = json.loads(printed("agents", cup, "--json"))
 
     assert "REGISTERED, not reachable" in told[0]
     assert re.search(r"Not reachable +REF01", told[1])
+    assert re.search(r"End point +http://127.0.0.1:9/mcp, nobody answers there", told[2])
+    assert "Identity" not in told[2]
     assert "reachable" not in unknown[0]
 
 

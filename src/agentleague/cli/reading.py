@@ -32,6 +32,10 @@ class JournalSource:
 
         self._league, _ = open_league(directory)
 
+    def endpoint(self, agent_id: str) -> str:
+        """Where an agent is, which a manager does not tell everybody of a player."""
+        return self._league.roster.member(agent_id).endpoint
+
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
         """What the manager would answer without a token."""
         from agentleague.league import queries

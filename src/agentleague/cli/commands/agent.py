@@ -8,7 +8,15 @@ import click
 import msgspec
 
 from agentleague.cli.output import print_facts, print_json, say, shown
-from agentleague.cli.reading import Source, find_agent_id, read, reading_options, source_option
+from agentleague.cli.reading import (
+    JournalSource,
+    Source,
+    find_agent_id,
+    mark_reachable,
+    read,
+    reading_options,
+    source_option,
+)
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
 from agentleague.records.player_story import PlayerMatch, in_words, player_match
@@ -31,7 +39,7 @@ HEADINGS = {
     "activity": "Activity",
     "version": "Version",
     "endpoint": "End point",
-    "listens": "Listens there",
+    "listens": "Identity",
     "speaks": "Speaks",
     "locks": "Locks",
     "max_concurrent_matches": "Matches at once",
@@ -61,7 +69,17 @@ def command(
     as_json: bool,
 ) -> None:
     """Print the agent."""
-    agent = read(directory, manager_url, lambda source: _agent(source, agent_id, all_matches))
+
+    async def ask(source: Source) -> tuple[dict[str, Any] | None, str | None]:
+        found = await _agent(source, agent_id, all_matches)
+        if found is None:
+            return None, None
+        await mark_reachable([found], directory)
+        if isinstance(source, JournalSource):
+            return found, source.endpoint(found["agent_id"])
+        return found, found.get("endpoint")
+
+    agent, endpoint = read(directory, manager_url, ask)
     if agent is None:
         look = f"league agents{source_option(directory, manager_url)}"
         raise click.ClickException(
@@ -71,6 +89,7 @@ def command(
     if as_json:
         print_json({**agent, "told": msgspec.to_builtins(stories)})
         return
+    agent["endpoint"] = endpoint
     print_facts(_facts(agent), f"{agent.get('agent_id')} {agent.get('display_name')}")
     _print_stories(stories, agent.get("matches") or 0)
 
@@ -130,11 +149,15 @@ PROVED: dict[bool | None, str] = {
         "not proved: only agents that `league` runs can prove it; what it does counts all the same"
     ),
 }
-DISPLACED = "no: another agent listens at that end point, and this one was taken out"
+UNREACHABLE = "nobody answers there"
+DISPLACED = "another agent listens at that end point, and this one was taken out"
 
 
 def _facts(agent: dict[str, Any]) -> dict[str, Any]:
     agent["listens"] = DISPLACED if agent.get("displaced") else PROVED.get(agent.get("proved"))
+    if agent.get("reachable") is False:
+        agent["endpoint"] = ", ".join(filter(None, (agent.get("endpoint"), UNREACHABLE)))
+        agent["listens"] = DISPLACED if agent.get("displaced") else None
     return {
         heading: _text(agent[field])
         for field, heading in HEADINGS.items()
