@@ -5,10 +5,11 @@ from agentleague.player.role import Player
 from agentleague.referee.role import Referee
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime import plugins
-from agentleague.runtime.host import Host
+from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.state_files import new_league_id, new_secrets
 from agentleague.runtime.strategy_runner import InlineRunner
 from agentleague.simulation.clock import VirtualClock
+from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork
 
 MANAGER = "http://manager/mcp"
@@ -23,8 +24,12 @@ def with_messages(players, rules, seed, cycles):
     )
     manager = Manager(settings, new_secrets(seed), rules)
 
-    def agent(role, url, kind, runner=None):
-        Host(role, clock, network.join(url, kind), runner=runner).start(0.0)
+    journal = MemoryJournal(clock.now)
+    journal.claim(settings.league_id)
+    ledger = Ledger(journal, settings.league_id, receipt=manager.receipt)
+
+    def agent(role, url, kind, **more):
+        Host(role, clock, network.join(url, kind), **more).start(0.0)
         clock.run(until=lambda: role is manager or bool(role.agent_id))
 
     def terms(kind, name, url, **more):
@@ -32,7 +37,7 @@ def with_messages(players, rules, seed, cycles):
             manager_url=MANAGER, display_name=name, endpoint=url, game_types=(game,), **more
         )
 
-    agent(manager, MANAGER, "manager")
+    agent(manager, MANAGER, "manager", ledger=ledger)
     referee = terms(RefereeSettings, "Referee", "http://referee/mcp")
     agent(Referee(referee, lambda name: rules), referee.endpoint, "referee")
     for number, player in enumerate(players):
@@ -43,6 +48,6 @@ def with_messages(players, rules, seed, cycles):
             PlayerSettings, name or player.__name__, f"http://player{number}/mcp", seed=seed
         )
         runner = InlineRunner(strategy, lambda call: clock.call_at(clock.now(), call))
-        agent(Player(own), own.endpoint, "player", runner)
+        agent(Player(own), own.endpoint, "player", runner=runner)
     clock.run(until=lambda: manager.league.phase == "LEAGUE_COMPLETED")
     return manager.league
