@@ -339,6 +339,7 @@ def test_where_something_else_is_answered_whoever_else_comes_from_there_is_belie
     eve = league.comes("Eve", claim="hers")
     ann = league.comes("Ann")
     leech = league.comes("Leech", claim="leech")
+    league.pass_time()
     assert [league.outcome(each) for each in (eve, ann, leech)] == ["out", "Ann unproved", "out"]
 
     del league.foreign[ANNS]

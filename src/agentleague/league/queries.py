@@ -121,7 +121,8 @@ def _places(
     per_round = league.totals.matches // league.totals.rounds
     numbers = range((rounds.start - 1) * per_round, (rounds.stop - 1) * per_round)
     chosen = page(numbers, params, MATCHES_A_PAGE)
-    return [(n // per_round + 1, n % per_round) for n in chosen], len(numbers)
+    length = numbers.stop - numbers.start  # `len` fails for what a made-up journal may say.
+    return [(n // per_round + 1, n % per_round) for n in chosen], length
 
 
 def _next_match(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:

@@ -151,12 +151,9 @@ class Claims:
             self._proved(agent_id)
         elif isinstance(message, EndpointProof) or _is_ignorant(error):
             self._denied(agent_id)
-        elif not isinstance(error, MissingField):
-            self._try_again(agent_id)
-        elif self._is_second(agent_id):
-            self._denied(agent_id)
         else:
-            self.doubtful.add(agent_id)
+            if isinstance(error, MissingField):
+                self.doubtful.add(agent_id)
             self._try_again(agent_id)
 
     def undecided(self) -> int:

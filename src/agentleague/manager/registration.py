@@ -1,11 +1,8 @@
 """Who is let into a league, under which id and name, and what it and the organiser are told.
 
 An agent that shows a token with which it may act keeps its id and gets a further token. Any other
-token counts as none. Agents that never register are added by the organiser, by name and end point:
-they are given a token like all others and never told it; their end point is their identity.
-
-Each registration writes rows, and anybody may send one. So an agent may come back only so often,
-and the organiser is told only so many refusals.
+token counts as none. Agents that the organiser adds, by name and end point, are never told theirs.
+Anybody may send one, and each writes rows: so an agent may come back only so often.
 """
 
 from collections.abc import Callable, Mapping, Sequence
