@@ -100,6 +100,8 @@ def test_a_manager_that_listens_everywhere_says_so_and_at_which_address(tmp_path
     )
     assert "It listens on all addresses" in first_line(named)
     assert "the manager is at" in first_line(named)
+    told = "There is no join code: anybody who reaches it may register.\n"
+    assert first_line(named) == told
 
 
 def test_help_names_the_variable():

@@ -209,6 +209,7 @@ def test_a_league_begun_with_a_join_code_does_not_go_on_without_it(tmp_path, mon
     command = ("manager", "--port", port, "--join-code", "tipuf-sajil-gikop")
     manager = started(BIN / "league", *command, cwd=tmp_path)
     first_line(manager)
+    assert "The join code is the one of the documentation" in first_line(manager)
     manager.terminate()
     _, err = manager.communicate(timeout=SECONDS)
 

@@ -53,6 +53,12 @@ def test_three_words_or_groups_cannot_be_guessed(code):
     assert not join_codes.is_guessable(code)
 
 
+def test_the_examples_of_the_documentation_are_known():
+    assert join_codes.is_published("Tipuf Sajil Gikop")
+    assert not join_codes.is_published("tipuf-sajil-gikob")
+    assert not join_codes.is_published("")
+
+
 def test_a_number_is_spelled_as_proquints_are():
     assert join_codes.spelled(0x7F00_0001_3F54) == "lusab-babad-gutih"  # as published
     assert join_codes.spelled(2**join_codes.BITS - 1) == "zuzuz-zuzuz-zuzuz"

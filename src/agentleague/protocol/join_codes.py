@@ -10,6 +10,8 @@ BITS_MIN = 40.0
 BITS = 48  # of a code that we make
 CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
 
+PUBLISHED = ("tipuf-sajil-gikop", "lusab-bagod-gutuh")  # the examples of the documentation
+
 _RUN = re.compile(r"[^\W\d_]+|\d+|[^\w\s-]+")  # of letters, of digits, of other characters
 _RUN_BITS = 14.0  # A run is one of 16,000 at most: a word, a year, a PIN.
 _LETTER_BITS, _OTHER_BITS = 4.7, 3.3  # of each different character in a run
@@ -24,6 +26,11 @@ def is_guessable(code: str) -> bool:
     """Whether it has less than three words or groups that differ; only chance makes a good one."""
     runs = set(_RUN.findall(code.casefold()))
     return sum(map(_bits, runs)) < BITS_MIN
+
+
+def is_published(code: str) -> bool:
+    """Whether it stands in the documentation, where everybody may read it."""
+    return any(is_same(code, published) for published in PUBLISHED)
 
 
 def spelled(number: int) -> str:

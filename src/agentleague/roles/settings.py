@@ -129,11 +129,15 @@ class ManagerSettings:
         return bool(self.trusted_proxies) or (bool(self.endpoint) and is_elsewhere)
 
     @property
+    def is_apart(self) -> bool:
+        """Whether agents on other machines may reach it."""
+        return self.network != "local" or self.is_behind_proxy
+
+    @property
     def who_may_referee(self) -> RefereeAccess:
         """As it was set, or as follows from the rest; nobody is local where all may seem to be."""
         wanted = self.referee_access or "local"
-        is_apart = self.network != "local" or self.is_behind_proxy
-        return "code" if wanted == "local" and (self.referee_code or is_apart) else wanted
+        return "code" if wanted == "local" and (self.referee_code or self.is_apart) else wanted
 
     @property
     def rules(self) -> Rules:

@@ -36,7 +36,7 @@ from agentleague.errors import Damaged, LeagueError, Lost
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.manager.role import Manager
-from agentleague.protocol.join_codes import is_guessable
+from agentleague.protocol.join_codes import is_guessable, is_published
 from agentleague.records.export import Mirror
 from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
@@ -128,7 +128,7 @@ def command(
         assert isinstance(role, Manager)
         league_id = role.league.rules.league_id
         say(f"{league_id}: the manager is at {running.url}, its journal in {directory}.")
-        for remark in _remarks(home, role):
+        for remark in _remarks(home, role, settings):
             say(remark)
         say(_state(role.league, settings, directory))
         if settings.shared_dir:
@@ -169,11 +169,19 @@ def _in_words(error: CannotListen | Damaged, settings: ManagerSettings, director
     return f"{address} cannot be opened ({reason}); choose another with {option}"
 
 
-def _remarks(home: Home, role: Manager) -> Iterator[str]:
+def _remarks(home: Home, role: Manager, settings: ManagerSettings) -> Iterator[str]:
     if home.seed is not None:
         yield "A seed was given: anybody who knows it can predict the draws."
     if home.accepts_loss and role.lost_until is None:
         yield "No rows are lost: --accept-loss has no effect."
+    for name, code in (("join", settings.join_code), ("referee", settings.referee_code)):
+        if is_published(code):
+            yield (
+                f"The {name} code is the one of the documentation, which everybody may read; take "
+                f"another, such as {new_join_code()}"
+            )
+    if settings.is_apart and not settings.join_code:
+        yield "There is no join code: anybody who reaches it may register."
 
 
 def _check(given: Given, asked: ManagerSettings) -> None:
