@@ -5,7 +5,7 @@ import logging
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from typing import Any
 
@@ -846,6 +846,25 @@ def test_stopping_lets_answers_out_and_closes_the_idle(loop: str) -> None:
                 assert b"\r\nConnection: close\r\n" in peer.head
                 assert await peer.rest() == b""
             await stopping
+
+    run(talk, loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_stopping_closes_connections_that_are_just_being_accepted(loop: str) -> None:
+    async def talk() -> None:
+        for turns in range(5):
+            server = HttpServer(echo, refusal=name_of)
+            port = await server.start(["127.0.0.1"], 0)
+            with socket.create_connection(("127.0.0.1", port), 5) as peer:
+                peer.setblocking(False)
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+
+                await server.stop()  # A socket that nobody closed would warn.
+
+                with suppress(ConnectionResetError):
+                    assert await server.loop.sock_recv(peer, 1) == b""
 
     run(talk, loop)
 

@@ -97,8 +97,7 @@ class HttpServer:
     async def stop(self, seconds: float = 5.0) -> None:
         """Accept no more, let answers in flight go out, close the rest when the time is over."""
         self.stopping = True
-        for listener in self._listeners:
-            listener.close()
+        await self._stop_listening()
         for connection in tuple(self._connections):
             connection.end_streams()
             if connection.is_idle:
@@ -113,6 +112,17 @@ class HttpServer:
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
         await asyncio.sleep(0)  # The loop closes the sockets of aborted connections one turn later.
+
+    async def _stop_listening(self) -> None:
+        """Before Python 3.13 a connection that is just being accepted is lost by `close`."""
+        for listener in self._listeners:
+            for sock in listener.sockets:
+                with suppress(NotImplementedError):  # Windows accepts in one turn.
+                    self.loop.remove_reader(sock.fileno())
+        await asyncio.sleep(0)  # It belongs to the listener.
+        await asyncio.sleep(0)  # It is one of our connections.
+        for listener in self._listeners:
+            listener.close()
 
     def admit(self, connection: "_Connection") -> bool:
         """Count a new connection; over a limit, close the longest idle one for it or say no."""
