@@ -391,6 +391,7 @@ def test_an_answer_to_an_aborted_league_decides_nothing():
     [
         (NoConnection("refused"), 1.0),
         (RateLimited("slow down", retry_after=7.0), 7.0),
+        (RateLimited("at once", retry_after=1e-9), 1.0),
         (PeerRefused("busy with another match", number=None, code=None, data={}), 1.0),
         (PeerRefused("already running", number=-32000, code=None, data={}), 1.0),
     ],

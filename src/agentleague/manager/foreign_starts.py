@@ -123,8 +123,8 @@ class ForeignStarts:
         why = misunderstanding(start.message, error)
         is_later = isinstance(error, RateLimited) or _BUSY.search(str(error))
         if is_later or (isinstance(error, NoConnection) and why is None):
-            after = error.context.get("retry_after") or self._limits.start_again_seconds
-            self._step.wake(StartAgain(match_id), self._step.now + after)
+            asked, least = error.context.get("retry_after") or 0.0, self._limits.start_again_seconds
+            self._step.wake(StartAgain(match_id), self._step.now + max(asked, least))
         elif self._is_known(start) and why in (None, BROKEN):  # It understood, and could not.
             self._failed(match_id, f"answered: {error}"[:500])
         else:
