@@ -82,6 +82,23 @@ def test_another_referee_is_asked_and_what_it_says_counts():
     assert league.league.contradictions == {}
 
 
+@rule("R-ACCESS-03", "R-RESUME-03")
+def test_another_referee_is_asked_after_a_loss_that_was_accepted_too():
+    league = begun(with_anyone(), "a", "b")
+    league.restart_manager(lost_until=league.league.seq + 1)
+    epoch = league.league.matches["R1M1"].epoch
+
+    answer = says_silent(league, "R1M1", "P01", epoch)
+    league.play()
+
+    assert isinstance(answer, MatchMismatch)
+    (given,) = events_of(league, MatchAssigned)
+    assert (given.claimed, given.epoch) == ([("P01", "timeout")], epoch + 1)
+    (decided,) = events_of(league, MatchDecided)
+    assert (decided.forfeits, decided.unconfirmed) == ([], UNSET)
+    checked(league)
+
+
 @rule("R-ACCESS-03")
 def test_when_the_other_says_the_same_it_is_so_and_nobody_else_is_asked():
     league = begun(with_anyone(referees=3), "a", "b", "c")

@@ -289,7 +289,7 @@ class Assignments:
     def can_ask_another(self, match_id: str) -> bool:
         """Whether a referee is there that never had this match, so that it can confirm a loss."""
         record = self._league.matches.get(match_id)
-        if record is None or record.epoch - record.returns >= self._limits.epochs_max:
+        if record is None or record.given_out - record.returns >= self._limits.epochs_max:
             return False
         others = set(self._candidates(record)) - self._attendance.superseded
         return bool(others.difference(record.referees))
