@@ -136,7 +136,7 @@ def test_what_a_file_prints_is_talk_and_its_hooks_are_called(tmp_path):
     assert "heard of R1M1\n" in done.stderr
 
 
-def test_an_agent_at_a_url_is_registered_on_its_behalf():
+def test_an_agent_at_a_url_is_added_by_the_organiser():
     with listening_agent() as (url, asked):
         played = play(url, "random")
 

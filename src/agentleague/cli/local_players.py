@@ -8,13 +8,9 @@ from pathlib import Path
 
 from agentleague.cli.player_files import check_file, check_game, load_player
 from agentleague.errors import LeagueError
-from agentleague.protocol.messages import LeagueRegisterRequest, LeagueRegisterResponse, PlayerMeta
-from agentleague.protocol.timestamps import write
-from agentleague.roles.effects import Address
-from agentleague.roles.ports import Answer
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
-from agentleague.runtime.clock import LoopClock, wall
+from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import (
     HOSTS,
     AgentGroup,
@@ -23,14 +19,13 @@ from agentleague.runtime.local_league import (
     RemoteWorkers,
     Tally,
 )
+from agentleague.runtime.manager_client import ManagerClient
 from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import Place, Running, open_player
 from agentleague.runtime.strategy_runner import Strategy
 from agentleague.transport.guard import Guard, parse_url
-from agentleague.transport.http import HttpTransport, TransportPolicy
 
 IS_URL = re.compile(r"[a-z]+://", re.IGNORECASE)
-REGISTER_SECONDS = 10.0
 FINISH_SECONDS = 2.0  # for a file to receive the end of the league
 
 
@@ -47,7 +42,9 @@ def local_players(
         names.append(name if name not in names else f"{name}-{len(names) + 1}")
     group = partial(AgentGroup, "player", 0, 1, game=game, seed=seed, is_private=True)
     return [
-        _local_player(text, partial(group, source=text, name=name), in_full=in_full)
+        partial(AddedPlayer, name, text)
+        if IS_URL.match(text)
+        else _local_player(text, partial(group, source=text, name=name), in_full=in_full)
         for text, name in zip(texts, names, strict=True)
     ]
 
@@ -73,12 +70,10 @@ def _name(text: str) -> str:
 
 
 def _local_player(text: str, group: Callable[..., AgentGroup], *, in_full: bool) -> LocalPlayer:
-    if IS_URL.match(text):
-        return lambda manager_url: Registration(group(manager_url=manager_url))
     if text.endswith(".py"):
         opener = partial(open_file, in_full=in_full)
-        return lambda manager_url: FileWorkers(group(manager_url=manager_url), opener)
-    return lambda manager_url: LocalWorkers(group(manager_url=manager_url), open_strategy)
+        return lambda manager_url, key: FileWorkers(group(manager_url=manager_url), opener)
+    return lambda manager_url, key: LocalWorkers(group(manager_url=manager_url), open_strategy)
 
 
 class FileWorkers(RemoteWorkers):
@@ -92,27 +87,22 @@ class FileWorkers(RemoteWorkers):
             return Tally("player", 0, 0, 0, 0.0)
 
 
-class Registration:
-    """An agent that runs already: it only has to be registered."""
+class AddedPlayer:
+    """An agent that runs already: the organiser adds it, also twice at one end point."""
 
-    def __init__(self, group: AgentGroup) -> None:
-        self._group = group
+    def __init__(self, name: str, url: str, manager: str, key: str) -> None:
+        self._name, self._url, self._manager, self._key = name, url, manager, key
 
     async def start(self) -> None:
-        """Register it as it would register itself."""
-        loop = asyncio.get_running_loop()
-        transport = HttpTransport(LoopClock(loop), TransportPolicy("player", Guard("local"), wall))
-        answered: asyncio.Future[Answer] = loop.create_future()
-        manager, until = Address("manager", self._group.manager_url), loop.time() + REGISTER_SECONDS
+        """Add it."""
+        client = ManagerClient(self._manager, wall)
         try:
-            transport.call(manager, self._request(), until, answered.set_result)
-            answer = await answered
+            params = {"name": self._name, "url": self._url}
+            await client.command("add_player", params, self._key)
+        except LeagueError as error:
+            raise LeagueError(f"{self._name} cannot take part: {error}") from None
         finally:
-            await transport.stop()
-        message = answer.message
-        if not isinstance(message, LeagueRegisterResponse) or message.status != "ACCEPTED":
-            reason = message.reason if isinstance(message, LeagueRegisterResponse) else answer.error
-            raise LeagueError(f"{self._group.name} cannot take part: {reason}")
+            await client.close()
 
     async def finish(self) -> Tally:
         """Nothing to wait for."""
@@ -120,15 +110,6 @@ class Registration:
 
     async def stop(self) -> None:
         """It goes on running."""
-
-    def _request(self) -> LeagueRegisterRequest:
-        game = find_game(self._group.game).name
-        return LeagueRegisterRequest(
-            PlayerMeta(self._group.name, self._group.source, "1.0.0", [game]),
-            sender=f"player:{self._group.name}"[:64],
-            timestamp=write(wall()),
-            conversation_id="conv-player-register",
-        )
 
 
 async def open_file(group: AgentGroup, number: int, *, in_full: bool = False) -> Running:

@@ -35,6 +35,7 @@ from agentleague.runtime.processes import (
     open_referee,
     run,
 )
+from agentleague.runtime.state_files import read_secrets
 
 HOSTS = ("127.0.0.1",)
 ONE_PROCESS_MAX = 20  # players; beyond that the agents get processes of their own
@@ -100,7 +101,8 @@ class Workers(Protocol):
         """Close all, at once if need be."""
 
 
-LocalPlayer = Callable[[str], Workers]  # starts one player that was named, at this manager
+# Starts one player that was named, at the manager with this URL and this key of its organiser.
+LocalPlayer = Callable[[str, str], Workers]
 
 
 async def play(
@@ -134,7 +136,8 @@ async def play(
     worker_groups: list[Workers] = []
     try:
         worker_groups.append(RemoteWorkers(referees) if remote else LocalWorkers(referees))
-        worker_groups += [player(manager.url) for player in local_players]
+        key = read_secrets(home.directory).admin_token
+        worker_groups += [player(manager.url, key) for player in local_players]
         for first, end in pairwise(_bounds(settings.players - len(local_players), groups)):
             group = make("player", first, end - first, is_private=bool(local_players))
             worker_groups.append(RemoteWorkers(group) if remote else LocalWorkers(group))
