@@ -6,6 +6,7 @@ import threading
 
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.storage.directory import open_reader
 
 SETTINGS = ManagerSettings(league_id="league_test", players=2)
 
@@ -28,3 +29,13 @@ def test_the_journal_is_read_in_threads_while_the_loop_answers(tmp_path, monkeyp
 
     assert readers
     assert threading.get_ident() not in readers
+
+
+def test_a_league_can_be_read_as_soon_as_its_manager_is_there(tmp_path):
+    async def begun():
+        manager = await open_manager(SETTINGS, Home(tmp_path), Place(0, hosts=("127.0.0.1",)))
+        rows = [*open_reader(tmp_path).read("league_test")]
+        await manager.stop()
+        return rows
+
+    assert [row.kind for row in asyncio.run(begun())] == ["league_opened"]

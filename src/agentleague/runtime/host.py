@@ -165,6 +165,11 @@ class Host:
                 self._hashes.add(row.hash)
             self._decided = self._committed = some[-1].seq
 
+    @property
+    def is_written(self) -> bool:
+        """Whether everything that was decided is on disk."""
+        return self._decided == self._committed
+
     def start(self, wall_offset: float) -> None:
         """Begin: listen, and tell the role."""
         self._transport.listen(self._on_ask)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 KEEP_SECONDS = 1.0  # between two looks whether the state of an agent has changed
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
+WRITTEN_SECONDS = 0.005  # between two looks whether the first row of a league is on disk
 
 
 class CannotListen(OSError):
@@ -340,6 +341,9 @@ async def open_manager(
     running.closing.append(running.probes.close)
     if home.logs:
         _keep_log(running, directory / "log" / "manager.jsonl")
+    # Who is told of it can read it. (A full disk is no event.)
+    while not host.is_written and journal.state == "ok":  # noqa: ASYNC110
+        await asyncio.sleep(WRITTEN_SECONDS)
     return running
 
 
