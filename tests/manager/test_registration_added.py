@@ -124,6 +124,18 @@ def test_a_league_that_takes_no_foreign_referees_takes_none_by_hand():
     assert isinstance(answer, VersionMismatch)
 
 
+def test_whom_the_organiser_adds_may_share_an_end_point():
+    manager = a_manager()
+    add(manager, "add_player", **ANN)
+    add(manager, "add_referee", **REF)
+
+    second, _ = add(manager, "add_player", name="Bob", url=ANN["url"])
+
+    assert second.said == f"Bob is P02, and is called at {ANN['url']}."
+    assert manager.league.has_started
+    assert not manager.league.roster.displaced
+
+
 def test_nobody_is_brought_in_twice():
     manager = a_manager(players=3)
     add(manager, "add_player", **ANN)
