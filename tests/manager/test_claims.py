@@ -587,6 +587,18 @@ def test_a_referee_that_is_registered_at_anothers_end_point_gets_no_match():
     assert not problems(league.events)
 
 
+def test_a_referee_that_was_displaced_cannot_be_approved():
+    league = Leagues(referee_access="anyone")
+    league.claims[ANNS] = "of Ann"
+    thief = league.referees("Thief", claim="x")
+    assert thief.referee_id in league.roster.displaced
+
+    answer = league.feed(command("approve", referee_id=thief.referee_id))
+
+    assert "referees already" in str(answer)
+    assert thief.referee_id in league.roster.displaced
+
+
 def test_without_another_referee_the_matches_of_one_that_is_displaced_wait():
     league = Leagues(players=2)
     thief = league.referees("Thief", claim="x")
