@@ -110,7 +110,9 @@ def test_an_announcement_is_told_as_it_is_or_with_what_the_documents_show():
 
 @rule("R-DIA-06")
 def test_a_tool_gets_the_parameters_that_it_says_it_takes():
-    tool = Tool("begin", takes=("match_id", "player_a", "player_b_url", "colour"))
+    tool = Tool(
+        "begin", takes=dict.fromkeys(("match_id", "player_a", "player_b_url", "colour"), "")
+    )
 
     asked = written("start_match/mcp", tools={"START_MATCH": tool})["params"]
 

@@ -120,7 +120,8 @@ def test_a_plain_message_of_a_game_that_no_document_has_loses_its_nulls_only():
 
 
 def test_a_tool_is_called_by_the_agents_own_name_for_it():
-    tools = {"GAME_INVITATION": Tool("come_and_play"), "CHOOSE_PARITY_CALL": Tool("do", True)}
+    do = Tool("do", {"message": "object"})
+    tools = {"GAME_INVITATION": Tool("come_and_play"), "CHOOSE_PARITY_CALL": do}
 
     assert written("mcp", INVITATION, tools)["params"]["name"] == "come_and_play"
     assert written("mcp", CALL, tools)["params"]["arguments"]["message"]["match_id"] == "R1M1"

@@ -49,20 +49,69 @@ def test_tools_of_other_names_are_found_by_likeness():
     }
 
 
-def test_one_tool_may_take_everything_and_say_that_it_wants_one_parameter():
+def test_one_tool_may_take_everything():
     schema = {"properties": {"message": {"type": "object"}}}
 
     found = find_tools({"tools": [{"name": "handle_message", "inputSchema": schema}]})
 
-    assert found["GAME_INVITATION"] == found["GAME_OVER"] == Tool("handle_message", True)
+    assert found["GAME_INVITATION"] == found["GAME_OVER"]
+    assert found["GAME_OVER"] == Tool("handle_message", {"message": "object"})
 
 
-def test_a_tool_with_other_parameters_gets_them_flat():
-    schema = {"properties": {"match_id": {}, "message": {}}}
+MOVE = {
+    "match_id": "R1M1",
+    "player_id": "P01",
+    "deadline": None,
+    "context": {"opponent_id": "P02", "round_id": 3, "match_id": "further in"},
+}
+TEXT, NUMBER, OBJECT, ANY = ({"type": "string"}, {"type": "integer"}, {"type": "object"}, {})
+PERHAPS = {"anyOf": [TEXT, {"type": "null"}]}
 
-    found = find_tools({"tools": [{"name": "on_message", "inputSchema": schema}]})
 
-    assert found["GAME_OVER"] == Tool("on_message")
+@rule("R-DIA-06")
+@each_row(
+    ("properties", "arguments"),
+    [
+        ({"match_id": TEXT, "opponent_id": TEXT}, {"match_id": "R1M1", "opponent_id": "P02"}),
+        ({"matchId": TEXT, "opponent": ANY}, {"matchId": "R1M1", "opponent": "P02"}),
+        ({"game_id": TEXT, "round": TEXT}, {"game_id": "R1M1", "round": "3"}),
+        ({"round_number": NUMBER}, {"round_number": 3}),
+        ({"game_context": OBJECT}, {"game_context": MOVE["context"]}),
+        ({"match_id": TEXT, "colour": TEXT, "deadline": TEXT}, {"match_id": "R1M1"}),
+        ({"match_id": TEXT, "note": PERHAPS}, {"match_id": "R1M1"}),
+        # What is none of our fields may be the message.
+        ({"message": OBJECT}, {"message": MOVE}),
+        ({"req": {"$ref": "#/$defs/Request"}}, {"req": MOVE}),
+        ({"req": ANY}, {"req": MOVE}),
+        ({"match_id": ANY, "message": ANY}, {"match_id": "R1M1", "message": MOVE}),
+        ({"text": TEXT}, {"text": json.dumps(MOVE, separators=(",", ":"))}),
+        # It lists nothing of ours, or nothing that can be read.
+        ({"colour": TEXT, "size": NUMBER}, MOVE),
+        ({"match_id": True}, {"match_id": "R1M1"}),
+        ({}, MOVE),
+        ([], MOVE),
+    ],
+)
+def test_a_tool_gets_the_parameters_that_it_lists(properties, arguments):
+    row = {"name": "choose", "inputSchema": {"properties": properties}}
+
+    tool = find_tools({"tools": [row]})["CHOOSE_PARITY_CALL"]
+
+    assert tool.arguments(MOVE) == arguments
+
+
+def test_a_registration_is_given_to_a_tool_by_what_it_lists():
+    meta = {"display_name": "Ann", "contact_endpoint": "http://ann/mcp", "game_types": ["even_odd"]}
+    tool = Tool("register", {"name": "string", "endpoint": "string", "supported_games": "array"})
+
+    assert tool.arguments({"sender": "player:Ann", "player_meta": meta}) == {
+        "name": "Ann",
+        "endpoint": "http://ann/mcp",
+        "supported_games": ["even_odd"],
+    }
+    assert Tool("register", {"player_meta": "object"}).arguments({"player_meta": meta}) == {
+        "player_meta": meta
+    }
 
 
 def test_rows_that_are_no_tools_are_passed_over():

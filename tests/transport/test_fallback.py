@@ -3,7 +3,7 @@
 import json
 
 from agentleague.dialects.negotiation import is_misunderstood
-from agentleague.errors import NoAnswer, PeerRefused, RateLimited
+from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameInvitation,
@@ -50,6 +50,8 @@ class Ann:
         answer = self.answers(request, self)
         if answer is None:
             return self.clock.call_at(until, lambda: done(failed(NoAnswer("late"))))
+        if isinstance(answer, Exception):
+            return self.clock.call_at(self.clock.now(), lambda: done(failed(answer)))
         return self.clock.call_at(self.clock.now() + 0.01, lambda: done(got(answer)))
 
     def call(self, message, *, dialect="", seconds=10.0, url=URL, run=True):
@@ -500,6 +502,22 @@ def test_an_agent_that_lists_no_tools_is_asked_by_our_names():
         return JOIN if request["params"]["name"] == "handle_game_invitation" else NO_METHOD
 
     assert Ann(answers).call(INVITATION, dialect="mcp").message.accept
+
+
+@rule("R-DIA-06")
+@each_row("trouble", [NoConnection("refused"), NoAnswer("late"), (502, {}), (500, {})])
+def test_an_agent_that_could_not_be_asked_for_its_tools_is_asked_again(trouble):
+    def answers(request, ann):
+        if request["method"] == "tools/list":
+            return (
+                trouble if len(ann.asked) == 1 else {"result": {"tools": [{"name": "on_invite"}]}}
+            )
+        return JOIN if request["params"].get("name") == "on_invite" else NO_METHOD
+
+    ann = Ann(answers)
+    ann.call(INVITATION, dialect="mcp", seconds=1.0)
+
+    assert ann.call(INVITATION, dialect="mcp").message.accept
 
 
 def test_only_so_many_addresses_are_remembered():

@@ -47,7 +47,7 @@ FIELDS = {
 }
 
 EXTENDED = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # the messages that have a context
-_CONTEXT = ("game_context", "match_context", "game_state", "state", "move_context", "info")
+CONTEXT = ("game_context", "match_context", "game_state", "state", "move_context", "info")
 NULL = "winner"  # the one field that the documents show as null
 
 _Tree = dict[str, Any]
@@ -64,7 +64,7 @@ def extended(message_type: str, body: bytes) -> bytes:
     if message_type not in EXTENDED:
         return body
     fields = msgspec.json.decode(body)
-    return msgspec.json.encode(fields | dict.fromkeys(_CONTEXT, fields["context"]))
+    return msgspec.json.encode(fields | dict.fromkeys(CONTEXT, fields["context"]))
 
 
 def _kept(value: Any, tree: _Tree) -> Any:

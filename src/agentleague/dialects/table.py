@@ -15,7 +15,7 @@ from msgspec import Struct
 from agentleague.dialects import starting
 from agentleague.dialects.fields import EXTENDED, extended, trimmed
 from agentleague.dialects.requests import with_flat_fields
-from agentleague.dialects.tools import NESTED_IN, Tool, Tools
+from agentleague.dialects.tools import Tool, Tools
 from agentleague.protocol import jsonrpc
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import MESSAGES, WIRE_NAME, Message
@@ -84,10 +84,8 @@ class Dialect(Struct, frozen=True):
     def _write_start(self, message: Any, request_id: int, tools: Tools | None) -> bytes:
         """One match, in a message that the documents do not have."""
         fields = starting.start_fields(message, self.starts, self.naming)
-        tool = (tools or {}).get(self.starts)
-        if self.form is Form.TOOL and tool and tool.takes:  # The tool lists its parameters.
-            whole = starting.start_fields(message, self.starts)
-            fields = {name: whole[name] for name in tool.takes if name in whole} or whole
+        if self.form is Form.TOOL and (tools or {}).get(self.starts):
+            fields = starting.start_fields(message, self.starts)  # The tool may list some of them.
         elif self.naming and (self.is_type or self.form is not Form.JSONRPC):
             fields = starting.with_envelope(message, self.starts, fields)
         return self._wrap(self.starts, _encode(fields), request_id, tools)
@@ -216,5 +214,5 @@ def is_dialect(name: str) -> bool:
 
 
 def _arguments(tool: Tool, body: bytes) -> bytes:
-    arguments = b'{"%b":%b}' % (NESTED_IN.encode(), body) if tool.is_nested else body
+    arguments = _encode(tool.arguments(msgspec.json.decode(body))) if tool.takes else body
     return b'{"name":%b,"arguments":%b}' % (_encode(tool.name), arguments)

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agentleague.dialects.fields import CONTEXT
+from agentleague.dialects.requests import ALIASES
 from agentleague.protocol.jsonrpc import UNREADABLE
 from agentleague.protocol.messages import METHODS
 
 LISTING = b'{"jsonrpc":"2.0","method":"tools/list","params":{},"id":%d}'
-NESTED_IN = "message"  # the one parameter of a tool that takes every message whole
-
 STARTING = "START_MATCH"  # in no document: every author names its parameters differently
 
 # Message type -> words in the name of a tool that takes it, the most specific first.
@@ -34,13 +34,43 @@ SHORT = 4  # letters; a short word must match whole: `play` is not `player`
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of a name, however its words are joined
 _FOR_ALL = ("message", "handle", "mcp")
 
+# A field of ours -> what else it is called as the parameter of a tool.
+_NAMES: dict[str, tuple[str, ...]] = {
+    **ALIASES,
+    "match_id": ("game_id", "match"),
+    "player_id": ("agent_id", "your_id", "player"),
+    "opponent_id": ("opponent", "opponent_player_id"),
+    "round_id": ("round", "round_number"),
+    "league_id": ("league",),
+    "role_in_match": ("role", "player_role"),
+    "game_type": ("game",),
+    "auth_token": ("token",),
+    "context": CONTEXT,
+    "game_result": ("result", "match_result"),
+    "winner_player_id": ("winner", "winner_id"),
+}
+
 
 class Tool(Struct, frozen=True):
-    """A tool, whether it wants the message as one parameter, and what it takes."""
+    """A tool, and the parameters that it lists, with their JSON types; none: it does not say."""
 
     name: str
-    is_nested: bool = False
-    takes: tuple[str, ...] = ()  # its parameters, if no document names them
+    takes: Mapping[str, str] = {}
+
+    def arguments(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What it is called with: its parameters, each found in the message by its name.
+
+        One that we do not have is the whole message, if it is an object or the only one. A tool
+        that lists nothing that we have gets the message as it is.
+        """
+        found: dict[str, Any] = {}
+        for name, kind in self.takes.items():
+            value = find_field(name, fields)
+            if value is None and (len(self.takes) == 1 or kind == "object" or "message" in name):
+                value = msgspec.json.encode(fields).decode() if kind == "string" else fields
+            if value is not None:
+                found[name] = str(value) if kind == "string" and type(value) is int else value
+        return found or fields
 
 
 Tools = Mapping[str, Tool]  # message type -> the tool that takes it
@@ -54,13 +84,29 @@ def read_tools(body: bytes) -> Tools:
         return {}
     rows = rows if isinstance(rows, list) else []
     named = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
-    tools = [Tool(row["name"], _parameters(row) == (NESTED_IN,)) for row in named]
-    found = {kind: tool for kind in _WORDS if (tool := _most_alike(kind, tools))}
-    if STARTING in found:
-        tool = found[STARTING]
-        takes = next(_parameters(row) for row in named if row["name"] == tool.name)
-        found[STARTING] = Tool(tool.name, tool.is_nested, takes)
-    return found
+    tools = [Tool(row["name"], _parameters(row)) for row in named]
+    return {kind: tool for kind in _WORDS if (tool := _most_alike(kind, tools))}
+
+
+def find_field(name: str, fields: Mapping[str, Any]) -> Any:
+    """What a field is, anywhere in a message, by its name or another for the same; None: nothing.
+
+    Case and `_` do not count. What is further out counts first.
+    """
+    known = ((field, *others) for field, others in _NAMES.items())
+    wanted = _squeezed(name)
+    names = next((row for row in known if wanted in map(_squeezed, row)), ())
+    within: dict[str, Any] = {}
+    places = [fields]
+    for place in places:  # It grows by what is further in.
+        places += [each for each in place.values() if isinstance(each, dict)]
+        within = {_squeezed(key): value for key, value in place.items()} | within
+    held = (within.get(each) for each in (wanted, *map(_squeezed, names)))
+    return next((value for value in held if value is not None), None)
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def message_like(called: str, taken: Collection[str]) -> str:
@@ -95,7 +141,17 @@ def _most_alike(message_type: str, tools: Sequence[Tool]) -> Tool | None:
     return None
 
 
-def _parameters(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _parameters(row: Mapping[str, Any]) -> dict[str, str]:
     schema = row.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    return tuple(properties) if isinstance(properties, dict) else ()
+    properties = properties if isinstance(properties, dict) else {}
+    return {name: _type_of(each) for name, each in properties.items()}
+
+
+def _type_of(schema: Any) -> str:
+    """The JSON type of a parameter, or the first of several; empty if any will do."""
+    if not isinstance(schema, dict):
+        return ""
+    several = schema.get("anyOf")
+    given = schema.get("type", "object" if schema.keys() & {"$ref", "allOf", "properties"} else "")
+    return _type_of(several[0]) if several and isinstance(several, list) else str(given)

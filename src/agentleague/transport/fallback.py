@@ -12,7 +12,7 @@ from typing import Any
 from agentleague.dialects import answers, starting
 from agentleague.dialects.negotiation import Negotiation, Next, PeerDialect
 from agentleague.dialects.table import Dialect, dialect_of
-from agentleague.dialects.tools import LISTING, read_tools
+from agentleague.dialects.tools import LISTING, Tools, read_tools
 from agentleague.errors import LeagueError
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import WIRE_NAME, Message
@@ -81,20 +81,25 @@ class _Asking:
         self._is_open = True
         self._stop: Cancel = lambda: None
 
-    def _ask(self, dialect: Dialect) -> None:
+    def _ask(self, dialect: Dialect, tools: Tools | None = None) -> None:
         self._dialect = dialect
         peer, post, request_id = self._peer, self._dialects.post, self._dialects.next_id()
-        if dialect.form is Form.TOOL and peer.tools is None:
+        tools = peer.tools if tools is None else tools
+        if dialect.form is Form.TOOL and tools is None:
             self._stop = post(peer.url, None, LISTING % request_id, self._until, self._listed)
         else:
-            body = dialect.write(self._message, request_id, peer.tools)
+            body = dialect.write(self._message, request_id, tools)
             url = dialect.where(peer.url, WIRE_NAME[type(self._message)])
             self._stop = post(url, self._message, body, self._until, self._answered)
 
     def _listed(self, got: HttpAnswer) -> None:
-        self._peer.tools = read_tools(got.body)
-        if self._is_open:
-            self._ask(self._dialect)
+        """An agent that could not be asked has not said that it has no tools."""
+        if not got.error and got.status < 500:
+            self._peer.tools = read_tools(got.body)
+        if self._is_open and got.error:
+            self._answered(got)
+        elif self._is_open:
+            self._ask(self._dialect, self._peer.tools or {})
 
     def _answered(self, got: HttpAnswer) -> None:
         raise NotImplementedError
