@@ -40,7 +40,8 @@ from agentleague.protocol.messages import (
     StartMatch,
     StartMatchResponse,
 )
-from agentleague.referee.foreign_manager import LIMITS, QUERIES, RefereeLimits, StartReplyTimer
+from agentleague.referee.foreign_manager import LIMITS, RefereeLimits, StartReplyTimer
+from agentleague.referee.manager_queries import QUERIES
 from agentleague.referee.role import OWN_DRAWS, Referee
 from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import Call, Reply, WakeAt

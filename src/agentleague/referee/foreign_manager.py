@@ -36,7 +36,6 @@ from agentleague.match.messages import Assignment, RefereeIdentity
 from agentleague.protocol import draws, tokens
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import (
-    LeagueQuery,
     LockedResult,
     LockRequest,
     LockResponse,
@@ -48,6 +47,12 @@ from agentleague.protocol.messages import (
     Seated,
     StartMatch,
     StartMatchResponse,
+)
+from agentleague.referee.manager_queries import (
+    QUERIES,
+    EndpointQuery,
+    ManagerQueries,
+    PlayerEndpoints,
 )
 from agentleague.roles.agent import AgentLimits
 from agentleague.roles.effects import Address, Call, Drop, Effect, Reply, WakeAt
@@ -108,18 +113,10 @@ class RefereeLimits(AgentLimits):
 LIMITS = RefereeLimits()
 
 
-QUERIES = ("GET_PLAYER_STATS", "GET_AGENT", "GET_PLAYERS")  # one may say where a player is
 # Fields of a report that no foreign manager knows.
 OUR_FIELDS = ("epoch", "transcript", "transcript_left_out", "silences", "dialects")
 REFUSED = frozenset({"REJECTED", "REFUSED", "ERROR", "FAILED", "INVALID"})
 GAME_TYPE = "even_odd"  # where a manager does not say
-
-
-class EndpointQuery(Struct, frozen=True):
-    """The key of a question to the manager: where is this player?"""
-
-    player_id: str
-    attempt: int
 
 
 class StartReplyTimer(Struct, frozen=True):
@@ -168,60 +165,6 @@ class EndedMatch(NamedTuple):
     is_start_answered: bool
 
 
-class PlayerEndpoints:
-    """The end points of players: told with a match, or asked for."""
-
-    def __init__(self, manager: Address, identity: RefereeIdentity, setup: Setup) -> None:
-        self._manager, self._identity, self._setup = manager, identity, setup
-        self._known: dict[str, str] = {}  # player -> end point
-        self._asking: set[str] = set()
-
-    def __getitem__(self, player_id: str) -> str:
-        return self._known[player_id]
-
-    def knows(self, *players: str) -> bool:
-        """Whether the end points of all of them are known."""
-        return all(player_id in self._known for player_id in players)
-
-    def note(self, match: RoundMatch) -> None:
-        """Keep the end points that were told with a match."""
-        for player_id, url in (
-            (match.player_A_id, match.player_A_endpoint),
-            (match.player_B_id, match.player_B_endpoint),
-        ):
-            if url:
-                self._known[player_id] = url
-
-    def ask(self, players: Iterable[str], now: float) -> list[Call]:
-        """Ask the manager for those that are unknown and were not asked for yet."""
-        unknown = [each for each in players if not self.knows(each) and each not in self._asking]
-        self._asking.update(unknown)
-        return [self._query(player_id, 1, now) for player_id in unknown]
-
-    def answered(self, key: EndpointQuery, message: Message | None, now: float) -> Call | None:
-        """The manager answered; if that says nothing, the next question, if there is one."""
-        found = starting.find_endpoint(key.player_id, msgspec.to_builtins(message))
-        if found:
-            self._known[key.player_id] = found
-        elif key.attempt < len(QUERIES):
-            return self._query(key.player_id, key.attempt + 1, now)
-        self._asking.discard(key.player_id)
-        return None
-
-    def _query(self, player_id: str, attempt: int, now: float) -> Call:
-        query = LeagueQuery(
-            QUERIES[attempt - 1],
-            self._setup.league_id,
-            {"player_id": player_id, "agent_id": player_id},
-            sender=f"referee:{self._identity.referee_id}",
-            timestamp=self._identity.calendar.write(now),
-            conversation_id="conv-where-is",
-            auth_token=self._identity.token or UNSET,
-        )
-        until = now + self._setup.reply_seconds
-        return Call(EndpointQuery(player_id, attempt), self._manager, query, until)
-
-
 class ForeignManager:
     """The matches of one referee at a foreign manager.
 
@@ -240,7 +183,8 @@ class ForeignManager:
         self.begun: deque[AssignedMatch] = deque()
         self.news: list[str] = []
         self._channel = tokens.channel_key(setup.secret.hex())
-        self._endpoints = PlayerEndpoints(manager, identity, setup)
+        queries = ManagerQueries(manager, identity, setup.league_id, setup.reply_seconds)
+        self._endpoints = PlayerEndpoints(queries)
         self._unlocated: dict[str, AssignedMatch] = {}  # whose players' end points are unknown
         self._queue: deque[AssignedMatch] = deque()  # until there is a place for them
         self._open: dict[str, AssignedMatch] = {}

@@ -61,12 +61,12 @@ from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.referee.foreign_manager import (
     GAME_TYPE,
     LIMITS,
-    EndpointQuery,
     ForeignManager,
     RefereeLimits,
     Setup,
     StartReplyTimer,
 )
+from agentleague.referee.manager_queries import EndpointQuery
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
 from agentleague.roles.settings import RefereeSettings
