@@ -210,7 +210,6 @@ def test_an_answer_without_content_is_a_missing_field(request_, body, field):
         (CALL, rpc([CHOICE]), ""),
         (REGISTER, rpc("ACCEPTED"), ""),
         (REGISTER, rpc({"status": "MAYBE"}), "status"),
-        (REGISTER, rpc({"status": "ACCEPTED", "player_id": 7}), "player_id"),
         (REGISTER, rpc({"status": "ACCEPTED", "message_type": "GAME_OVER"}), "message_type"),
         (LeagueQuery("GET_STATUS"), rpc({"message_type": "GAME_OVER"}), "message_type"),
         (CALL, b'{"result":{"parity_choice":1e999}}', "parity_choice"),  # no number holds it
@@ -603,6 +602,10 @@ def registration(answer, referee=False):
         {"status": "ok", "id": "P07", "token": "abc", "league_id": "cup"},
         {"status": "ACCEPTED", "player_id": "P07", "token": "abc", "league_id": "cup"},
         {"status": "ACCEPTED", "agent_id": "P07", "auth_token": "abc", "league_id": "cup"},
+        {"status": "ACCEPTED", "player_id": "", "id": "P07", "token": "abc", "league_id": "cup"},
+        {"success": True, "player_id": "P07", "token": "abc", "league_id": "cup"},
+        {"player": {"id": "P07"}, "status": "welcome", "token": "abc", "league_id": "cup"},
+        {"message_type": "WELCOME", "player_id": "P07", "token": "abc", "league_id": "cup"},
     ],
 )
 def test_a_registration_may_be_confirmed_in_other_words(said):
@@ -612,8 +615,21 @@ def test_a_registration_may_be_confirmed_in_other_words(said):
     assert answer.auth_token == "abc"
 
 
-def test_an_agent_that_is_accepted_without_an_id_or_a_token_is_accepted():
-    assert registration({"status": "ACCEPTED"}).player_id is None
+@rule("R-DIA-10")
+@each_row(
+    ("said", "player_id"),
+    [
+        ({"status": "ACCEPTED"}, None),
+        ({"status": "registered"}, None),
+        ({"status": "ACCEPTED", "player_id": "", "auth_token": None}, None),
+        ({"status": "Confirmed", "player_id": None}, None),
+        ({"status": "ACCEPTED", "player_id": 7}, "7"),
+    ],
+)
+def test_an_agent_may_be_taken_in_without_an_id(said, player_id):
+    answer = registration(said)
+
+    assert (answer.status, answer.player_id or None) == ("ACCEPTED", player_id)
 
 
 def test_a_referee_may_be_taken_in_without_a_token():
@@ -624,8 +640,14 @@ def test_a_referee_may_be_taken_in_without_a_token():
 
 @each_row(
     "said",
-    [{"status": "ok"}, {"status": "maybe", "player_id": "P07"}, {"status": "ok", "id": 7}],
+    [
+        {"status": "ok"},
+        {"status": "ok", "id": 7},
+        {"status": "denied", "player_id": "P07"},
+        {"status": "unknown_message", "agent_id": "LM01"},
+        {"success": False, "status": "registered"},
+    ],
 )
-def test_a_registration_without_an_id_is_not_confirmed(said):
+def test_an_answer_that_says_neither_yes_nor_an_id_registers_nobody(said):
     with pytest.raises(MissingField):
         registration(said)

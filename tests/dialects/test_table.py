@@ -16,6 +16,7 @@ from agentleague.protocol.messages import (
     MoveContext,
     PlayerMeta,
     ReportedResult,
+    ResultDetails,
 )
 from rules import rule
 from tables import each_row
@@ -63,6 +64,39 @@ def test_each_dialect_writes_method_and_message_in_its_own_way(name):
         assert request.get("method") == method
         assert request.get("id", 7) == 7
         assert inside(request, path) == msgspec.to_builtins(message)
+
+
+@rule("R-DIA-10")
+def test_a_registration_may_stand_beside_itself_and_never_does_where_only_documented_fields_do():
+    more, plain = written("type+more", REGISTRATION), written("type+plain", REGISTRATION)
+
+    beside = {"display_name": "Ann", "endpoint": "http://ann/mcp", "version": ""}
+    assert more["params"].items() >= (beside | {"agent_type": "player", "role": "player"}).items()
+    assert more["params"]["player_meta"]["display_name"] == "Ann"
+    assert set(plain["params"]) == {*written("type", REGISTRATION)["params"]} - {"auth_token"}
+
+
+@rule("R-GUEST-03")
+@each_row(
+    ("winner", "status", "results"),
+    [
+        ("P02", "WIN", ("LOSS", "WIN")),
+        (None, "DRAW", ("DRAW", "DRAW")),
+        ("P01", "TECHNICAL_LOSS", ("WIN", "TECHNICAL_LOSS")),
+        (None, "TECHNICAL_LOSS", ("TECHNICAL_LOSS", "TECHNICAL_LOSS")),
+    ],
+)
+def test_a_report_also_stands_flat_unless_only_documented_fields_are_taken(winner, status, results):
+    details = ResultDetails(4, {"P01": "odd", "P02": "even"}, status)
+    report = MatchResultReport("R1M1", ReportedResult(winner, {"P01": 0, "P02": 3}, details))
+    told = written("tool", report)["params"]
+
+    assert [told[name] for name in ("winner", "winner_id", "drawn_number")] == [winner, winner, 4]
+    for a, b in (("player_A", "player_B"), ("player_a", "player_b"), ("player1", "player2")):
+        assert (told[f"{a}_id"], told[f"{b}_id"]) == ("P01", "P02")
+        assert (told[f"{a}_choice"], told[f"{b}_choice"]) == ("odd", "even")
+        assert (told[f"{a}_result"], told[f"{b}_result"]) == results
+    assert "winner_id" not in written("tool+plain", report)["params"]
 
 
 @rule("R-DIA-10")

@@ -14,10 +14,10 @@ def traits_of(shape):
     return {name: value for name, _, value in pairs}
 
 
-def serve(hear):
+def serve(hear, host="127.0.0.1", port=0):
     """A server on a port of its own; `hear(path, body)` gives status and answer of each request."""
     handler = type("Handler", (Handler,), {"hear": staticmethod(hear)})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = http.server.ThreadingHTTPServer((host, port), handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

@@ -6,13 +6,22 @@ was told of each match. A shape is a list of traits; what is not said is as the 
     form      how it wants to be spoken to: tool, league, type, lower, message, bare, mcp, or path,
               api, named, role (registrations at a path of their own)
     unknown   what it says to the rest: ok, rpc, or an HTTP status
-    yes       how it takes somebody in: documented, registered, flat
+    needs     names beside the message without which it registers nobody, joined by +
+    yes       how it takes somebody in: documented, registered, flat, id (no status), or without an
+              id: unnamed, empty
     start     how it starts a match: start_match, assign_match, run_match, START_MATCH,
-              MATCH_ASSIGNMENT, announce
+              MATCH_ASSIGNMENT, announce; or it is asked: get_assigned_matches, get_next_match,
+              GET_MATCHES
     call      in which form it does so: flat, message, mcp, bare
     names     documented, letters, numbers, list, map
-    where     told with the players, or asked: the referee has to ask for it
+    where     told with the players, or asked: the referee has to ask for it; or said nowhere
     result    report, or answer: what it is told in a report does not count
+    reads     flat: of a report it reads only what stands beside `result`
+    draw      empty or DRAW: the winner of a draw, which it otherwise refuses
+    refuses   the HTTP status with which it does so, without saying why; 500: it breaks there
+    fails     how it answers a report that it has counted: an HTTP status, rpc or error
+    open      yes: it says which matches have no result yet
+    host      the address that it listens at
     threads   no: it hears nobody while it waits for an answer
     players   added by hand, joined by +: URLs of players that do not register
     strict    fields: it refuses what the documents do not show
@@ -44,6 +53,8 @@ PATHS = {
     "role": ("/register/player", "/register/referee"),
 }
 META = {"display_name", "version", "game_types", "contact_endpoint", "max_concurrent_matches"}
+POLLS = ("get_assigned_matches", "get_next_match", "GET_MATCHES")
+DRAWS = {"null": None, "empty": "", "DRAW": "DRAW"}
 LEAGUE = "league_elsewhere"
 
 
@@ -55,10 +66,10 @@ class ForeignManager:
         self.traits = {name: value for name, _, value in pairs}
         by_hand = [url for url in self.traits.get("players", "").split("+") if url]
         self.where = {f"P{number:02d}": url for number, url in enumerate(by_hand, 1)}
-        self.wanted, self.referee, self.results = int(players), "", {}
+        self.wanted, self.referee, self.results, self.waiting = int(players), "", {}, {}
         self.changed = threading.Condition()
         self.busy = threading.Lock() if self.trait("threads") == "no" else None
-        self.server = serve(self.hear)
+        self.server = serve(self.hear, self.trait("host", "127.0.0.1"))
 
     def trait(self, name, default=""):
         return self.traits.get(name, default)
@@ -77,15 +88,64 @@ class ForeignManager:
         if kind in ("LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"):
             return self.register(body, message, kind)
         if kind == "MATCH_RESULT_REPORT":
-            with self.changed:
-                if self.trait("result") != "answer":
-                    self.results.setdefault(message["match_id"], []).append(message["result"])
-                    self.changed.notify_all()
-            return self.wrap(body, {"status": "ok"})
-        if kind == "LEAGUE_QUERY" and self.trait("where") == "asked":
-            url = self.where.get(message["query_params"].get("player_id"))
-            return self.wrap(body, {"player": {"name": "?", "url": url}})
-        return self.not_understood(body)
+            return self.take_report(body, message)
+        asked = self.find(message) if kind else None
+        return self.not_understood(body) if asked is None else self.wrap(body, asked)
+
+    def find(self, query):
+        """What a query asks for; None if it is not understood."""
+        kind, params = query["message_type"], query.get("query_params", query)
+        asked = query.get("query_type") if kind == "LEAGUE_QUERY" else kind.lower()
+        if asked == self.trait("start") and params["referee_id"] == "REF07":
+            rows = [row for name, row in self.waiting.items() if name not in self.results]
+            return {"match": rows[0] if rows else None} if asked == POLLS[1] else {"matches": rows}
+        if asked in ("GET_MATCH", "GET_SCHEDULE") and self.trait("open") == "yes":
+            status = "COMPLETED" if self.results.get(params["match_id"]) else "PENDING"
+            return {"match": {"match_id": params["match_id"], "status": status}}
+        if kind == "LEAGUE_QUERY" and self.trait("where") == "asked" and "player_id" in params:
+            return {"player": {"name": "?", "url": self.where.get(params["player_id"])}}
+        return None
+
+    def take_report(self, body, message):
+        """Count a report once it is read; then the answer."""
+        result = message["result"]
+        if self.trait("reads") == "flat":
+            if "winner_id" not in message:
+                return 500, {"detail": "Internal Server Error"}
+            result = self.flat(message)
+        winner = DRAWS[self.trait("draw", "null")]
+        if result["winner"] not in (*self.where, winner):
+            status = self.trait("refuses")
+            why = {"loc": ["body", "result", "winner"], "msg": "Input should be a valid string"}
+            return (int(status), {"detail": "no"}) if status else (422, {"detail": [why]})
+        with self.changed:
+            if self.trait("result") != "answer":
+                told = {
+                    **result,
+                    "winner": None if result["winner"] == winner else result["winner"],
+                }
+                self.results.setdefault(message["match_id"], []).append(told)
+                self.changed.notify_all()
+        fails = self.trait("fails")
+        if fails.isdigit():
+            return int(fails), {"detail": "Internal Server Error"}
+        if fails == "rpc":
+            error = {"code": -32603, "message": "Internal error"}
+            return 200, {"jsonrpc": "2.0", "error": error, "id": body.get("id")}
+        return self.wrap(body, {"error": "the table is locked"} if fails else {"status": "ok"})
+
+    def flat(self, told):
+        """A result from the names beside it."""
+        points = {"WIN": 3, "DRAW": 1, "LOSS": 0}
+        seats = ("player_a", "player_b")
+        return {
+            "winner": told["winner_id"],
+            "score": {told[f"{seat}_id"]: points[told[f"{seat}_result"]] for seat in seats},
+            "details": {
+                "drawn_number": told["drawn_number"],
+                "choices": {told[f"{seat}_id"]: told[f"{seat}_choice"] for seat in seats},
+            },
+        }
 
     def unwrap(self, path, body):
         """The message in a request, for one that understands only this."""
@@ -100,6 +160,10 @@ class ForeignManager:
             return params.get("message") if method == "handle_message" else None
         if form == "mcp":
             return params.get("arguments") if method == "tools/call" else None
+        if form in ("type", "lower") and str(method).lower() in POLLS:
+            return {"message_type": method.upper(), **params}
+        if method in POLLS:  # It looks at nothing but what it needs.
+            return {"message_type": method.upper(), "referee_id": params["referee_id"]}
         return params if method in (*METHODS[form], "league_query", "LEAGUE_QUERY") else None
 
     def register(self, body, message, kind):
@@ -107,6 +171,9 @@ class ForeignManager:
         meta = message["player_meta" if is_player else "referee_meta"]
         if self.trait("strict") == "fields" and set(meta) - META:
             return 422, {"detail": [{"loc": ["body"], "msg": "extra fields not permitted"}]}
+        missing = set(filter(None, self.trait("needs").split("+"))) - set(message)
+        if missing or message.get("agent_type") not in (None, "player" if is_player else "referee"):
+            return 422, {"detail": [{"loc": ["body", *missing], "msg": "Field required"}]}
         with self.changed:
             agent_id = f"P{len(self.where) + 1:02d}" if is_player else "REF07"
             if is_player:
@@ -125,6 +192,9 @@ class ForeignManager:
             },
             "registered": {"status": "REGISTERED", "agent_id": agent_id, "token": "abc"},
             "flat": {"status": "ok", "id": agent_id},
+            "id": {"success": True, "agent_id": agent_id},
+            "unnamed": {"status": "registered"},
+            "empty": {"status": "ACCEPTED", name: "", "auth_token": None},
         }
         return self.wrap(body, yes[self.trait("yes", "documented")])
 
@@ -173,6 +243,9 @@ class ForeignManager:
             row["referee_endpoint"] = self.referee
             fields = {"league_id": LEAGUE, "round_id": number, "matches": [row]}
             return self.tell(self.referee, "ROUND_ANNOUNCEMENT", fields)
+        if way in POLLS:
+            self.waiting[match_id] = {"round_id": number, "referee_id": "REF07", **row}
+            return None
         return self.tell(self.referee, way, {"round_id": number, **row})
 
     def named(self, a, b):
@@ -215,7 +288,8 @@ class ForeignManager:
 def main(players, *shapes):
     managers = [ForeignManager(players, shape) for shape in shapes]
     for manager in managers:
-        print(f"http://127.0.0.1:{manager.server.server_port}/mcp", flush=True)
+        host, port = manager.server.server_address
+        print(f"http://{host}:{port}/mcp", flush=True)
     with ThreadPoolExecutor(len(managers)) as pool:
         for told in pool.map(ForeignManager.run, managers):
             print(json.dumps(told), flush=True)

@@ -15,6 +15,7 @@ documents have it. Each shape is a player with a port of its own.
     limit     requests after which it wants to be left alone once
     path      it listens at /mcp and registers without that
     moves     even or odd
+    at        the address and port that it listens at
 """
 
 import json
@@ -108,12 +109,13 @@ class Player:
         self.traits = traits_of(shape)
         self.name, self.match, self.asked = shape[:50], None, 0
         self.limit = int(self.traits.get("limit", 0))
-        self.server = serve(at_mcp(self.answer))
+        self.host, _, port = self.traits.get("at", "127.0.0.1:0").partition(":")
+        self.server = serve(at_mcp(self.answer), self.host, int(port))
 
     @property
     def url(self):
         path = "" if "path" in self.traits else "/mcp"
-        return f"http://127.0.0.1:{self.server.server_port}{path}"
+        return f"http://{self.host}:{self.server.server_port}{path}"
 
     def answer(self, body):
         """Status and body of an answer to a request."""

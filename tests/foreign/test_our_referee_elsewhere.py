@@ -33,6 +33,12 @@ SHAPES = [
     "form=named,unknown=404,start=announce,names=letters,where=asked,strict=fields",
     "form=role,unknown=422,start=assign_match,call=mcp,names=list",
 ]
+# Every way to take somebody in.
+MORE_SHAPES = [
+    "yes=unnamed,needs=version+agent_type,form=type,unknown=rpc,reads=flat,start=START_MATCH",
+    "yes=empty,form=league,unknown=404,needs=endpoint,start=announce",
+    "yes=id,form=message,unknown=ok,call=message",
+]
 FORMS = ["tool", "league", "type", "lower", "message", "bare", "mcp"]
 FORMS += ["path", "api", "named", "role"]
 UNKNOWN = ["rpc", "ok", "400", "404", "405", "422", "500", "501"]
@@ -115,6 +121,13 @@ def check(matches):
 @rule("R-GUEST-01", "R-GUEST-02", "R-GUEST-03")
 def test_our_referee_runs_the_matches_of_every_kind_of_foreign_league_that_was_seen():
     for shape, matches in asyncio.run(play(SHAPES)).items():
+        print(shape)
+        check(matches)
+
+
+@rule("R-DIA-10")
+def test_it_registers_as_each_league_wants_it():
+    for shape, matches in asyncio.run(play(MORE_SHAPES)).items():
         print(shape)
         check(matches)
 

@@ -10,6 +10,7 @@ from agentleague.league.events import LeaguePaused
 from agentleague.player.role import Player
 from agentleague.protocol.messages import (
     EndpointChallenge,
+    GameInvitation,
     LeagueRegisterResponse,
     Receipt,
     RefereeRegisterResponse,
@@ -234,6 +235,24 @@ def test_a_player_knows_a_foreign_manager_by_what_it_does_not_say(said, is_forei
 
 
 @rule("R-TOK-05")
+@rule("R-DIA-10")
+def test_a_player_without_an_id_goes_by_its_name_until_a_message_calls_it_otherwise():
+    player = a_player()
+    answered(player, LeagueRegisterResponse("ACCEPTED", "", "cup"))
+    assert player.agent_id == "Ann"
+
+    def join(**named):
+        invitation = GameInvitation(match_id="M1", **named)
+        (reply,) = player.handle(Asked(invitation, Caller("127.0.0.1"), 1), NOW)
+        return reply.answer.player_id
+
+    assert [join(), join(player_id="P03"), join(player_id="P04")] == ["Ann", "P03", "P03"]
+    assert list(player.news) == [
+        "Registered as Ann in cup. The manager gave it no id: it goes by its name.",
+        "It is called P03 here.",
+    ]
+
+
 def test_no_news_of_an_agent_tells_a_token():
     role = a_player()
     asked(role, OLD)

@@ -21,7 +21,8 @@ from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode
 
 _UNREADABLE = (errors.UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
-_REGISTERED = ("ACCEPTED", "REGISTERED", "OK", "SUCCESS", "CONFIRMED")
+_REGISTERED = ("ACCEPTED", "REGISTERED", "CONFIRMED")  # these say so even without an id
+_NOT_REGISTERED = ("REJECTED", "REFUSED", "DENIED", "DECLINED", "ERROR", "FAILED", "INVALID")
 _DECLINED = ("DECLINED", "REJECTED", "REFUSED")  # statuses of a GAME_JOIN_ACK
 _UNSAID = (UNSET, None)
 _QUERY_FIELDS = frozenset({"message_type", *messages.LeagueQueryResponse.__struct_fields__})
@@ -31,6 +32,7 @@ PUSHED = {
     "CHOOSE_PARITY_RESPONSE": "parity_choice",
     "GAME_MOVE_RESPONSE": "move",
 }
+_YES = ("success", "accepted", "registered", "ok")  # flags of an answer to a registration
 _NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE)
 
 
@@ -236,8 +238,7 @@ def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
     try:
         found = _read_any(expected, text)
     except msgspec.ValidationError:
-        fields = _object.decode(text)
-        if str(fields.get("status")).upper() not in _REGISTERED or not _id_in(fields, own):
+        if not _is_registered(_object.decode(text), expected, own):
             raise
         found = DECODERS[expected].decode(b'{"status":"ACCEPTED"}')
     assert isinstance(found, messages.LeagueRegisterResponse | messages.RefereeRegisterResponse)
@@ -253,10 +254,26 @@ def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
     return DECODERS[expected].decode(encode({**_object.decode(encode(found)), **kept}))
 
 
+def _is_registered(fields: dict[str, Any], expected: str, own: str) -> bool:
+    """Whether an answer in other words is a yes: one that says so, or gives an id."""
+    status, named = str(fields.get("status", "")).upper(), fields.get("message_type", expected)
+    is_no = fields.get("error") or any(fields.get(each) is False for each in _YES)
+    is_other = named != expected and named in messages.MESSAGES
+    if is_no or is_other or status in _NOT_REGISTERED or _NOT_TAKEN.search(status):
+        return False
+    return status in _REGISTERED or _id_in(fields, own) is not None
+
+
 def _id_in(fields: dict[str, Any], own: str) -> str | None:
-    """The id that an agent was given, under any of its names."""
-    ids = (fields.get(name) for name in (own, "agent_id", "id"))
-    return next((each for each in ids if isinstance(each, str)), None)
+    """The id that an agent was given, under any of its names, here or one level down."""
+    for place in (fields, *(each for each in fields.values() if isinstance(each, dict))):
+        for name in (own, "agent_id", "id"):
+            value = place.get(name)
+            if isinstance(value, int) and name != "id":  # There it is the number of the request.
+                return str(value)
+            if value and isinstance(value, str):
+                return value
+    return None
 
 
 def _read_report_ack(expected: str, text: bytes | Raw) -> messages.Message:

@@ -14,7 +14,6 @@ from enum import Enum
 from msgspec import Struct
 
 from agentleague.dialects.answers import ACKNOWLEDGEMENTS, PUSHED
-from agentleague.dialects.fields import EXTENDED
 from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
 from agentleague.dialects.table import (
     BARE_ANSWERS,
@@ -158,7 +157,7 @@ def other_dialects(used: str, message_type: str, problem: str) -> Iterator[Diale
     own_path = ("bare",) if message_type in seen[0].paths else ()  # The same, at the agent's path.
     for name in (*own_path, *first, *DIALECTS):
         dialect = DIALECTS[name]
-        if dialect.has_more and message_type not in EXTENDED:
+        if dialect.has_more and not dialect.extends(message_type):
             continue
         if not any(dialect.writes_like(each, message_type) for each in seen):
             seen.append(dialect)

@@ -12,12 +12,13 @@ import msgspec
 from msgspec import Raw
 
 from agentleague.dialects import answers, starting
-from agentleague.dialects.results import find_result
+from agentleague.dialects.results import find_result, flat_result
 from agentleague.protocol import codec
 from agentleague.protocol.codec import Incoming, Spelling
 
 PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
 METAS = {PLAYER: "player_meta", REFEREE: "referee_meta"}
+REPORT = "MATCH_RESULT_REPORT"
 
 # Documented field of a registration -> what else it is called.
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -66,7 +67,7 @@ def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
     """
     if name in METAS:
         return _respell_registration(_raw_object.decode(text), name)
-    if name == "MATCH_RESULT_REPORT":
+    if name == REPORT:
         return _respell_report(_object.decode(text))
     if name == starting.START:
         return starting.respell_start(_object.decode(text))
@@ -75,16 +76,14 @@ def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
 
 
 def with_flat_fields(name: str, body: bytes) -> bytes:
-    """A registration of ours with name and end point beside it too."""
-    fields = _raw_object.decode(body)
-    meta = _raw_object.decode(fields[METAS[name]]) if name in METAS else {}
-    beside = {
-        alias: meta[field]
-        for field in _REQUIRED
-        for alias in (field, *ALIASES[field][:2])
-        if field in meta
-    }
-    return _encode({**beside, **fields})
+    """A registration or a report of ours with its content beside it too, under several names."""
+    fields = _object.decode(body)
+    if name not in METAS:
+        return _encode({**flat_result(fields["result"]), **fields})
+    meta, kind = fields[METAS[name]], METAS[name].removesuffix("_meta")
+    beside = {alias: meta[each] for each in _REQUIRED for alias in (each, *ALIASES[each][:2])}
+    more = {"version": meta["version"], "agent_type": kind, "role": kind}
+    return _encode({**beside, **more, **fields})
 
 
 def _respell_registration(fields: dict[str, Raw], name: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ _STATUSES = {
     "FORFEIT": "TECHNICAL_LOSS",
 }
 _OVER = ("COMPLETED", "FINISHED", "ENDED", "OVER", "DONE", "COMPLETE", "GAME_OVER", *_STATUSES)
+_SEATS = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2"))
 _DEPTH_MAX = 3
 NUMBER_MAX = 2**31 - 1
 
@@ -46,6 +47,23 @@ def find_result(fields: Fields) -> dict[str, Any] | None:
     score = _first(places, _SCORE, _score)
     kept = {name: value for name, value in details.items() if value is not None}
     return {"winner": winner, "details": kept} | ({"score": score} if score else {})
+
+
+def flat_result(result: Fields) -> dict[str, Any]:
+    """A result of ours under the names by which foreign managers look for it in a report."""
+    winner, details = result["winner"], result["details"]
+    status, choices = details["status"], details["choices"]
+    flat = dict.fromkeys(_WINNER[:3], winner) | {
+        "is_draw": status == "DRAW",
+        "score": result["score"],
+        "choices": choices,
+        "drawn_number": details["drawn_number"],
+    }
+    for names, (player_id, points) in zip(_SEATS, result["score"].items(), strict=False):
+        word = "WIN" if player_id == winner else "LOSS" if status == "WIN" else status
+        held = {"id": player_id, "choice": choices.get(player_id), "result": word, "score": points}
+        flat |= {f"{name}_{what}": value for name in names for what, value in held.items()}
+    return flat
 
 
 def is_over(fields: Fields) -> bool:

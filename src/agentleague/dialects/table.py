@@ -1,8 +1,8 @@
 """The table of dialects: how a message is written for one agent.
 
 Our own form is the dialect `tool`. Each dialect has a plain variant, with the fields that the
-documents show and no others, and one with `context` under other names too. A dialect that `starts`
-is a referee's: it also says how a match is started. To add a dialect, add it to the table.
+documents show and no others, and one with the content under other names too. A dialect that
+`starts` is a referee's: it also says how a match is started. To add one, add it to the table.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from agentleague.dialects import starting
 from agentleague.dialects.fields import EXTENDED, extended, trimmed
-from agentleague.dialects.requests import with_flat_fields
+from agentleague.dialects.requests import METAS, REPORT, with_flat_fields
 from agentleague.dialects.tools import Tool, Tools
 from agentleague.protocol import jsonrpc
 from agentleague.protocol.jsonrpc import Form
@@ -38,7 +38,7 @@ class Dialect(Struct, frozen=True):
     is_lower: bool = False  # and in lower case
     methods: Mapping[str, str] = {}  # message type -> method, if it is not ours
     is_plain: bool = False
-    has_more: bool = False  # `context` under other names too
+    has_more: bool = False  # the content under other names too
     starts: str = ""  # the message type that starts a match
     naming: str = ""  # of its players, if not all namings at once
     paths: Mapping[str, str] = {}  # message type -> path, if not the agent's own
@@ -64,11 +64,17 @@ class Dialect(Struct, frozen=True):
         body = _encode(message)
         if self.is_plain:
             body = trimmed(message_type, body)
-        elif self.has_more:
-            body = extended(message_type, body)
-        elif message_type in self.paths:
-            body = with_flat_fields(message_type, body)
+        elif self.extends(message_type):
+            extend = extended if message_type in EXTENDED else with_flat_fields
+            body = extend(message_type, body)
         return self._wrap(message_type, body, request_id, tools)
+
+    def extends(self, message_type: str) -> bool:
+        """Whether it writes the content of this message under other names too."""
+        if self.is_plain:
+            return False
+        always = message_type == REPORT or (message_type in METAS and message_type in self.paths)
+        return always or (self.has_more and message_type in (*EXTENDED, *METAS))
 
     def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:
         method = self.method(message_type)
@@ -95,8 +101,7 @@ class Dialect(Struct, frozen=True):
         return self._form_of(message_type) == other._form_of(message_type)
 
     def _form_of(self, message_type: str) -> tuple[Form, bool, bool, str, str | None]:
-        has_more = self.has_more and message_type in EXTENDED
-        path = self.paths.get(message_type)
+        has_more, path = self.extends(message_type), self.paths.get(message_type)
         return self.form, self.is_plain, has_more, self.method(message_type), path
 
 
@@ -153,7 +158,7 @@ DIALECTS: dict[str, Dialect] = {
     for each in (
         *_TABLE,
         *(_variant(base, PLAIN, "documented fields only") for base in _TABLE),
-        *(_variant(base, MORE, "context under other names too") for base in _TABLE),
+        *(_variant(base, MORE, "content under other names too") for base in _TABLE),
     )
 }
 

@@ -394,6 +394,10 @@ class Player(Agent):
 
     def _me(self, message: Any) -> str:
         """The id by which the referee knows us; a player may be asked before it knows its own."""
+        own = self._registration
+        if self.agent_id and not own.has_id and message.player_id:  # Its manager gave it none.
+            own.has_id, self.agent_id = True, message.player_id
+            self.news.append(f"It is called {self.agent_id} here.")
         return self.agent_id or str(message.player_id)
 
     def _proof(self, message: Any) -> dict[str, str]:

@@ -51,6 +51,7 @@ UNPROVED = (
 )
 GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
 GIVE_REFEREE_CODE = "--referee-code or LEAGUE_REFEREE_CODE; the organiser knows it"
+NO_ID = " The manager gave it no id: it goes by its name."
 BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
 
 
@@ -102,6 +103,7 @@ class Registration:
         self.receipt: Receipt | None = None  # to show beside it
         self._receipt_of = ""  # the league that gave it
         self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
+        self.has_id = False  # whether the manager gave it one; else it goes by its name
         self.failed_tries = 0
         self.match_tokens = False  # whether referees of this league show match tokens
         self.proofs = False  # whether the manager promised to prove its messages
@@ -184,15 +186,16 @@ class Registration:
         if self.league_id != self._receipt_of:
             self.receipt = None
         if isinstance(message, RefereeRegisterResponse):
-            self.agent_id = message.referee_id or ""
+            given = message.referee_id
             self.session = message.session or ""
             self.is_ours = bool(self.session)
             self.lease_seconds = message.lease_seconds or 0.0
             self.waits = message.waiting is True
         else:
-            self.agent_id = message.player_id or ""
+            given = message.player_id
             self.match_tokens = message.match_tokens is True
             self.is_ours = message.match_tokens is not UNSET
+        self.has_id, self.agent_id = bool(given), given or self._settings.display_name
         self.proofs = message.proofs is True
         if self.proofs:  # What is under way may be proved for the token before.
             new = proof_key(self.token, self.league_id, self.agent_id)
@@ -360,7 +363,8 @@ class Agent(ABC):
         self.agent_id = self._registration.agent_id
         if not effects:
             league_id = self._registration.league_id or "a league without an id"
-            self.news.append(f"Registered as {self.agent_id} in {league_id}.")
+            unnamed = "" if self._registration.has_id else NO_ID
+            self.news.append(f"Registered as {self.agent_id} in {league_id}.{unnamed}")
             if was_proved and not self._registration.proofs:
                 self.news.append(UNPROVED)
             if self._registration.waits:
