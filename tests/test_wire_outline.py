@@ -170,6 +170,36 @@ def test_messages_are_taken_at_three_paths_and_nowhere_else(manager):
     assert ask(manager, "GET", "/health")[0] == 200
 
 
+CHESS = {"display_name": "Eve", "contact_endpoint": "http://127.0.0.1:9/mcp", "games": ["chess"]}
+NAMELESS = {"endpoint": "http://127.0.0.1:9/mcp"}
+REGISTER = {"jsonrpc": "2.0", "method": "register_player", "id": 1}
+BARE = {"message_type": "LEAGUE_REGISTER_REQUEST"}
+
+
+@rule("R-REG-16")
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/register", CHESS, 403),
+        ("/register", NAMELESS, 400),
+        ("/register", {**REGISTER, "params": CHESS}, 403),
+        ("/mcp", {**BARE, "player_meta": CHESS}, 403),
+        ("/mcp", {**BARE, "player_meta": NAMELESS}, 400),
+        ("/mcp", {**REGISTER, "params": {"player_meta": CHESS}}, 200),
+        ("/mcp", {**REGISTER, "params": {"player_meta": NAMELESS}}, 200),
+        ("/mcp", {"message_type": "LEAGUE_QUERY", "query_type": "GET_NEXT_MATCH"}, 200),
+    ],
+)
+def test_a_refused_registration_has_an_http_status_of_its_own_without_json_rpc(
+    manager, path, body, status
+):
+    got, answer = ask(manager, path=path, body=json.dumps(body).encode())
+
+    assert got == status
+    told = answer.get("result", answer)
+    assert told.get("status") == "REJECTED" or "error" in told or "error_code" in told
+
+
 @rule("R-HTTP-02")
 def test_a_long_body_is_refused_and_one_within_the_limit_is_read(manager):
     padded = STATUS[:-1] + b', "x": "%b"}'

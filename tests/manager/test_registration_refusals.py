@@ -1,6 +1,7 @@
 """Refused registrations are told to the organiser, once for each agent and reason."""
 
-from agentleague.manager.registration import MORE
+from agentleague.errors import MissingField, UnknownMethod
+from agentleague.manager.refusals import MORE
 from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import (
     LeagueQuery,
@@ -10,7 +11,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
 )
 from manager.test_role_abuse import ask
-from memory_league import MemoryLeague
+from memory_league import SECRETS, MemoryLeague
 
 URL = "http://66.6.6.6:9000/mcp"
 
@@ -92,3 +93,32 @@ def test_the_reason_is_told_to_its_end():
 
     assert len(said) > 300
     assert said.endswith("; add 'even_odd' if the agent knows it (E042).")
+
+
+def test_what_could_not_be_read_is_told_too_once_for_each_reason():
+    manager, error = MemoryLeague(2, 1).manager, MissingField("missing field 'display_name'")
+
+    for _ in range(3):
+        manager.registration_unread("66.6.6.6", error, 100.0)
+    manager.registration_unread("66.6.6.6", UnknownMethod("'join' is no message"), 100.0)
+
+    assert list(manager.news) == [
+        "Refused a registration from 66.6.6.6: missing field 'display_name' (E003).",
+        "Refused a registration from 66.6.6.6: 'join' is no message (E051).",
+    ]
+
+
+def test_the_organiser_alone_can_ask_who_was_refused_and_how_often():
+    league = MemoryLeague(2, 1, limits=ManagerLimits(refusals_max=3, refusals_shown=2))
+    for name in ("Ann", "Bob", "Bob", "Cid", "Dan", "Bob"):
+        refused_by(league, name, game_types=["chess"])
+
+    everybody = ask(league, LeagueQuery("GET_STATUS")).data
+    told = ask(league, LeagueQuery("GET_STATUS"), SECRETS.admin_token).data["refused_registrations"]
+
+    assert "refused_registrations" not in everybody
+    assert [row.partition(":")[0] for row in told] == [
+        "player 'Bob' from 66.6.6.6",
+        "player 'Dan' from 66.6.6.6",
+    ]
+    assert told[0].endswith("(E042), 3 times by now")

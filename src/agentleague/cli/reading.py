@@ -153,20 +153,33 @@ async def find_agent_id(source: Source, typed: str, **params: Any) -> str | None
 
 async def mark_reachable(rows: Iterable[dict[str, Any]], directory: Path | None) -> None:
     """Mark which agents can be reached; a running manager knows it, the journal does not."""
-    address = manager_address(directory) if directory else None
-    if address is None:
-        return
-    from agentleague.runtime.clock import wall
-    from agentleague.runtime.manager_client import ManagerClient
-
-    client = ManagerClient(address, wall)
-    try:
-        agents = await all_rows(client, "GET_AGENTS", "agents")
-    except LeagueError:  # It has just ended.
-        return
-    finally:
-        await client.close()
-    known = {row["agent_id"]: row["reachable"] for row in agents if "reachable" in row}
+    agents = await ask_manager(directory, lambda client: all_rows(client, "GET_AGENTS", "agents"))
+    known = {row["agent_id"]: row["reachable"] for row in agents or () if "reachable" in row}
     for row in rows:
         if row["agent_id"] in known:
             row["reachable"] = known[row["agent_id"]]
+
+
+async def ask_manager(directory: Path | None, work: Callable[[Source], Awaitable[T]]) -> T | None:
+    """What the manager that runs in a directory tells its organiser.
+
+    None if none runs there, or it has just ended.
+    """
+    address = manager_address(directory) if directory else None
+    if directory is None or address is None:
+        return None
+    from agentleague.runtime.clock import wall
+    from agentleague.runtime.manager_client import ManagerClient
+    from agentleague.runtime.state_files import ADMIN_NAME
+
+    try:
+        key = (directory / ADMIN_NAME).read_text().strip()
+    except OSError:  # It is the organiser's alone.
+        key = ""
+    client = ManagerClient(address, wall, key)
+    try:
+        return await work(client)
+    except LeagueError:
+        return None
+    finally:
+        await client.close()

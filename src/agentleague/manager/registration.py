@@ -27,6 +27,7 @@ from agentleague.manager import notices
 from agentleague.manager.claims import Claims, origin, renewal_of
 from agentleague.manager.guesses import Guesses
 from agentleague.manager.reachability import Reachability
+from agentleague.manager.refusals import Refusals
 from agentleague.manager.step import Step
 from agentleague.protocol import join_codes, tokens
 from agentleague.protocol.hosts import places
@@ -38,14 +39,12 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
     RefereeRegisterResponse,
 )
-from agentleague.protocol.printable import log_text, printable
 from agentleague.protocol.tokens import digest
 from agentleague.roles.stimuli import Asked, Caller
 
 NAME_MAX = 500  # characters, as in a registration
 URL_MAX = 256
 ORGANISER = "127.0.0.1"  # from where the organiser commands
-MORE = "More registrations were refused in the last minute; all are in the log of the manager."
 
 PlayerAdmitted = PlayerRegistered | PlayerReturned | TokenRenewed
 RefereeAdmitted = RefereeRegistered | RefereeApproved | TokenRenewed
@@ -76,7 +75,7 @@ class Registration:
         self._claims = claims
         self._league, self._settings = step.league, step.settings
         self._returns: dict[str, tuple[float, int]] = {}  # agent -> when it came back, how often
-        self._refusals: dict[tuple[str, str], float] = {}  # reason and agent -> when told
+        self.refusals = Refusals(step)
         self._guesses = Guesses(step.limits)
 
     def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
@@ -164,29 +163,6 @@ class Registration:
         self._step.notify(self._reachability.registered(agent_id, ORGANISER))
         self._claims.registered(agent_id)
         return event
-
-    def tell_refusal(self, asked: Asked, code: str, why: str) -> None:
-        """Tell the organiser of a refused registration, unless that was told a moment ago."""
-        message, limits, now = asked.message, self._step.limits, self._step.now
-        if isinstance(message, LeagueRegisterRequest):
-            kind, name = "player", message.player_meta.display_name
-        elif isinstance(message, RefereeRegisterRequest):
-            kind, name = "referee", message.referee_meta.display_name
-        else:
-            return
-        self._refusals = {
-            key: when for key, when in self._refusals.items() if now - when < limits.refusal_seconds
-        }
-        key = (code, f"{kind} {name} {asked.caller.source}")
-        if key in self._refusals or len(self._refusals) > limits.refusals_max:
-            return
-        self._refusals[key] = now
-        if len(self._refusals) > limits.refusals_max:
-            self._step.notify(MORE)
-        else:
-            about = f"{kind} {log_text(name)!r} from {asked.caller.source or 'a proxy'}"
-            told = f"Refused {about}: {log_text(why, limits.refusal_size)} ({code})."
-            self._step.notify(printable(told))
 
     # Decisions: the event to record, and the answer, which alone holds the token
 
@@ -423,7 +399,7 @@ class Registration:
             code=error.number_for(f"{kind}_REGISTER_REQUEST"),
         )
         self._step.reply(asked, answer)
-        self.tell_refusal(asked, error.code, str(error))
+        self.refusals.of(asked, error.code, str(error))
 
     def _check_return(self, agent_id: str) -> None:
         """Each return may write rows and move matches: wait longer between many of them."""

@@ -14,7 +14,8 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | - ForeignStarts | calls under way | made again, unless `match_begun` is journalled |
 | - RefereeNotices | players still to hear of a new referee | forgotten; the match is handed out |
 | ResultNotices | players still to be told a result | told again while the match is open |
-| Registration | when agents came back, refusals told, wrong join codes | forgotten |
+| Registration | when agents came back, wrong join codes | forgotten |
+| - Refusals | who was refused, and how often | forgotten |
 | Claims | which claims are open | `resume` shows them again |
 | Reachability | which end points answer | `resume` has all tried again |
 | Receipts | agents that showed a false one | forgotten |
@@ -104,6 +105,7 @@ class Manager:
             claims=self._claims,
             check_endpoint=check_endpoint,
         )
+        self.refusals = self._registration.refusals
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
         self._receipts = Receipts(step, secrets.token_secret)
         broadcasts = Broadcasts(step, credentials)
@@ -182,6 +184,11 @@ class Manager:
         """Whether the league issued this token: its requests are counted by themselves."""
         return self.league.roster.owner(token) is not None or self._organiser.is_organiser(token)
 
+    def registration_unread(self, source: str, error: LeagueError, now: float) -> None:
+        """The transport refused a registration that it could not read."""
+        self._step.now = now
+        self.refusals.unread(source, error)
+
     # What happens
 
     def _started(self, stimulus: Started) -> None:
@@ -232,7 +239,7 @@ class Manager:
         except LeagueError as error:
             if isinstance(error, TokenInvalid):
                 self._misuse.refused(stimulus)
-            self._registration.tell_refusal(stimulus, error.code, str(error))
+            self.refusals.of(stimulus, error.code, str(error))
             self._step.effects.append(Reply(stimulus.reply, error))
 
     def _check_complete(self, asked: Asked) -> None:
@@ -444,8 +451,17 @@ class Manager:
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
         reachable, token = self.reachability.known, asked.caller.token
+        is_organiser = self._organiser.is_organiser(token)
         self._reporters.shown(self.league.roster.owner(token))
-        self._step.reply(asked, queries.respond(self.league, message, token, reachable))
+        answer = queries.respond(self.league, message, None if is_organiser else token, reachable)
+        if answer.data and message.query_type in self._LIVE:
+            self._LIVE[message.query_type](self, answer.data, is_organiser)
+        self._step.reply(asked, answer)
+
+    def _live_status(self, data: dict[str, Any], is_organiser: bool) -> None:
+        """What no journal knows: who was refused, by which address."""
+        if is_organiser:
+            data["refused_registrations"] = self.refusals.rows()
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)
@@ -467,6 +483,9 @@ class Manager:
         RefereeStatus: _status,
         LeagueQuery: _query,
         LeagueCommand: _command,
+    }
+    _LIVE: ClassVar[dict[str, Callable[["Manager", dict[str, Any], bool], None]]] = {
+        "GET_STATUS": _live_status,
     }
     _CALLS: ClassVar[dict[type, Callable[["Manager", Any, Answered], None]]] = {
         keys.OutboxCall: _message_answered,

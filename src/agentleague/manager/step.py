@@ -48,7 +48,8 @@ class ManagerLimits:
     returns_free: int = 8  # so often; then twice as long each time,
     return_seconds_max: float = 600.0  # but never longer
     refusal_seconds: float = 60.0  # before the organiser is told again of the same refusal
-    refusals_max: int = 20  # that the organiser is told of in that time
+    refusals_max: int = 20  # that the organiser is told of in that time, and that are kept
+    refusals_shown: int = 10  # in a status
     refusal_size: int = 600  # characters of one
     guesses: int = 60  # wrong join codes of one source that are answered at once,
     guesses_a_second: float = 1.0  # and from then on

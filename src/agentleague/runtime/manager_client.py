@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from agentleague.errors import (
     LeagueError,
     NoConnection,
@@ -34,8 +36,9 @@ ANYWHERE = ("0.0.0.0/0", "::/0")  # A typed address is always allowed.
 class ManagerClient:
     """Questions to one manager; close it in the end."""
 
-    def __init__(self, url: str, wall: Callable[[], float]) -> None:
-        self._url, self._wall = url, wall
+    def __init__(self, url: str, wall: Callable[[], float], key: str = "") -> None:
+        """`key` is the organiser's, who is told more."""
+        self._url, self._wall, self._key = url, wall, key
         self._loop = asyncio.get_running_loop()
         guard = Guard("lan", ANYWHERE)
         guard.check_url(url)
@@ -97,6 +100,7 @@ class ManagerClient:
             sender="league_command",
             timestamp=write(self._wall()),
             conversation_id="conv-query",
+            auth_token=self._key or UNSET,
         )
 
     async def _call(self, query: Message) -> Answer:

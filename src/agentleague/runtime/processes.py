@@ -145,6 +145,7 @@ class Running:
         self._say: Callable[[str], None] | None = None
         self._watchers: list[Watcher] = []
         host.on_end, host.on_failure = self._on_end, self._on_failure
+        transport.refused = self._on_refused
         if hasattr(host.role, "agent_id"):
             host.on_step = self._look
 
@@ -160,7 +161,7 @@ class Running:
 
         watcher = Watcher(sink, Level.DEBUG if every_message else Level.INFO)
         self._watchers.append(watcher)
-        self.host.on_seen, self.transport.refused = self._on_seen, self._on_refused
+        self.host.on_seen = self._on_seen
 
     def check(self) -> None:
         """Raise LeagueError if the manager refused the agent."""
@@ -242,9 +243,13 @@ class Running:
         for watcher in self._watchers:
             watcher.saw(stimulus, effects)
 
-    def _on_refused(self, source: str, error: LeagueError) -> None:
+    def _on_refused(self, source: str, error: LeagueError, is_registration: bool) -> None:
         for watcher in self._watchers:
             watcher.refused(source, error)
+        role: Any = self.host.role
+        if is_registration and hasattr(role, "refusals"):  # A manager.
+            role.registration_unread(source, error, asyncio.get_running_loop().time())
+            self._look()
 
     def _on_end(self, summary: Any) -> None:
         if not self.ended.done():

@@ -12,9 +12,15 @@ from msgspec.structs import replace
 
 from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
-from agentleague.errors import InternalError, LeagueError, RateLimited, StorageError
+from agentleague.errors import (
+    InternalError,
+    LeagueError,
+    ProtocolViolation,
+    RateLimited,
+    StorageError,
+)
 from agentleague.protocol import codec
-from agentleague.protocol.jsonrpc import Envelope
+from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import (
     MESSAGES,
     LeagueRegisterRequest,
@@ -96,6 +102,8 @@ PLAIN_POST, PIPELINED_POST = PostOptions(), PostOptions(shared=True)
 LOOK_UPS_MAX = 64  # host names at a time; further ones are taken as they are spelled
 LOCAL_HOSTS = ("127.0.0.1", "::1")
 
+Refused = Callable[[str, LeagueError, bool], None]  # from where, why, whether it was a registration
+
 
 class TransportPolicy(Struct, frozen=True):
     """What an agent is, whom it may call, and how much unknown callers may ask."""
@@ -131,7 +139,7 @@ class HttpTransport:
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         self.watch: Callable[[Message], None] | None = None  # is shown what comes in
-        self.refused: Callable[[str, LeagueError], None] = lambda source, error: None
+        self.refused: Refused = lambda source, error, is_registration: None
 
     def _new_server(self) -> HttpServer:
         is_manager = self._policy.receiver == "manager"
@@ -217,7 +225,7 @@ class HttpTransport:
             request.body, self._taken, thorough=self._decides, path=request.path
         )
         envelope, message = incoming.envelope, incoming.message
-        reply = _Reply(self, envelope, respond)
+        reply = _Reply(self, envelope, respond, request.path)
         source = self._policy.proxies.source_of(request.source, request.head)
         token, missing = (message.auth_token or None) if message else None, incoming.missing
         form, method = envelope.form, envelope.method
@@ -317,19 +325,34 @@ class _Reply(Struct):
     transport: HttpTransport
     envelope: Envelope
     respond: Respond
+    path: str
 
     def __call__(self, answer: Message | LeagueError) -> None:
         if isinstance(answer, LeagueError):
             body = self.transport.refusal(self.envelope, answer)
-            self.respond(answer.http_status if body else 202, body, _headers(answer))
+            status = answer.http_status
+            if status == 200 and self._is_told_by_status and self._is_registration:
+                status = 400 if isinstance(answer, ProtocolViolation) else 403
+            self.respond(status if body else 202, body, _headers(answer))
         else:
             body = self.transport.write_answer(self.envelope, answer)
-            self.respond(200 if body else 202, body)
+            is_refused = getattr(answer, "status", "") == "REJECTED" and self._is_told_by_status
+            self.respond((403 if is_refused else 200) if body else 202, body)
 
     def refuse(self, source: str, error: LeagueError) -> None:
         """Answer a request that the role never sees."""
-        self.transport.refused(source, error)
+        self.transport.refused(source, error, self._is_registration)
         self(error)
+
+    @property
+    def _is_registration(self) -> bool:
+        asked = self.envelope.message_type or self.envelope.method
+        return self.path == "/register" or "regist" in asked.lower()
+
+    @property
+    def _is_told_by_status(self) -> bool:
+        """Whether it is not JSON-RPC at the path of document 001, where only the body tells."""
+        return self.path == "/register" or self.envelope.form is Form.BARE
 
 
 def _nothing() -> None:

@@ -11,8 +11,15 @@ from agentleague.cli.directory import (
     manager_address,
     no_manager,
 )
-from agentleague.cli.output import Column, counted, print_facts, print_json, print_rows, say
-from agentleague.cli.reading import Source, all_rows, mark_reachable, read, reading_options
+from agentleague.cli.output import Column, counted, print_facts, print_json, print_rows, say, shown
+from agentleague.cli.reading import (
+    Source,
+    all_rows,
+    ask_manager,
+    mark_reachable,
+    read,
+    reading_options,
+)
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 
@@ -40,6 +47,9 @@ LISTS = {  # of matches or agents, shown where they are not empty
     "unconfirmed_matches": "Unconfirmed",
     "accepted_losses": "Lost rows",
 }
+LIVE = {  # what only a running manager knows: a line for each
+    "refused_registrations": "Refused",
+}
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
@@ -61,6 +71,8 @@ def command(
         status.pop("you", None)
         if status.get("status") != Phase.COMPLETED:
             status |= await _now(source, directory)
+        told = await ask_manager(directory, lambda manager: manager.ask("GET_STATUS")) or {}
+        status |= {field: told[field] for field in LIVE.keys() & told.keys()}
         return status, await source.ask("GET_METRICS") if with_metrics else {}
 
     status, metrics = read(directory, manager_url, ask)
@@ -68,6 +80,8 @@ def command(
         print_json(status | metrics)
         return
     print_facts(_facts(status), str(status.get("league_id")))
+    for line in _live(status):
+        print(shown(line))
     if metrics:
         _print_metrics(metrics)
     if status.get("waiting_referees") and status.get("status") != Phase.COMPLETED:
@@ -90,6 +104,10 @@ async def _now(source: Source, directory: Path | None = None) -> dict[str, list[
     except (LeagueError, LookupError):  # A foreign manager.
         return {}
     return {"in_play": in_play, "not_reachable": lost}
+
+
+def _live(status: dict[str, Any]) -> list[str]:
+    return [f"{LIVE[field]}: {row}." for field in LIVE for row in status.get(field, ())]
 
 
 def _of_directory(directory: Path, status: dict[str, Any]) -> str:
