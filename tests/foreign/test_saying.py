@@ -44,3 +44,22 @@ def test_a_refused_registration_is_on_the_screen_in_the_status_and_in_the_http_s
     (eve,) = [line for line in status.splitlines() if "'Eve'" in line]
     assert "lies where this league does not call" in eve
     assert eve.endswith("(E043), 2 times by now.")
+
+
+@rule("R-START-03", "R-LEASE-01")
+def test_a_match_that_a_foreign_referee_drops_is_said_to_wait_for_it(tmp_path):
+    cup = tmp_path / "cup"
+    manager, url = a_manager(cup, "--players", "2", "--lease-seconds", "2", *QUICK)
+    agents(REFEREES, url, json.dumps({}), "fails=1")
+    agents(PLAYERS, url, "moves=odd", "call=type")
+
+    said = read_until(manager, "R1M1 is not reported yet: it waits for REF01, ")
+    status, match = (
+        league(*words, "--dir", cup).stdout for words in (["status"], ["match", "R1M1"])
+    )
+
+    then = " s still; then it waits 600 s for another referee, and is no contest after that."
+    assert f"{then} See it with: league match R1M1 --dir {cup}" in said
+    assert "Not reported yet: R1M1: it waits for REF01, " in status
+    assert match.splitlines()[-1].startswith("It is being played: REF01 has it")
+    assert match.splitlines()[-1].endswith(then)

@@ -26,6 +26,7 @@ from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import Forfeits
 from agentleague.league.roster import Member
 from agentleague.manager import keys
+from agentleague.manager.awaited import Awaited
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.foreign_starts import ForeignStarts
 from agentleague.manager.leases import Leases, longest_match
@@ -46,9 +47,8 @@ class Workload:
         self._capacity: dict[str, int] = {}
         self._waiting: dict[str, list[str]] = {}
         self._running: dict[str, set[str]] = {}
-        self._after: dict[
-            str, list[str]
-        ] = {}  # reported match of this round -> the match that went with the answer
+        # Reported match of this round -> the match that went with the answer.
+        self._after: dict[str, list[str]] = {}
 
     @property
     def referees(self) -> Sequence[str]:
@@ -213,6 +213,7 @@ class Assignments:
             lambda match_id: match_id in self._league.open_matches, self._limits.weight_max
         )
         self._leases = Leases(self._limits.late_seconds)
+        self.awaited = Awaited(step, self._leases, next_referee=self._next_referee)
         self.starts = ForeignStarts(step, failed=self.not_started)
         self.referee_notices = RefereeNotices(
             step, broadcasts=broadcasts, done=self._give_to_referee
@@ -392,10 +393,9 @@ class Assignments:
         if self._league.paused:
             return
         for match_id in self._leases.expired(self._step.now):
-            if self._leases.is_over(
-                match_id, self._step.now
-            ):  # Else it was taken away with another.
+            if self._leases.is_over(match_id, self._step.now):  # Else it went with another.
                 self._expire(match_id)
+        self.awaited.tell()
         self._set_check()
 
     def reassign(
@@ -426,8 +426,8 @@ class Assignments:
         self.starts.end(match_id)
         is_free = returned and self._is_free(match_id)
         if record.given_out - record.returns >= self._limits.epochs_max and not is_free:
-            referees = self._limits.epochs_max
-            self._give_up(record, f"{referees} referees could not bring it to an end")
+            many = self._limits.epochs_max
+            self._give_up(record, f"{many} referees could not bring it to an end")
             return
         referee_id = self._next_referee(record)
         if referee_id is None:

@@ -9,6 +9,7 @@ class _Lease(Struct):
     seconds: float  # for how long a message from the referee renews it
     due: float
     latest: float  # no message renews it beyond this
+    is_told: bool = False  # whether the organiser knows that it takes long
 
 
 class Leases:
@@ -67,6 +68,27 @@ class Leases:
         """Whether a lease has run out and the match was not given out again since."""
         lease = self._leases.get(match_id)
         return lease is not None and lease.due <= now
+
+    def older(self, since: float) -> list[str]:
+        """The matches that were handed out before then, each only once."""
+        found = {
+            match_id: lease
+            for match_id, lease in self._leases.items()
+            if lease.due - lease.seconds <= since and not lease.is_told
+        }
+        for lease in found.values():
+            lease.is_told = True
+        return list(found)
+
+    @property
+    def told(self) -> list[str]:
+        """Those that `older` gave."""
+        return [match_id for match_id, lease in self._leases.items() if lease.is_told]
+
+    def left(self, match_id: str, now: float) -> float | None:
+        """For how long a match is still handed out; None if it is not."""
+        lease = self._leases.get(match_id)
+        return max(0.0, lease.due - now) if lease else None
 
     def __contains__(self, match_id: str) -> bool:
         """Whether the match is handed out."""

@@ -10,7 +10,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | Assignments | matches without a referee | found anew when the round's matches are handed out |
 | - Workload | what each referee has | `resume` takes in the referees; open matches wait |
 | - Attendance | when each referee was heard | `resume` guesses from the journal |
-| - Leases | when each lease runs out | begin anew when matches are handed out |
+| - Leases, Awaited | when each lease runs out | begin anew when matches are handed out |
 | - ForeignStarts | calls under way | made again, unless `match_begun` is journalled |
 | - RefereeNotices | players still to hear of a new referee | forgotten; the match is handed out |
 | ResultNotices | players still to be told a result | told again while the match is open |
@@ -459,9 +459,15 @@ class Manager:
         self._step.reply(asked, answer)
 
     def _live_status(self, data: dict[str, Any], is_organiser: bool) -> None:
-        """What no journal knows: who was refused, by which address."""
+        """What no journal knows: who is waited for, and who was refused, by which address."""
+        data["awaited_reports"] = self._assignments.awaited.rows()[: queries.STATUS_ROWS]
         if is_organiser:
             data["refused_registrations"] = self.refusals.rows()
+
+    def _live_match(self, data: dict[str, Any], is_organiser: bool) -> None:
+        words = self._assignments.awaited.in_words(data["match"]["match_id"])
+        if words:
+            data["match"]["awaited"] = words
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)
@@ -486,6 +492,7 @@ class Manager:
     }
     _LIVE: ClassVar[dict[str, Callable[["Manager", dict[str, Any], bool], None]]] = {
         "GET_STATUS": _live_status,
+        "GET_MATCH": _live_match,
     }
     _CALLS: ClassVar[dict[type, Callable[["Manager", Any, Answered], None]]] = {
         keys.OutboxCall: _message_answered,

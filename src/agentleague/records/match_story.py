@@ -100,6 +100,7 @@ class Facts(Struct):
     transcript: list[Contact] = []
     transcript_left_out: int = 0
     assignments: list[Assignment] = []
+    awaited: str = ""  # how long its foreign referee still has, and what happens then
 
     def name(self, player_id: str) -> str:
         """A player by name and id."""
@@ -320,7 +321,8 @@ def _failed(contact: Contact) -> bool:
 def _last(facts: Facts) -> str:
     ending = _ending(facts)
     if ending is None:
-        return f"It is being played: {facts.referee_id} has it, and there is no result yet."
+        more = f" I{one_line(facts.awaited)[1:]}." if facts.awaited else ""
+        return f"It is being played: {facts.referee_id} has it, and there is no result yet.{more}"
     if facts.ruling and facts.ruling.verdict != STAND:  # Neither rule nor advice counts any more.
         return f"{ending.sentence}."
     rules = f" ({', '.join(ending.rules)})" if ending.rules else ""

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from agentleague.cli.output import print_json
-from agentleague.cli.reading import Source, read, reading_options
+from agentleague.cli.reading import Source, ask_manager, read, reading_options
 
 EXAMPLES = """\b
 Examples:
@@ -46,9 +46,16 @@ def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
     from agentleague.records.reading import event_of, open_league
 
     league, rows = open_league(directory)
-    return facts_of(
+    facts = facts_of(
         league, match_id, (event_of(row) for row in rows if row.kind == "match_assigned")
     )
+    if match_id in league.open_matches:  # How long its referee still has, the manager knows.
+        from agentleague.runtime.processes import run
+
+        asked = ask_manager(directory, lambda manager: manager.ask("GET_MATCH", match_id=match_id))
+        told = (run(asked) or {}).get("match", {})
+        facts |= {name: told[name] for name in ("awaited",) if name in told}
+    return facts
 
 
 async def _facts(source: Source, match_id: str) -> dict[str, Any]:
