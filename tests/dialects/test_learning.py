@@ -19,8 +19,9 @@ from memory_league import BEGAN
 from rules import rule
 
 
-def ask(manager, message, token=None, form="jsonrpc", method=""):
-    asked = Asked(message, Caller("127.0.0.1", token, form, rpc_method=method), 1)
+def ask(manager, message, token=None, form="jsonrpc", method="", source="127.0.0.1", key=""):
+    caller = Caller(source, token, form, rpc_method=method, nested_in=key)
+    asked = Asked(message, caller, 1)
     effects = manager.handle(asked, BEGAN)
     return next(each.answer for each in effects if isinstance(each, Reply)), effects
 
@@ -30,11 +31,11 @@ def learnt(effects):
     return [event for event in events if isinstance(event, DialectLearnt)]
 
 
-def begun(form="bare"):
+def begun(form="bare", **more):
     """A manager whose second player registered in some form, and the referee's token."""
     manager = a_manager()
     ask(manager, player("Ann"))
-    ask(manager, player("Bob"), form=form)
+    ask(manager, player("Bob"), form=form, **more)
     answer, effects = ask(
         manager, RefereeRegisterRequest(RefereeMeta("Ref", "http://127.0.0.1/ref"))
     )
@@ -59,10 +60,25 @@ def test_the_form_of_a_registration_is_written_down_as_a_guess():
 
 @rule("R-DIA-08")
 def test_the_managers_own_messages_are_written_in_the_dialect():
-    _, _, effects = begun("nested")
+    _, _, effects = begun("nested", method="handle_message", key="message")
 
     told = {each.to.agent_id: each.to.dialect for each in effects if isinstance(each, Call)}
     assert told == {"P01": "", "P02": "message"}
+
+
+@rule("R-DIA-08")
+def test_a_method_of_its_own_is_learnt_only_from_the_machine_that_will_be_called():
+    def registered(source, method):
+        manager = a_manager()
+        _, effects = ask(
+            manager, player("Ann"), form="nested", method=method, source=source, key="message"
+        )
+        return learnt(effects)
+
+    assert registered("127.0.0.1", "a2a/send") == [DialectLearnt("P01", "a2a/send(message)")]
+    assert registered("10.0.0.7", "a2a/send") == []  # Whoever owns the end point may take it ill.
+    assert registered("", "a2a/send") == []  # Behind a proxy nobody knows.
+    assert registered("10.0.0.7", "handle_message") == [DialectLearnt("P01", "message")]
 
 
 @rule("R-DIA-08")

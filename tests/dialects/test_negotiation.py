@@ -19,7 +19,7 @@ from agentleague.dialects.negotiation import (
     other_dialects,
     what_to_do,
 )
-from agentleague.dialects.table import DIALECTS, MORE
+from agentleague.dialects.table import DIALECTS, MORE, PLAIN, is_dialect
 from agentleague.errors import (
     IllegalMove,
     MissingField,
@@ -55,19 +55,47 @@ def names(used, message_type, problem):
 
 @rule("R-DIA-08")
 @each_row(
-    ("form", "method", "name"),
+    ("form", "method", "key", "name"),
     [
-        ("jsonrpc", "register_player", ""),
-        ("jsonrpc", "LEAGUE_REGISTER_REQUEST", "type"),
-        ("jsonrpc", "league_register_request", "lower"),
-        ("nested", "handle_message", "message"),
-        ("tool", "register_player", "mcp"),
-        ("bare", "", "bare"),
-        ("smoke signals", "", ""),
+        ("jsonrpc", "register_player", "", ""),
+        ("jsonrpc", "league_register", "", ""),
+        ("jsonrpc", "register", "", ""),
+        ("jsonrpc", "player.register", "", ""),  # It names this message, in words of its own.
+        ("jsonrpc", "LEAGUE_REGISTER_REQUEST", "", "type"),
+        ("jsonrpc", "league_register_request", "", "lower"),
+        ("nested", "handle_message", "message", "message"),
+        ("tool", "register_player", "", "mcp"),
+        ("bare", "", "", "bare"),
+        # What is not in the table.
+        ("jsonrpc", "LeagueRegisterRequest", "", "MessageType()"),
+        ("jsonrpc", "leagueRegisterRequest", "", "messageType()"),
+        ("jsonrpc", "league-register-request", "", "message-type()"),
+        ("jsonrpc", "league.v2/LEAGUE_REGISTER_REQUEST", "", "league.v2/MESSAGE_TYPE()"),
+        ("jsonrpc", "LEAGUE_REGISTER", "", "type"),
+        ("jsonrpc", "registerPlayer", "", "toolName()"),
+        ("jsonrpc", "league.register_player", "", "league.tool_name()"),
+        ("jsonrpc", "protocol", "", "protocol()"),
+        ("nested", "protocol/message", "message", "protocol/message(message)"),
+        ("nested", "a2a.send", "payload", "a2a.send(payload)"),
+        ("nested", "LEAGUE_REGISTER_REQUEST", "data", "MESSAGE_TYPE(data)"),
+        ("tool", "register_player", "request", "tools/call(request)"),
+        ("bare", "", "payload", "(payload)"),
+        # What cannot be a name is not learnt.
+        ("jsonrpc", "x" * 33, "", ""),
+        ("nested", 'rm", "id', "message", ""),
+        ("nested", "protocol/message", 'a": "', ""),
+        ("nested", "protocol/message", "k" * 13, ""),
+        ("nested", "привет", "message", ""),
     ],
 )
-def test_the_form_of_a_registration_is_the_first_guess(form, method, name):
-    assert guess(form, method) == name
+def test_the_form_of_a_registration_is_the_first_guess(form, method, key, name):
+    found = guess("LEAGUE_REGISTER_REQUEST", form, method, key, has_text_id=False)
+    with_text = guess("LEAGUE_REGISTER_REQUEST", form, method, key, has_text_id=True)
+
+    assert found == name
+    assert is_dialect(found or "tool")
+    is_unknown = not name and with_text == ""
+    assert is_unknown or with_text == f"{name or 'tool'}#text"
 
 
 @rule("R-DIA-01")
@@ -141,6 +169,15 @@ def test_what_came_back_decides_what_is_tried_first():
     assert names("bare", "GAME_INVITATION", EMPTY)[:2] == ["tool", "type"]
 
 
+def test_one_that_showed_how_it_speaks_gets_variants_of_that_and_then_the_others():
+    shown = "protocol/message(message)"
+
+    assert names(shown, "CHOOSE_PARITY_CALL", UNFIT)[:3] == [shown + PLAIN, shown + MORE, "tool"]
+    assert shown + PLAIN in names(shown, "GAME_INVITATION", UNKNOWN_METHOD)
+    assert names("type#text", "GAME_INVITATION", UNFIT)[:2] == ["type", "type#text+plain"]
+    assert "tool#text" in names("type#text", "GAME_INVITATION", UNKNOWN_METHOD)[:3]
+
+
 def test_what_is_not_taken_at_a_path_of_its_own_goes_where_all_else_goes():
     assert names("role", "MATCH_RESULT_REPORT", UNKNOWN_METHOD)[:2] == ["bare", "tool"]
 
@@ -196,6 +233,7 @@ def test_a_registration_in_vain_is_told_by_what_came_back_and_with_what_would_he
         ("bare+plain", "start_match/bare"),
         ("choose", "start_match/tool"),
         ("run_match/bare+1", "run_match/bare+1"),
+        ("protocol/message(data)+plain", "start_match/protocol/message(data)"),
     ],
 )
 def test_it_begins_with_what_is_known(known, first):

@@ -7,8 +7,14 @@ from msgspec import UNSET
 
 from agentleague.dialects import requests, starting
 from agentleague.dialects.negotiation import nonsense_start
-from agentleague.dialects.starting import NAMINGS, START_METHODS, is_assignment, nonsense
-from agentleague.dialects.table import STARTING, dialect_of, in_words, start_name
+from agentleague.dialects.starting import (
+    NAMINGS,
+    START_METHODS,
+    is_assignment,
+    namings_of,
+    nonsense,
+)
+from agentleague.dialects.table import OURS, dialect_of, in_words, start_name
 from agentleague.dialects.tools import Tool
 from agentleague.errors import MissingField
 from agentleague.protocol import codec
@@ -142,8 +148,16 @@ def test_nonsense_is_nothing_that_anybody_could_act_on():
 
 
 def test_every_way_has_words_of_its_own():
-    words = [in_words(name) for name in STARTING]
+    names = [
+        start_name(start_type, base, naming)
+        for base in (*PLACES, "protocol/message(data)", "type#text")
+        for start_type in START_METHODS
+        for naming in ("", *namings_of(start_type))
+    ]
+    words = [in_words(name) for name in names]
 
+    assert [dialect_of(name).name for name in names] == names
+    assert dialect_of("start_match/tool+Z") == dialect_of("start_match/nobody") == OURS
     assert len(set(words)) == len(words)
     assert all(each.startswith("matches by ") for each in words)
 

@@ -162,7 +162,45 @@ def test_a_tool_is_called_by_the_agents_own_name_for_it():
     assert written("mcp", OVER, tools)["params"]["name"] == "notify_match_result"
 
 
+@rule("R-DIA-08")
+@each_row(
+    ("name", "join", "move", "path"),
+    [
+        ("MessageType()", "GameInvitation", "ChooseParityCall", ("params",)),
+        ("messageType(data)", "gameInvitation", "chooseParityCall", ("params", "data")),
+        ("on-message-type()", "on-game-invitation", "on-choose-parity-call", ("params",)),
+        ("league.toolName()", "league.handleGameInvitation", "league.parityChoose", ("params",)),
+        ("a2a/send(payload)", "a2a/send", "a2a/send", ("params", "payload")),
+        ("tools/call(req)", "tools/call", "tools/call", ("params", "arguments", "req")),
+        ("(payload)", None, None, ("payload",)),
+    ],
+)
+def test_what_an_agent_showed_is_written_as_it_showed_it(name, join, move, path):
+    for message, method in ((INVITATION, join), (CALL, move)):
+        request = msgspec.json.decode(dialect_of(name).write(message, 7))
+
+        assert request.get("method") == method
+        assert inside(request, path) == msgspec.to_builtins(message)
+    assert is_dialect(name)
+
+
+@rule("R-DIA-08")
+def test_ids_may_be_texts():
+    assert msgspec.json.decode(dialect_of("type#text").write(INVITATION, 7))["id"] == "7"
+    assert "id" not in msgspec.json.decode(dialect_of("bare#text").write(INVITATION, 7))
+
+
+def test_what_is_not_the_name_of_a_dialect_is_ours():
+    for name in ("klingon", "tool+klingon", 'a"(b)', "a(b c)", "start_match/klingon", "a(b)+x"):
+        assert dialect_of(name) == OURS
+        assert not is_dialect(name)
+
+
 def test_a_dialect_has_words_for_people():
+    assert in_words("protocol/message(message)") == "method protocol/message, in message"
+    assert in_words("MessageType()+plain") == "method GameInvitation, documented fields only"
+    assert in_words("(payload)") == "bare messages, in payload"
+    assert in_words("type#text") == "message type as method, ids as text"
     assert in_words("type") == "message type as method"
     assert in_words("bare+plain") == "bare messages, no JSON-RPC, documented fields only"
     assert in_words("") == in_words("tool") == "tool names of the documents"

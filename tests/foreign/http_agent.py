@@ -71,8 +71,33 @@ def post(url, value):
         return json.load(answer)
 
 
-def register(manager, how, message):
+def spelled(pattern, kind):
+    """A method by a pattern in which MessageType, messageType or message-type is the type."""
+    title = kind.title().replace("_", "")
+    spellings = {
+        "MessageType": title,
+        "messageType": title[0].lower() + title[1:],
+        "message-type": kind.lower().replace("_", "-"),
+    }
+    for place, name in spellings.items():
+        pattern = pattern.replace(place, name)
+    return pattern
+
+
+def wrapped(call, message, request_id):
+    """A message in a wrapper like `Method(key)`, without JSON-RPC if there is no method."""
+    pattern, _, key = call.removesuffix(")").partition("(")
+    params = {key: message} if key else message
+    if not pattern:
+        return params
+    method = spelled(pattern, message["message_type"])
+    return {"jsonrpc": "2.0", "method": method, "params": params, "id": request_id}
+
+
+def register(manager, how, message, request_id=1):
     """Register in one of the ways that were seen; what the manager answered."""
+    if "(" in how:
+        return post(manager, wrapped(how, message, request_id))
     kind = "player" if "player_meta" in message else "referee"
     meta = message[f"{kind}_meta"]
     path = f"{manager.removesuffix('/mcp')}/register"
@@ -90,4 +115,4 @@ def register(manager, how, message):
         "message": ("handle_message", {"message": message}),
         "mcp": ("tools/call", {"name": f"register_{kind}", "arguments": message}),
     }[how]
-    return post(manager, {"jsonrpc": "2.0", "method": method, "params": params, "id": 1})
+    return post(manager, {"jsonrpc": "2.0", "method": method, "params": params, "id": request_id})

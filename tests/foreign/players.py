@@ -4,13 +4,19 @@ A shape is a list of traits, like `call=type,unknown=ok,answer=choice`. What is 
 documents have it. Each shape is a player with a port of its own.
 
     call      what it understands: tool, choose, type, lower, message, bare, mcp, or own (MCP with
-              names of its own)
+              names of its own), or Method(key): this method, which may have MessageType in it,
+              with the message in that key; without a method no JSON-RPC
+    takes     flat or one: its own tools list their parameters, and want no others
     unknown   what it says to the rest: rpc, ok, type, inside, or an HTTP status
     answer    documented, choice, ack, typed, bare, null, one (always id 1), push, first
-    register  tool, type, alias, message, mcp, bare, path, least
+    register  tool, type, alias, message, mcp, bare, path, least, or Method(key) as above
+    ids       text: its ids are texts, and it wants no others
+    types     what it calls an invitation
     strict    fields (none unknown), nulls, ids (integers only)
     needs     names of fields without which it does not work, joined by +
     context   the name under which it wants the context of a call for its move
+    within    the name of an object in which it wants the match and the role of an invitation
+    says      why: it says which field it misses
     busy      refuses a second invitation until it hears of the end of its match
     limit     requests after which it wants to be left alone once
     path      it listens at /mcp and registers without that
@@ -26,7 +32,15 @@ from pathlib import Path
 if __name__ == "__main__":  # It runs apart from everything else, and finds its neighbour by itself.
     sys.path.append(str(Path(__file__).parents[1]))
 
-from foreign.http_agent import at_mcp, not_understood, post, register, serve, traits_of
+from foreign.http_agent import (
+    at_mcp,
+    not_understood,
+    post,
+    register,
+    serve,
+    spelled,
+    traits_of,
+)
 
 TOOLS = {
     "handle_game_invitation": "GAME_INVITATION",
@@ -45,6 +59,11 @@ DOCUMENTED = {
     "GAME_OVER": "match_id game_type game_result",
 }
 ENVELOPE = "protocol message_type sender timestamp conversation_id auth_token"
+FLAT = {
+    "join_game_invite": {"match": "string", "role": "string", "round": "string"},
+    "make_parity_decision": {"matchId": "string", "opponent": "string"},
+    "on_result": {"match_id": "string", "winner": "string"},
+}
 
 
 class Unknown(Exception):
@@ -52,7 +71,7 @@ class Unknown(Exception):
 
 
 class Broken(Exception):
-    """It understands, and cannot work with it; the HTTP status."""
+    """It understands, and cannot work with it; the HTTP status, and the field that it misses."""
 
 
 def methods(call):
@@ -64,9 +83,42 @@ def methods(call):
     return OWN if call == "own" else TOOLS
 
 
-def unwrap(call, body):
+def take_apart(call, body, invitation="GAME_INVITATION"):
+    """The message in a request, for one that understands only `Method(key)`."""
+    pattern, _, key = call.removesuffix(")").partition("(")
+    params = body.get("params") if pattern else body
+    message = (params or {}).get(key) if key else params
+    if not isinstance(message, dict) or (not pattern and "jsonrpc" in body):
+        raise Unknown
+    name = message.get("message_type")
+    if name == invitation:
+        message = {**message, "message_type": "GAME_INVITATION"}
+    elif name == "GAME_INVITATION":
+        raise Unknown
+    is_called = not pattern or body.get("method") == spelled(pattern, str(name))
+    return known(message, is_called)
+
+
+def by_parameters(takes, name, arguments):
+    """The message in the arguments of a tool that lists its parameters, and wants no others."""
+    wanted = FLAT[name] if takes == "flat" else {"req": "object"}
+    if set(arguments) - set(wanted) or (takes == "one" and "req" not in arguments):
+        raise Broken(500)
+    for each, kind in wanted.items() if takes == "flat" else ():
+        if kind == "string" and not isinstance(arguments.get(each, ""), str):
+            raise Broken(500)
+        if each not in arguments and each != "winner":
+            raise Broken(500, each)
+    message = arguments.get("req", arguments)
+    match_id = message.get("match") or message.get("matchId") or message["match_id"]
+    return {**message, "match_id": match_id}
+
+
+def unwrap(traits, body):
     """The message in a request, for one that understands only this."""
-    method, params = body.get("method"), body.get("params")
+    method, params, call = body.get("method"), body.get("params"), traits.get("call", "tool")
+    if "(" in call:
+        return take_apart(call, body, traits.get("types", "GAME_INVITATION"))
     if call == "bare":
         return known(body, "jsonrpc" not in body)
     if call == "message":
@@ -74,6 +126,8 @@ def unwrap(call, body):
     if call in ("mcp", "own"):
         is_called = method == "tools/call"
         method, params = (params["name"], params["arguments"]) if is_called else ("", {})
+        if is_called and "takes" in traits and method in FLAT:
+            params = by_parameters(traits["takes"], method, params)
     return known({**(params or {}), "message_type": methods(call).get(method)}, method)
 
 
@@ -93,13 +147,19 @@ def check(traits, message):
     if "nulls" in strict and ": null" in json.dumps(message):
         raise Broken(500)
     if name in ("GAME_INVITATION", "CHOOSE_PARITY_CALL"):
-        needs = [each for each in traits.get("needs", "").split("+") if each]
-        if name == "CHOOSE_PARITY_CALL" and "context" in traits:
-            needs.append(traits["context"])
-        if not all(message.get(field) for field in needs):
-            raise Broken(400)
-        if "needs" in traits and not isinstance(message.get("round_id", 1), int):
-            raise Broken(400)
+        check_needs(traits, message, is_join=name == "GAME_INVITATION")
+
+
+def check_needs(traits, message, is_join):
+    needs = [each for each in traits.get("needs", "").split("+") if each]
+    needs.append(traits.get("within" if is_join else "context", "match_id"))
+    for field in needs:
+        if not message.get(field):
+            raise Broken(400, field)
+    if is_join and "within" in traits and "role_in_match" not in message[traits["within"]]:
+        raise Broken(400)
+    if "needs" in traits and not isinstance(message.get("round_id", 1), int):
+        raise Broken(400)
 
 
 class Player:
@@ -127,17 +187,31 @@ class Player:
         call = self.traits.get("call", "tool")
         if body.get("method") == "tools/list" and call in ("mcp", "own"):
             names = OWN if call == "own" else TOOLS
-            return self.wrap(body, {"tools": [{"name": name} for name in names]})
+            return self.wrap(body, {"tools": [self.described(name) for name in names]})
         if "ids" in self.traits.get("strict", "") and not isinstance(body.get("id", 1), int):
             return 500, "an id is a number"
+        if self.traits.get("ids") == "text" and not isinstance(body.get("id", ""), str):
+            return 422, {"detail": [{"loc": ["body", "id"], "msg": "Input should be a string"}]}
         try:
-            message = unwrap(call, body)
+            message = unwrap(self.traits, body)
             check(self.traits, message)
         except Unknown:
             return not_understood(self.traits.get("unknown", "rpc"), body)
         except Broken as error:
-            return error.args[0], {"detail": "unexpected"}
+            status, *missing = error.args
+            if missing and "says" in self.traits:
+                place = {"loc": ["body", "params", *missing], "msg": "Field required"}
+                return 422, {"detail": [{"type": "missing", **place}]}
+            return status, {"detail": "unexpected"}
         return self.respond(body, message)
+
+    def described(self, name):
+        """A row of tools/list."""
+        if "takes" not in self.traits:
+            return {"name": name}
+        takes = FLAT[name] if self.traits["takes"] == "flat" else {"req": "object"}
+        properties = {each: {"type": kind} for each, kind in takes.items()}
+        return {"name": name, "inputSchema": {"type": "object", "properties": properties}}
 
     def respond(self, body, message):
         kind, how = message["message_type"], self.traits.get("answer", "documented")
@@ -177,7 +251,7 @@ class Player:
 
     def wrap(self, body, content):
         how, call = self.traits.get("answer", "documented"), self.traits.get("call", "tool")
-        if call == "bare" or how == "bare":
+        if call == "bare" or call.startswith("(") or how == "bare":
             return 200, content
         answer = {"jsonrpc": "2.0", "result": content, "id": body.get("id")}
         if how == "one":
@@ -191,7 +265,8 @@ class Player:
     def register(self, manager):
         meta = {"display_name": self.name, "contact_endpoint": self.url}
         message = {"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": meta}
-        return register(manager, self.traits.get("register", "tool"), message)
+        request_id = "one" if self.traits.get("ids") == "text" else 1
+        return register(manager, self.traits.get("register", "tool"), message, request_id)
 
 
 def main(manager, *shapes):

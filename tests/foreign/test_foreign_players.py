@@ -1,6 +1,7 @@
 """Foreign players play unchanged, all of them in one league."""
 
 import asyncio
+import re
 from collections import Counter
 from random import Random
 
@@ -34,6 +35,17 @@ SHAPES = [
     "answer=typed,busy=yes,context=game_context",
     "answer=ack,limit=9",
     "path=no,unknown=405",
+]
+# Each shows in its registration how it wants to be spoken to, or says what it misses.
+SHOWN = [
+    "call=protocol/message(message),register=protocol/message(message),unknown=500",
+    "moves=odd,call=a2a.send(payload),register=a2a.send(payload),unknown=ok",
+    "call=MessageType(),register=MessageType(),unknown=404",
+    "call=on-message-type(data),register=on-message-type(data)",
+    "call=(payload),register=(payload),unknown=400",
+    "call=tool,ids=text,register=type,unknown=404",
+    "call=own,takes=flat,unknown=404,moves=odd",
+    "call=own,takes=one,register=mcp",
 ]
 CALLS = ["tool", "choose", "type", "lower", "message", "bare", "mcp", "own"]
 UNKNOWN = ["rpc", "ok", "type", "inside", "400", "404", "405", "422", "500", "501"]
@@ -93,6 +105,17 @@ def test_a_league_of_every_shape_that_was_seen_ends_with_the_right_results(tmp_p
     assert_all_played(played, SHAPES)
     assert_learnt(played)
     assert set(played.league.roster.dialects.values()) >= {"tool+more", "type~bare"}
+
+
+@rule("R-DIA-08")
+def test_an_agent_is_spoken_to_as_it_registered(tmp_path):
+    played = asyncio.run(play(tmp_path, SHOWN))
+
+    assert_all_played(played, SHOWN)
+    shown = [re.search(r"register=(\S*\))", shape) for shape in SHOWN]
+    spoken = list(played.league.roster.dialects.values())
+    assert spoken[:5] == [found[1] for found in shown if found]
+    assert "tool#text" in spoken
 
 
 @pytest.mark.parametrize("seed", [1, 2])

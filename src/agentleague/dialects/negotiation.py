@@ -8,12 +8,14 @@ mean nothing else; the announcement, which many acknowledge and ignore, comes la
 Nothing here waits or sends: `transport/fallback.py` does.
 """
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 
 from msgspec import Struct
 
 from agentleague.dialects.answers import ACKNOWLEDGEMENTS, PUSHED
+from agentleague.dialects.methods import pattern_of
 from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
 from agentleague.dialects.table import (
     BARE_ANSWERS,
@@ -21,9 +23,11 @@ from agentleague.dialects.table import (
     MORE,
     OURS,
     PLAIN,
+    TEXT_IDS,
     Dialect,
     base_of,
     dialect_of,
+    name_of,
     start_name,
 )
 from agentleague.dialects.tools import Tools
@@ -109,13 +113,12 @@ _START_ADVICE = (
 )
 
 
-def guess(form: str, method: str) -> str:
+def guess(message_type: str, form: str, method: str, key: str, *, has_text_id: bool) -> str:
     """The dialect of an agent that registered like this; empty if it is our own."""
-    if form == Form.JSONRPC:
-        kind = dict.fromkeys(MESSAGES, "type") | {name.lower(): "lower" for name in MESSAGES}
-        return kind.get(method, "")
-    by_form: dict[str, str] = {Form.NESTED: "message", Form.TOOL: "mcp", Form.BARE: "bare"}
-    return by_form.get(form, "")
+    of_form = {Form.BARE: Form.BARE, Form.TOOL: Form.TOOL}.get(Form(form), Form.JSONRPC)
+    pattern = pattern_of(method, message_type) if of_form is Form.JSONRPC else OURS.pattern
+    name = name_of(of_form, pattern, key, has_text_ids=has_text_id)
+    return "" if name == OURS.name else name
 
 
 def misunderstanding(message: Message, error: LeagueError | None) -> str | None:
@@ -152,11 +155,15 @@ def _misunderstood_refusal(error: PeerRefused, *, needs_content: bool) -> str | 
 def other_dialects(used: str, message_type: str, problem: str) -> Iterator[Dialect]:
     """The other dialects, the likeliest first; none that writes the same message again."""
     seen = [dialect_of(used)]
-    base = base_of(seen[0].name)
+    base = base_of(seen[0].name).removesuffix(TEXT_IDS)
     first = (base + name if name in (PLAIN, MORE) else name for name in _FIRST[problem])
     own_path = ("bare",) if message_type in seen[0].paths else ()  # The same, at the agent's path.
-    for name in (*own_path, *first, *DIALECTS):
-        dialect = DIALECTS[name]
+    names: Sequence[str] = (*own_path, *first, base, base + PLAIN, base + MORE, *DIALECTS)
+    if seen[0].has_text_ids:
+        with_text = (re.sub(r"^[^+]+", rf"\g<0>{TEXT_IDS}", name) for name in names)
+        names = (base, *with_text, *names)
+    for name in names:
+        dialect = dialect_of(name)
         if dialect.has_more and not dialect.extends(message_type):
             continue
         if not any(dialect.writes_like(each, message_type) for each in seen):
@@ -338,7 +345,7 @@ def first_start(known: str) -> str:
     if dialect_of(known).starts:
         return known
     base = base_of(known)
-    return start_name(START, base if base in _START_BASES else OURS.name)
+    return start_name(START, base if base in _START_BASES or "(" in base else OURS.name)
 
 
 def nonsense_start(used: str) -> str:

@@ -3,26 +3,35 @@
 Our own form is the dialect `tool`. Each dialect has a plain variant, with the fields that the
 documents show and no others, and one with the content under other names too. A dialect that
 `starts` is a referee's: it also says how a match is started. To add one, add it to the table.
+
+What an agent shows that is not in the table has a name that says it: `Method(key)` is one with the
+method `Method`, or the pattern of it, and the message in `params.key`; `#text` says that its ids
+are texts. The whole name is `[START/]BASE[#text][+VARIANT][~MARK]`.
 """
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agentleague.dialects import starting
 from agentleague.dialects.fields import EXTENDED, extended, trimmed
+from agentleague.dialects.methods import MESSAGE_TYPE, TOOL_NAME, write_method
 from agentleague.dialects.requests import METAS, REPORT, with_flat_fields
 from agentleague.dialects.tools import Tool, Tools
 from agentleague.protocol import jsonrpc
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import MESSAGES, WIRE_NAME, Message
 
-HANDLER = "handle_message"
 PLAIN = "+plain"
 MORE = "+more"
+TEXT_IDS = "#text"
+TOOLS_CALL = "tools/call"
 BARE_ANSWERS = "~bare"  # after the name of a dialect: the agent answers without JSON-RPC
 
 _encode = msgspec.json.Encoder().encode
@@ -33,9 +42,10 @@ class Dialect(Struct, frozen=True):
 
     name: str
     words: str
-    form: Form = Form.JSONRPC
-    is_type: bool = False  # the method is the message type
-    is_lower: bool = False  # and in lower case
+    form: Form = Form.JSONRPC  # or bare, or that of a tool
+    pattern: str = TOOL_NAME  # of its methods
+    key: str = ""  # of the object that holds the message, if it is not flat
+    has_text_ids: bool = False
     methods: Mapping[str, str] = {}  # message type -> method, if it is not ours
     is_plain: bool = False
     has_more: bool = False  # the content under other names too
@@ -50,11 +60,9 @@ class Dialect(Struct, frozen=True):
 
     def method(self, message_type: str) -> str:
         """Its method."""
-        if self.form is Form.NESTED:
-            return HANDLER
-        if self.is_type:
-            return message_type.lower() if self.is_lower else message_type
-        return self.methods.get(message_type) or MESSAGES[message_type].method or message_type
+        kind = MESSAGES.get(message_type)
+        tool = self.methods.get(message_type) or (kind and kind.method) or message_type
+        return write_method(self.pattern, message_type, tool)
 
     def write(self, message: Message, request_id: int, tools: Tools | None = None) -> bytes:
         """A request."""
@@ -78,21 +86,24 @@ class Dialect(Struct, frozen=True):
 
     def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:
         method = self.method(message_type)
+        tool = (tools or {}).get(message_type, Tool(method)) if self.form is Form.TOOL else None
+        if tool and tool.takes:
+            body = _encode(tool.arguments(msgspec.json.decode(body)))
+        elif self.key:
+            body = b'{"%b":%b}' % (self.key.encode(), body)
         if self.form is Form.BARE:
             return body
-        if self.form is Form.NESTED:
-            body = b'{"message":%b}' % body
-        elif self.form is Form.TOOL:
-            tool = (tools or {}).get(message_type, Tool(method))
-            method, body = "tools/call", _arguments(tool, body)
-        return jsonrpc.write_request(method, body, request_id)
+        if tool:
+            method, body = TOOLS_CALL, b'{"name":%b,"arguments":%b}' % (_encode(tool.name), body)
+        request = jsonrpc.write_request(method, body, request_id)
+        return _ID.sub(rb'"id":"\1"}', request) if self.has_text_ids else request
 
     def _write_start(self, message: Any, request_id: int, tools: Tools | None) -> bytes:
         """One match, in a message that the documents do not have."""
         fields = starting.start_fields(message, self.starts, self.naming)
         if self.form is Form.TOOL and (tools or {}).get(self.starts):
             fields = starting.start_fields(message, self.starts)  # The tool may list some of them.
-        elif self.naming and (self.is_type or self.form is not Form.JSONRPC):
+        elif self.naming and (self.form, self.pattern, self.key) != (OURS.form, OURS.pattern, ""):
             fields = starting.with_envelope(message, self.starts, fields)
         return self._wrap(self.starts, _encode(fields), request_id, tools)
 
@@ -100,9 +111,10 @@ class Dialect(Struct, frozen=True):
         """Whether both write this message alike."""
         return self._form_of(message_type) == other._form_of(message_type)
 
-    def _form_of(self, message_type: str) -> tuple[Form, bool, bool, str, str | None]:
-        has_more, path = self.extends(message_type), self.paths.get(message_type)
-        return self.form, self.is_plain, has_more, self.method(message_type), path
+    def _form_of(self, message_type: str) -> tuple[object, ...]:
+        has_more = self.extends(message_type)
+        form = (self.form, self.key, self.has_text_ids, self.is_plain, has_more)
+        return *form, self.method(message_type), self.paths.get(message_type)
 
 
 _TABLE = (
@@ -116,10 +128,15 @@ _TABLE = (
             "REFEREE_REGISTER_REQUEST": "referee_register",
         },
     ),
-    Dialect("type", "message type as method", is_type=True),
-    Dialect("message", "handle_message, message in params.message", Form.NESTED),
+    Dialect("type", "message type as method", pattern=MESSAGE_TYPE),
+    Dialect(
+        "message",
+        "handle_message, message in params.message",
+        pattern="handle_message",
+        key="message",
+    ),
     Dialect("bare", "bare messages, no JSON-RPC", Form.BARE),
-    Dialect("lower", "message type in lower case as method", is_type=True, is_lower=True),
+    Dialect("lower", "message type in lower case as method", pattern=MESSAGE_TYPE.lower()),
     Dialect("mcp", "MCP tools/call", Form.TOOL),
     *(
         Dialect(
@@ -143,34 +160,72 @@ _TABLE = (
 OURS = _TABLE[0]
 
 
-def _variant(base: Dialect, suffix: str, words: str) -> Dialect:
-    return msgspec.structs.replace(
-        base,
-        name=base.name + suffix,
-        words=f"{base.words}, {words}",
-        is_plain=suffix == PLAIN,
-        has_more=suffix == MORE,
-    )
+_VARIANTS = {"": "", PLAIN[1:]: "documented fields only", MORE[1:]: "content under other names too"}
+_START_TYPES = {method: start_type for start_type, method in starting.METHODS.items()}
+_BASES = {each.name: each for each in _TABLE}
+_SHOWN = re.compile(r"([\w./:-]{0,32})\((\w{0,12})\)", re.ASCII)  # a name that is not there
+_ID = re.compile(rb'"id":(\d+)}$')
 
 
-DIALECTS: dict[str, Dialect] = {
-    each.name: each
-    for each in (
-        *_TABLE,
-        *(_variant(base, PLAIN, "documented fields only") for base in _TABLE),
-        *(_variant(base, MORE, "content under other names too") for base in _TABLE),
-    )
-}
+def name_of(form: Form, pattern: str, key: str, *, has_text_ids: bool = False) -> str:
+    """The name of a dialect that an agent shows; empty if it can have none."""
+    same = (each for each in _TABLE if (each.form, each.pattern, each.key) == (form, pattern, key))
+    named = next((each.name for each in same), "")
+    shown = {Form.BARE: "", Form.TOOL: TOOLS_CALL}.get(form, pattern)
+    name = named or f"{shown}({key})"
+    return name + TEXT_IDS * has_text_ids if named or _SHOWN.fullmatch(name) else ""
 
 
-def _starting(base: Dialect, start_type: str, naming: str) -> Dialect:
+def _base(name: str) -> Dialect | None:
+    """A dialect without variant: of the table, or one that an agent showed."""
+    stem = name.removesuffix(TEXT_IDS)
+    found = _SHOWN.fullmatch(stem)
+    base = _BASES.get(stem)
+    if found:
+        method, key = found.groups()
+        form = {"": Form.BARE, TOOLS_CALL: Form.TOOL}.get(method, Form.JSONRPC)
+        base = Dialect(stem, "", form, TOOL_NAME if form is Form.TOOL else method, key)
+        like = base.method("GAME_INVITATION")
+        how = {Form.BARE: "bare messages", Form.TOOL: "MCP tools/call"}.get(form, f"method {like}")
+        base = replace(base, words=f"{how}, in {key}" if key else how)
+    if base is None or stem == name:
+        return base
+    return replace(base, name=name, words=f"{base.words}, ids as text", has_text_ids=True)
+
+
+def start_name(start_type: str, base: str = "tool", naming: str = "") -> str:
+    """The name of such a dialect in the journal."""
+    return f"{starting.METHODS[start_type]}/{base}" + (f"+{naming}" if naming else "")
+
+
+@lru_cache(maxsize=1024)
+def dialect_of(name: str) -> Dialect:
+    """The dialect of that name; ours if there is none."""
+    name = name.partition("~")[0]
+    stem, _, variant = name.partition("+")
+    start, _, rest = stem.partition("/")
+    if start in _START_TYPES and (base := _base(rest)):
+        return _starting(base, _START_TYPES[start], variant) or OURS
+    found = _base(stem)
+    if found is None or variant not in _VARIANTS:
+        return OURS
+    if not variant:
+        return found
+    words = f"{found.words}, {_VARIANTS[variant]}"
+    how = {"is_plain": variant == PLAIN[1:], "has_more": variant == MORE[1:]}
+    return replace(found, name=name, words=words, **how)
+
+
+def _starting(base: Dialect, start_type: str, naming: str) -> Dialect | None:
     """The dialect of a referee that is started by this message, and otherwise speaks `base`."""
+    if naming not in ("", *starting.namings_of(start_type)):
+        return None
     method = starting.METHODS[start_type]
     is_announced = start_type == starting.ANNOUNCED
     words = "ROUND_ANNOUNCEMENT for each match" if is_announced else method
     form = "" if base is OURS else f", {base.words}"
     named = f", {starting.describe_naming(naming)}" if naming else ""
-    return msgspec.structs.replace(
+    return replace(
         base,
         name=start_name(start_type, base.name, naming),
         words=f"matches by {words}{form}{named}",
@@ -181,30 +236,19 @@ def _starting(base: Dialect, start_type: str, naming: str) -> Dialect:
     )
 
 
-def start_name(start_type: str, base: str = "tool", naming: str = "") -> str:
-    """The name of such a dialect in the journal."""
-    return f"{starting.METHODS[start_type]}/{base}" + (f"+{naming}" if naming else "")
-
-
-STARTING: dict[str, Dialect] = {
-    each.name: each
-    for base in _TABLE
-    if not base.methods
-    for start_type in starting.METHODS
-    for naming in ("", *starting.namings_of(start_type))
-    for each in [_starting(base, start_type, naming)]
+# What is tried with an agent that did not show how it wants to be spoken to.
+DIALECTS: dict[str, Dialect] = {
+    name: dialect_of(name)
+    for variant in ("", PLAIN, MORE)
+    for name in (f"{base}{variant}" for base in _BASES)
 }
-
-
-def dialect_of(name: str) -> Dialect:
-    """The dialect of that name; ours if there is none."""
-    name = name.removesuffix(BARE_ANSWERS)
-    return DIALECTS.get(name) or STARTING.get(name) or OURS
 
 
 def base_of(name: str) -> str:
     """The dialect without its variant and without how matches are started."""
-    return name.removesuffix(BARE_ANSWERS).rpartition("/")[2].partition("+")[0]
+    stem = name.partition("~")[0].partition("+")[0]
+    start, _, rest = stem.partition("/")
+    return rest if start in _START_TYPES else stem
 
 
 def in_words(name: str) -> str:
@@ -215,9 +259,5 @@ def in_words(name: str) -> str:
 
 def is_dialect(name: str) -> bool:
     """Whether a player can have this dialect."""
-    return name.removesuffix(BARE_ANSWERS) in DIALECTS
-
-
-def _arguments(tool: Tool, body: bytes) -> bytes:
-    arguments = _encode(tool.arguments(msgspec.json.decode(body))) if tool.takes else body
-    return b'{"name":%b,"arguments":%b}' % (_encode(tool.name), arguments)
+    found = dialect_of(name)
+    return found.name == name.removesuffix(BARE_ANSWERS) and not found.starts

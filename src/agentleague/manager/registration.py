@@ -12,7 +12,6 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from agentleague import errors
-from agentleague.dialects.negotiation import guess
 from agentleague.league.events import (
     EndpointChanged,
     PlayerRegistered,
@@ -28,7 +27,7 @@ from agentleague.manager.claims import Claims, origin, renewal_of
 from agentleague.manager.guesses import Guesses
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.refusals import Refusals
-from agentleague.manager.step import Step
+from agentleague.manager.step import Step, shown_dialect
 from agentleague.protocol import join_codes, tokens
 from agentleague.protocol.hosts import places
 from agentleague.protocol.messages import (
@@ -368,7 +367,7 @@ class Registration:
         for each in events:
             self._step.record(each)
         if isinstance(event, PlayerRegistered | RefereeRegistered):
-            self._step.learn_dialect(agent_id, guess(asked.caller.form, asked.caller.rpc_method))
+            self._step.learn_dialect(agent_id, shown_dialect(asked, event.endpoint))
         self._step.reply(asked, answer)
         waiting = self._league.roster.waiting.get(agent_id)
         if waiting:

@@ -7,13 +7,15 @@ from typing import Any
 
 import msgspec
 
+from agentleague.dialects.negotiation import guess
 from agentleague.dialects.table import OURS, is_dialect
 from agentleague.errors import LeagueError
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
 from agentleague.manager.keys import Key
 from agentleague.manager.outbox import Outbox, Outgoing
-from agentleague.protocol.messages import Message
+from agentleague.protocol.hosts import is_home, places
+from agentleague.protocol.messages import WIRE_NAME, Message
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address, Effect, Event, Record, Reply, WakeAt
 from agentleague.roles.settings import ManagerSettings
@@ -160,3 +162,20 @@ class Step:
     def _write(self, event: Event) -> None:
         self.league.apply(event)
         self.effects.append(Record(event))
+
+
+def shown_dialect(asked: Asked, endpoint: str) -> str:
+    """The dialect of a registration; its own method only from the machine that will be called.
+
+    Otherwise whoever registers another's end point would choose what it is asked to do.
+    """
+    caller = asked.caller
+    shown = guess(
+        WIRE_NAME[type(asked.message)],
+        caller.form,
+        caller.rpc_method,
+        caller.nested_in,
+        has_text_id=caller.has_text_id,
+    )
+    is_from_there = is_home(places(endpoint, caller.addresses), caller.source)
+    return shown if is_from_there or "(" not in shown else ""

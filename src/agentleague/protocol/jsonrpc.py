@@ -22,7 +22,7 @@ class Form(StrEnum):
     """How a message is wrapped; an answer takes the form of its request."""
 
     JSONRPC = "jsonrpc"  # {"jsonrpc": "2.0", "method": …, "params": message, "id": …}
-    NESTED = "nested"  # the same with the message in params.message
+    NESTED = "nested"  # the same with the message in params.message, or another key
     TOOL = "tool"  # MCP tools/call: the message in params.arguments
     BARE = "bare"  # the message alone
     HYBRID = "hybrid"  # the message beside jsonrpc, method and id; read from foreign agents only
@@ -37,6 +37,7 @@ class Envelope(Struct, gc=False):
     message_type: str | None = None
     body: bytes | Raw = b"{}"
     whole: bytes = b""  # a request from which `body` was not taken yet
+    nested_in: str = ""  # the key under which the message stands
 
 
 class _Request(Struct, gc=False):
@@ -58,7 +59,6 @@ class _Loose(Struct):
 
 class _Inside(Struct):
     message_type: Any = UNSET
-    message: Raw = Raw(b"")
     name: Any = UNSET
     arguments: Raw = Raw(b"{}")
 
@@ -89,6 +89,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 # Where agents put the message one level too deep.
 _DEEPER = ("message", "data", "result", "params", "response", "payload")
+_MARKS = (b'"message_type"', b'"player_meta"', b'"referee_meta"')  # of a message, wherever it is
 _IDS = ("match_id", "player_id", "auth_token")
 _RATE_LIMIT = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _TOKEN = re.compile(r"tok_\w+")
@@ -125,19 +126,29 @@ def params_of(request: bytes) -> Raw:
 
 
 def look_inside(envelope: Envelope) -> None:
-    """Find the message in the params: flat, nested in `message`, or a tool's `arguments`."""
+    """Find the message in the params: flat, nested under a key, or a tool's `arguments`."""
     inside = _peek(envelope.body)
     if envelope.method == "tools/call" and isinstance(inside.name, str):
         envelope.form, envelope.method, envelope.body = Form.TOOL, inside.name, inside.arguments
         inside = _peek(envelope.body)
-    if inside.message_type is UNSET and bytes(inside.message)[:1] == b"{":
+    if inside.message_type is UNSET and _unnest(envelope):
         envelope.form = envelope.form if envelope.form is Form.TOOL else Form.NESTED
-        envelope.body = _with_ids(inside.message, envelope.body)
         inside = _peek(envelope.body)
     if isinstance(inside.message_type, str):
         envelope.message_type = inside.message_type
     elif inside.message_type is not UNSET:
         raise errors.WrongType("message_type: expected `str`", field="message_type", kind="type")
+
+
+def _unnest(envelope: Envelope) -> bool:
+    """Take the message from `message`, or from under any key if it is one by its fields."""
+    outer = _fields.decode(envelope.body)
+    for name in ("message", *outer):
+        text = bytes(outer.get(name, b""))
+        if text[:1] == b"{" and (name == "message" or any(each in text for each in _MARKS)):
+            envelope.nested_in, envelope.body = name, _with_ids(outer[name], envelope.body)
+            return True
+    return False
 
 
 def _with_ids(message: Raw, outer: bytes | Raw) -> bytes | Raw:
@@ -241,6 +252,8 @@ def _read_loosely(body: bytes, envelope: Envelope, assumed: str | None) -> None:
         raise _no_request(body, error) from None
     if loose.jsonrpc is UNSET and loose.method is UNSET:
         envelope.form, envelope.body = Form.BARE, body
+        if loose.message_type is UNSET and assumed is None and _unnest(envelope):
+            loose = _loose.decode(envelope.body)
         said = assumed if loose.message_type is UNSET else loose.message_type
         if isinstance(said, str):
             envelope.message_type = said

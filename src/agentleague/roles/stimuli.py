@@ -27,6 +27,8 @@ class Caller(Struct, frozen=True, gc=False):
     head: bytes = b""  # request line and headers as they were sent
     body: bytes = b""  # as it was sent, where proofs may be asked for
     addresses: tuple[str, ...] = ()  # of the host name in a registration's end point, if it has one
+    nested_in: str = ""  # the key under which the message stood
+    has_text_id: bool = False  # of its JSON-RPC request
 
     @property
     def proof(self) -> str:

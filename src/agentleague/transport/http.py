@@ -230,7 +230,8 @@ class HttpTransport:
         token, missing = (message.auth_token or None) if message else None, incoming.missing
         form, method = envelope.form, envelope.method
         body = b"" if self._is_limited else request.body
-        caller = Caller(source, token, form, missing, method, request.head, body)
+        nested = ((), envelope.nested_in, isinstance(envelope.id, str))
+        caller = Caller(source, token, form, missing, method, request.head, body, *nested)
         if message is None or self._is_limited:
             self._weigh(request, incoming, caller, reply)
         else:

@@ -113,7 +113,8 @@ class MemoryTransport:
         elif self._on_ask is not None:
             token = incoming.message.auth_token or None
             form, missing, method = envelope.form, incoming.missing, envelope.method
-            caller = Caller(source, token, form, missing, method, head, body)
+            nested = ((), envelope.nested_in, isinstance(envelope.id, str))
+            caller = Caller(source, token, form, missing, method, head, body, *nested)
             self._on_ask(incoming.message, caller, reply)
 
 
