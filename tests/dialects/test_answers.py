@@ -111,6 +111,16 @@ def test_a_move_is_found_wherever_it_stands(body):
     assert answered(CALL, body) == ChooseParityResponse("odd", match_id="R1M1")
 
 
+@rule("R-MSG-07")
+def test_null_in_an_answer_says_nothing():
+    said = {"status": "ACCEPTED", "player_id": "P01", "auth_token": "tok", "league_id": "l"}
+
+    full = answered(REGISTER, rpc(said | dict.fromkeys(("hint", "warnings", "code", "proofs"))))
+
+    assert full == answered(REGISTER, rpc(said))
+    assert (full.player_id, full.league_id) == ("P01", "l")
+
+
 @rule("R-FORM-09")
 @each_row(
     "noted",

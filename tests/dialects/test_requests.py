@@ -152,7 +152,7 @@ def test_a_message_at_register_that_says_what_it_is_is_that():
 
     assert query.message.query_type == called.message.query_type == "GET_STATUS"
     assert at_register(bare(message_type=7, **LEAST)).error.code == "E050"
-    assert at_register(bare(message_type=None, **LEAST)).error.code == "E050"
+    assert at_register(bare(message_type=None, **LEAST)).message.player_meta == QUOKKA
 
 
 @rule("R-REG-02")

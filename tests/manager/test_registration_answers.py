@@ -156,6 +156,15 @@ def test_a_message_that_lacks_documented_fields_is_refused_where_the_league_want
     assert ask(lenient, question, missing=missing)[0].success
 
 
+@rule("R-REG-11")
+def test_a_field_that_does_not_fit_is_refused_there_too_and_else_a_warning_says_why():
+    why, question = "league_id (Expected `str`, got `int`)", LeagueQuery("GET_STATUS")
+
+    error, _ = ask(a_manager(missing_fields="refuse"), question, missing=(why,))
+    assert (error.context["field"], error.context["missing"]) == ("league_id", [why])
+    assert ask(a_manager(), question, missing=(why,))[0].warnings == [f"{why} was missing"]
+
+
 @rule("R-REG-07")
 def test_an_agent_comes_back_at_once_a_few_times_and_then_waits_longer_and_longer():
     decisions, now, waits, free = Decisions(1, 2), 0.0, [], 3

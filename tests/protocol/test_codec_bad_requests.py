@@ -322,72 +322,101 @@ def of_a_round(**changes):
     )
 
 
-@rule("R-MSG-05", "R-MSG-07", "R-MSG-08", "R-LIM-05", "R-LIM-07", "R-LIM-08", "R-LIM-09")
+@rule("R-MSG-05", "R-LIM-07", "R-LIM-08")
 @each_row(
     ("body", "field"),
     [
-        (registration(sender=7), "sender"),  # a text that is a number
-        (registration(sender=None), "sender"),  # null where no document has null
-        (registration(sender=["a"]), "sender"),
-        (registration(timestamp=1767225600), "timestamp"),  # seconds since 1970
-        (registration(protocol=2), "protocol"),
+        # What nobody can act without.
         (registration(player_meta=[]), "player_meta"),  # an object that is a list
         (registration(player_meta="Quokka"), "player_meta"),
-        (registration(player_meta=None), "player_meta"),
-        (player(game_types="even_odd"), "player_meta.game_types"),  # a list that is a text
-        (player(game_types=[7]), "player_meta.game_types[0]"),  # a member
+        (registration(player_meta=None), "player_meta"),  # null where it is needed
         (player(display_name=False), "player_meta.display_name"),
-        (referee(max_concurrent_matches="3"), "referee_meta.max_concurrent_matches"),
-        (referee(max_concurrent_matches=0), "referee_meta.max_concurrent_matches"),
-        (referee(max_concurrent_matches=1001), "referee_meta.max_concurrent_matches"),
-        (referee(locks=1), "referee_meta.locks"),  # a truth that is a number
-        (referee(locks="true"), "referee_meta.locks"),
-        (of_a_round(round_id=True), "round_id"),  # true is no integer
-        (of_a_round(round_id=1.0), "round_id"),  # nor is 1.0
-        (of_a_round(round_id="1"), "round_id"),
-        (of_a_round(round_id=None), "round_id"),
-        (of_a_round(round_id=2**31), "round_id"),  # 32 bits
-        (of_a_round(round_id=-(2**31) - 1), "round_id"),
-        (of_a_round(round_id=10**30), "round_id"),
+        (player(display_name="x" * 501), "player_meta.display_name"),  # one over the bound
+        (player(contact_endpoint="x" * 257), "player_meta.contact_endpoint"),
         (report(winner=7), "result.winner"),
-        (report(score={"P01": 1.5}), "result.score[...]"),  # a value of a map
-        (report(score=[]), "result.score"),
-        (report(details={"status": "win"}), "result.details.status"),  # the case counts
-        (report(details={"status": "LOSS"}), "result.details.status"),
         (lock(moves=[[0, "P01"]]), "moves[0]"),  # a tuple too short
         (lock(moves=[["0", "P01", 1]]), "moves[0][0]"),
+        (lock(epoch=True), "epoch"),  # true is no integer
+        (lock(epoch=1.0), "epoch"),  # nor is 1.0
+        (lock(epoch=2**31), "epoch"),  # 32 bits
+        (lock(match_id=None), "match_id"),
+        # What decides something, or gives a right.
         (lock(forfeits=[["P01", 7]]), "forfeits[0][1]"),
-        (registration(sender="x" * 65), "sender"),  # one over each bound
-        (registration(timestamp="x" * 65), "timestamp"),
-        (registration(conversation_id="x" * 129), "conversation_id"),
-        (registration(auth_token="x" * 257), "auth_token"),
-        (player(contact_endpoint="x" * 257), "player_meta.contact_endpoint"),
-        (player(display_name="x" * 501), "player_meta.display_name"),
-        (player(version="x" * 65), "player_meta.version"),
-        (registration(message_type=7), "message_type"),
-        (registration(message_type=None), "message_type"),
+        (of_a_round(epoch="1"), "epoch"),
+        (registration(protocol=2), "protocol"),
         (raw(protocol="1e999"), "protocol"),  # a number that no parser holds
+        (registration(auth_token=7), "auth_token"),
+        (registration(auth_token="x" * 257), "auth_token"),
+        (player(join_code=1234), "player_meta.join_code"),
+        (referee(locks=1), "referee_meta.locks"),  # a truth that is a number
+        (referee(locks="true"), "referee_meta.locks"),
+        (registration(message_type=7), "message_type"),
     ],
 )
 def test_a_field_of_another_type_or_out_of_bounds_is_named_by_its_path(body, field):
     assert told(refused(body)) == (-32602, "E003", "type", field, 7)
 
 
-@rule("R-LIM-05", "R-MSG-05")
+SCORE = "result.score[...]"
+TYPES, SENDER, ROUND = "player_meta.game_types", "sender", "round_id"
+CAPACITY, STATUS = "referee_meta.max_concurrent_matches", "result.details.status"
+
+
+@rule("R-MSG-05", "R-MSG-08", "R-LIM-05", "R-LIM-07", "R-LIM-08", "R-LIM-09")
 @each_row(
-    ("value", "field"),
+    ("body", "field", "lean"),
     [
-        ("1e999", "retry_info.time_remaining"),  # beyond any float
-        ('"soon"', "retry_info.time_remaining"),
-        ("true", "retry_info.time_remaining"),
+        (registration(sender=7), SENDER, registration(sender=...)),
+        (registration(sender=["a"]), SENDER, registration(sender=...)),
+        (registration(sender="x" * 65), SENDER, registration(sender=...)),  # one over each bound
+        (registration(timestamp=1767225600), "timestamp", registration(timestamp=...)),
+        (
+            registration(conversation_id="x" * 129),
+            "conversation_id",
+            registration(conversation_id=...),
+        ),
+        (player(game_types="even_odd"), TYPES, player()),  # a list that is a text
+        (player(game_types=[7]), f"{TYPES}[0]", player()),  # a member
+        (player(version="x" * 65), "player_meta.version", player()),
+        (referee(max_concurrent_matches="3"), CAPACITY, referee()),
+        (referee(max_concurrent_matches=0), CAPACITY, referee()),
+        (referee(max_concurrent_matches=1001), CAPACITY, referee()),
+        (of_a_round(round_id=True), ROUND, of_a_round()),
+        (of_a_round(round_id=1.0), ROUND, of_a_round()),
+        (of_a_round(round_id="1"), ROUND, of_a_round()),
+        (of_a_round(round_id=2**31), ROUND, of_a_round()),
+        (of_a_round(round_id=10**30), ROUND, of_a_round()),
+        (report(score={"P01": "even"}), SCORE, report()),  # a value of a map
+        (report(score={"P" * 65: 3}), "result.score", report()),  # a key of a map
+        (report(details={"status": "win"}), STATUS, report(details={})),  # the case counts
+        (report(details={"status": "win"}, score=[]), STATUS, report(details={})),  # and more
     ],
 )
-def test_a_float_that_is_none_is_refused(value, field):
+def test_what_does_not_fit_a_field_on_which_nothing_depends_is_left_out(body, field, lean):
+    incoming = read(body)
+
+    assert incoming.message == read(lean).message
+    assert incoming.missing[0].startswith(f"{field} (")
+
+
+@rule("R-LIM-05", "R-MSG-05")
+@each_row(("value", "is_taken"), [('"soon"', True), ("true", True), ("1e999", False)])
+def test_a_float_that_is_none_is_left_out_but_beyond_any_float_the_message_is_refused(
+    value, is_taken
+):
     body = request({"retry_info": {"time_remaining": "HERE"}}, "notify_game_error")
 
-    answer = refused(body.replace(b'"HERE"', value.encode()), "player")
+    incoming = read(body.replace(b'"HERE"', value.encode()), "player")
 
-    assert told(answer) == (-32602, "E003", "type", field, 7)
+    assert (incoming.message is not None) is is_taken
+
+
+def test_a_message_in_which_very_much_does_not_fit_is_refused():
+    row = {"rank": 1, "player_id": "P01"} | dict.fromkeys(("wins", "draws", "losses"), "many")
+
+    incoming = read(request({"standings": [row] * 10}, "update_standings"), "player")
+
+    assert incoming.error.context["kind"] == "type"
 
 
 @rule("R-LIM-07", "R-LIM-08", "R-LIM-09")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from agentleague.dialects import answers
+from agentleague.dialects import answers, requests
 from agentleague.errors import MissingField, NoConnection, PeerRefused, RateLimited
-from agentleague.protocol import codec
+from agentleague.protocol import codec, jsonrpc
 from agentleague.protocol.messages import (
     MESSAGES,
     ChooseParityCall,
@@ -104,6 +104,51 @@ def test_a_request_survives_the_whole_way(name, data):
 
     assert incoming.error is None
     assert (incoming.message, incoming.envelope.id) == (message, 7)
+
+
+def optional_places(kind, value):
+    """Every optional field of a message and of the objects in it, sent or not: object and name."""
+    if isinstance(kind, inspect.UnionType):
+        for each in kind.types:
+            yield from optional_places(each, value)
+    elif isinstance(kind, inspect.ListType) and isinstance(value, list):
+        for each in value:
+            yield from optional_places(kind.item_type, each)
+    elif isinstance(kind, inspect.StructType) and isinstance(value, dict):
+        fields = {field.encode_name: field for field in kind.fields}
+        # Where a field may be null or absent, null is a value.
+        tri_state = ("winner", "winner_player_id", "drawn_number", "next_match", "you")
+        names = [name for name in fields if not fields[name].required and name not in tri_state]
+        yield from ((value, name) for name in names)
+        for name in fields.keys() & value.keys():
+            yield from optional_places(fields[name].type, value[name])
+
+
+@rule("R-MSG-07")
+@each_row("name", MESSAGES)
+@few
+@given(st.data())
+def test_an_optional_field_that_is_null_is_read_as_if_it_were_not_there(name, data):
+    message = msgspec.structs.replace(data.draw(MESSAGES_OF[name]), timestamp=NOW)
+    fields, lean = (json.loads(codec.encode(message)) for _ in range(2))
+    kind = inspect.type_info(MESSAGES[name].cls)
+    places = list(zip(optional_places(kind, fields), optional_places(kind, lean), strict=True))
+    for (sent, field), (left_out, _) in data.draw(st.lists(st.sampled_from(places), min_size=1)):
+        sent[field] = None
+        left_out.pop(field, None)
+
+    if not MESSAGES[name].method:
+        nulls = codec.encode(codec.without_nulls(name, fields))
+        assert codec.DECODERS[name].decode(nulls) == codec.DECODERS[name].decode(codec.encode(lean))
+        return
+    one, other = (
+        requests.read_request(
+            jsonrpc.write_request(MESSAGES[name].method, codec.encode(each), 7), frozenset({name})
+        )
+        for each in (fields, lean)
+    )
+    assert one.message == other.message
+    assert str(one.error) == str(other.error)
 
 
 WORDS = st.sampled_from(

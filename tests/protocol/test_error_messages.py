@@ -221,7 +221,7 @@ def test_a_token_that_was_sent_is_never_repeated(error, sender):
     "body",
     [
         request({"auth_token": TOKEN}),  # a field is missing
-        registration(auth_token=TOKEN, sender=7),
+        registration(auth_token=TOKEN, player_meta=7),
         registration(auth_token=TOKEN, message_type=TOKEN),
         registration(auth_token=TOKEN, timestamp="now"),
         registration(auth_token=TOKEN, protocol="league.v1"),

@@ -47,8 +47,9 @@ def request(params, method="register_player", **changes):
 
 
 def registration(**changes):
-    """A complete registration of a player, with changes."""
-    return request({**REGISTRATION, **changes})
+    """A complete registration of a player, with changes; `...` leaves a field out."""
+    fields = {**REGISTRATION, **changes}
+    return request({name: value for name, value in fields.items() if value is not ...})
 
 
 def read(body, receiver="manager", *, thorough=True):

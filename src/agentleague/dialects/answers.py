@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from agentleague import errors
 from agentleague.dialects.results import find_result, is_over
 from agentleague.protocol import json_text, jsonrpc, messages
-from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode
+from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode, without_nulls
 
 _UNREADABLE = (errors.UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
@@ -221,12 +221,12 @@ def _first_sent(*values: Any) -> Any:
 
 
 def _read_any(expected: str, text: bytes | Raw) -> messages.Message:
-    """Any other answer; if it does not fit, it is read without its envelope."""
+    """Any other answer; if it does not fit, it is read without its envelope and its nulls."""
     decode = DECODERS[expected].decode
     try:
         return decode(text)
     except msgspec.ValidationError:
-        fields = msgspec.json.decode(text, type=dict[str, Raw])
+        fields = without_nulls(expected, _object.decode(text))
     for name in ("protocol", *ENVELOPE):
         fields.pop(name, None)
     return decode(encode(fields))

@@ -19,7 +19,7 @@ from agentleague.errors import (
     VersionMismatch,
 )
 from agentleague.protocol import codec, jsonrpc, timestamps
-from agentleague.protocol.codec import DECODERS, Incoming, encode
+from agentleague.protocol.codec import Incoming, encode
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import METHODS, PROTOCOL, GameJoinAck, Message
 
@@ -28,8 +28,6 @@ MISFITS_MAX = 100  # in one message
 _RPC = frozenset({"jsonrpc", "method", "id", "params"})
 _STATUSES = ("WIN", "DRAW", "TECHNICAL_LOSS")
 _NOBODY = ("", "draw", "tie", "none", "null")
-_AT = re.compile(r" - at `\$(.*)`$")
-_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _DIGITS = re.compile(r"-?\d{1,9}")
 _object = msgspec.json.Decoder(dict[str, Any])
 _Fields = dict[str, Any]
@@ -45,7 +43,7 @@ def read_request(
     is_empty = not is_fast and envelope.method and bytes(codec.text_of(envelope)) == b"{}"
     if is_empty and _is_beside_method(body):
         envelope.form, envelope.body = Form.HYBRID, body
-    elif not isinstance(incoming.error, CORRECTED):
+    elif not isinstance(incoming.error, CORRECTED) and not incoming.missing:
         return incoming
     called = envelope.message_type or envelope.method
     name = METHODS.get(called.lower()) or message_like(called, taken)
@@ -99,15 +97,12 @@ def _corrected(name: str, envelope: Envelope) -> Message | None:
 
 
 def _fitted(name: str, fields: _Fields) -> Message | None:
-    for _ in range(MISFITS_MAX):
-        try:
-            message = DECODERS[name].decode(encode(fields))
-            has_matches = isinstance(message, starting.WITH_MATCHES)
-            return starting.with_players(message, encode(fields)) if has_matches else message
-        except msgspec.ValidationError as error:
-            if not _correct(fields, str(error)):
-                return None
-    return None
+    try:
+        message, _ = codec.fitted(name, fields, _correct, MISFITS_MAX)
+    except msgspec.ValidationError:
+        return None
+    has_matches = isinstance(message, starting.WITH_MATCHES)
+    return starting.with_players(message, encode(fields)) if has_matches else message
 
 
 def _time(value: Any) -> str:
@@ -131,10 +126,11 @@ def _result(fields: _Fields) -> _Fields:
     return {**result, "winner_player_id": winner, "status": status}
 
 
-def _correct(fields: _Fields, complaint: str) -> bool:
-    """Correct what the decoder complains of, or leave it out; False if it is the whole message."""
-    found = _AT.search(complaint)
-    steps = [name or int(index) for name, index in _STEP.findall(found[1])] if found else []
+def _correct(fields: _Fields, found: MissingField) -> bool:
+    """Correct what does not fit, or leave it out; False if it is the whole message."""
+    steps = codec.steps_to(found)
+    if found.context["kind"] == "missing":
+        steps.pop()
     if not steps:
         return False
     place: Any = fields
@@ -142,9 +138,9 @@ def _correct(fields: _Fields, complaint: str) -> bool:
         place = place[step]
     last, value = steps[-1], place[steps[-1]]
     digits = _DIGITS.search(value) if isinstance(value, str) else None
-    if complaint.startswith("Expected `int") and digits:
+    if ": expected `int" in str(found) and digits:
         place[last] = int(digits[0])
-    elif complaint.startswith("Expected `str") and isinstance(value, int):
+    elif ": expected `str" in str(found) and isinstance(value, int):
         place[last] = str(value)
     else:
         del place[last]

@@ -72,7 +72,7 @@ def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
     if name == starting.START:
         return starting.respell_start(_object.decode(text))
     fields = _raw_object.decode(text)
-    return _respell_answer(name, fields, text) if name in answers.PUSHED else fields
+    return fields | answers.read_pushed(name, text) if name in answers.PUSHED else fields
 
 
 def with_flat_fields(name: str, body: bytes) -> bytes:
@@ -113,18 +113,6 @@ def _respell_report(fields: dict[str, Any]) -> dict[str, Any]:
         return fields
     found = find_result(fields)
     return fields if found is None else {**fields, "result": found}
-
-
-def _respell_answer(name: str, given: dict[str, Raw], text: bytes | Raw) -> dict[str, Any]:
-    """A pushed answer, without the other fields that do not fit: they do not count in it."""
-    fields = given | answers.read_pushed(name, text) | {"message_type": name}
-    while True:
-        try:
-            codec.DECODERS[name].decode(_encode(fields))
-        except msgspec.ValidationError as error:
-            del fields[codec.complaint(name, error).context["field"]]
-        else:
-            return fields
 
 
 def _unused_places(name: str, body: bytes) -> Iterator[str]:

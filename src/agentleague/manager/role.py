@@ -249,7 +249,7 @@ class Manager:
             raise MissingField(
                 f"this league wants every documented field, and these were missing: "
                 f"{', '.join(missing)}"[:500],
-                field=missing[0],
+                field=missing[0].partition(" ")[0],
                 missing=list(missing),
                 kind="missing",
             )

@@ -5,11 +5,12 @@ A reader that also takes other spellings hands in how they are put into the docu
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, inspect
 
 from agentleague.errors import LeagueError, MissingField, UnknownMethod, VersionMismatch, WrongType
 from agentleague.protocol import fast_path, json_text, jsonrpc, timestamps
@@ -32,7 +33,8 @@ _OPENINGS = {  # of a request in the canonical form, up to its message
     if kind.method
 }
 _CANONICAL = {kind.method: name for name, kind in MESSAGES.items() if kind.method}
-_PATH = re.compile(r" - at `\$\.?(.*)`$")
+_PATH = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
+_STEP = re.compile(r"(\w+)|\[(\d+)\]")
 _COMPLAINT_MAX = 200
 _NAMED = re.compile(r"required field `(\w+)`")
 
@@ -44,6 +46,15 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "LEAGUE_QUERY": ("league_id",),
 }
 ENVELOPE = ("sender", "timestamp", "conversation_id")
+# What says who may do something, or what is to be done: it fits, or the message is refused. Any
+# other optional field gives its sender no more if it is left out here than if it was never sent.
+DECIDING = frozenset(
+    {
+        *("protocol", "auth_token", "session", "epoch", "join_code", "referee_code", "claim"),
+        *("locks", "proofs", "matches", "rules", "moves", "forfeits", "aborted", "params"),
+    }
+)
+MISFITS_MAX = 20  # in one message; each is found by reading it once more
 _EXPECTED = {
     MESSAGES[name].cls: [(path, attrgetter(path)) for path in (*ENVELOPE, *paths)]
     for name, paths in EXPECTED.items()
@@ -89,7 +100,7 @@ class Incoming(NamedTuple):
     envelope: Envelope
     message: Message | None
     error: LeagueError | None = None
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # paths of fields that should be there, or do not fit and why
 
 
 def taken_by(receiver: str) -> frozenset[str]:
@@ -107,10 +118,12 @@ def read_request(
     """Read a request in any wrapping; a refused one still says whom to answer and how."""
     quick = fast_path.read(body, taken, thorough=thorough, skip=spelling.always)
     envelope, message = quick or (Envelope(), None)
+    misfits: list[str] = []
     try:
         if message is None:
             jsonrpc.read_request(body, envelope, thorough=thorough, assumed=spelling.bare_type)
-            message = _read_message(envelope, taken, spelling, flat=b'"message"' not in body)
+            flat = b'"message"' not in body
+            message = _read_message(envelope, taken, spelling, misfits, flat=flat)
         if message.protocol != PROTOCOL:
             _check_protocol(message.protocol)
         if message.timestamp:
@@ -119,9 +132,9 @@ def read_request(
         return Incoming(envelope, None, error)
     except jsonrpc.UNREADABLE as error:
         return Incoming(envelope, None, json_text.explain(body, error))
-    if type(message) not in _EXPECTED:
-        return Incoming(envelope, message)
-    return Incoming(envelope, message, None, _missing(message, body, spelling))
+    if type(message) in _EXPECTED:
+        misfits += _missing(message, body, spelling)
+    return Incoming(envelope, message, None, tuple(misfits))
 
 
 def text_of(envelope: Envelope) -> bytes | Raw:
@@ -164,8 +177,89 @@ def complaint(name: str, error: msgspec.ValidationError) -> MissingField:
     return WrongType(f"{name}.{path}: {text[:1].lower()}{text[1:]}", field=path, kind="type")
 
 
+Misfits = dict[str, msgspec.ValidationError]  # path -> what is wrong there
+
+
+def fitted(
+    name: str,
+    fields: dict[str, Any],
+    mend: Callable[[dict[str, Any], MissingField], bool],
+    at_most: int = MISFITS_MAX,
+) -> tuple[Message, Misfits]:
+    """The message of these fields after `mend` changed, in place, what does not fit in them.
+
+    Raises:
+        ValidationError: it could not, or not so often.
+    """
+    misfits: Misfits = {}
+    for _ in range(at_most):
+        try:
+            return DECODERS[name].decode(encode(fields)), misfits
+        except msgspec.ValidationError as error:
+            found = complaint(name, error)
+            # A field that was left out and is needed is missing now; it did not fit before.
+            first = misfits.setdefault(found.context["field"], error)
+            if not mend(fields, found):
+                break
+    raise first from None
+
+
+def steps_to(found: MissingField) -> list[str | int]:
+    """The names and the indices on the way to the field that is complained of."""
+    return [name or int(index) for name, index in _STEP.findall(found.context["field"])]
+
+
+def without_nulls(name: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a message of this type; an optional one that is null is not there."""
+    kept: dict[str, Any] = _without_nulls(_type_info(MESSAGES[name].cls), fields)
+    return kept
+
+
+_type_info = cache(inspect.type_info)
+
+
+def _without_nulls(kind: inspect.Type, value: Any) -> Any:
+    if isinstance(kind, inspect.UnionType):
+        return _without_nulls(kind.types[0], value)  # Others are null or UNSET.
+    if isinstance(kind, inspect.ListType) and isinstance(value, list):
+        return [_without_nulls(kind.item_type, each) for each in value]
+    if not isinstance(kind, inspect.StructType) or not isinstance(value, dict):
+        return value
+    fields = {field.encode_name: field for field in kind.fields}
+    return {
+        name: _without_nulls(fields[name].type, held) if name in fields else held
+        for name, held in value.items()
+        if held is not None or name not in fields or _may_be_null(fields[name])
+    }
+
+
+def _may_be_null(field: inspect.Field) -> bool:
+    kinds = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
+    takes_null = any(isinstance(each, inspect.NoneType | inspect.AnyType) for each in kinds)
+    return field.required or takes_null
+
+
+def _leave_out(fields: dict[str, Any], found: MissingField) -> bool:
+    """Leave out the field that does not fit; False if it is needed, or decides something."""
+    steps = steps_to(found)
+    while steps and isinstance(steps[-1], int):
+        steps.pop()
+    if found.context["kind"] == "missing" or not DECIDING.isdisjoint(steps):
+        return False
+    place: Any = fields
+    for step in steps[:-1]:
+        place = place[step]
+    del place[steps[-1]]
+    return True
+
+
 def _read_message(
-    envelope: Envelope, taken: frozenset[str], spelling: Spelling, *, flat: bool
+    envelope: Envelope,
+    taken: frozenset[str],
+    spelling: Spelling,
+    misfits: list[str],
+    *,
+    flat: bool,
 ) -> Message:
     name = envelope.message_type or _CANONICAL.get(envelope.method)
     # If this fails, the message may be nested, or of another type than its method says.
@@ -178,22 +272,46 @@ def _read_message(
         called = (envelope.message_type or envelope.method)[:300]
         raise UnknownMethod(f"{called!r} is no message that this agent takes", known=sorted(taken))
     envelope.message_type = name
+    envelope.body = _cleaned(name, envelope.body)
     if message := _decode_as_it_is(envelope, name, spelling):
         return message
     try:
         fields = spelling.respell(name, envelope.body)
         if name == "LEAGUE_QUERY" and envelope.method.lower() == "get_standings":
             fields.setdefault("query_type", "GET_STANDINGS")
-        return DECODERS[name].decode(encode({**fields, "message_type": name}))
+        text = encode({**fields, "message_type": name})
+        return _decode(name, text) or _read_what_fits(name, text, misfits)
     except msgspec.ValidationError as error:
         raise complaint(name, error) from None
 
 
-def _decode_as_it_is(envelope: Envelope, name: str, spelling: Spelling) -> Message | None:
-    if name in spelling.always:
-        return None
+def _cleaned(name: str, text: bytes | Raw) -> bytes | Raw:
+    if b"null" not in bytes(text):
+        return text
     try:
-        return DECODERS[name].decode(envelope.body)
+        return encode(without_nulls(name, msgspec.json.decode(text)))
+    except msgspec.DecodeError:  # A number in it that no parser can hold.
+        return text
+
+
+def _read_what_fits(name: str, text: bytes, misfits: list[str]) -> Message:
+    try:
+        fields = msgspec.json.decode(_cleaned(name, text))
+    except msgspec.DecodeError:
+        return DECODERS[name].decode(text)
+    message, found = fitted(name, fields, _leave_out)
+    reasons = {path: _PATH.sub("", str(error))[:_COMPLAINT_MAX] for path, error in found.items()}
+    misfits += (f"{path} ({reason})" for path, reason in reasons.items())
+    return message
+
+
+def _decode_as_it_is(envelope: Envelope, name: str, spelling: Spelling) -> Message | None:
+    return None if name in spelling.always else _decode(name, envelope.body)
+
+
+def _decode(name: str, text: bytes | Raw) -> Message | None:
+    try:
+        return DECODERS[name].decode(text)
     except msgspec.ValidationError:
         return None
 

@@ -91,7 +91,7 @@ NOTES: dict[str, Note] = {
     "session": Note("Names this registration of the referee; it repeats it.", "ses_81c0f3a2"),
     "lease_seconds": Note("A referee silent for so long loses its matches.", 10.0),
     "warnings": Note(
-        "What was missing in the message and taken all the same.", ["player_meta.version"]
+        "What was missing in the message, or did not fit, and was taken all the same.", ["player_meta.version"]
     ),
     # Rounds
     "round_id": Note("The round, counted from 1.", 1),

@@ -131,12 +131,12 @@ def look_inside(envelope: Envelope) -> None:
     if envelope.method == "tools/call" and isinstance(inside.name, str):
         envelope.form, envelope.method, envelope.body = Form.TOOL, inside.name, inside.arguments
         inside = _peek(envelope.body)
-    if inside.message_type is UNSET and _unnest(envelope):
+    if inside.message_type in (UNSET, None) and _unnest(envelope):
         envelope.form = envelope.form if envelope.form is Form.TOOL else Form.NESTED
         inside = _peek(envelope.body)
     if isinstance(inside.message_type, str):
         envelope.message_type = inside.message_type
-    elif inside.message_type is not UNSET:
+    elif inside.message_type not in (UNSET, None):
         raise errors.WrongType("message_type: expected `str`", field="message_type", kind="type")
 
 
@@ -252,9 +252,9 @@ def _read_loosely(body: bytes, envelope: Envelope, assumed: str | None) -> None:
         raise _no_request(body, error) from None
     if loose.jsonrpc is UNSET and loose.method is UNSET:
         envelope.form, envelope.body = Form.BARE, body
-        if loose.message_type is UNSET and assumed is None and _unnest(envelope):
+        if loose.message_type in (UNSET, None) and assumed is None and _unnest(envelope):
             loose = _loose.decode(envelope.body)
-        said = assumed if loose.message_type is UNSET else loose.message_type
+        said = assumed if loose.message_type in (UNSET, None) else loose.message_type
         if isinstance(said, str):
             envelope.message_type = said
             return
