@@ -168,7 +168,7 @@ def test_a_message_at_register_that_says_what_it_is_is_that():
         ({"name": None, "url": URL}, NAME, "missing"),
         ({"name": 7, "url": URL}, NAME, "type"),
         ({"player_meta": {**FLAT, "display_name": 7}, "name": "Q"}, NAME, "type"),
-        ({"player_meta": {**FLAT, "display_name": None}, "name": "Q"}, NAME, "type"),
+        ({"player_meta": {**FLAT, "display_name": None}}, NAME, "type"),
         ({"player_meta": "Quokka", **FLAT}, "player_meta", "type"),
         ({"player_meta": [FLAT]}, "player_meta", "type"),
         ({"name": "Quokka", "url": "http://" + "x" * 300}, PLACE, "type"),
@@ -179,6 +179,85 @@ def test_what_nobody_can_act_without_is_named_by_its_documented_place(params, fi
 
     assert (data["error_code"], data["context"]["kind"]) == ("E003", kind)
     assert data["context"]["field"] == field
+
+
+@rule("R-REG-02")
+@each_row(
+    ("fields", "name", "place"),
+    [
+        # An empty or a null name is none.
+        ({"player_meta": {**FLAT, "display_name": None}, "name": "Quokka"}, "Quokka", URL),
+        ({"player_meta": {**FLAT, "display_name": ""}, "name": "", "agent_id": "q1"}, "q1", URL),
+        ({"player_id": "q1", "url": URL}, "q1", URL),
+        ({"sender": "player:q1", "player_id": "", "url": URL}, "q1", URL),
+        ({"sender": "q1", "player_meta": {"url": URL}}, "q1", URL),
+        # An end point without a scheme, or in parts.
+        ({"name": "Quokka", "url": "127.0.0.1:8177/mcp"}, "Quokka", URL),
+        ({"name": "Quokka", "url": "my-box.local:8177"}, "Quokka", "http://my-box.local:8177"),
+        ({"name": "Quokka", "port": 8177}, "Quokka", URL),
+        ({"name": "Quokka", "host": "0.0.0.0", "port": "8177"}, "Quokka", URL),
+        ({"meta": {"name": "Q", "host": "box", "port": 80}}, "Q", "http://box:80/mcp"),
+        ({"name": "Quokka", "url": URL, "port": 9}, "Quokka", URL),
+    ],
+)
+def test_whom_it_names_and_where_is_found_in_other_words_too(fields, name, place):
+    assert taken(request(fields)).player_meta == PlayerMeta(name, place)
+
+
+@rule("R-REG-02")
+@each_row(
+    ("fields", "name"),
+    [
+        ({"sender": "referee:REF07"}, "REF07"),
+        ({"sender": None, "referee_id": "REF07"}, "REF07"),
+        ({"sender": 7}, "7"),
+        ({}, ""),  # It is called by the id that it is given.
+    ],
+)
+def test_a_referee_needs_no_name(fields, name):
+    for meta in ({"contact_endpoint": URL}, {"contact_endpoint": URL, "display_name": None}):
+        message = taken(request({**fields, "referee_meta": meta}, "register_referee"))
+        assert message.referee_meta == RefereeMeta(name, URL)
+
+
+@rule("R-REG-03")
+@each_row("said", [{"agent_type": "referee"}, {"role": "REFEREE"}, {"referee_id": "REF07"}])
+def test_a_registrant_that_says_it_is_a_referee_is_one_wherever_and_however_it_says_so(said):
+    fields = {**LEAST, **said}
+    for incoming in (
+        at_register(bare(**fields)),
+        at_register(bare(message_type="REGISTER", **fields)),
+        at_register(request(fields, "register")),
+        read(request(fields, "register")),
+        read(request(fields, "register_agent")),
+        read(request({"message": {**fields, "message_type": "AGENT_REGISTRATION"}}, "x")),
+        read(tool("register", fields)),
+        at_register(bare(agent_meta={**LEAST}, **said)),
+    ):
+        assert isinstance(incoming.message, RefereeRegisterRequest)
+        assert incoming.message.referee_meta == RefereeMeta("Quokka", URL)
+
+
+@rule("R-REG-03")
+def test_what_else_looks_like_a_registration_is_one_and_the_rest_is_unknown():
+    bare_agent = read(bare(agent_type="player", **LEAST))
+
+    assert bare_agent.message == read(request(LEAST, "register_agent")).message
+    assert bare_agent.message.player_meta == QUOKKA
+    assert read(request(LEAST, "referee_registration")).message.referee_meta.display_name
+    said_in_it = {"player_meta": {**FLAT, "role": "referee"}, "referee_note": "x"}
+    assert isinstance(read(request(said_in_it)).message, RefereeRegisterRequest)
+    has_both = {"player_meta": FLAT, "referee_note": "x"}
+    assert isinstance(read(request(has_both)).message, LeagueRegisterRequest)
+    for other in (request({}, "get_registrations"), request([], "register_agent")):
+        assert read(other).error.code in ("E051", "E003")
+
+
+@rule("R-REG-02")
+def test_a_number_that_no_parser_holds_is_no_end_point():
+    body = request({"name": "Quokka", "port": "HERE"}).replace(b'"HERE"', b"1e999")
+
+    assert read(body).error.context["field"] == PLACE
 
 
 @rule("R-REG-02")

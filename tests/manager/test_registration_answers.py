@@ -27,6 +27,7 @@ from league.decisions import Decisions, token
 from manager.test_registration import registration
 from manager.test_role import a_manager, ask
 from rules import rule
+from tables import each_row
 
 URL = "http://127.0.0.1:9000/mcp"
 
@@ -140,6 +141,28 @@ def test_the_settings_make_the_terms():
     assert referee(Decisions(0, 0), lease_seconds=4.0).answer.lease_seconds == 4.0
     twice = player(Decisions(1), name="Agent 1", unique_names="off")
     assert twice.answer.display_name_effective is UNSET
+
+
+@rule("R-REG-17")
+@each_row(
+    ("shown", "claim", "pause", "words"),
+    [
+        (None, UNSET, 1.0, "ACCEPTED ACCEPTED REGISTERED ACCEPTED REGISTERED"),
+        (None, UNSET, 30.0, "ACCEPTED ACCEPTED ACCEPTED ACCEPTED ACCEPTED"),  # started again
+        (None, "c" * 32, 1.0, "ACCEPTED ACCEPTED ACCEPTED ACCEPTED ACCEPTED"),  # one of ours
+        (token("P01"), UNSET, 1.0, "ACCEPTED ACCEPTED ACCEPTED ACCEPTED ACCEPTED"),
+    ],
+)
+def test_a_foreign_agent_that_asks_and_asks_is_told_yes_in_another_word(shown, claim, pause, words):
+    step, of_manager = registration(Decisions(1).league)
+    said = []
+    for _ in words.split():
+        step.now, step.effects = step.now + pause, []
+        message = LeagueRegisterRequest(PlayerMeta("Agent 1", URL, claim=claim))
+        of_manager.register_player(Asked(message, Caller("127.0.0.1", shown), 1), message)
+        said += [each.answer.status for each in step.effects if isinstance(each, Reply)]
+
+    assert " ".join(said) == words
 
 
 @rule("R-REG-11")

@@ -177,7 +177,7 @@ def test_what_is_no_request_is_refused_as_such(body, answered_id):
     "body",
     [
         {},  # an empty object
-        {"player_meta": PLAYER_META},  # a message that does not say which
+        {"game_result": {"status": "DRAW"}},  # a message that does not say which
         {"message_type": 7, "player_meta": PLAYER_META},
     ],
 )
@@ -250,8 +250,8 @@ def test_a_message_that_this_agent_does_not_take_is_unknown_to_it(body, receiver
         (
             "manager",
             "register_referee",
-            {"referee_meta": {"contact_endpoint": "x"}},
-            "referee_meta.display_name",
+            {"referee_meta": {"display_name": "x"}},
+            "referee_meta.contact_endpoint",
         ),
         ("manager", "report_match_result", {"result": {"winner": None}}, "match_id"),
         ("manager", "report_match_result", {"match_id": "R1M1"}, "result"),

@@ -242,6 +242,8 @@ def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
             raise
         found = DECODERS[expected].decode(b'{"status":"ACCEPTED"}')
     assert isinstance(found, messages.LeagueRegisterResponse | messages.RefereeRegisterResponse)
+    if found.status == "REGISTERED":
+        found = msgspec.structs.replace(found, status="ACCEPTED")
     if found.status != "ACCEPTED" or (getattr(found, own) and found.auth_token):
         return found
     fields = _object.decode(text)

@@ -2,9 +2,11 @@
 
 What is in its documented place counts first and is judged as it is. The name and the end point of
 an agent that registers go by several names, and may stand beside the object that should hold them.
-An answer that a player pushes is read like one that it returns.
+What it says it is counts more than the name of its message: on a shared path or method, a referee
+is known by that. An answer that a player pushes is read like one that it returns.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,14 +17,21 @@ from agentleague.dialects import answers, starting
 from agentleague.dialects.results import find_result, flat_result
 from agentleague.protocol import codec
 from agentleague.protocol.codec import Incoming, Spelling
+from agentleague.protocol.jsonrpc import UNREADABLE
+from agentleague.protocol.messages import METHODS
 
 PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
 METAS = {PLAYER: "player_meta", REFEREE: "referee_meta"}
 REPORT = "MATCH_RESULT_REPORT"
+_METAS = (*METAS.values(), "agent_meta", "meta")
+_SAYS_WHAT_IT_IS = ("agent_type", "role", "agent_role", "type")
 
 # Documented field of a registration -> what else it is called.
 ALIASES: dict[str, tuple[str, ...]] = {
-    "display_name": ("name", "agent_name", "player_name", "referee_name"),
+    "display_name": (
+        *("name", "agent_name", "player_name", "referee_name"),
+        *("agent_id", "player_id", "referee_id"),
+    ),
     "contact_endpoint": ("endpoint", "callback_url", "url", "contact_url"),
     "version": ("agent_version",),
     "game_types": ("supported_games", "games"),
@@ -34,7 +43,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "proofs": (),
 }
 _REQUIRED = ("display_name", "contact_endpoint")
+_END_POINT = ("contact_endpoint", *ALIASES["contact_endpoint"], "port")
 _NULL = b"null"
+_EMPTY = (_NULL, b'""')
+_WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d+(/.*)?")
+_EVERYWHERE = (None, "", "0.0.0.0", "::")  # where one listens, and nobody can be called
 
 _encode = msgspec.json.Encoder().encode
 _object = msgspec.json.Decoder(dict[str, Any])
@@ -48,9 +61,7 @@ def read_request(
 
     At `/register`, a bare message that does not name its type is a registration.
     """
-    spelling = FOREIGN
-    if path == "/register":
-        spelling = FOREIGN._replace(bare_type=REFEREE if b'"referee_meta"' in body else PLAYER)
+    spelling = AT_REGISTER if path == "/register" else FOREIGN
     incoming = codec.read_request(body, taken, thorough=thorough, spelling=spelling)
     if not isinstance(incoming.message, starting.WITH_MATCHES):
         return incoming
@@ -75,6 +86,23 @@ def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
     return fields | answers.read_pushed(name, text) if name in answers.PUSHED else fields
 
 
+def type_of(called: str, text: bytes | Raw) -> str | None:
+    """The type of a message, by the name of its method or type, and by what a registrant says."""
+    name = METHODS.get(called.lower())
+    if name != PLAYER and (name or "regist" not in called.lower()):
+        return name
+    try:
+        fields = _object.decode(text)
+    except UNREADABLE:
+        return name
+    places = [fields, *(fields[each] for each in _METAS if isinstance(fields.get(each), dict))]
+    said = [str(place.get(word)).lower() for place in places for word in _SAYS_WHAT_IT_IS]
+    signs = said if METAS[PLAYER] in fields else [called.lower(), *fields, *said]
+    kind = REFEREE if any(sign.startswith("referee") for sign in signs) else PLAYER
+    has_end_point = any(word in place for place in places for word in _END_POINT)
+    return kind if name or has_end_point else None
+
+
 def with_flat_fields(name: str, body: bytes) -> bytes:
     """A registration or a report of ours with its content beside it too, under several names."""
     fields = _object.decode(body)
@@ -87,24 +115,53 @@ def with_flat_fields(name: str, body: bytes) -> bytes:
 
 
 def _respell_registration(fields: dict[str, Raw], name: str) -> dict[str, Any]:
-    given = bytes(fields.get(METAS[name], _NULL))
-    if given != _NULL and given[:1] != b"{":
-        return fields
-    inner = _raw_object.decode(given) if given != _NULL else {}
-    found = {field: at for field in ALIASES if (at := _find(field, inner, fields))}
+    own = METAS[name]
+    given = next((fields[each] for each in (own, *_METAS) if _is_object(fields.get(each))), None)
+    if given is None and bytes(fields.get(own, _NULL)) != _NULL:
+        return fields  # It is none, and is judged as it is.
+    inner = _raw_object.decode(given) if given is not None else {}
+    found: dict[str, Any] = {field: at for field in ALIASES if (at := _find(field, inner, fields))}
+    found |= _called_at(found.get("contact_endpoint"), inner, fields)
     if not inner and not any(field in found for field in _REQUIRED):
         return fields  # The whole object is missing.
-    return {**fields, METAS[name]: {**inner, **found}}
+    if "display_name" not in found and bytes(inner.get("display_name", _NULL)) in _EMPTY:
+        sender = str(_value(fields.get("sender", _NULL)) or "").rpartition(":")[2]
+        if sender or name == REFEREE:
+            found["display_name"] = sender  # Without one, a referee is called by its id.
+    return {**fields, own: {**inner, **found}}
+
+
+def _is_object(text: Raw | None) -> bool:
+    return text is not None and bytes(text)[:1] == b"{"
 
 
 def _find(field: str, inner: Mapping[str, Raw], outer: Mapping[str, Raw]) -> Raw | None:
-    if field in inner:
+    if bytes(inner.get(field, _NULL)) not in _EMPTY:
         return inner[field]
     for place in (inner, outer):
         for name in (field, *ALIASES[field]):
-            if name in place and bytes(place[name]) != _NULL:
+            if name in place and bytes(place[name]) not in _EMPTY:
                 return place[name]
     return None
+
+
+def _called_at(found: Raw | None, *places: Mapping[str, Raw]) -> dict[str, str]:
+    """The end point, if it has no scheme or is only a port, or a host and a port."""
+    given = _value(found or _NULL)
+    if isinstance(given, str) and _WITHOUT_SCHEME.fullmatch(given):
+        return {"contact_endpoint": f"http://{given}"}
+    port = next((_value(place["port"]) for place in places if "port" in place), None)
+    if found or not str(port).isdecimal():
+        return {}
+    host = next((_value(place["host"]) for place in places if "host" in place), None)
+    return {"contact_endpoint": f"http://{'127.0.0.1' if host in _EVERYWHERE else host}:{port}/mcp"}
+
+
+def _value(text: Raw | bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except UNREADABLE:  # A number that no parser can hold.
+        return None
 
 
 def _respell_report(fields: dict[str, Any]) -> dict[str, Any]:
@@ -126,5 +183,14 @@ def _unused_places(name: str, body: bytes) -> Iterator[str]:
                 yield f"{meta}.{field}"
 
 
+def _bare_type(body: bytes) -> str | None:
+    return PLAYER if any(b'"%b"' % word in body for word in _SIGNS) else None
+
+
+_SIGNS = (b"player_meta", b"referee_meta", b"agent_type")
+
 # A registration, and a join that says `accepted`, can be read as they are, but not rightly.
-FOREIGN = Spelling(respell, frozenset({*METAS, "GAME_JOIN_ACK"}), _unused_places)
+FOREIGN = Spelling(
+    respell, frozenset({*METAS, "GAME_JOIN_ACK"}), _unused_places, _bare_type, type_of
+)
+AT_REGISTER = FOREIGN._replace(bare_type=lambda body: PLAYER)

@@ -6,7 +6,7 @@ Anybody may send one, and each writes rows: so an agent may come back only so of
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -75,6 +75,8 @@ class Registration:
         self._league, self._settings = step.league, step.settings
         self._returns: dict[str, tuple[float, int]] = {}  # agent -> when it came back, how often
         self.refusals = Refusals(step)
+        # name, place -> when, so often
+        self._told_yes: dict[tuple[str, str], tuple[float, int]] = {}
         self._guesses = Guesses(step.limits)
 
     def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
@@ -368,7 +370,7 @@ class Registration:
             self._step.record(each)
         if isinstance(event, PlayerRegistered | RefereeRegistered):
             self._step.learn_dialect(agent_id, shown_dialect(asked, event.endpoint))
-        self._step.reply(asked, answer)
+        self._step.reply(asked, replace(answer, status=self._yes(asked)))
         waiting = self._league.roster.waiting.get(agent_id)
         if waiting:
             if events:
@@ -381,6 +383,23 @@ class Registration:
         if isinstance(event, PlayerRegistered) and event.claim_digest is UNSET:
             self._claims.came_home(agent_id)
         return Admission(agent_id, came_back, bool(events))
+
+    def _yes(self, asked: Asked) -> Literal["ACCEPTED", "REGISTERED"]:
+        """A few take only REGISTERED for a yes: a foreign one that asks and asks is told that too.
+
+        One that asks a second time may not have heard the answer, or was started again.
+        """
+        message: Any = asked.message
+        is_player = isinstance(message, LeagueRegisterRequest)
+        meta = message.player_meta if is_player else message.referee_meta
+        if asked.caller.token or meta.claim:
+            return "ACCEPTED"
+        now, limit = self._step.now, self._step.limits.asked_again_seconds
+        self._told_yes = {key: at for key, at in self._told_yes.items() if now - at[0] < limit}
+        key = (meta.display_name, meta.contact_endpoint)
+        times = self._told_yes.get(key, (now, 0))[1]
+        self._told_yes[key] = (now, times + 1)
+        return "REGISTERED" if times and times % 2 == 0 else "ACCEPTED"
 
     def _refuse(
         self,

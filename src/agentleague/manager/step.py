@@ -49,6 +49,7 @@ class ManagerLimits:
     return_seconds: float = 1.0  # between two registrations of the same agent,
     returns_free: int = 8  # so often; then twice as long each time,
     return_seconds_max: float = 600.0  # but never longer
+    asked_again_seconds: float = 30.0  # within which an agent may not have understood the answer
     refusal_seconds: float = 60.0  # before the organiser is told again of the same refusal
     refusals_max: int = 20  # that the organiser is told of in that time, and that are kept
     refusals_shown: int = 10  # in a status

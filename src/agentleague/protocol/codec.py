@@ -82,13 +82,18 @@ def _fields_of(name: str, body: bytes | Raw) -> dict[str, Any]:
     return msgspec.json.decode(body, type=dict[str, Raw])
 
 
+def _type_of(called: str, body: bytes | Raw) -> str | None:
+    return METHODS.get(called.lower())
+
+
 class Spelling(NamedTuple):
     """How a request in another spelling is put into the documented one; by default not at all."""
 
     respell: Callable[[str, bytes | Raw], dict[str, Any]] = _fields_of  # type, text -> fields
     always: frozenset[str] = frozenset()  # types that are respelled even if they can be read
     unused: Callable[[str, bytes], Iterable[str]] = lambda name, body: ()  # documented places
-    bare_type: str | None = None  # of a bare message that does not name its type
+    bare_type: Callable[[bytes], str | None] = lambda body: None  # of one that names no type
+    type_of: Callable[[str, bytes | Raw], str | None] = _type_of  # method or type, text -> type
 
 
 DOCUMENTED = Spelling()
@@ -121,7 +126,9 @@ def read_request(
     misfits: list[str] = []
     try:
         if message is None:
-            jsonrpc.read_request(body, envelope, thorough=thorough, assumed=spelling.bare_type)
+            jsonrpc.read_request(
+                body, envelope, thorough=thorough, assumed=spelling.bare_type(body)
+            )
             flat = b'"message"' not in body
             message = _read_message(envelope, taken, spelling, misfits, flat=flat)
         if message.protocol != PROTOCOL:
@@ -267,10 +274,12 @@ def _read_message(
         return message
     if envelope.message_type is None:
         jsonrpc.look_inside(envelope)
-    name = METHODS.get((envelope.message_type or envelope.method).lower())
+    called = envelope.message_type or envelope.method
+    name = spelling.type_of(called, envelope.body)
     if name not in taken:
-        called = (envelope.message_type or envelope.method)[:300]
-        raise UnknownMethod(f"{called!r} is no message that this agent takes", known=sorted(taken))
+        raise UnknownMethod(
+            f"{called[:300]!r} is no message that this agent takes", known=sorted(taken)
+        )
     envelope.message_type = name
     envelope.body = _cleaned(name, envelope.body)
     if message := _decode_as_it_is(envelope, name, spelling):

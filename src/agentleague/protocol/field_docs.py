@@ -80,8 +80,8 @@ NOTES: dict[str, Note] = {
     "opponent_id": Note("The id of the other player.", "P02"),
     "league_id": Note("The league.", "league_2026_even_odd"),
     # Whether somebody is taken in
-    "RefereeRegisterResponse.status": Note("Whether the referee is taken in.", "ACCEPTED"),
-    "LeagueRegisterResponse.status": Note("Whether the player is taken in.", "ACCEPTED"),
+    "RefereeRegisterResponse.status": Note("Whether it is in; REGISTERED means yes.", "ACCEPTED"),
+    "LeagueRegisterResponse.status": Note("Whether it is in; REGISTERED means yes.", "ACCEPTED"),
     "RefereeRegisterResponse.reason": Note("Why it is rejected, in a word or two.", None),
     "LeagueRegisterResponse.reason": Note("Why it is rejected, in a word or two.", None),
     "hint": Note("Why it is rejected, and what to do, in a sentence.", "the league is full"),
@@ -91,7 +91,8 @@ NOTES: dict[str, Note] = {
     "session": Note("Names this registration of the referee; it repeats it.", "ses_81c0f3a2"),
     "lease_seconds": Note("A referee silent for so long loses its matches.", 10.0),
     "warnings": Note(
-        "What was missing in the message, or did not fit, and was taken all the same.", ["player_meta.version"]
+        "What was missing in the message, or did not fit, and was taken all the same.",
+        ["player_meta.version"],
     ),
     # Rounds
     "round_id": Note("The round, counted from 1.", 1),

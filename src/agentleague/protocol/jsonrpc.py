@@ -252,7 +252,7 @@ def _read_loosely(body: bytes, envelope: Envelope, assumed: str | None) -> None:
         raise _no_request(body, error) from None
     if loose.jsonrpc is UNSET and loose.method is UNSET:
         envelope.form, envelope.body = Form.BARE, body
-        if loose.message_type in (UNSET, None) and assumed is None and _unnest(envelope):
+        if loose.message_type in (UNSET, None) and _unnest(envelope):
             loose = _loose.decode(envelope.body)
         said = assumed if loose.message_type in (UNSET, None) else loose.message_type
         if isinstance(said, str):

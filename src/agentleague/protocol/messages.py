@@ -100,7 +100,7 @@ class RefereeRegisterRequest(Message, tag="REFEREE_REGISTER_REQUEST"):
 class RefereeRegisterResponse(Message, tag="REFEREE_REGISTER_RESPONSE"):
     """The manager takes a referee in, or says why not."""
 
-    status: Literal["ACCEPTED", "REJECTED"]
+    status: Literal["ACCEPTED", "REJECTED", "REGISTERED"]
     referee_id: Id | None = None
     league_id: Id = ""
     reason: Text | None = None
@@ -138,7 +138,7 @@ class LeagueRegisterRequest(Message, tag="LEAGUE_REGISTER_REQUEST"):
 class LeagueRegisterResponse(Message, tag="LEAGUE_REGISTER_RESPONSE"):
     """The manager takes a player in, or says why not."""
 
-    status: Literal["ACCEPTED", "REJECTED"]
+    status: Literal["ACCEPTED", "REJECTED", "REGISTERED"]
     player_id: Id | None = None
     league_id: Id = ""
     reason: Text | None = None

@@ -70,7 +70,7 @@ class TokenChecks:
             agent_id = answer.referee_id
         else:
             return
-        if answer.status == "ACCEPTED" and agent_id:
+        if answer.status != "REJECTED" and agent_id:
             owner = self.issued.get(question.auth_token or "", agent_id)
             if owner != agent_id:
                 self._wrong(f"{asker} showed the token of {owner} and is {agent_id} now")
