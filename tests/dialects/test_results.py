@@ -3,7 +3,7 @@
 import msgspec
 
 from agentleague.dialects import requests
-from agentleague.dialects.results import find_result, is_over
+from agentleague.dialects.results import RUNNING, find_result, is_open, is_over
 from agentleague.protocol import codec
 from rules import rule
 from tables import each_row
@@ -125,3 +125,27 @@ def test_a_match_that_runs_is_told_from_one_that_is_over(fields, over):
 
 def test_a_result_without_a_winner_is_none():
     assert find_result({"status": "COMPLETED", "choices": {}}) is None
+
+
+@rule("R-GUEST-06")
+@each_row(
+    ("fields", "is_so"),
+    [
+        ({"match": {"match_id": "M1", "status": "pending"}}, True),
+        ({"matches": [{"id": "M2", "status": "DONE"}, {"id": "M1", "state": "Running"}]}, True),
+        ({"rounds": [{"matches": {"M1": {"status": "SCHEDULED", "winner": None}}}]}, True),
+        ({"match_id": "M1", "status": "pending", "winner": "P01"}, False),  # It has a result.
+        ({"match_id": "M1", "status": "COMPLETED"}, False),
+        ({"match_id": "M1"}, False),
+        ({"match_id": "M2", "status": "pending"}, False),
+        ({"M1": "pending"}, False),
+        (None, False),
+        ({"a": {"a": {"a": {"a": {"a": {"a": {"match_id": "M1", "status": "open"}}}}}}}, False),
+    ],
+)
+def test_a_match_is_open_if_it_is_said_to_be_and_has_no_result(fields, is_so):
+    assert is_open("M1", fields) == is_so
+
+
+def test_a_match_that_is_only_planned_does_not_run():
+    assert not is_open("M1", {"match_id": "M1", "status": "SCHEDULED"}, RUNNING)

@@ -33,11 +33,15 @@ SHAPES = [
     "form=named,unknown=404,start=announce,names=letters,where=asked,strict=fields",
     "form=role,unknown=422,start=assign_match,call=mcp,names=list",
 ]
-# Every way to take somebody in.
+# Every way to take somebody in, and to read a report; `fails`: it counts, then answers an error.
 MORE_SHAPES = [
     "yes=unnamed,needs=version+agent_type,form=type,unknown=rpc,reads=flat,start=START_MATCH",
-    "yes=empty,form=league,unknown=404,needs=endpoint,start=announce",
-    "yes=id,form=message,unknown=ok,call=message",
+    "yes=empty,form=league,unknown=404,needs=endpoint,draw=DRAW,refuses=400,start=announce",
+    "yes=id,form=message,unknown=ok,call=message,draw=empty",
+    "form=type,unknown=404,names=list,reads=flat,fails=500,start=announce",
+    "form=tool,names=letters,draw=DRAW,fails=rpc,start=announce",
+    "form=bare,unknown=400,call=bare,start=MATCH_ASSIGNMENT,fails=error",
+    "form=lower,unknown=500,strict=fields,draw=DRAW,open=yes,refuses=500,start=assign_match",
 ]
 FORMS = ["tool", "league", "type", "lower", "message", "bare", "mcp"]
 FORMS += ["path", "api", "named", "role"]
@@ -125,8 +129,8 @@ def test_our_referee_runs_the_matches_of_every_kind_of_foreign_league_that_was_s
         check(matches)
 
 
-@rule("R-DIA-10")
-def test_it_registers_as_each_league_wants_it():
+@rule("R-DIA-10", "R-GUEST-03", "R-GUEST-06")
+def test_it_registers_and_reports_once_as_each_league_wants_it():
     for shape, matches in asyncio.run(play(MORE_SHAPES)).items():
         print(shape)
         check(matches)

@@ -1,7 +1,5 @@
 """Our referee at a foreign manager, which locks nothing and starts matches in its own way."""
 
-from itertools import count
-
 import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -21,7 +19,6 @@ from agentleague.games import even_odd
 from agentleague.match.machine import Clock
 from agentleague.protocol.messages import (
     ChooseParityCall,
-    ChooseParityResponse,
     GameInvitation,
     GameJoinAck,
     GameMoveCall,
@@ -34,92 +31,18 @@ from agentleague.protocol.messages import (
     LockRequest,
     MatchResultAck,
     MatchResultReport,
-    RefereeRegisterResponse,
     RoundAnnouncement,
     RoundMatch,
     StartMatch,
     StartMatchResponse,
 )
-from agentleague.referee.foreign_manager import LIMITS, RefereeLimits, StartReplyTimer
+from agentleague.referee.foreign_manager import RefereeLimits, StartReplyTimer
 from agentleague.referee.manager_queries import QUERIES
-from agentleague.referee.role import OWN_DRAWS, Referee
-from agentleague.roles.agent import RegisterKey
-from agentleague.roles.effects import Call, Reply, WakeAt
-from agentleague.roles.settings import RefereeSettings
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
+from agentleague.referee.role import OWN_DRAWS
+from agentleague.roles.stimuli import Answered, Caller, Woken
 from games.throwaway import THREE_DRAWS
+from referee.visit import ANN, BOB, MATCH, NOW, START, Visit
 from rules import rule
-
-NOW = 100.0
-ACCEPTED = RefereeRegisterResponse("ACCEPTED", "REF07", "league_there", auth_token="tok_there")
-ANN, BOB = "http://127.0.0.1:1/mcp", "http://127.0.0.1:2/mcp"
-MATCH = RoundMatch("M1", "", "P01", "P02", player_A_endpoint=ANN, player_B_endpoint=BOB)
-START = StartMatch([MATCH], round_id=4)
-HERE = Caller("127.0.0.1", rpc_method="start_match")
-
-
-class Visit:
-    """A referee, and all that it does; `answers` are what its players and manager say."""
-
-    def __init__(
-        self,
-        secret=b"s" * 32,
-        load=lambda name: even_odd,
-        registers=True,
-        limits=LIMITS,
-        **settings,
-    ):
-        terms = RefereeSettings(display_name="Owl", endpoint="http://127.0.0.1:7/mcp", **settings)
-        self.role, self.numbers = Referee(terms, load, secret, limits), count(1)
-        self.calls, self.replies, self.woken, self.order = [], {}, {}, []
-        self.do(Started(0.0)).calls.clear()
-        if registers:
-            self.register()
-
-    def register(self):
-        self.do(Answered(RegisterKey(), ACCEPTED, None, 0.1))
-
-    def do(self, stimulus, now=NOW):
-        for effect in self.role.handle(stimulus, now):
-            if isinstance(effect, Call):
-                self.calls.append(effect)
-                self.order.append(type(effect.message))
-            elif isinstance(effect, Reply):
-                self.replies[effect.to] = effect.answer
-                self.order.append(type(effect.answer))
-            elif isinstance(effect, WakeAt):
-                self.woken[effect.key] = effect.when
-        return self
-
-    def ask(self, message, caller=HERE):
-        """Somebody asks it something; the number of the request."""
-        number = next(self.numbers)
-        self.do(Asked(message, caller, number))
-        return number
-
-    def refused(self, message, caller=HERE):
-        return type(self.replies[self.ask(message, caller)])
-
-    def take(self, kind):
-        """The open calls of this kind."""
-        found = [call for call in self.calls if isinstance(call.message, kind)]
-        self.calls = [call for call in self.calls if call not in found]
-        return found
-
-    def answer(self, kind, message=None, error=None):
-        for call in self.take(kind):
-            self.do(Answered(call.key, message, error, 0.1))
-        return self
-
-    def play(self, report=True):
-        """Both join and say the same, and are told how it ended."""
-        self.answer(GameInvitation, GameJoinAck())
-        self.answer(ChooseParityCall, ChooseParityResponse("even"))
-        self.answer(GameOver)
-        return self.answer(MatchResultReport, MatchResultAck()) if report else self
-
-    def news(self):
-        return list(self.role.news)
 
 
 def query_answer(data):
@@ -449,14 +372,17 @@ def test_what_was_tried_for_a_report_is_said():
     assert any("tried tool (error -32601)" in sentence for sentence in visit.news())
 
 
-@pytest.mark.parametrize("status", ["REJECTED", "Refused", "ERROR", "failed", "INVALID"])
+@pytest.mark.parametrize("status", ["REJECTED", "Refused", "INVALID"])
 def test_a_report_that_was_answered_with_a_refusal_is_said_aloud(status):
     visit = Visit()
     visit.ask(START)
 
-    visit.play(report=False).answer(MatchResultReport, MatchResultAck(status))
+    visit.play(report=False)
+    for _ in range(3):  # It is a draw, which can be told in three ways.
+        visit.answer(MatchResultReport, MatchResultAck(status))
 
-    assert any(f"answered its report: {status}." in sentence for sentence in visit.news())
+    said = f"answered its report: {status.upper()}."
+    assert any(said in sentence for sentence in visit.news())
 
 
 def test_a_manager_that_is_away_is_asked_again():

@@ -433,6 +433,31 @@ def test_a_report_goes_through_all_forms_and_then_begins_with_the_one_that_was_u
     assert ann.asked == ["match_result_report"]
 
 
+@rule("R-GUEST-06")
+@each_row("error", [(500, {}), {"error": {"code": -32603, "message": "?"}}, {"error": "locked"}])
+def test_a_report_that_may_count_goes_through_no_other_form(error):
+    ann = Ann(lambda request, ann: error)
+
+    assert ann.call(MatchResultReport("R1M1", ReportedResult("P01"), epoch=1)).error is not None
+    assert ann.asked == ["report_match_result"]
+
+
+@rule("R-GUEST-06")
+def test_a_draw_that_is_refused_stays_in_the_form_in_which_it_was_understood():
+    no_winner = (422, {"detail": [{"loc": ["result", "winner"], "msg": "not null"}]})
+    extra = (422, {"detail": [{"loc": ["winner_id"], "msg": "Extra inputs are not permitted"}]})
+    answers = only("report_match_result plain", extra, no_winner)
+    ann, report = Ann(answers), MatchResultReport("R1M1", ReportedResult("P01"), epoch=1)
+    ann.call(report)  # It is no draw: all forms are tried.
+    assert len(ann.asked) > 2
+
+    ann = Ann(answers)
+    for winner in (None, ""):
+        ann.call(MatchResultReport("R1M1", ReportedResult(winner), epoch=1), dialect="tool")
+
+    assert ann.asked == ["report_match_result", *["report_match_result plain"] * 2]
+
+
 def test_what_is_no_registration_is_said_to_a_manager_in_one_form_only():
     ann = Ann(only("nothing", NO_METHOD))
     ann.call(REGISTRATION)

@@ -51,6 +51,7 @@ from agentleague.protocol.messages import (
     MatchResultReport,
     Message,
     RefereeRegisterRequest,
+    ReportedResult,
 )
 
 
@@ -107,6 +108,9 @@ _STATUSES = {
     **dict.fromkeys((400, 406, 415, 422), UNFIT),
     500: BROKEN,
 }
+_A_REPORT = MatchResultReport("", ReportedResult(None))
+_OF_FIELDS = re.compile(r"required|missing|extra|unexpected|permitted", re.IGNORECASE)
+_NOT_COUNTED = re.compile(r"unknown|unsupported|invalid|not.?found|required|missing", re.IGNORECASE)
 _START_BASES = ("tool", "type", "message", "bare", "mcp", "lower")
 _START_ADVICE = (
     "start_match with match_id, player_A_id, player_A_endpoint, player_B_id, player_B_endpoint"
@@ -124,8 +128,34 @@ def guess(message_type: str, form: str, method: str, key: str, *, has_text_id: b
 def misunderstanding(message: Message, error: LeagueError | None) -> str | None:
     """How our message was misunderstood; None if another dialect would change nothing.
 
-    That is so for a refusal with a meaning of its own, a rate limit and silence.
+    That is so for a refusal with a meaning of its own, a rate limit and silence; a report is not
+    sent again to a manager that may have counted it.
     """
+    if is_draw_refused(message, error) or (
+        isinstance(message, MatchResultReport) and may_have_counted(error)
+    ):
+        return None
+    return _misunderstanding(message, error)
+
+
+def may_have_counted(error: LeagueError | None) -> bool:
+    """Whether a report may count for a manager that answered it with this error."""
+    problem = _misunderstanding(_A_REPORT, error)
+    is_unclear = problem == EMPTY and isinstance(error, PeerRefused)
+    return problem == BROKEN or (is_unclear and not _NOT_COUNTED.search(str(error)))
+
+
+def is_draw_refused(message: Message, error: LeagueError | None) -> bool:
+    """Whether a report was understood, and how its draw is written is refused."""
+    if error is None or not isinstance(message, MatchResultReport) or may_have_counted(error):
+        return False
+    result = message.result
+    said = str(error.context.get("said") or f"{error} {error.context.get('data')}")
+    is_drawn = result.details.status == "DRAW" or not result.winner
+    return is_drawn and "winner" in said.lower() and not _OF_FIELDS.search(said)
+
+
+def _misunderstanding(message: Message, error: LeagueError | None) -> str | None:
     if isinstance(error, PeerRefused):
         return _misunderstood_refusal(error, needs_content=isinstance(message, WITH_CONTENT))
     if isinstance(error, NoConnection):
@@ -284,6 +314,8 @@ class Negotiation:
         problem = misunderstanding(self._message, error)
         if problem:
             self._attempts.append(failed_attempt(self.dialect.name, problem, error))
+        if is_draw_refused(self._message, error):
+            self._peer.worked[self._type] = self.dialect.name  # It knows this form.
         if problem is None or not self._may_go_on():
             return self._give_up(error)
         self._first = self._first or error

@@ -3,7 +3,7 @@
 Only the winner is needed; of the rest, what can be read is kept.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Fields = Mapping[str, Any]
@@ -23,6 +23,8 @@ _STATUSES = {
     "FORFEIT": "TECHNICAL_LOSS",
 }
 _OVER = ("COMPLETED", "FINISHED", "ENDED", "OVER", "DONE", "COMPLETE", "GAME_OVER", *_STATUSES)
+RUNNING = ("IN_PROGRESS", "RUNNING", "STARTED", "ONGOING", "ACTIVE", "ASSIGNED", "PLAYING")
+OPEN = (*RUNNING, "PENDING", "SCHEDULED", "WAITING", "OPEN", "ANNOUNCED", "CREATED", "READY")
 _SEATS = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2"))
 _DEPTH_MAX = 3
 NUMBER_MAX = 2**31 - 1
@@ -64,6 +66,20 @@ def flat_result(result: Fields) -> dict[str, Any]:
         held = {"id": player_id, "choice": choices.get(player_id), "result": word, "score": points}
         flat |= {f"{name}_{what}": value for name in names for what, value in held.items()}
     return flat
+
+
+def is_open(match_id: str, fields: Any, statuses: Sequence[str] = OPEN, depth: int = 6) -> bool:
+    """Whether somewhere this match is said to have one of these statuses, and no result."""
+    if isinstance(fields, list):
+        return any(is_open(match_id, each, statuses, depth) for each in fields)
+    if not isinstance(fields, dict) or not depth:
+        return False
+    own = fields.get(match_id)
+    row = fields if match_id in (fields.get("match_id"), fields.get("id")) else own
+    if isinstance(row, dict):
+        words = {str(row.get(name)).upper() for name in ("status", "state")}
+        return not words.isdisjoint(statuses) and not is_over(row)
+    return any(is_open(match_id, each, statuses, depth - 1) for each in fields.values())
 
 
 def is_over(fields: Fields) -> bool:

@@ -20,12 +20,10 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from agentleague.dialects import starting
-from agentleague.dialects.negotiation import misunderstanding
 from agentleague.errors import (
     LeagueError,
     MatchMismatch,
     MissingField,
-    PeerRefused,
     RateLimited,
     TokenInvalid,
 )
@@ -39,7 +37,6 @@ from agentleague.protocol.messages import (
     LockedResult,
     LockRequest,
     LockResponse,
-    MatchResultAck,
     MatchResultReport,
     Message,
     RoundAnnouncement,
@@ -48,6 +45,7 @@ from agentleague.protocol.messages import (
     StartMatch,
     StartMatchResponse,
 )
+from agentleague.referee.foreign_reports import ForeignReports
 from agentleague.referee.manager_queries import (
     QUERIES,
     EndpointQuery,
@@ -115,7 +113,6 @@ LIMITS = RefereeLimits()
 
 # Fields of a report that no foreign manager knows.
 OUR_FIELDS = ("epoch", "transcript", "transcript_left_out", "silences", "dialects")
-REFUSED = frozenset({"REJECTED", "REFUSED", "ERROR", "FAILED", "INVALID"})
 GAME_TYPE = "even_odd"  # where a manager does not say
 
 
@@ -184,7 +181,7 @@ class ForeignManager:
         self.news: list[str] = []
         self._channel = tokens.channel_key(setup.secret.hex())
         queries = ManagerQueries(manager, identity, setup.league_id, setup.reply_seconds)
-        self._endpoints = PlayerEndpoints(queries)
+        self._endpoints, self._reports = PlayerEndpoints(queries), ForeignReports(queries)
         self._unlocated: dict[str, AssignedMatch] = {}  # whose players' end points are unknown
         self._queue: deque[AssignedMatch] = deque()  # until there is a place for them
         self._open: dict[str, AssignedMatch] = {}
@@ -256,32 +253,33 @@ class ForeignManager:
             if isinstance(effect, Call) and isinstance(message, LockRequest):
                 answer = Answered(effect.key, self.adjudicator.lock(message), None, 0.0)
                 decided += self.decide(match, match.answered(answer, now), now)
-            elif isinstance(message, MatchResultReport):
+            elif isinstance(effect, Call) and isinstance(message, MatchResultReport):
                 report = msgspec.structs.replace(message, **dict.fromkeys(OUR_FIELDS, UNSET))
                 decided += self._match_ended(report, now)
-                decided.append(msgspec.structs.replace(effect, message=report))
+                decided.append(self._reports.tell(msgspec.structs.replace(effect, message=report)))
             else:
                 decided.append(effect)
         return decided
 
-    def report_answered(self, match: Match, answer: Answered) -> bool:
-        """Say what the manager has against a report; True if it understands none of ours."""
+    def report_answered(
+        self, match: Match, answer: Answered, now: float
+    ) -> Sequence[Effect] | None:
+        """What to tell or to ask the manager next; nothing: the match is over.
+
+        None: it goes on as at a manager of ours. What the manager has against a report is said.
+        """
+        more = self._reports.answered(answer, now)
         ended = self._ended.get(self._open[match.match_id].full_id)
-        error, ack = answer.error, answer.message
-        if ended is None:  # So many matches have ended since then.
-            return False
-        is_misunderstood = misunderstanding(ended.report, error) is not None
-        is_known = ended.is_start_answered and is_misunderstood  # From the answer to the start.
-        if isinstance(ack, MatchResultAck) and ack.status.upper() in REFUSED:
-            self.news.append(f"{match.match_id}: the manager answered its report: {ack.status}.")
-        elif error and (isinstance(error, PeerRefused) or is_misunderstood) and not is_known:
-            more = f"; {error.context['tried']}" if "tried" in error.context else ""
-            self.news.append(f"{match.match_id}: its report was not taken: {error}{more}.")
-        return is_misunderstood
+        is_known = more == [] and ended and ended.is_start_answered  # From the answer to the start.
+        said = "" if more or is_known else self._reports.objection(answer, is_over=more == [])
+        if said:
+            self.news.append(f"{match.match_id}: {said}.")
+        return more
 
     def closed(self, match_id: str, error: LeagueError | None = None) -> list[Effect]:
         """A match is closed, or was dropped for an error: the next one gets its place."""
         self._open.pop(match_id, None)
+        self._reports.forget(match_id)
         self.adjudicator.close(match_id)
         unanswered = self._unanswered.pop(match_id, ())
         self._begin()

@@ -28,8 +28,8 @@ class ManagerQueries:
     def __init__(
         self, manager: Address, identity: RefereeIdentity, league_id: str, reply_seconds: float
     ) -> None:
-        self._manager, self._identity = manager, identity
-        self._league_id, self._reply_seconds = league_id, reply_seconds
+        self.manager, self._identity = manager, identity
+        self._league_id, self.reply_seconds = league_id, reply_seconds
 
     def call(self, key: Key, query_type: str, params: Mapping[str, Any], now: float) -> Call:
         """Ask the manager."""
@@ -39,10 +39,10 @@ class ManagerQueries:
             dict(params),
             sender=f"referee:{self._identity.referee_id}",
             timestamp=self._identity.calendar.write(now),
-            conversation_id="conv-where-is",
+            conversation_id="conv-referee-asks",
             auth_token=self._identity.token or UNSET,
         )
-        return Call(key, self._manager, query, now + self._reply_seconds)
+        return Call(key, self.manager, query, now + self.reply_seconds)
 
 
 class PlayerEndpoints:

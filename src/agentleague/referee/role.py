@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from agentleague.dialects.table import OURS
 from agentleague.errors import (
     InternalError,
     LeagueError,
@@ -66,6 +67,7 @@ from agentleague.referee.foreign_manager import (
     Setup,
     StartReplyTimer,
 )
+from agentleague.referee.foreign_reports import OpenQuery
 from agentleague.referee.manager_queries import EndpointQuery
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
@@ -154,8 +156,9 @@ class Referee(Agent):
     def _report_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         key: Any = stimulus.key
         match, foreign = self.matches.get(key.match_id), self._foreign_manager
-        if match and foreign and foreign.report_answered(match, stimulus):
-            return match.abandon() + self._close(match, now)
+        more = foreign.report_answered(match, stimulus, now) if match and foreign else None
+        if match and more is not None:
+            return [*more] or match.abandon() + self._close(match, now)
         return self._call_answered(stimulus, now)
 
     def _clock_rang(self, stimulus: Woken, now: float) -> list[Effect]:
@@ -184,6 +187,7 @@ class Referee(Agent):
         self._identity = RefereeIdentity(own.agent_id, settings.endpoint, own.token, self._calendar)
         self._status_seconds = own.lease_seconds / self._limits.status_per_lease
         if self._secret and not own.session:
+            own.manager = replace(own.manager, dialect=stimulus.dialect or OURS.name)
             matches_max, reply_seconds = settings.max_concurrent_matches, settings.reply_seconds
             setup = Setup(own.league_id, matches_max, reply_seconds, self._secret, self._limits)
             self._foreign_manager = ForeignManager(own.manager, self._identity, setup, self.reply)
@@ -429,7 +433,7 @@ class Referee(Agent):
         EndpointQuery: _endpoint_answered,
         **dict.fromkeys((InvitationCall, MoveCall, ErrorCall, GameOverCall), _call_answered),
         LockCall: _call_answered,
-        ReportCall: _report_answered,
+        **dict.fromkeys((ReportCall, OpenQuery), _report_answered),
     }
     TIMERS: ClassVar[dict[type, Handler]] = {
         RegisterKey: Agent.register_again,
