@@ -291,9 +291,10 @@ def main(players, *shapes):
         host, port = manager.server.server_address
         print(f"http://{host}:{port}/mcp", flush=True)
     with ThreadPoolExecutor(len(managers)) as pool:
-        for told in pool.map(ForeignManager.run, managers):
-            print(json.dumps(told), flush=True)
-    sys.stdin.read()  # Until then agents may still ask whether it is over.
+        leagues = list(pool.map(ForeignManager.run, managers))
+        sys.stdin.read()  # Until then agents may ask whether it is over, and tell more.
+    for told in leagues:
+        print(json.dumps(told), flush=True)
 
 
 if __name__ == "__main__":

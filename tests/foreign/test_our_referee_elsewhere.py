@@ -38,7 +38,7 @@ MORE_SHAPES = [
     "yes=unnamed,needs=version+agent_type,form=type,unknown=rpc,reads=flat,start=START_MATCH",
     "yes=empty,form=league,unknown=404,needs=endpoint,draw=DRAW,refuses=400,start=announce",
     "yes=id,form=message,unknown=ok,call=message,draw=empty",
-    "form=type,unknown=404,names=list,reads=flat,fails=500,start=announce",
+    "form=type,unknown=404,names=list,fails=500,start=announce",
     "form=tool,names=letters,draw=DRAW,fails=rpc,start=announce",
     "form=bare,unknown=400,call=bare,start=MATCH_ASSIGNMENT,fails=error",
     "form=lower,unknown=500,strict=fields,draw=DRAW,open=yes,refuses=500,start=assign_match",
@@ -72,6 +72,7 @@ async def play(shapes):
     leagues = await asyncio.create_subprocess_exec(
         sys.executable,
         *(str(FOREIGN_LEAGUES), "3", *(f"{shape},{by_hand}" for shape in shapes)),
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=2**20,
     )
@@ -79,7 +80,9 @@ async def play(shapes):
     try:
         for _ in shapes:
             ours += await join((await leagues.stdout.readline()).decode().strip())
-        told, _ = await asyncio.wait_for(leagues.communicate(), SECONDS)
+        referees = [agent.ended for agent in ours[::2]]
+        await asyncio.wait_for(asyncio.gather(*referees), SECONDS)  # They have told all they know.
+        told, _ = await asyncio.wait_for(leagues.communicate(b""), SECONDS)
         await asyncio.wait([agent.ended for agent in ours], timeout=SECONDS)
         assert [agent.url for agent in ours if not agent.ended.done()] == []
     finally:
