@@ -296,13 +296,6 @@ def test_an_answer_to_a_query_in_another_shape_is_all_there_is_to_know(told):
     assert answered(LeagueQuery("GET_PLAYER_STATS"), rpc(told)).data == told
 
 
-def test_an_answer_without_a_usable_status_keeps_what_it_said():
-    with pytest.raises(NoConnection) as caught:
-        answered(REGISTER, {"detail": "no tok_abc here"}, 422)
-
-    assert caught.value.context["said"] == '{"detail": "no tok_… here"}'
-
-
 @rule("R-FORM-10")
 @each_row("status", [200, 502])
 @each_row("request_", [INVITE, CALL, MOVE, REGISTER, LOCK])

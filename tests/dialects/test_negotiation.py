@@ -210,7 +210,7 @@ def test_a_search_in_vain_is_told_with_the_form_that_was_nearest():
 
 @rule("R-GUEST-04")
 def test_a_registration_in_vain_is_told_by_what_came_back_and_with_what_would_help():
-    said = NoConnection("HTTP 422", status=422, said='{"detail": "\x1bno name"}')
+    said = NoConnection("HTTP 422", status=422, said="HTTP 422: no name")
     forms = [
         failed_attempt("tool", UNKNOWN_METHOD, refused(-32601)),
         failed_attempt("type", UNKNOWN_METHOD, refused(-32601)),
@@ -219,8 +219,7 @@ def test_a_registration_in_vain_is_told_by_what_came_back_and_with_what_would_he
 
     assert what_to_do(forms) == (
         "error -32601 to tool, type; HTTP 422 to bare. Nearest was bare, to which it said: "
-        '{"detail": "no name"}. It knows that form, and wants other fields; its organiser knows '
-        "which."
+        "HTTP 422: no name. It knows that form, and wants other fields; its organiser knows which."
     )
 
 

@@ -7,7 +7,7 @@ from urllib.error import HTTPError
 import pytest
 
 from cli.test_organise import a_manager
-from commands import league, read_until, started
+from commands import BIN, free_port, league, read_until, started
 from foreign.http_agent import post, register
 from foreign.league import PLAYERS, REFEREES
 from rules import rule
@@ -63,3 +63,27 @@ def test_a_match_that_a_foreign_referee_drops_is_said_to_wait_for_it(tmp_path):
     assert "Not reported yet: R1M1: it waits for REF01, " in status
     assert match.splitlines()[-1].startswith("It is being played: REF01 has it")
     assert match.splitlines()[-1].endswith(then)
+
+
+@rule("R-DIA-09")
+def test_what_a_player_itself_says_that_understands_nothing_is_what_its_author_reads(tmp_path):
+    cup, said = tmp_path / "cup", "HTTP 422: team_colour: Field required"
+    retries = ("--retries", "0", "--join-retries", "0")
+    manager, url = a_manager(cup, "--players", "2", *QUICK, *retries)
+    referee = started(BIN / "league", "referee", "--manager", url, "--port", free_port())
+    read_until(referee, "Registered")
+    agents(PLAYERS, url, "needs=team_colour,says=so", "moves=odd")
+
+    screens = [read_until(each, "understands no form") for each in (referee, manager)]
+    read_until(manager, "The league is over")
+    status, match, agent = (
+        league(*words, "--dir", cup).stdout
+        for words in (["status"], ["match", "R1M1"], ["agent", "P01"])
+    )
+
+    assert all(f"It said: {said}. From now on" in screen for screen in screens)
+    assert f"Understands no form: P01, which said: {said}." in status
+    assert f"GAME_INVITATION: E009 (it said: {said})" in match
+    assert f"said: {said}. It should take the messages of" in match.splitlines()[-1]
+    assert f"there came an answer that said: {said} (E009, R-DIA-09)" in agent
+    assert "tried" not in match + agent

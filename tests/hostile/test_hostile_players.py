@@ -25,10 +25,10 @@ FAILURES = [
     ("endless_headers", "E009", UNUSABLE_HTTP),
     ("long_body", "E009", UNUSABLE_HTTP),  # over 10,240 bytes
     ("zipped", "E009", UNUSABLE_HTTP),
-    ("redirects", "E009", UNUSABLE_HTTP),
-    ("html", "E009", UNUSABLE_HTTP),
-    ("not_found", "E009", UNUSABLE_HTTP),  # HTTP 404 without JSON
-    ("breaks", "E009", UNUSABLE_HTTP),  # HTTP 500 without JSON
+    ("redirects", "E009", UNUSABLE),
+    ("html", "E009", UNUSABLE),
+    ("not_found", "E009", UNUSABLE),  # HTTP 404 without JSON
+    ("breaks", "E009", UNUSABLE),  # HTTP 500 without JSON
     ("rpc_error", "no content", EMPTY),  # It may still push its answer until the deadline.
     ("empty_object", "no content", EMPTY),
     ("status_ok", "no content", EMPTY),

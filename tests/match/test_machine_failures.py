@@ -44,6 +44,7 @@ LATE = NoAnswer("the time ran out")
 GONE = NoConnection("refused")
 TIMEOUT = "failed to respond within timeout"
 UNREACHED = "could not be reached, or gave no usable HTTP answer"
+UNUSABLE = "gave no usable answer"
 
 
 @rule("R-MATCH-07")
@@ -89,7 +90,7 @@ def test_the_other_player_is_still_awaited(step):
         (LATE, GONE, False, [("P01", UNREACHABLE), ("P02", UNREACHABLE)]),
         (LATE, GONE, True, [("P01", TIMEOUT), ("P02", UNREACHED)]),  # Bob was known to be away
         # something came from Ann, be it HTML: the referee can be reached, and can reach her
-        (NoConnection("HTML", status=200), GONE, False, [("P01", UNREACHED), ("P02", UNREACHED)]),
+        (NoConnection("HTML", status=200), GONE, False, [("P01", UNUSABLE), ("P02", UNREACHED)]),
         (RateLimited("429"), GONE, False, [("P01", UNREACHED), ("P02", UNREACHED)]),
         (
             GameJoinAck(accept=False),

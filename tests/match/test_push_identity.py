@@ -276,11 +276,18 @@ def test_an_answer_that_is_not_the_last_lets_an_unsigned_push_count():
 
 
 @rule("R-DIA-09")
-def test_what_was_tried_in_vain_is_noted_and_the_player_is_told():
-    in_vain = MissingField("no content", tried="tried tool, type")
+def test_what_the_player_said_is_noted_and_it_is_told_that_without_our_search():
+    more = {
+        "said": "HTTP 422: team: Field required",
+        "tried": "tried tool (…)",
+        "forms": "tool, type",
+    }
+    in_vain = MissingField("no content", **more)
 
     stage = Stage({"move": [in_vain]}).run()
 
-    assert stage.told(GameError)[0].context["tried"] == "tried tool, type"
+    context = stage.told(GameError)[0].context
+    assert context["said"] == "HTTP 422: team: Field required"
+    assert not {"tried", "forms"} & context.keys()
     notes = [row.note for row in stage.report.transcript if row.message == "CHOOSE_PARITY_CALL"]
-    assert "tried tool, type" in notes
+    assert "said HTTP 422: team: Field required [asked as tool, type]" in notes

@@ -300,6 +300,7 @@ def test_advice_follows_from_the_cause_and_from_the_last_verdict():
             Result("TECHNICAL_LOSS", "P02"),
             forfeits={"P01": cause},
             verdicts={"P01": verdict},
+            said={},
             verified=True,
         )
 
@@ -406,7 +407,28 @@ def test_a_winner_by_a_ruling_gets_no_advice():
 
 
 @rule("R-DIA-09")
-def test_the_forms_that_were_tried_are_shown():
+def test_what_a_player_said_that_did_not_understand_is_shown_and_not_our_search():
+    decisions = Decisions(2).start()
+    decisions.lock([], forfeits=[("P01", "gave no usable answer")])
+    note = "said HTTP 422: team: Field required [asked as tool, bare]"
+    decisions.report("P02", transcript=[Exchange(*asked("P01", None, "no content"), note)])
+
+    *_, row, last = words(decisions)
+    assert "no content (it said: HTTP 422: team: Field required)" in row
+    assert " Agent 1 (P01) said: HTTP 422: team: Field required. It should take" in last
+    (failure,) = player_match(facts_of(decisions.league, "R1M1"), "P01").failures
+    assert failure.came == "an answer that said: HTTP 422: team: Field required"
+    assert failure.rules == ["R-DIA-09"]
+
+
+def test_what_came_before_a_good_answer_is_not_shown():
+    row = (*asked("P01", "even"), 'said {"status":"ok"}')
+
+    assert "said" not in words(one_match(BOTH, transcript=[row]))[2]
+
+
+@rule("R-DIA-09")
+def test_the_forms_that_were_tried_are_shown_of_leagues_that_noted_them_so():
     row = (*asked("P01", None, "no content"), "tried tool (HTTP 500), bare (HTTP 500)")
     decisions = one_match(BOTH, transcript=[row])
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from agentleague.errors import (
     IllegalMove,
     MatchMismatch,
+    MissingField,
     NoAnswer,
     NoConnection,
     PeerRefused,
@@ -580,6 +581,22 @@ def test_a_referee_whose_players_speak_as_we_do_reports_no_dialects():
     ask(role, announced())
 
     assert reported(role, ("", "")).dialects is UNSET
+
+
+@rule("R-DIA-09")
+def test_it_says_once_that_a_player_understood_no_dialect_and_what_that_said():
+    role = a_referee()
+    ask(role, announced())
+    role.news.clear()
+    in_vain = MissingField("nothing", said="HTTP 422: team: Field required", forms="tool, type")
+
+    for attempt in (1, 2):
+        role.handle(Answered(InvitationCall("R1M1", 0, 0, attempt), None, in_vain, 0.1), BEGAN)
+
+    (said,) = role.news
+    assert said.startswith("P01 at http")
+    assert "(tool names of the documents; message type as method)" in said
+    assert "It said: HTTP 422: team: Field required." in said
 
 
 def test_a_report_says_the_dialects_beside_other_calls():

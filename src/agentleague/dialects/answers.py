@@ -80,9 +80,7 @@ def read_answer(
             raise errors.RateLimited("HTTP 503: busy", retry_after=retry_after) from None
         if status < 300 and isinstance(error, errors.MissingField):
             raise
-        said = jsonrpc.without_tokens(body[:300].decode(errors="replace"))
-        problem = f"HTTP {status}, and {error}"[:500]
-        raise errors.NoConnection(problem, status=status, said=said) from None
+        raise errors.NoConnection(f"HTTP {status}, and {error}"[:500], status=status) from None
 
 
 def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:

@@ -53,6 +53,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
     ReportedResult,
 )
+from agentleague.protocol.printable import log_text
 
 
 def _answered_by(answers: Collection[str]) -> tuple[type[Message], ...]:
@@ -66,7 +67,6 @@ TO_A_MANAGER: tuple[type[Message], ...] = (*REGISTRATIONS, MatchResultReport)
 WITH_CONTENT: tuple[type[Message], ...] = (*QUESTIONS, *TO_A_MANAGER)  # only content answers them
 NEGOTIATED: tuple[type[Message], ...] = (*WITH_CONTENT, *NOTICES)  # may be sent in other dialects
 FORMS_MAX = 4  # of one call; a registration or report goes through all there are
-SAID_MAX = 200  # characters of an answer that are repeated
 
 # How a message was misunderstood.
 UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY = "unknown method", "unfit", "broken", "empty"
@@ -221,8 +221,7 @@ def failed_attempt(dialect: str, problem: str, error: LeagueError) -> Attempt:
     answer = f"HTTP {status}" if status else "nothing in it"
     if number is not None:
         answer = f"error {str(number)[:12]}"
-    said = str(error.context.get("said") or error)[:SAID_MAX]
-    return Attempt(dialect, problem, answer, "".join(filter(str.isprintable, said)))
+    return Attempt(dialect, problem, answer, error.context.get("said") or log_text(str(error)))
 
 
 def describe_search(attempts: Sequence[Attempt]) -> str:
@@ -366,6 +365,8 @@ class Negotiation:
         counts = error if says_more else self._first or error
         if len(self._attempts) > 1:
             counts.context["tried"] = describe_search(self._attempts)
+            counts.context["forms"] = ", ".join(each.dialect for each in self._attempts)
+            counts.context["said"] = _nearest(self._attempts).said
             is_unknown = misunderstanding(self._message, counts) is not None
             if isinstance(self._message, REGISTRATIONS) and is_unknown:
                 counts.context["what_to_do"] = what_to_do(self._attempts)
@@ -437,5 +438,6 @@ def describe_start_search(attempts: Sequence[Attempt]) -> str:
         by_answer.setdefault(each.answer, {})[START_METHODS[_start_type(each)]] = None
     listed = "; ".join(f"{', '.join(methods)}: {answer}" for answer, methods in by_answer.items())
     forms = len({base_of(each.dialect) for each in attempts})
-    nearest = _nearest_in_words(attempts)
-    return f"tried in {forms} forms {listed}{nearest}; it would work if it took {_START_ADVICE}"
+    said, nearest = _nearest(attempts).said, _nearest_in_words(attempts)
+    tried = f"tried in {forms} forms {listed}{nearest}; it would work if it took {_START_ADVICE}"
+    return f"it said: {said}; {tried}" if said else tried

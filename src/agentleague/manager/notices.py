@@ -5,6 +5,7 @@ The commands that it names end with `--dir DIR`: whoever prints them knows the d
 
 from collections.abc import Callable, Sequence
 
+from agentleague.dialects.complaints import in_vain, read_note
 from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import Disputed, MatchClosed
 from agentleague.league.league import League
@@ -14,7 +15,8 @@ from agentleague.league.roster import Member, Roster
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.keys import NewRefereeAnswersDue, RefereeChanged, ResultTold
 from agentleague.manager.step import Step
-from agentleague.protocol.messages import GameResult
+from agentleague.protocol.messages import Exchange, GameResult
+from agentleague.protocol.printable import log_text
 from agentleague.roles.settings import ManagerSettings
 
 
@@ -123,7 +125,43 @@ class RefereeNotices:
             self._done(match_id)
 
 
+class NotUnderstood:
+    """Players that understood no dialect, as the transcripts of their matches show.
+
+    State: what each said; forgotten by a restart, and when it understands.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._said: dict[str, str] = {}
+
+    def look_at(self, players: Sequence[str], transcript: Sequence[Exchange]) -> None:
+        """The transcript of a match: the organiser is told of each such player once."""
+        for player_id in players:
+            rows = [row for row in transcript if row.player_id == player_id]
+            if rows and rows[-1].verdict in UNDERSTOOD:
+                self._said.pop(player_id, None)
+            elif player_id not in self._said:
+                self._tell(player_id, [read_note(row.note) for row in rows])
+
+    def rows(self) -> list[str]:
+        """Each player and what it said."""
+        return [f"{player_id}, which said: {said}" for player_id, said in self._said.items()]
+
+    def _tell(self, player_id: str, notes: Sequence[tuple[str, list[str]]]) -> None:
+        said, forms = next((each for each in notes if each[1]), ("", []))
+        if forms:
+            member = self._step.league.roster.member(player_id)
+            self._said[player_id] = log_text(said)
+            self._step.notify(
+                f"{player_id} {member.display_name} {in_vain(said, forms)}. Its author can try it "
+                f"with: league play {member.endpoint} random; see its matches with: league agent "
+                f"{player_id} --dir DIR"
+            )
+
+
 BEGUN = "The league has begun"
+UNDERSTOOD = ("ok", "late", "pushed", "in it already", "declined")  # verdicts of a transcript
 
 
 def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:

@@ -16,6 +16,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | ResultNotices | players still to be told a result | told again while the match is open |
 | Registration | when agents came back, wrong join codes | forgotten |
 | - Refusals | who was refused, and how often | forgotten |
+| NotUnderstood | players that understood no dialect | forgotten |
 | Claims | which claims are open | `resume` shows them again |
 | Reachability | which end points answer | `resume` has all tried again |
 | Receipts | agents that showed a false one | forgotten |
@@ -41,7 +42,7 @@ from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.claims import Claims
-from agentleague.manager.notices import ResultNotices
+from agentleague.manager.notices import NotUnderstood, ResultNotices
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.receipts import Receipts
@@ -112,6 +113,7 @@ class Manager:
         self._misuse = TokenMisuse(step, credentials)
         self._reporters = Reporters(step)
         self._result_notices = ResultNotices(step, adjudicator=adjudicator, broadcasts=broadcasts)
+        self._not_understood = NotUnderstood(step)
         self._assignments = Assignments(
             step,
             adjudicator=adjudicator,
@@ -411,10 +413,11 @@ class Manager:
         self._write(decision.events)
         if self.league.phase is Phase.COMPLETED and isinstance(decision.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
-        if known and isinstance(decision.answer, MatchResultAck) and message.dialects is not UNSET:
-            for player_id in known.players:
-                if player_id in message.dialects:
-                    self._step.learn_dialect(player_id, message.dialects[player_id])
+        if known and isinstance(decision.answer, MatchResultAck):
+            for player_id, dialect in (message.dialects or {}).items():
+                if player_id in known.players:
+                    self._step.learn_dialect(player_id, dialect)
+            self._not_understood.look_at(known.players, message.transcript or ())
         return decision
 
     def _write(self, events: Sequence[Event]) -> None:
@@ -460,6 +463,7 @@ class Manager:
 
     def _live_status(self, data: dict[str, Any], is_organiser: bool) -> None:
         """What no journal knows: who is waited for, and who was refused, by which address."""
+        data["not_understood"] = self._not_understood.rows()[: queries.STATUS_ROWS]
         data["awaited_reports"] = self._assignments.awaited.rows()[: queries.STATUS_ROWS]
         if is_organiser:
             data["refused_registrations"] = self.refusals.rows()

@@ -59,7 +59,7 @@ def failure_in_words(error: errors.LeagueError | None) -> str:
         return "answered with an error of its own"
     if isinstance(error, errors.IllegalMove):
         return "made an illegal move"
-    if isinstance(error, errors.PeerUnavailable):
+    if isinstance(error, errors.PeerUnavailable) and "status" not in error.context:
         return "could not be reached, or gave no usable HTTP answer"
     return "gave no usable answer"
 

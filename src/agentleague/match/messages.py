@@ -228,7 +228,12 @@ def addresses(seats: Sequence[messages.Seated]) -> list[Address]:
 
 
 def _plain(context: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in context.items() if isinstance(value, str | int | float)}
+    """What the player is told; in which dialects it was asked is for the referee's log."""
+    return {
+        name: value
+        for name, value in context.items()
+        if isinstance(value, str | int | float) and name not in ("tried", "forms")
+    }
 
 
 def _legal(complaint: Complain, game: Game, state: Any, seat: int) -> dict[str, Any]:

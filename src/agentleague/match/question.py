@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from agentleague.dialects.complaints import note_of, read_note
 from agentleague.errors import (
     InternalError,
     LeagueError,
@@ -40,7 +41,6 @@ from agentleague.protocol.messages import (
 ANSWERS_MAX = 3  # unusable ones; then the question is over
 FORM_ERRORS = (-32600, -32601, -32602)  # the player did not understand us
 EMPTY = (transcript.NO_CONTENT, transcript.RATE_LIMITED, NoConnection.code)  # verdicts
-TRIED = "tried "  # begins a note that says in which dialects a player was asked
 ANSWERS = (GameJoinAck, ChooseParityResponse, GameMoveResponse)
 
 Judge = Callable[[Message], Any]  # returns the content of an answer, or raises its error
@@ -145,7 +145,7 @@ class Question:
         elif "status" in error.context:  # HTTP, if not ours.
             line.is_touched = True
         if error:
-            line.note = error.context.get("tried", line.note)
+            line.note = note_of(error) or line.note
         is_awaited = attempt == len(self._lines) and self._next is Next.TIME_IS_UP
         if self.result or not is_awaited:
             return []
@@ -227,7 +227,8 @@ class Question:
         sentence = f"nothing usable came within {self._terms.seconds:g} seconds"
         line = self._lines[-1]
         is_empty = line.verdict == transcript.NO_CONTENT
-        more = {"tried": line.note} if line.note.startswith(TRIED) else {}
+        said, _ = read_note(line.note)
+        more = {"said": said} if said else {}
         return self._failed(NoAnswer(sentence, is_empty=is_empty, **more), now)
 
     def _failed(self, error: LeagueError, now: float) -> list[Act]:

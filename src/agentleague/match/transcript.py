@@ -74,8 +74,8 @@ class Transcript:
 
     def identify(self, line: Line, said: str) -> None:
         """Note the sender that an answer names; its identity is the end point."""
-        if said != self._players[line.seat]:
-            line.note = f"as {said[:ID_MAX]}" if said else "without player_id"
+        named = f"as {said[:ID_MAX]}" if said else "without player_id"
+        line.note = "" if said == self._players[line.seat] else named
 
     def is_touched(self, seat: int) -> bool:
         """Whether that player sent a byte."""

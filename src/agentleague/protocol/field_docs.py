@@ -229,7 +229,9 @@ NOTES: dict[str, Note] = {
     "Exchange.verdict": Note("What came of it: `ok`, or why not.", "ok"),
     "Exchange.move": Note("The move that came.", "even"),
     "Exchange.answered_after": Note("How long the answer took, in ms.", 7),
-    "Exchange.note": Note("How the answer named its sender, if not as the player asked.", ""),
+    "Exchange.note": Note(
+        "What the player said instead, or how its answer named its sender, if not as asked.", ""
+    ),
     # Queries and commands
     "query_type": Note("What is asked, as GET_STANDINGS or GET_STATUS.", "GET_STATUS"),
     "query_params": Note("Of which player, round, match; which page (`offset`, `limit`).", {}),

@@ -535,7 +535,7 @@ class Exchange(Struct, frozen=True, array_like=True, gc=False):
     verdict: Text
     move: Any = None
     answered_after: Int | None = None
-    note: Text = ""  # how the answer named its sender, where that was not the player asked
+    note: Text = ""  # what it said instead, or how its answer named its sender, if not as asked
 
 
 class MatchResultReport(Message, tag="MATCH_RESULT_REPORT"):

@@ -69,6 +69,13 @@ CAUSES = {  # by verdict
 }
 
 
+COMPLAINED = Cause(  # It said itself what was wrong.
+    "an answer that said",
+    "R-DIA-09",
+    "take the messages of docs/reference/messages.md without what it complained of",
+)
+
+
 class Result(Struct):
     """The fields of a result that explain it."""
 
@@ -119,16 +126,20 @@ _VERDICTS = {  # by words of a cause, which counts before the last verdict
 }
 
 
-def ending_of(  # noqa: PLR0913 - six facts of one match.
+def ending_of(  # noqa: PLR0913 - seven facts of one match.
     game_type: str,
     names: Mapping[str, str],
     result: Result,
     *,
     forfeits: Mapping[str, str],
     verdicts: Mapping[str, str],
+    said: Mapping[str, str],
     verified: bool,
 ) -> Ending:
-    """Why a match ended; `forfeits` says why players lost, `verdicts` what was wrong last."""
+    """Why a match ended; `forfeits` says why players lost, `verdicts` what was wrong last.
+
+    `said` has what players themselves said about that.
+    """
     game = _GAMES.get(game_type, _OTHER_GAME)
     losers = [player_id for player_id in names if player_id != result.winner_player_id]
     reason = one_line(result.reason, 500)
@@ -145,7 +156,10 @@ def ending_of(  # noqa: PLR0913 - six facts of one match.
         failed = [player_id for player_id in losers if player_id in forfeits]
         blamed = {each: _blamed(forfeits[each], verdicts.get(each, "")) for each in failed}
         advice = [
-            f"{names[each]} {_advice(forfeits[each], blamed[each], game)}." for each in failed
+            f"{names[each]} said: {one_line(said[each])}. It should {COMPLAINED.change}."
+            if said.get(each)
+            else f"{names[each]} {_advice(forfeits[each], blamed[each], game)}."
+            for each in failed
         ]
         lost = " and ".join(names[each] for each in failed)
         if set(blamed.values()) == {NULL_MOVE}:

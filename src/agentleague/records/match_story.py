@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agentleague.dialects.complaints import read_note
 from agentleague.errors import IllegalMove, LeagueError, MatchMismatch
 from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
@@ -22,7 +23,7 @@ from agentleague.protocol.printable import one_line, one_line_json, printable
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
 from agentleague.roles.effects import Event
 
-TRIED = "tried "  # how a note begins that says in which forms a player was asked
+TRIED = "tried "  # how a note of earlier versions began: in which forms a player was asked
 NOTE_MAX = 240  # characters of what is noted of an answer
 DETAIL_MAX = 400  # characters of each detail that a game adds to its result
 
@@ -251,12 +252,20 @@ def _exchange(facts: Facts, contact: Contact) -> str:
     verdict = one_line(contact.verdict, 64)
     cause = CAUSES.get(NULL_MOVE if _is_null(contact) else contact.verdict)
     why = cause.came if cause else _HARMLESS.get(contact.verdict)
+    said, note = said_in(contact), ""
+    if said:
+        why = f"it said: {said}"
+    elif contact.note.startswith(("as ", TRIED)):
+        note = f" ({one_line(contact.note, NOTE_MAX)})"
     verdict += f" ({why})" if why else ""
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
-    has_note = contact.note.startswith(("as ", TRIED))
-    note = f" ({one_line(contact.note, NOTE_MAX)})" if has_note else ""
     who = facts.name(contact.player_id)
     return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}{note}"
+
+
+def said_in(contact: Contact) -> str:
+    """What a player said that did not do as it was asked."""
+    return one_line(read_note(contact.note)[0]) if _failed(contact) else ""
 
 
 def _is_null(contact: Contact) -> bool:
@@ -310,6 +319,7 @@ def _ending(facts: Facts) -> Ending | None:
         facts.result,
         forfeits=dict(facts.forfeits),
         verdicts=verdicts,
+        said={player_id: said_in(each) for player_id, each in troubles.items()},
         verified=facts.verified,
     )
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json
-from agentleague.records.explanations import CAUSES, NULL_MOVE, Cause
-from agentleague.records.match_story import NOTE_MAX, TRIED, Contact, named, with_ending
+from agentleague.records.explanations import CAUSES, COMPLAINED, NULL_MOVE, Cause
+from agentleague.records.match_story import NOTE_MAX, TRIED, Contact, named, said_in, with_ending
 
 INDENT = " " * 8
 
@@ -138,7 +138,9 @@ def _because(facts: Mapping[str, Any]) -> str:
 
 def _failure(row: Contact, game_type: str) -> Failure:
     is_null = row.verdict == "E004" and row.move is None
-    known = CAUSES.get(NULL_MOVE if is_null else row.verdict, _UNKNOWN)
+    known, said = CAUSES.get(NULL_MOVE if is_null else row.verdict, _UNKNOWN), said_in(row)
+    if said:
+        known = COMPLAINED._replace(came=f"{COMPLAINED.came}: {said}")
     came, rules = known.came, [known.rule]
     if row.verdict == "E004":
         came = came if is_null else f"{one_line_json(row.move)}, {came}"

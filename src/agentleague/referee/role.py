@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from agentleague.dialects.complaints import in_vain, note_of, read_note
 from agentleague.dialects.table import OURS
 from agentleague.errors import (
     InternalError,
@@ -70,7 +71,7 @@ from agentleague.referee.foreign_manager import (
 from agentleague.referee.foreign_reports import OpenQuery
 from agentleague.referee.manager_queries import EndpointQuery
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
-from agentleague.roles.effects import Call, Drop, Effect, End, WakeAt
+from agentleague.roles.effects import Address, Call, Drop, Effect, End, WakeAt
 from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
 
@@ -105,6 +106,7 @@ class Referee(Agent):
         self.matches: dict[str, Match] = {}
         self._settings, self._load_game, self._limits = settings, load_game, limits
         self._closed: dict[str, int] = {}  # match of this round -> epoch in which it was closed
+        self._in_vain: set[str] = set()  # players that understood no dialect
         self._dialects: dict[str, str] = {}  # player -> dialect that was found by trying
         self._identity: RefereeIdentity | None = None
         self._secret = secret  # what it draws from where the manager does not draw; without: never
@@ -143,9 +145,18 @@ class Referee(Agent):
             return []
         if stimulus.dialect and isinstance(key, PlayerCall):
             self._dialects[match.players[key.seat].agent_id] = stimulus.dialect
+        if stimulus.error and isinstance(key, InvitationCall | MoveCall):
+            self._say_if_in_vain(match.players[key.seat], stimulus.error)
         if isinstance(stimulus.message, LockResponse):
             self._keep_newest(stimulus.message.receipt)
         return self._run(match, now, match.answered, stimulus, now)
+
+    def _say_if_in_vain(self, player: Address, error: LeagueError) -> None:
+        """A player understood no dialect: say so once."""
+        said, forms = read_note(note_of(error))
+        if forms and player.agent_id not in self._in_vain:
+            self._in_vain.add(player.agent_id)
+            self.news.append(f"{player.agent_id} at {player.url} {in_vain(said, forms)}.")
 
     def _keep_newest(self, receipt: Receipt | UnsetType) -> None:
         """A manager that lost rows gives receipts of earlier ones: they prove nothing."""

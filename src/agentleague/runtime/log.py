@@ -29,6 +29,8 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Call, Drop, Effect, End, Event, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Key, Started, Stimulus, StrategyReturned
 
+TEXT_MAX = 400  # characters
+
 
 class Level(IntEnum):
     """How much a line matters."""
@@ -110,7 +112,8 @@ class Watcher:
         call = self._calls.pop(stimulus.key, None)
         error, answer = stimulus.error, stimulus.message
         if error:
-            about = {"error_code": error.code, "text": str(error)}
+            said = [error.context.get("said") or str(error), error.context.get("tried")]
+            about = {"error_code": error.code, "text": "; ".join(filter(None, said))}
             self._note(Level.WARNING, "call_failed", **_of(call, stimulus), **about)
         elif isinstance(answer, LockResponse) and answer.result is not UNSET:
             reason = answer.result.game_result.reason
@@ -205,7 +208,7 @@ def fields(entry: Entry) -> dict[str, Any]:
     if entry.seconds is not None:
         line["seconds"] = round(entry.seconds, 4)
     if entry.text:
-        line["text"] = log_text(entry.text)
+        line["text"] = log_text(entry.text, TEXT_MAX)
     return {key: value for key, value in line.items() if value not in ("", None, UNSET)}
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from agentleague.dialects import answers, starting
+from agentleague.dialects.complaints import in_its_words
 from agentleague.dialects.negotiation import Negotiation, Next, PeerDialect
 from agentleague.dialects.table import Dialect, dialect_of
 from agentleague.dialects.tools import LISTING, Tools, read_tools
@@ -196,5 +197,6 @@ def read(request: Any, got: HttpAnswer, reader: Any = answers.read_answer) -> An
     except LeagueError as error:
         # It is kept as a value: without the frames in which it was raised, and what they hold.
         error.__traceback__ = error.__context__ = None
+        error.context["said"] = in_its_words(got.status, got.body)
         return Answer(None, error, got.seconds)
     return Answer(message, None, got.seconds)

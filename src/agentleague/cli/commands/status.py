@@ -48,6 +48,7 @@ LISTS = {  # of matches or agents, shown where they are not empty
     "accepted_losses": "Lost rows",
 }
 LIVE = {  # what only a running manager knows: a line for each
+    "not_understood": "Understands no form",
     "awaited_reports": "Not reported yet",
     "refused_registrations": "Refused",
 }
