@@ -14,20 +14,24 @@ def test_players_that_never_register_are_brought_in_and_play(tmp_path):
     cup = tmp_path / "cup"
     manager, url = a_manager(cup, "--exit", "--players", "2")
     players = started(
-        sys.executable, "-I", "-S", PLAYERS, "-", "call=type,moves=odd", "call=message"
+        sys.executable, "-I", "-S", PLAYERS, "-", "call=type,moves=odd,ends=yes", "call=message"
     )
     urls = [players.stdout.readline().strip() for _ in range(2)]
     referee = started(BIN / "league", "referee", "--manager", url, "--port", "24001")
     first_line(referee)
 
-    said = league("add-player", "Ann", urls[0], "--dir", cup).stdout
+    added = league("add-player", "Ann", urls[0], "--dir", cup)
     again = league("add-player", "Ann", urls[0], "--dir", cup, check=False)
     league("add-player", "Bob", urls[1].removeprefix("http://"), "--dir", cup)
     manager.communicate(timeout=SECONDS)
 
     rows = json.loads(league("standings", "--dir", cup, "--json").stdout)
     agents = json.loads(league("agents", "--dir", cup, "--json").stdout)
-    assert said == f"Ann is P01, and is called at {urls[0]}.\n"
+    assert added.stdout == f"Ann is P01, and is called at {urls[0]}.\n"
+    assert added.stderr == (  # It was tried, and does not believe that its league is over.
+        "It plays even_odd, and understands: message type as method. "
+        f"Try it again with: league play {urls[0]} random --game even_odd\n"
+    )
     assert again.returncode == 1
     assert "P01 is that player already; look with: league agents" in again.stderr
     assert manager.returncode == 0
@@ -36,6 +40,24 @@ def test_players_that_never_register_are_brought_in_and_play(tmp_path):
         "message type as method",
         "handle_message, message in params.message",
     }
+
+
+def test_a_player_that_does_not_play_yet_is_added_all_the_same_and_its_words_are_told(tmp_path):
+    cup = tmp_path / "cup"
+    a_manager(cup, "--game", "tic_tac_toe")
+    players = started(sys.executable, "-I", "-S", PLAYERS, "-", "needs=team_colour,says=so")
+    url = players.stdout.readline().strip()
+
+    strict = league("add-player", "Ann", url, "--dir", cup)
+    absent = league("add-player", "Bob", "127.0.0.1:9", "--dir", cup)
+
+    assert strict.stdout == f"Ann is P01, and is called at {url}.\n"
+    assert strict.stderr.startswith(
+        "It does not play tic_tac_toe yet: when asked with GAME_INVITATION, there came an answer "
+        "that said: HTTP 422: team_colour: Field required. Try it again with: league play "
+    )
+    assert absent.stdout == "Bob is P02, and is called at http://127.0.0.1:9.\n"
+    assert "there came no connection" in absent.stderr
 
 
 def test_a_referee_that_never_registers_is_brought_in(tmp_path):

@@ -19,6 +19,7 @@ documents have it. Each shape is a player with a port of its own.
     says      why: it says which field it misses
     busy      refuses a second invitation until it hears of the end of its match
     limit     requests after which it wants to be left alone once
+    ends      it answers nobody after LEAGUE_COMPLETED
     path      it listens at /mcp and registers without that
     moves     even or odd
     at        the address and port that it listens at
@@ -168,14 +169,17 @@ class Player:
     def __init__(self, shape):
         self.traits = traits_of(shape)
         self.name, self.match, self.asked = shape[:50], None, 0
-        self.limit = int(self.traits.get("limit", 0))
+        self.limit, self.is_over = int(self.traits.get("limit", 0)), False
         self.host, _, port = self.traits.get("at", "127.0.0.1:0").partition(":")
-        self.server = serve(at_mcp(self.answer), self.host, int(port))
+        self.server = serve(at_mcp(self.hear), self.host, int(port))
 
     @property
     def url(self):
         path = "" if "path" in self.traits else "/mcp"
         return f"http://{self.host}:{self.server.server_port}{path}"
+
+    def hear(self, body):
+        return (503, {"detail": "gone"}) if self.is_over else self.answer(body)
 
     def answer(self, body):
         """Status and body of an answer to a request."""
@@ -216,7 +220,7 @@ class Player:
     def respond(self, body, message):
         kind, how = message["message_type"], self.traits.get("answer", "documented")
         if kind in ("GAME_OVER", "LEAGUE_COMPLETED"):
-            self.match = None
+            self.match, self.is_over = None, "ends" in self.traits and kind == "LEAGUE_COMPLETED"
             return self.wrap(body, {"status": "ok"})
         if kind == "GAME_INVITATION":
             if "busy" in self.traits and self.match not in (None, message["match_id"]):

@@ -57,6 +57,15 @@ def begun(manager):
     return effects
 
 
+def test_an_agent_that_was_tried_is_added_with_the_dialect_that_it_understood():
+    manager = a_manager()
+
+    add(manager, "add_player", **ANN, dialect="type~bare")
+    add(manager, "add_player", **{**ANN, "name": "Bob"}, dialect="none of ours")
+
+    assert manager.league.roster.dialects == {"P01": "type~bare"}
+
+
 @rule("R-ORG-09")
 def test_a_player_is_brought_in_and_called_at_its_end_point():
     answer, effects = add(a_manager(), "add_player", **ANN)

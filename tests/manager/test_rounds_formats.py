@@ -218,3 +218,16 @@ def test_the_journal_names_every_format_but_the_first_round_robin():
     assert b"format_options" not in rows[0]
     assert b"format" not in rows[1]
     assert events_of(named, LeagueOpened)[0].format == ("test_knockout", 3)
+
+
+def test_a_league_that_is_held_after_a_round_tells_nobody_of_an_end():
+    league = MemoryLeague(2, 1, cycles=2)
+    league.manager.hold_after_a_round()
+    assert not league.manager.is_held
+
+    league.fill().run_until(lambda: league.manager.is_held)
+    league.wait(100.0)
+
+    said = [type(message) for _, message in league.messages]
+    assert said.count(RoundCompleted) == 3  # to two players and a referee
+    assert LeagueCompleted not in said

@@ -112,6 +112,7 @@ class Registration:
         event, _ = self._admit_new_player(meta, Caller(ORGANISER))
         event = replace(event, source=UNSET)
         self._step.record(event)
+        self._step.learn_dialect(event.player_id, str(params.get("dialect", "")))
         self._step.notify(self._reachability.registered(event.player_id, ORGANISER))
         return event
 

@@ -165,6 +165,16 @@ class Manager:
         """End the league as it stands when this round is over, for measurements."""
         self._rounds.rounds_max = round_id
 
+    def hold_after_a_round(self) -> None:
+        """Play one round of several: players that end with their league are not told of an end."""
+        self._rounds.is_trial = True
+
+    @property
+    def is_held(self) -> bool:
+        """Whether that round is over, and everybody knows."""
+        is_over = self._rounds.is_trial and self.league.rounds_ended > 0
+        return is_over and self._step.outbox.is_empty()
+
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide; every event among the effects is applied already."""
         step = self._step

@@ -52,6 +52,7 @@ class Rounds:
         self._is_waiting = False  # for the end of a pause, to announce the next round
         self._is_over = False
         self.rounds_max: int | None = None  # where a measurement ends the league as it stands
+        self.is_trial = False  # it is held after its first round, and nobody is told of an end
 
     # From nothing, or from a journal
 
@@ -261,7 +262,7 @@ class Rounds:
             self._tell_the_end()
         elif self.rounds_max is not None and league.round_id >= self.rounds_max:
             self.abort()
-        elif league.paused:
+        elif league.paused or (self.is_trial and league.round_id):
             self._is_waiting = True
         else:
             assert isinstance(following, Round), "a format waits although no match is open"

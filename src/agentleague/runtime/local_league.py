@@ -105,15 +105,18 @@ class Workers(Protocol):
 LocalPlayer = Callable[[str, str], Workers]
 
 
-async def play(
+async def play(  # noqa: PLR0913 - what a league is played with.
     settings: ManagerSettings,
     home: Home,
     on_progress: Callable[[League], None],
     *,
     game: str | Path,
     local_players: Sequence[LocalPlayer] = (),
+    is_trial: bool = False,
 ) -> Played:
     """Play a new league to its end. `settings` say how many players and referees.
+
+    A trial of several rounds ends after the first, and its players do not hear of an end.
 
     The game may also be a file; the league goes by the game's own name. `local_players` register
     first, in their order; built-in players fill up. Agents get processes of their own if there are
@@ -130,6 +133,8 @@ async def play(
     )
     role, stopwatch = manager.host.role, Stopwatch("manager")
     assert isinstance(role, Manager)
+    if is_trial:
+        role.hold_after_a_round()
     make = partial(AgentGroup, manager_url=manager.url, game=game, seed=home.seed)
     referees = make("referee", 0, settings.referees, is_private=bool(local_players))
     groups = PLAYER_PROCESSES if remote else 1
@@ -143,9 +148,9 @@ async def play(
             worker_groups.append(RemoteWorkers(group) if remote else LocalWorkers(group))
         for workers in worker_groups:
             await _unless_failed(manager, workers.start())
-        await _watch(manager, role.league, on_progress)
+        await _watch(manager, role, on_progress)
         tallies = [stopwatch.tally([manager])]
-        for workers in worker_groups:
+        for workers in () if is_trial else worker_groups:
             tallies.append(await asyncio.wait_for(workers.finish(), settings.reply_seconds * 2))
     finally:
         for workers in worker_groups:
@@ -165,12 +170,12 @@ async def _unless_failed(manager: Running, work: Coroutine[Any, Any, None]) -> N
     task.result()
 
 
-async def _watch(manager: Running, league: League, on_progress: Callable[[League], None]) -> None:
+async def _watch(manager: Running, role: Manager, on_progress: Callable[[League], None]) -> None:
     waits: list[asyncio.Future[Any]] = [manager.ended, manager.failed]
-    while not any(wait.done() for wait in waits):
-        on_progress(league)
+    while not any(wait.done() for wait in waits) and not role.is_held:
+        on_progress(role.league)
         await asyncio.wait(waits, timeout=0.05, return_when=asyncio.FIRST_COMPLETED)
-    on_progress(league)
+    on_progress(role.league)
     if manager.failed.done():
         raise manager.failed.result()
 

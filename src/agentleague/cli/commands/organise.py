@@ -1,6 +1,7 @@
 """`league start`, `pause`, `abort`, `remove`, `rule`, …: the commands of the organiser."""
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,14 +97,36 @@ def remove(player: str, directory: Path, yes: bool) -> None:
 @click.command(
     help="\b\nExample:\n  league add-player Ann http://127.0.0.1:8101/mcp --dir ./cup\n\n"
     "Add a player that does not register itself, before the league starts: it is called at its end "
-    "point."
+    "point. First it is tried: it plays one match against random, on this machine, and what it "
+    "understood is printed. It is added whatever comes of that."
 )
 @click.argument("name")
 @click.argument("url")
 @directory_option
 def add_player(name: str, url: str, directory: Path) -> None:
-    """Add a player."""
-    _command(directory, "add_player", name=name, url=_with_scheme(url))
+    """Try a player, and add it."""
+    _check_possible(directory, refuse_ended=True)
+    url = _with_scheme(url)
+    _command(directory, "add_player", name=name, url=url, dialect=_try(directory, url))
+
+
+def _try(directory: Path, url: str) -> str:
+    """Say what an agent understands, before the league begins; the dialect, if one was found."""
+    from agentleague.cli.commands.play import try_once
+    from agentleague.league.league import Phase
+    from agentleague.records.reading import open_league
+
+    try:
+        league, _ = open_league(directory)
+        if league.phase is not Phase.REGISTERING:
+            return ""  # The manager says why it is too late.
+        game = league.rules.game_type
+        words, dialect = try_once(url, game, league.rules.rules.game_options)
+    except LeagueError as error:
+        say(f"It was not tried: {error}.")
+        return ""
+    say(f"{words} Try it again with: league play {shlex.quote(url)} random --game {game}")
+    return dialect
 
 
 @click.command(

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from agentleague.cli import output
-from agentleague.cli.local_players import local_players
+from agentleague.cli.local_players import IS_URL, local_players
 from agentleague.cli.options import game_choice, read_game_options
+from agentleague.dialects.table import in_words
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
@@ -47,6 +48,7 @@ MATCHES = (
 RETRIES = 1  # A third silence would show nothing new.
 RETRY_SECONDS = 0.2
 SILENCE = ("timeout", "reach")  # in the cause of a loss that more time might have prevented
+TRIAL_SECONDS = 5.0  # for a move of an agent that is tried once
 OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
 
 
@@ -84,14 +86,39 @@ def command(
     as_json: bool,
 ) -> None:
     """Play, print, exit."""
-    least, most = OTHER_SECONDS
-    other_seconds = max(least, min(move_seconds, most))
     typed = as_typed(game)
     found = find_game(typed)
     options = read_game_options(found, game_options)
+    settings = _settings(found.name, options, matches, move_seconds, seed)
+    named = local_players((a, b), typed, seed, in_full=verbose or output.is_debugging())
+    with tempfile.TemporaryDirectory(prefix="league-") as folder:
+        with output.Progress() as progress:
+            watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
+            home = Home(Path(folder), seed)
+            run(play(settings, home, watch, game=typed, local_players=named))
+        played = _played(Path(folder))
+    if as_json:
+        output.print_json(played)
+        return
+    _print(played, in_full=verbose or matches == 1)
+    for seat, text in zip("AB", (a, b), strict=True):
+        if IS_URL.match(text):
+            first = played["matches"][0]
+            player_id, name = first[f"player_{seat}_id"], first[f"player_{seat}_name"]
+            output.say(f"{name}: {understood(played, player_id)}")
+    causes = [cause for facts in played["matches"] for _, cause in facts.get("forfeits", ())]
+    if any(word in cause for cause in causes for word in SILENCE):
+        output.say(_more_time(move_seconds))
+
+
+def _settings(
+    game: str, options: dict[str, Any], matches: int, move_seconds: float, seed: str | None
+) -> ManagerSettings:
+    least, most = OTHER_SECONDS
+    other_seconds = max(least, min(move_seconds, most))
     year = datetime.fromtimestamp(wall(), UTC).year
-    settings = ManagerSettings(
-        league_id=new_league_id(found.name, year, seed),
+    return ManagerSettings(
+        league_id=new_league_id(game, year, seed),
         game_options=options,
         players=2,
         cycles=matches,
@@ -104,20 +131,39 @@ def command(
         retry_delay_seconds=RETRY_SECONDS,
         seeded=seed is not None,
     )
-    named = local_players((a, b), typed, seed, in_full=verbose or output.is_debugging())
+
+
+def try_once(url: str, game: str, options: dict[str, Any]) -> tuple[str, str]:
+    """Let an agent play one match against random; what to say of it, and its dialect.
+
+    Raises LeagueError if the match cannot be played here. The agent is not told that the league is
+    over: some would end.
+    """
+    settings = _settings(game, options, 2, TRIAL_SECONDS, None)
+    named = local_players((url, "random"), game, None)
     with tempfile.TemporaryDirectory(prefix="league-") as folder:
-        with output.Progress() as progress:
-            watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
-            home = Home(Path(folder), seed)
-            run(play(settings, home, watch, game=typed, local_players=named))
+        home = Home(Path(folder))
+        run(play(settings, home, _no_progress, game=game, local_players=named, is_trial=True))
         played = _played(Path(folder))
-    if as_json:
-        output.print_json(played)
-        return
-    _print(played, in_full=verbose or matches == 1)
-    causes = [cause for facts in played["matches"] for _, cause in facts.get("forfeits", ())]
-    if any(word in cause for cause in causes for word in SILENCE):
-        output.say(_more_time(move_seconds))
+    return understood(played, "P01"), played["dialects"].get("P01", "")
+
+
+def understood(played: dict[str, Any], player_id: str) -> str:
+    """What an agent made of what it was sent, in words."""
+    from agentleague.records.player_story import player_match
+
+    game, stories = (
+        played["game_type"],
+        [player_match(each, player_id) for each in played["matches"]],
+    )
+    failures = [each for story in stories for each in story.failures]
+    if (
+        any(player_id in dict(facts.get("forfeits", ())) for facts in played["matches"])
+        and failures
+    ):
+        last = failures[-1]
+        return f"It does not play {game} yet: when asked with {last.asked}, there came {last.came}."
+    return f"It plays {game}, and understands: {in_words(played['dialects'].get(player_id, ''))}."
 
 
 def _no_progress(league: League) -> None:
@@ -132,11 +178,12 @@ def _played(directory: Path) -> dict[str, Any]:
     league, rows = open_league(directory)
     assignments = [event_of(row) for row in rows if row.kind == "match_assigned"]
     table = output.row_dicts(league.table.rows())
-    ids = [f"R{number}M1" for number in range(1, league.total_rounds + 1)]
+    ids = [f"R{number}M1" for number in range(1, league.rounds_ended + 1)]
     return {
         "game_type": league.rules.game_type,
         "winner": _winner(table),
         "players": table,
+        "dialects": dict(league.roster.dialects),
         "matches": [facts_of(league, match_id, assignments) for match_id in ids],
     }
 
@@ -148,11 +195,11 @@ def _winner(table: list[dict[str, Any]]) -> str | None:
 
 
 def _print(played: dict[str, Any], *, in_full: bool) -> None:
-    from agentleague.records.match_story import in_words
+    from agentleague.records import match_story
 
     if in_full:
         for facts in played["matches"]:
-            print("\n".join([*in_words(facts), ""]))
+            print("\n".join([*match_story.in_words(facts), ""]))
     else:
         rows = [_row(facts) for facts in played["matches"]]
         first, second = sorted(played["players"], key=lambda row: str(row["player_id"]))
