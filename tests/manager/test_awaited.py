@@ -55,10 +55,11 @@ def test_after_the_last_referee_that_may_try_it_the_match_is_no_contest():
 
 
 def test_of_a_referee_that_locks_nothing_is_said_since_it_sends_a_status():
-    league = League(locks=True)
+    league = League(locks=True, lease_seconds=60.0)
     league.role.news.clear()
 
-    league.wake(9.0, LeaseCheck())
+    for _ in range(3):
+        league.wake(15.0, LeaseCheck())
 
     assert list(league.role.news) == []
     assert asked(league, "GET_STATUS")["awaited_reports"] == []

@@ -30,7 +30,8 @@ class Awaited:
 
     def rows(self) -> list[str]:
         """The matches of which the organiser was told, in words."""
-        return [f"{match_id}: {self.in_words(match_id)}" for match_id in self._leases.told]
+        found = {match_id: self.in_words(match_id) for match_id in self._leases.told}
+        return [f"{match_id}: {words}" for match_id, words in found.items() if words]
 
     def in_words(self, match_id: str) -> str:
         """How long a match still waits, and what then; nothing if its referee sends a status."""
