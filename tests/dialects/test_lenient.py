@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 from msgspec import UNSET
 
 from agentleague.dialects import lenient, requests
@@ -113,6 +114,62 @@ def test_how_a_match_ended_is_found_wherever_it_stands(fields, status, winner):
     assert (message.game_result.status, message.game_result.winner_player_id) == (status, winner)
 
 
+INNER = {"match_id": "M1", "role_in_match": "PLAYER_A", "opponent_id": "P02"}
+
+
+@rule("R-GUEST-05")
+@each_row(
+    "request_",
+    [
+        rpc("GAME_INVITATION", {"game_invitation": INNER}),
+        rpc("handle_game_invitation", {"match_id": None, "payload": INNER}),
+        rpc("GAME_INVITATION", {"game_id": "M1", "opponent_id": "P02"}),
+        rpc("protocol/message", {"message": {"message_type": "GAME_INVITE", **INNER}}),
+        rpc("protocol/message", {"type": "GAME_INVITATION", **INNER}),
+        rpc("to_player", INNER),
+        {"message_type": "GAME_INVITE", "invitation": INNER},
+    ],
+)
+def test_an_invitation_is_read_wherever_its_content_stands(request_):
+    message = read(request_).message
+
+    assert isinstance(message, GameInvitation)
+    assert (message.match_id, message.opponent_id) == ("M1", "P02")
+
+
+@rule("R-GUEST-05")
+@each_row(
+    ("fields", "opponent_id"),
+    [
+        ({"parity_context": {"opponent_id": "P02", "round_id": "R3"}}, "P02"),
+        ({"context": None, "game_context": {"opponent_id": "P02"}}, "P02"),
+        ({"context": {}, "opponent_id": "P02"}, "P02"),
+        ({"context": {"opponent_id": "P02"}, "opponent_id": "P03"}, "P02"),
+        ({"context": {}}, ""),
+    ],
+)
+def test_a_call_for_a_move_has_its_context_under_any_name(fields, opponent_id):
+    message = read(rpc("CHOOSE_PARITY_CALL", {"match_id": "M1", **fields})).message
+
+    assert isinstance(message, ChooseParityCall)
+    assert message.context.opponent_id == opponent_id
+
+
+@rule("R-GUEST-05")
+@each_row(
+    ("fields", "message_type"),
+    [
+        ({"winner_id": "P01"}, "GAME_OVER"),
+        ({"error_code": "E001"}, "GAME_ERROR"),
+        ({"deadline": ""}, "CHOOSE_PARITY_CALL"),
+    ],
+)
+def test_what_nothing_names_is_known_by_its_content(fields, message_type):
+    message = read(rpc("to_player", {"match_id": "M1", **fields})).message
+
+    assert WIRE_NAME[type(message)] == message_type
+
+
 @rule("R-GUEST-05")
 @each_row(
     ("method", "message_type"),
@@ -208,6 +265,24 @@ def test_a_message_beside_its_method_is_read_and_answered_on_both_levels():
     answer = told(incoming.envelope, GameJoinAck("M1", "P01"))
     assert (answer["id"], answer["accept"], answer["result"]["accept"]) == (5, True, True)
     assert lenient.write_answer(Envelope(Form.HYBRID, UNSET), GameJoinAck("M1")) == b""
+
+
+@rule("R-PLAYER-05")
+def test_a_join_without_our_token_is_answered_on_both_levels_and_one_with_it_as_always():
+    flat, unsigned = Envelope(id=5), GameJoinAck("M1", "P01", sender="player:P01")
+    signed = msgspec.structs.replace(unsigned, auth_token="mtok_1")
+
+    both = json.loads(lenient.write_reply(flat, unsigned))
+
+    for place in (both, both["result"]):
+        assert (place["accept"], place["accepted"], place["status"]) == (True, True, "ACK")
+        assert place["auth_token"] == "none"
+    assert both["id"] == 5
+    for form in (Form.JSONRPC, Form.BARE, Form.TOOL, Form.NESTED):
+        envelope = Envelope(form, "a")
+        assert lenient.write_reply(envelope, signed) == codec.write_answer(envelope, signed)
+    heard = GameOverAck(match_id="M1")
+    assert lenient.write_reply(flat, heard) == codec.write_answer(flat, heard)
 
 
 @rule("R-GUEST-05")

@@ -25,6 +25,7 @@ was told of each match. A shape is a list of traits; what is not said is as the 
     threads   no: it hears nobody while it waits for an answer
     players   added by hand, joined by +: URLs of players that do not register
     strict    fields: it refuses what the documents do not show
+    rounds    told: it announces each match to its players too
 """
 
 import itertools
@@ -238,6 +239,11 @@ class ForeignManager:
 
     def start(self, match_id, number, a, b):
         row = {"match_id": match_id, "game_type": "even_odd", **self.named(a, b)}
+        if self.trait("rounds") == "told":
+            rows = [{**row, "referee_endpoint": self.referee}]
+            for player in (a, b):
+                fields = {"league_id": LEAGUE, "round_id": number, "matches": rows}
+                self.tell(self.where[player], "ROUND_ANNOUNCEMENT", fields)
         way = self.trait("start", "start_match")
         if way == "announce":
             row["referee_endpoint"] = self.referee

@@ -1,4 +1,6 @@
-"""Foreign referees: python referees.py MANAGER SHAPE [SHAPE …], standard library alone.
+"""Foreign referees: python referees.py MANAGER NAMES SHAPE [SHAPE …], standard library alone.
+
+Several managers are joined by +, and have a referee each.
 
 A shape is a list of traits, like `start=assign,unknown=ok,answer=result`. What is not said is as
 most have it. Each shape is a referee with a port of its own; it plays even_odd with the players
@@ -15,6 +17,14 @@ it is told to, and calls players as document 001 has it, without the token of th
     rule      A: it gives player A the match when both guess right
     busy      refuses a second match while it is at one
     fails     the first so many matches it drops without a word
+    league    own: it has a league id of its own
+    calls     how it calls players: tool, type, lower, beside (the message beside the method), bare,
+              or wrapped (protocol/message, GAME_INVITE, the message in params.message)
+    sends     nested (what belongs to a message in an object in it), null (all that it does not
+              know), game (game_id for match_id), own (ids of its own), none (no ids at all),
+              where (its end point)
+    reads     of an answer: result, choice (another name), top (nothing but the top level), strict
+              (all that the documents require), push (nothing: it waits for what is pushed)
     register  tool, type, alias, message, mcp, bare, path, never
 """
 
@@ -42,6 +52,7 @@ NAMES = {
     "1": ("player1_id", "player2_id", "player1_endpoint", "player2_endpoint"),
     "url": ("player1", "player2", "player1_url", "player2_url"),
 }
+ANSWERS = {"GAME_INVITATION": "GAME_JOIN_ACK", "CHOOSE_PARITY_CALL": "CHOOSE_PARITY_RESPONSE"}
 OWN = "begin_refereeing_a_match"
 NUMBERS = itertools.cycle([4, 7, 2, 9])
 
@@ -61,6 +72,7 @@ class Referee:
         self.traits, self.name = traits_of(shape), shape[:50]
         self.manager = self.token = ""
         self.league_id, self.at, self.lost = "", set(), int(self.traits.get("fails", 0))
+        self.pushed, self.heard = {}, threading.Condition()
         self.server = serve(at_mcp(self.answer))
 
     @property
@@ -71,6 +83,8 @@ class Referee:
         """Status and body of an answer to a request."""
         if body.get("method") == "tools/list" and self.call in ("mcp", "own"):
             return self.wrap(body, {"tools": [self.tool()]})
+        if self.traits.get("reads") == "push" and body.get("method") in ANSWERS.values():
+            return self.hear(body["method"], body["params"])
         try:
             match = self.read(self.unwrap(body))
         except Unknown:
@@ -142,6 +156,12 @@ class Referee:
         threading.Thread(target=lambda: self.report(self.play(match)), daemon=True).start()
         return {"status": "started", "match_id": match[0]} if how == "started" else {"status": "ok"}
 
+    def hear(self, kind, message):
+        with self.heard:
+            self.pushed.setdefault((kind, message["player_id"]), message)
+            self.heard.notify_all()
+        return 200, {"status": "ok"}
+
     def play(self, match):
         """One match of even_odd by its rules, or nearly."""
         match_id, *seats = match
@@ -153,7 +173,7 @@ class Referee:
         choices = {
             player_id: self.ask(
                 url, "parity_choose", "CHOOSE_PARITY_CALL", match_id, player_id, context
-            )["parity_choice"]
+            )
             for player_id, url in zip(ids, urls, strict=True)
         }
         number = next(NUMBERS)
@@ -177,14 +197,61 @@ class Referee:
             "timestamp": "2025-01-15T10:30:00Z",
             "conversation_id": "conv-1",
             "auth_token": self.token,
-            "league_id": self.league_id,
+            "league_id": "mine" if self.traits.get("league") == "own" else self.league_id,
             "match_id": match_id,
             "player_id": player_id,
             "game_type": "even_odd",
             **more,
         }
-        request = {"jsonrpc": "2.0", "method": method, "params": message, "id": 1}
-        return post(url, request)["result"]
+        answer = post(url, self.request(method, kind, self.spelled(kind, message)))
+        return self.content(kind, player_id, answer) if kind in ANSWERS else None
+
+    def spelled(self, kind, message):
+        """A message to a player, in this one's words."""
+        how, match_id = self.traits.get("sends"), message["match_id"]
+        if how == "null":
+            unknown = ("auth_token", "league_id", "round_id", "epoch", "deadline", "context")
+            return {**message, **dict.fromkeys(unknown), "referee_endpoint": None}
+        if how == "nested" and kind in ANSWERS:
+            names = ("match_id", "role_in_match", "opponent_id", "player_id", "context")
+            inner = {name: message.pop(name) for name in names if name in message}
+            name = "game_invitation" if kind == "GAME_INVITATION" else "parity_context"
+            return {**message, name: inner}
+        if how == "game":
+            return {**message, "game_id": message.pop("match_id")}
+        if how == "own":
+            return {**message, "match_id": f"match_{sum(map(ord, match_id))}"}
+        if how == "where":
+            return {**message, "referee_endpoint": self.url}
+        if how == "none":
+            return {name: message[name] for name in message if not name.endswith("_id")}
+        return message
+
+    def request(self, method, kind, message):
+        how, rpc = self.traits.get("calls", "tool"), {"jsonrpc": "2.0", "id": 1}
+        if how == "wrapped":
+            message["message_type"] = kind.replace("INVITATION", "INVITE")
+            return {**rpc, "method": "protocol/message", "params": {"message": message}}
+        if how == "beside":
+            return {**message, **rpc, "method": kind}
+        methods = {"tool": method, "type": kind, "lower": kind.lower()}
+        return message if how == "bare" else {**rpc, "method": methods[how], "params": message}
+
+    def content(self, kind, player_id, answer):
+        """The choice in an answer, or in what was pushed; it breaks where a join is none."""
+        how = self.traits.get("reads", "result")
+        said = answer if how == "top" else answer.get("result", answer)
+        if how == "push":
+            key = (ANSWERS[kind], player_id)
+            with self.heard:
+                assert self.heard.wait_for(lambda: key in self.pushed, 30)
+                said = self.pushed.pop(key)
+        if how == "strict":
+            required = ("protocol", "message_type", "sender", "timestamp", "auth_token")
+            assert all(said[name] for name in (*required, "match_id", "player_id"))
+        if kind == "GAME_INVITATION":
+            assert said["accepted" if how in ("choice", "top") else "accept"] is True
+        return said.get("choice" if how in ("choice", "top") else "parity_choice")
 
     def told(self, result):
         """A result as this one tells it."""
@@ -238,9 +305,9 @@ class Referee:
 NAMES_OF = {}  # player id -> name, as somebody who knows both may tell it
 
 
-def main(manager, names, *shapes):
+def main(managers, names, *shapes):
     NAMES_OF.update(json.loads(names))
-    for shape in shapes:
+    for manager, shape in zip(itertools.cycle(managers.split("+")), shapes, strict=False):
         referee = Referee(shape)
         referee.manager = manager
         print(referee.url, flush=True)

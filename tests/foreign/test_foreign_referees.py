@@ -116,6 +116,28 @@ def test_referees_crossed_at_random_do_too(tmp_path, seed):
     assert_all_had_some(played, shapes)
 
 
+# How foreign referees speak to players: all that was seen, and its neighbours.
+SPEAKERS = [
+    "league=own,calls=type,reads=choice",
+    "calls=wrapped,sends=null,reads=top",
+    "league=own,calls=type,sends=nested,reads=push",
+    "calls=lower,sends=game,reads=strict",
+    "league=own,calls=beside,sends=none,reads=top",
+    "calls=bare,sends=own,reads=choice",
+    "calls=wrapped,sends=nested,reads=strict",
+]
+
+
+@rule("R-START-07", "R-PLAYER-05", "R-GUEST-05")
+def test_our_players_play_under_referees_that_speak_to_them_in_every_way_that_was_seen(tmp_path):
+    players = 2 * len(SPEAKERS)
+
+    played = asyncio.run(play(tmp_path, [], good=players, referees=SPEAKERS, ours=False))
+
+    assert_right(played)
+    assert_all_had_some(played, SPEAKERS)
+
+
 @rule("R-ACCESS-02")
 def test_referees_that_know_no_code_wait_and_work_when_they_are_let_in(tmp_path):
     """They register once and are never started again, with their token or without."""

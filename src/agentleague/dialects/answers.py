@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentleague import errors
+from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.results import find_result, is_over
 from agentleague.protocol import json_text, jsonrpc, messages
 from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode, without_nulls
@@ -26,12 +27,6 @@ _NOT_REGISTERED = ("REJECTED", "REFUSED", "DENIED", "DECLINED", "ERROR", "FAILED
 _DECLINED = ("DECLINED", "REJECTED", "REFUSED")  # statuses of a GAME_JOIN_ACK
 _UNSAID = (UNSET, None)
 _QUERY_FIELDS = frozenset({"message_type", *messages.LeagueQueryResponse.__struct_fields__})
-# The answers to questions, which a player may push later -> the field of their content.
-PUSHED = {
-    "GAME_JOIN_ACK": "accept",
-    "CHOOSE_PARITY_RESPONSE": "parity_choice",
-    "GAME_MOVE_RESPONSE": "move",
-}
 _YES = ("success", "accepted", "registered", "ok")  # flags of an answer to a registration
 _NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE)
 
@@ -68,7 +63,7 @@ def read_answer(
     if status == 429:
         raise errors.RateLimited("HTTP 429: too many requests", retry_after=retry_after)
     expected = messages.MESSAGES[messages.WIRE_NAME[type(request)]].answer or ""
-    if expected in ACKNOWLEDGEMENTS:
+    if expected in ("", *ACKNOWLEDGEMENTS):  # To an answer that was pushed there is none.
         return _read_acknowledgement(request, status, body)
     try:
         found = _read_content(expected, _text_of(body))

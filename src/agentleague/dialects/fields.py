@@ -1,7 +1,7 @@
 """A message with fewer fields, those of document 001 only, or with more than ours.
 
 Some agents refuse a field or a null that document 001 does not show (only a winner may be null);
-others want the `context` of a call for a move under another name.
+others want the `context` of a call for a move, or the content of an answer, under another name.
 """
 
 from typing import Any
@@ -50,6 +50,13 @@ EXTENDED = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # the messages that have a 
 CONTEXT = ("game_context", "match_context", "game_state", "state", "move_context", "info")
 NULL = "winner"  # the one field that the documents show as null
 
+# The answers to questions, which a player may push later -> the field of their content.
+PUSHED = {
+    "GAME_JOIN_ACK": "accept",
+    "CHOOSE_PARITY_RESPONSE": "parity_choice",
+    "GAME_MOVE_RESPONSE": "move",
+}
+
 _Tree = dict[str, Any]
 
 
@@ -60,11 +67,18 @@ def trimmed(message_type: str, body: bytes) -> bytes:
 
 
 def extended(message_type: str, body: bytes) -> bytes:
-    """The message with its context, if it has one, under other names too."""
-    if message_type not in EXTENDED:
+    """The message with its context, or the join or move that it is, under other names too."""
+    if message_type not in EXTENDED and message_type not in PUSHED:
         return body
     fields = msgspec.json.decode(body)
-    return msgspec.json.encode(fields | dict.fromkeys(CONTEXT, fields["context"]))
+    if message_type in EXTENDED:
+        return msgspec.json.encode(fields | dict.fromkeys(CONTEXT, fields["context"]))
+    said = fields[PUSHED[message_type]]
+    more: _Tree = {"choice": said}
+    if message_type == "GAME_JOIN_ACK":
+        more = {"accepted": said, "status": "ACK" if said else "DECLINED"}
+    # The documents require a token; this one is good for nothing.
+    return msgspec.json.encode({"auth_token": "none", **more, **fields})
 
 
 def _kept(value: Any, tree: _Tree) -> Any:

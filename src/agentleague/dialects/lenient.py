@@ -1,15 +1,17 @@
 """Reads requests of foreign managers and referees leniently, and answers under several names.
 
-What does not fit in a message is corrected or left out. No result of a league of ours depends on
-what was corrected here, since the manager is a foreign one.
+What does not fit in a message is corrected or left out. A player of ours always reads so, a referee
+at a foreign manager: no result of a league of ours depends on what was corrected here.
 """
 
 import re
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from agentleague.dialects import answers, requests, starting
+from agentleague.dialects.fields import EXTENDED, PUSHED, extended
 from agentleague.dialects.tools import message_like
 from agentleague.errors import (
     InvalidTimestamp,
@@ -21,13 +23,30 @@ from agentleague.errors import (
 from agentleague.protocol import codec, jsonrpc, timestamps
 from agentleague.protocol.codec import Incoming, encode
 from agentleague.protocol.jsonrpc import Envelope, Form
-from agentleague.protocol.messages import METHODS, PROTOCOL, GameJoinAck, Message
+from agentleague.protocol.messages import (
+    MESSAGES,
+    METHODS,
+    PROTOCOL,
+    WIRE_NAME,
+    GameMessage,
+    Message,
+    MoveContext,
+)
 
 CORRECTED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
 MISFITS_MAX = 100  # in one message
 _RPC = frozenset({"jsonrpc", "method", "id", "params"})
 _STATUSES = ("WIN", "DRAW", "TECHNICAL_LOSS")
 _NOBODY = ("", "draw", "tie", "none", "null")
+# Message type -> fields that only it has, where nothing names its type.
+_CONTENT = {
+    "GAME_OVER": {"game_result", "winner_player_id", "winner", "winner_id"},
+    "GAME_ERROR": {"error_code"},
+    "CHOOSE_PARITY_CALL": {"deadline", "context", "parity_context"},
+    "GAME_INVITATION": {"game_invitation", "role_in_match", "opponent_id"},
+}
+_SIGNED = tuple(MESSAGES[name].cls for name in PUSHED)
+_IN_CONTEXT = ("opponent_id", "round_id", "your_standings")
 _DIGITS = re.compile(r"-?\d{1,9}")
 _object = msgspec.json.Decoder(dict[str, Any])
 _Fields = dict[str, Any]
@@ -43,21 +62,49 @@ def read_request(
     is_empty = not is_fast and envelope.method and bytes(codec.text_of(envelope)) == b"{}"
     if is_empty and _is_beside_method(body):
         envelope.form, envelope.body = Form.HYBRID, body
-    elif not isinstance(incoming.error, CORRECTED) and not incoming.missing:
+    elif not (isinstance(incoming.error, CORRECTED) or incoming.missing or _lacks(incoming)):
         return incoming
     called = envelope.message_type or envelope.method
-    name = METHODS.get(called.lower()) or message_like(called, taken)
+    name = METHODS.get(called.lower()) or message_like(called, taken) or _name_by_content(envelope)
     message = _corrected(name, envelope) if name in taken else None
     return Incoming(envelope, message) if message else incoming
 
 
+def write_reply(envelope: Envelope, message: Message) -> bytes:
+    """An answer in the form of its request; a join or move without our token under all names."""
+    if isinstance(message, _SIGNED) and message.auth_token is UNSET:
+        return write_answer(envelope, message)
+    return codec.write_answer(envelope, message)
+
+
 def write_answer(envelope: Envelope, message: Message) -> bytes:
-    """An answer in the form of its request, with its content under several names."""
-    body = encode({**_synonyms(message), **_object.decode(encode(message))})
-    if envelope.form is not Form.HYBRID:
+    """An answer under several names; a join or a move beside `result` as well as in it."""
+    body = extended(WIRE_NAME[type(message)], encode(message))
+    has_both = isinstance(message, _SIGNED) and envelope.form not in (Form.BARE, Form.TOOL)
+    if envelope.form is not Form.HYBRID and not has_both:
         return jsonrpc.write_result(envelope, body)
     wrapped = jsonrpc.write_result(Envelope(id=envelope.id), body)
     return encode({**_object.decode(body), **_object.decode(wrapped)}) if wrapped else b""
+
+
+def _lacks(incoming: Incoming) -> bool:
+    """Whether a message of a match lacks what may stand elsewhere in it."""
+    message = incoming.message
+    if not isinstance(message, GameMessage):
+        return False
+    context = getattr(message, "context", None)
+    return not message.match_id or (isinstance(context, MoveContext) and not context.opponent_id)
+
+
+def _name_by_content(envelope: Envelope) -> str:
+    """The type of a message that nothing around it names."""
+    try:
+        fields = _object.decode(codec.text_of(envelope))
+    except jsonrpc.UNREADABLE:
+        return ""
+    named = METHODS.get(str(fields.get("type")).lower())
+    found = (name for name, own in _CONTENT.items() if own & fields.keys())
+    return named or next(found, "")
 
 
 def _is_beside_method(body: bytes) -> bool:
@@ -66,13 +113,6 @@ def _is_beside_method(body: bytes) -> bool:
         return bool(_object.decode(body).keys() - _RPC)
     except jsonrpc.UNREADABLE:  # In a field that was not read.
         return False
-
-
-def _synonyms(message: Message) -> _Fields:
-    if isinstance(message, GameJoinAck):
-        return {"accepted": message.accept, "status": "ACK" if message.accept else "DECLINED"}
-    move = getattr(message, "parity_choice", getattr(message, "move", None))
-    return {} if move is None else {"choice": move}
 
 
 def _corrected(name: str, envelope: Envelope) -> Message | None:
@@ -85,8 +125,10 @@ def _corrected(name: str, envelope: Envelope) -> Message | None:
     try:
         if name == starting.START:
             fields = starting.respell_start(fields)
-        elif name in answers.PUSHED:
+        elif name in PUSHED:
             fields |= answers.read_pushed(name, text)
+        elif issubclass(MESSAGES[name].cls, GameMessage):
+            fields = _gathered(name, fields)
     except MissingField:
         return None
     fields |= {"message_type": name, "protocol": PROTOCOL}
@@ -94,6 +136,19 @@ def _corrected(name: str, envelope: Envelope) -> Message | None:
     if name == "GAME_OVER":
         fields["game_result"] = _result(fields)
     return _fitted(name, fields)
+
+
+def _gathered(name: str, given: _Fields) -> _Fields:
+    """A message of a match, with the fields that stand only in an object in it."""
+    inner = [value for value in given.values() if isinstance(value, dict)]
+    known = (*MESSAGES[name].cls.__struct_fields__, "game_id")
+    fields = {key: each[key] for each in inner for key in known if each.get(key) is not None}
+    fields |= {key: value for key, value in given.items() if value is not None}
+    fields["match_id"] = fields.get("match_id") or fields.get("game_id") or ""
+    if name in EXTENDED:
+        places = (fields, *inner)
+        fields["context"] = {key: at[key] for at in places for key in _IN_CONTEXT if key in at}
+    return fields
 
 
 def _fitted(name: str, fields: _Fields) -> Message | None:

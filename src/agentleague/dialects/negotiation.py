@@ -14,7 +14,8 @@ from enum import Enum
 
 from msgspec import Struct
 
-from agentleague.dialects.answers import ACKNOWLEDGEMENTS, PUSHED
+from agentleague.dialects.answers import ACKNOWLEDGEMENTS
+from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.methods import pattern_of
 from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
 from agentleague.dialects.table import (

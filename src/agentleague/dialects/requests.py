@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from agentleague.dialects import answers, starting
+from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.results import find_result, flat_result
 from agentleague.protocol import codec
 from agentleague.protocol.codec import Incoming, Spelling
@@ -83,7 +84,7 @@ def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
     if name == starting.START:
         return starting.respell_start(_object.decode(text))
     fields = _raw_object.decode(text)
-    return fields | answers.read_pushed(name, text) if name in answers.PUSHED else fields
+    return fields | answers.read_pushed(name, text) if name in PUSHED else fields
 
 
 def type_of(called: str, text: bytes | Raw) -> str | None:

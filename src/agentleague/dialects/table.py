@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agentleague.dialects import starting
-from agentleague.dialects.fields import EXTENDED, extended, trimmed
+from agentleague.dialects.fields import EXTENDED, PUSHED, extended, trimmed
 from agentleague.dialects.methods import MESSAGE_TYPE, TOOL_NAME, write_method
 from agentleague.dialects.requests import METAS, REPORT, with_flat_fields
 from agentleague.dialects.tools import Tool, Tools
@@ -73,7 +73,7 @@ class Dialect(Struct, frozen=True):
         if self.is_plain:
             body = trimmed(message_type, body)
         elif self.extends(message_type):
-            extend = extended if message_type in EXTENDED else with_flat_fields
+            extend = with_flat_fields if message_type in (REPORT, *METAS) else extended
             body = extend(message_type, body)
         return self._wrap(message_type, body, request_id, tools)
 
@@ -81,7 +81,8 @@ class Dialect(Struct, frozen=True):
         """Whether it writes the content of this message under other names too."""
         if self.is_plain:
             return False
-        always = message_type == REPORT or (message_type in METAS and message_type in self.paths)
+        is_at_path = message_type in METAS and message_type in self.paths
+        always = is_at_path or message_type in (REPORT, *PUSHED)
         return always or (self.has_more and message_type in (*EXTENDED, *METAS))
 
     def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:

@@ -2,24 +2,42 @@
 
 A message without the token of its match is refused, unless the manager says that the referee of the
 match does not lock, and the message comes from that referee's address.
+
+Some of them call with a message type as the method, ignore the answer, and wait until the same is
+pushed to their end point: so it is pushed too, once, until one says that it does not take it.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from agentleague.dialects.methods import MESSAGE_TYPE, pattern_of
+from agentleague.dialects.negotiation import UNKNOWN_METHOD, misunderstanding
+from agentleague.dialects.table import name_of
 from agentleague.player.memory import LIMITS, PlayerLimits
 from agentleague.protocol.hosts import is_at
-from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, Message
+from agentleague.protocol.jsonrpc import Form
+from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, Message, tag_of
 from agentleague.roles.effects import Address, Call
-from agentleague.roles.stimuli import Asked
+from agentleague.roles.stimuli import Answered, Asked, Caller
+
+_OURS = re.compile(r"R\d+M\d+")  # what our managers call matches
 
 
 class MatchQuery(Struct, frozen=True, gc=False):
     """The key of a question to the manager: who is the referee of this match?"""
 
     match_id: str
+
+
+class PushKey(Struct, frozen=True, gc=False):
+    """The key of an answer that is pushed to a referee."""
+
+    endpoint: str
+    match_id: str
+    question: type[Message]
 
 
 class ForeignReferees:
@@ -32,12 +50,34 @@ class ForeignReferees:
         self._trusted: dict[str, str] = {}  # match -> end point of its referee
         self._denied: dict[str, float] = {}  # match -> when
         self._waiting: dict[str, list[Asked]] = {}
+        self._pushing: set[PushKey] = set()
+        self._unpushed: dict[str, bool] = {}  # end points that take no pushed answers
+        self.announced = ""  # the player's match of this round
 
-    def admits(self, asked: Asked) -> bool:
-        """Whether a message without a token comes from the referee of its match."""
+    def endpoint(self, asked: Asked) -> str:
+        """The end point of the referee that sent this without a token; empty if no referee did."""
         message: Any = asked.message
-        endpoint = self._trusted.get(message.match_id)
-        return endpoint is not None and is_at(endpoint, asked.caller.source)
+        endpoint = self._trusted.get(message.match_id, "")
+        return endpoint if endpoint and is_at(endpoint, asked.caller.source) else ""
+
+    def push(self, asked: Asked, endpoint: str, answer: Message, now: float) -> list[Call]:
+        """The answer once more, to a referee that may wait for it at its own end point."""
+        message: Any = asked.message
+        key = PushKey(endpoint, message.match_id, type(message))
+        dialect = _push_dialect(asked.caller, key.question)
+        is_full = len(self._pushing) >= self._limits.waiting_messages
+        if not dialect or is_full or key in self._pushing or endpoint in self._unpushed:
+            return []
+        self._pushing.add(key)
+        to = Address("referee", endpoint, dialect)
+        return [Call(key, to, answer, now + self._reply_seconds)]
+
+    def pushed(self, stimulus: Answered) -> None:
+        """The push is over; if it failed, the match goes on by what was answered."""
+        key: Any = stimulus.key
+        self._pushing.discard(key)
+        if misunderstanding(key.question, stimulus.error) == UNKNOWN_METHOD:
+            self._keep(self._unpushed, key.endpoint, True)
 
     def signed(self, match_id: str) -> None:
         """The referee showed the token: from here on its match needs it."""
@@ -60,7 +100,7 @@ class ForeignReferees:
         query = LeagueQuery(
             "GET_MATCH",
             league_id,
-            {"match_id": match_id},
+            {"match_id": match_id if _OURS.fullmatch(match_id) else self.announced},
             sender="player",
             timestamp=timestamp,
             conversation_id=message.conversation_id,
@@ -91,6 +131,15 @@ class ForeignReferees:
         known[match_id] = value
         if len(known) > self._limits.foreign_matches:
             del known[next(iter(known))]
+
+
+def _push_dialect(caller: Caller, question: type[Message]) -> str:
+    """The dialect of one that calls by message types, however it spells them; else empty."""
+    method, name = caller.rpc_method, tag_of(question)
+    is_type = re.sub(r"[\W_]", "", method).upper() == name.replace("_", "")
+    if caller.form not in (Form.JSONRPC, Form.HYBRID) or not (is_type or method.isupper()):
+        return ""
+    return name_of(Form.JSONRPC, pattern_of(method, name) if is_type else MESSAGE_TYPE, "")
 
 
 def _facts(answer: Message | None) -> Mapping[str, Any]:

@@ -245,6 +245,9 @@ class Memory:
         return self._names.get(player_id or "", "")
 
     def _remember(self, match: Mapping[str, Any]) -> bool:
+        if not match["match_id"]:  # A foreign referee does not say which: it is a new one.
+            self.history.append(match)
+            return True
         name = (match["league_id"], match["match_id"])
         said, former = match.get("draw_generation", 0), self._ended.get(name)
         generation = said if isinstance(said, int) else 0  # A file may hold anything.

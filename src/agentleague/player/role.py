@@ -16,11 +16,12 @@ from agentleague.errors import (
     TokenInvalid,
 )
 from agentleague.player.draw_check import DrawCheck
-from agentleague.player.foreign_referees import ForeignReferees, MatchQuery
+from agentleague.player.foreign_referees import ForeignReferees, MatchQuery, PushKey
 from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
-from agentleague.protocol.tokens import PROOF_HEADER, channel_key, match_token
+from agentleague.protocol.hosts import is_at
+from agentleague.protocol.tokens import MATCH_TOKEN, PROOF_HEADER, channel_key, match_token
 from agentleague.roles.agent import (
     BAD_TOKEN,
     Agent,
@@ -86,7 +87,8 @@ class Player(Agent):
         self._settings, self._limits = settings, limits
         self._draw_check = DrawCheck(limits)
         self._round_id = 0
-        self._refused: set[str] = set()  # matches and kinds of messages of which one was refused
+        self._said: set[str] = set()  # what was refused, by match or kind, and who is foreign
+        self._referee_endpoint = ""  # of its match of this round, as a foreign manager says
         self._early: list[Asked] = []  # messages that came before the registration was answered
         self._running: dict[int, Asked] = {}  # calls whose strategies run
         self._channel = b""
@@ -146,7 +148,7 @@ class Player(Agent):
         self._check_referee(asked)
         arrival = self._calendar.write(now)
         answer = messages.GameJoinAck(message.match_id, self._me(message), arrival, accept=True)
-        return [self.reply(asked, answer, now, **self._proof(message))]
+        return self._answer(asked, answer, now)
 
     def _to_move(
         self, asked: Asked, message: messages.ChooseParityCall | messages.GameMoveCall, now: float
@@ -171,7 +173,23 @@ class Player(Agent):
             if isinstance(message, messages.ChooseParityCall)
             else messages.GameMoveResponse(stimulus.move, **names)
         )
-        return [self.reply(asked, answer, now, **self._proof(message))]
+        return self._answer(asked, answer, now)
+
+    def _answer(self, asked: Asked, answer: messages.Message, now: float) -> list[Effect]:
+        """A join or a move; a foreign referee may want it pushed too."""
+        message: Any = asked.message
+        reply = self.reply(asked, answer, now, **self._proof(message))
+        endpoint = self._foreign_referees.endpoint(asked)
+        if self.has_foreign_manager:  # Nobody says who its referees are: none but the caller.
+            named = message.referee_endpoint or self._referee_endpoint
+            endpoint = named if is_at(named, asked.caller.source) else ""
+        assert isinstance(reply.answer, messages.Message)
+        push = self._foreign_referees.push
+        return [reply, *push(asked, endpoint, reply.answer, now)] if endpoint else [reply]
+
+    def _pushed(self, stimulus: Answered, now: float) -> list[Effect]:
+        self._foreign_referees.pushed(stimulus)
+        return []
 
     def _game_over(self, asked: Asked, message: messages.GameOver, now: float) -> list[Effect]:
         self._check_referee(asked)
@@ -180,7 +198,7 @@ class Player(Agent):
         reply: list[Effect] = [self.reply(asked, answer, now)]
         if self._draw_check.is_lost(message):
             return reply
-        is_sealed = not self._foreign_referees.admits(asked)
+        is_sealed = not self._foreign_referees.endpoint(asked)
         is_another = self.memory.contradicts(message)
         if self.memory.over(message, me):
             again = "again, since its first result was lost: " if is_another else ""
@@ -236,6 +254,10 @@ class Player(Agent):
         loss = self._draw_check.announced(message, self.agent_id)
         if loss:
             self.news.append(loss)
+        for each in message.matches:
+            if self.agent_id in (each.player_A_id, each.player_B_id):
+                self._foreign_referees.announced = each.match_id
+                self._referee_endpoint = getattr(each, "referee_endpoint", "")
         if message.round_id != self._round_id:  # A match that changes hands is announced again.
             self._round_id = message.round_id
             self._notify("round", lambda: seen_by(self.agent_id, message))
@@ -335,6 +357,7 @@ class Player(Agent):
 
     def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
         """A message without the token of its match is refused, unless the manager explains it."""
+        stimulus = self._with_our_ids(stimulus)
         try:
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
         except TokenInvalid as error:
@@ -345,6 +368,20 @@ class Player(Agent):
             return [self._refuse_referee(stimulus, error)] if asking is None else [*asking]
         except LeagueError as error:
             return [Reply(stimulus.reply, error)]
+
+    def _with_our_ids(self, asked: Asked) -> Asked:
+        """A foreign referee has a league id of its own, and may not say which match it means."""
+        message = asked.message
+        if not isinstance(message, messages.GameMessage):
+            return asked
+        league_id = self._registration.league_id or message.league_id
+        match_id = message.match_id or self._foreign_referees.announced
+        if (league_id, match_id) == (message.league_id, message.match_id):
+            return asked
+        if str(message.auth_token).startswith(MATCH_TOKEN):  # Of one of ours, in another league.
+            return asked
+        ours = msgspec.structs.replace(message, league_id=league_id, match_id=match_id)
+        return msgspec.structs.replace(asked, message=ours)
 
     def _match_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """The manager has said whose match it is: the messages that waited are handled again."""
@@ -369,20 +406,31 @@ class Player(Agent):
 
     def _refuse(self, asked: Asked, error: TokenInvalid, about: str, why: str) -> Reply:
         """Refuse, and say so once of each match or kind of message."""
-        if about not in self._refused and len(self._refused) < self._limits.refusals_said:
-            self._refused.add(about)
-            self.news.append(f"{about}: {why}")
+        self._say_once(about, f"{about}: {why}")
         return Reply(asked.reply, error)
+
+    def _say_once(self, about: str, sentence: str) -> None:
+        if about not in self._said and len(self._said) < self._limits.refusals_said:
+            self._said.add(about)
+            self.news.append(sentence)
 
     def _check_referee(self, asked: Asked) -> None:
         """Where there are match tokens, only the referee of a match knows its token."""
         message: Any = asked.message
         if not self._registration.match_tokens:
-            return
-        if message.auth_token == self._tokens(message)[0]:
+            if self.has_foreign_manager:
+                self._say_who_calls(asked, "a referee")
+        elif message.auth_token == self._tokens(message)[0]:
             self._foreign_referees.signed(message.match_id)
-        elif not self._foreign_referees.admits(asked):
+        elif self._foreign_referees.endpoint(asked):
+            self._say_who_calls(asked, "its referee is foreign: the manager confirms it. It")
+        else:
             raise TokenInvalid("auth_token is not the match token of this match")
+
+    def _say_who_calls(self, asked: Asked, who: str) -> None:
+        message: Any = asked.message
+        source, method = asked.caller.source, asked.caller.rpc_method[:64] or "a bare message"
+        self._say_once(source, f"{message.match_id}: {who} calls from {source} with {method}.")
 
     def _seconds_left(
         self, message: messages.ChooseParityCall | messages.GameMoveCall, now: float
@@ -428,6 +476,7 @@ class Player(Agent):
         ReachabilityKey: Agent.reachability_answered,
         LeagueOverKey: _over_answered,
         MatchQuery: _match_answered,
+        PushKey: _pushed,
     }
     TIMERS: ClassVar[dict[type, Handler]] = {
         RegisterKey: Agent.register_again,

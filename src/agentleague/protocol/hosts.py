@@ -75,7 +75,10 @@ def is_home(where: Iterable[Place], source: str) -> bool:
 
 def is_at(endpoint: str, source: str) -> bool:
     """Whether a request from this address may come from that end point's machine."""
-    return _is_same(urlsplit(endpoint).hostname or "", source)
+    try:
+        return _is_same(urlsplit(endpoint).hostname or "", source)
+    except ValueError:  # It is no URL.
+        return False
 
 
 def _is_same(host: str, source: str) -> bool:

@@ -134,7 +134,9 @@ class HttpTransport:
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
         self._on_ask: OnAsk | None = None
-        self._read_request, self.write_answer = requests.read_request, codec.write_answer
+        is_player = policy.receiver == "player"  # Whose referee may be foreign.
+        self._read_request = lenient.read_request if is_player else requests.read_request
+        self.write_answer = lenient.write_reply
         self._looking_up: set[asyncio.Task[None]] = set()
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
@@ -170,6 +172,7 @@ class HttpTransport:
     def read_leniently(self) -> None:
         """From now on, accept more spellings: the manager is foreign."""
         self._read_request, self.write_answer = lenient.read_request, lenient.write_answer
+        self._decides = True  # Its announcements say where referees are.
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""

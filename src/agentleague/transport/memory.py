@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from agentleague.dialects import requests
+from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
@@ -96,7 +96,8 @@ class MemoryTransport:
     ) -> None:
         """A request came in."""
         decides = self._receiver != "player"
-        incoming = requests.read_request(body, self._taken, thorough=decides)
+        read_request = requests.read_request if decides else lenient.read_request
+        incoming = read_request(body, self._taken, thorough=decides)
         envelope = incoming.envelope
 
         def reply(answer: Message | LeagueError) -> None:
@@ -106,7 +107,7 @@ class MemoryTransport:
                     codec.write_refusal(envelope, answer, sender=self._receiver, timestamp=now_text)
                 )
             else:
-                respond(codec.write_answer(envelope, answer))
+                respond(lenient.write_reply(envelope, answer))
 
         if incoming.message is None:
             reply(incoming.error or NoAnswer("nothing to say"))
