@@ -123,31 +123,60 @@ def test_each_answer_decides_what_is_tried_next():
     ]
 
 
-@rule("R-DIA-01")
-def test_four_forms_are_tried_and_a_retry_goes_on_where_they_stopped():
-    ann = Ann(only("nothing", NO_METHOD))
-
-    first = ann.call(INVITATION)
-    ann.call(INVITATION)
-
-    assert isinstance(first.error, PeerRefused)
-    forms = [form for form in ann.asked if form != "tools/list plain"]
-    assert len(forms) == 8
-    assert forms[4] == forms[0]  # It may have been a passing trouble.
-    assert not set(forms[5:]) & set(forms[:4])
-
-
-def test_when_every_form_was_tried_the_first_answer_counts():
+@rule("R-DIA-01", "R-DIA-11")
+def test_all_forms_are_tried_once_and_then_only_the_nearest():
     def answers(request, ann):
-        return NO_METHOD if len(ann.asked) == 1 else (500, {})
+        return (500, {}) if form_of(request) == "handle_message" else NO_METHOD
 
     ann = Ann(answers)
-    for _ in range(6):
-        answer = ann.call(INVITATION)
+    first = ann.call(INVITATION)
+    forms = [form for form in ann.asked if form != "tools/list plain"]
+    ann.asked.clear()
+    second = ann.call(INVITATION)
+    ann.call(CALL)
+    ann.call(OVER)
 
-    assert answer.error.context["status"] == 500
-    assert ann.heard[0].error.context["number"] == -32601
-    assert len(ann.asked) < 6 * 4
+    assert first.error.context["number"] == -32601  # the answer to the first form
+    assert first.dialect == second.dialect == "message~none"
+    assert {"GAME_INVITATION", "bare", "tools/call", "game_invitation plain"} < set(forms)
+    assert ann.asked == ["handle_message"] * 3
+
+
+@rule("R-DIA-11")
+def test_one_that_understood_nothing_is_asked_once_wherever_it_is_asked():
+    ann = Ann(only("nothing", NO_METHOD))
+
+    answer = ann.call(INVITATION, dialect="type~none")
+
+    assert (ann.asked, answer.dialect) == (["GAME_INVITATION"], "type~none")
+    ann.answers = only("GAME_INVITATION", NO_METHOD)
+    assert ann.call(INVITATION, dialect="type~none").dialect == "type"
+    assert ann.call(INVITATION, dialect="type").message.accept
+
+
+@rule("R-DIA-11")
+def test_one_that_is_said_to_be_another_now_is_searched_again():
+    ann = Ann(only("nothing", NO_METHOD))
+    ann.call(INVITATION)
+    ann.call(INVITATION, dialect="tool~none")
+    ann.answers = only("GAME_INVITATION", NO_METHOD)
+
+    assert ann.call(INVITATION, dialect="tool~none").error
+    assert ann.call(INVITATION, dialect="tool").dialect == "type"
+
+
+@rule("R-DIA-03")
+@each_row("trouble", [NoConnection("reset"), NoAnswer("late"), {"error": {"code": -32029}}])
+def test_a_form_that_was_not_heard_is_tried_again(trouble):
+    def answers(request, ann):
+        if form_of(request) != "GAME_INVITATION":
+            return NO_METHOD
+        return trouble if ann.asked.count("GAME_INVITATION") == 1 else JOIN
+
+    ann = Ann(answers)
+
+    assert ann.call(INVITATION).error
+    assert ann.call(INVITATION).dialect == "type"
 
 
 @rule("R-DIA-09")
@@ -156,7 +185,7 @@ def test_what_was_tried_in_vain_is_told_with_the_answer():
 
     error = ann.call(INVITATION).error
 
-    assert error.context["tried"].startswith("tried tool (error -32601), type (error -32601), ")
+    assert error.context["tried"].startswith("tried tool, type, message, mcp and ")
 
 
 def test_a_call_in_one_form_only_says_nothing_of_a_search():
@@ -172,7 +201,8 @@ def test_a_form_that_was_not_understood_is_not_tried_again_in_the_same_call():
     ann = Ann(answers)
     ann.call(INVITATION)
 
-    assert len(ann.asked) == len(set(ann.asked))
+    forms = [form for form in ann.asked if form not in ("bare", "tools/call plain")]
+    assert len(forms) == len(set(forms))
 
 
 @rule("R-DIA-02")
@@ -193,7 +223,7 @@ def test_it_is_told_once_however_many_forms_hold_nothing():
     ann.call(INVITATION)
 
     assert [answer.is_last for answer in ann.heard] == [False, True]
-    assert ann.clock.now() > 102.0  # Two forms, and a wait after each.
+    assert 101.1 < ann.clock.now() < 101.3  # Two forms, and a wait after each.
 
 
 @rule("R-DIA-02")
@@ -533,11 +563,11 @@ def test_an_agent_that_lists_no_tools_is_asked_by_our_names():
 @each_row("trouble", [NoConnection("refused"), NoAnswer("late"), (502, {}), (500, {})])
 def test_an_agent_that_could_not_be_asked_for_its_tools_is_asked_again(trouble):
     def answers(request, ann):
-        if request["method"] == "tools/list":
+        if request.get("method") == "tools/list":
             return (
                 trouble if len(ann.asked) == 1 else {"result": {"tools": [{"name": "on_invite"}]}}
             )
-        return JOIN if request["params"].get("name") == "on_invite" else NO_METHOD
+        return JOIN if "on_invite" in json.dumps(request) else NO_METHOD
 
     ann = Ann(answers)
     ann.call(INVITATION, dialect="mcp", seconds=1.0)

@@ -11,6 +11,7 @@ from agentleague.protocol import jsonrpc
 from agentleague.protocol.printable import log_text
 
 SAID_MAX = 200  # characters
+NOTE_MAX = 500  # characters of a note in a report
 PARTS_MAX = 3  # of a list of complaints
 DEPTH_MAX = 5
 FORMS_SHOWN = 6
@@ -40,7 +41,8 @@ def in_its_words(status: int, body: bytes) -> str:
 def note_of(error: LeagueError) -> str:
     """What a transcript notes of a failed call: what was said, and the dialects that were tried."""
     said, forms = error.context.get("said"), error.context.get("forms")
-    return f"{_SAID}{said}" + (f"{_ASKED_AS}{forms}]" if forms else "") if said else ""
+    note = f"{_SAID}{said}" + (f"{_ASKED_AS}{forms}]" if forms else "") if said else ""
+    return note[:NOTE_MAX]
 
 
 def read_note(note: str) -> tuple[str, list[str]]:

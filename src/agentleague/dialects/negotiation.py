@@ -22,6 +22,7 @@ from agentleague.dialects.table import (
     BARE_ANSWERS,
     DIALECTS,
     MORE,
+    NONE,
     OURS,
     PLAIN,
     TEXT_IDS,
@@ -67,7 +68,8 @@ REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at a fo
 TO_A_MANAGER: tuple[type[Message], ...] = (*REGISTRATIONS, MatchResultReport)
 WITH_CONTENT: tuple[type[Message], ...] = (*QUESTIONS, *TO_A_MANAGER)  # only content answers them
 NEGOTIATED: tuple[type[Message], ...] = (*WITH_CONTENT, *NOTICES)  # may be sent in other dialects
-FORMS_MAX = 4  # of one call; a registration or report goes through all there are
+NOTICE_FORMS_MAX = 4  # of one notice; anything else goes through all there are
+SEARCH_MAX = 400  # characters about a search, so that they fit into a report
 
 # How a message was misunderstood.
 UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY = "unknown method", "unfit", "broken", "empty"
@@ -227,19 +229,28 @@ def failed_attempt(dialect: str, problem: str, error: LeagueError) -> Attempt:
 
 def describe_search(attempts: Sequence[Attempt]) -> str:
     """What was tried and what came back, and which dialect was nearest to being understood."""
-    listed = ", ".join(f"{each.dialect} ({each.answer})" for each in attempts)
-    return f"tried {listed}{_nearest_in_words(attempts)}"
+    listed = ", ".join(f"{names} ({answer})" for answer, names in _by_answer(attempts).items())
+    return f"tried {listed}{_nearest_in_words(attempts)}"[:SEARCH_MAX]
 
 
 def what_to_do(attempts: Sequence[Attempt]) -> str:
     """What came back to which dialect, what the nearest was answered with, and who can help."""
-    by_answer: dict[str, list[str]] = {}
-    for each in attempts:
-        by_answer.setdefault(each.answer, []).append(each.dialect)
-    listed = "; ".join(f"{answer} to {', '.join(names)}" for answer, names in by_answer.items())
+    by_answer = _by_answer(attempts, most=len(attempts))
+    listed = "; ".join(f"{answer} to {names}" for answer, names in by_answer.items())
     best = _nearest(attempts)
     nearest = f"Nearest was {best.dialect}, to which it said: {best.said}"
     return f"{listed}. {nearest}. {_ADVICE[best.problem]}"
+
+
+def _by_answer(attempts: Sequence[Attempt], most: int = 4) -> dict[str, str]:
+    """Answer -> the dialects that brought it, the first ones by name."""
+    found: dict[str, list[str]] = {}
+    for each in attempts:
+        found.setdefault(each.answer, []).append(each.dialect)
+    return {
+        answer: ", ".join(names[:most]) + f" and {len(names) - most} more" * (len(names) > most)
+        for answer, names in found.items()
+    }
 
 
 def _nearest(attempts: Sequence[Attempt]) -> Attempt:
@@ -265,6 +276,11 @@ class PeerDialect(Struct):
     tools: Tools | None = None
     pushes: bool = False  # it answers later, by itself: no other dialect is tried
     was_searched: bool = False  # for a dialect in which it takes notices
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether no dialect was understood: it is asked in the nearest, and in no other."""
+        return (self.dialect or self.given).endswith(NONE)
 
     def first_for(self, message_type: str) -> Dialect:
         """The dialect to begin with."""
@@ -301,8 +317,10 @@ class Negotiation:
     def understood(self, *, is_bare: bool) -> str:
         """The dialect brought an answer: its name, if that shows that it is the right one."""
         name, peer = self.dialect.name, self._peer
-        peer.dialect = name
-        if not isinstance(self._message, WITH_CONTENT):
+        has_content = isinstance(self._message, WITH_CONTENT)
+        if has_content or not peer.is_lost:  # Some acknowledge what they do not understand.
+            peer.dialect = name
+        if not has_content:
             peer.was_searched |= self._forms > 1
             return ""
         peer.worked[self._type], peer.pushes = name, False
@@ -314,6 +332,8 @@ class Negotiation:
         problem = misunderstanding(self._message, error)
         if problem:
             self._attempts.append(failed_attempt(self.dialect.name, problem, error))
+        else:  # It was not heard in this dialect, or says nothing of it.
+            self._peer.tried.discard((self._type, self.dialect.name))
         if is_draw_refused(self._message, error):
             self._peer.worked[self._type] = self.dialect.name  # It knows this form.
         if problem is None or not self._may_go_on():
@@ -337,8 +357,17 @@ class Negotiation:
                 self.dialect = dialect
                 return Next.ASK
         assert self._first
+        if isinstance(self._message, QUESTIONS) and self._type not in self._peer.worked:
+            self._peer.dialect = _nearest(self._attempts).dialect + NONE
         self._give_up(self._first)
         return Next.FIRST
+
+    @property
+    def in_vain(self) -> str:
+        """The nearest dialect, if a question was understood in none."""
+        peer = self._peer
+        is_lost = peer.is_lost and self._attempts and isinstance(self._message, QUESTIONS)
+        return peer.dialect or peer.given if is_lost else ""
 
     def cancelled(self) -> None:
         """An agent that acknowledged without content must have pushed its answer."""
@@ -349,12 +378,12 @@ class Negotiation:
         peer = self._peer
         if isinstance(self._message, TO_A_MANAGER):
             return True  # It is not sent again after a refusal.
-        if self._forms >= FORMS_MAX or peer.pushes or not isinstance(self._message, NEGOTIATED):
+        if peer.is_lost or peer.pushes or not isinstance(self._message, NEGOTIATED):
             return False
         if isinstance(self._message, QUESTIONS):
             return True
         # Many agents know only some notices: that does not disprove a dialect that is known.
-        return not (peer.worked or peer.was_searched)
+        return not (peer.worked or peer.was_searched) and self._forms < NOTICE_FORMS_MAX
 
     def _give_up(self, error: LeagueError) -> Next:
         """No dialect brought an answer: the first error counts, unless the last says more."""

@@ -33,6 +33,7 @@ MORE = "+more"
 TEXT_IDS = "#text"
 TOOLS_CALL = "tools/call"
 BARE_ANSWERS = "~bare"  # after the name of a dialect: the agent answers without JSON-RPC
+NONE = "~none"  # the same: the agent understood no dialect, and was nearest to this one
 
 _encode = msgspec.json.Encoder().encode
 
@@ -254,11 +255,11 @@ def base_of(name: str) -> str:
 
 def in_words(name: str) -> str:
     """A dialect as people talk of it."""
-    answers = ", bare answers" if name.endswith(BARE_ANSWERS) else ""
-    return dialect_of(name).words + answers
+    marks = {BARE_ANSWERS: ", bare answers", NONE: "; it understood nothing so far"}
+    return dialect_of(name).words + marks.get(name[-len(NONE) :], "")
 
 
 def is_dialect(name: str) -> bool:
     """Whether a player can have this dialect."""
     found = dialect_of(name)
-    return found.name == name.removesuffix(BARE_ANSWERS) and not found.starts
+    return found.name == name.removesuffix(BARE_ANSWERS).removesuffix(NONE) and not found.starts

@@ -162,6 +162,7 @@ class Registration:
         event = EndpointChanged(agent_id, _check_url(url))
         self._check_endpoint(event.endpoint, ORGANISER)
         self._step.record(event)
+        self._step.search_again(agent_id)
         self._step.notify(self._reachability.registered(agent_id, ORGANISER))
         self._claims.registered(agent_id)
         return event
@@ -371,6 +372,9 @@ class Registration:
             self._step.record(each)
         if isinstance(event, PlayerRegistered | RefereeRegistered):
             self._step.learn_dialect(agent_id, shown_dialect(asked, event.endpoint))
+        else:
+            endpoint = self._league.roster.member(agent_id).endpoint
+            self._step.search_again(agent_id, shown_dialect(asked, endpoint))
         self._step.reply(asked, replace(answer, status=self._yes(asked)))
         waiting = self._league.roster.waiting.get(agent_id)
         if waiting:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from agentleague.dialects.negotiation import guess
-from agentleague.dialects.table import OURS, is_dialect
+from agentleague.dialects.table import NONE, OURS, is_dialect
 from agentleague.errors import LeagueError
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
@@ -153,6 +153,12 @@ class Step:
         known = self.league.roster.dialects.get(agent_id, OURS.name)
         if is_dialect(dialect) and dialect != known:
             self.record(DialectLearnt(agent_id, dialect))
+
+    def search_again(self, agent_id: str, dialect: str = "") -> None:
+        """An agent that understood nothing so far may be another now."""
+        known = self.league.roster.dialects.get(agent_id, "")
+        if known.endswith(NONE):
+            self.learn_dialect(agent_id, dialect or known.removesuffix(NONE))
 
     def address(self, agent_id: str) -> Address:
         """Where an agent is called, and how it knows that the manager calls."""

@@ -115,6 +115,8 @@ class Question:
 
     def __init__(self, terms: Terms, seat: int, judge: Judge, notes: Transcript) -> None:
         self.result: Success | Failure | None = None
+        self.is_lost = False  # the player understood the question in no dialect
+        self.was_understood = False
         self.deadline = self.due = 0.0
         self._terms, self._seat, self._judge, self._notes = terms, seat, judge, notes
         self._next = Next.TIME_IS_UP
@@ -210,10 +212,9 @@ class Question:
             line.verdict = transcript.IN_IT_ALREADY
             self.result = Success(True)
             return []
-        if isinstance(error, PeerRefused) and error.context.get("code") == InternalError.code:
-            return self._failed(
-                error, now
-            )  # A player of ours whose strategy failed: no push will follow.
+        is_ours = isinstance(error, PeerRefused) and error.context.get("code") == InternalError.code
+        if isinstance(error, PeerRefused) and (is_ours or self.is_lost):
+            return self._failed(error, now)  # Its strategy failed, or it refuses: no push follows.
         if error is None or isinstance(error, PeerRefused | MissingField):
             line.verdict = transcript.NO_CONTENT
             return self._judge_held(now)
@@ -238,14 +239,17 @@ class Question:
         acts = self._judge_held(now) if self._is_without_content(now) else []
         if self.result:
             return acts
-        if self._retries == self._terms.retries:
+        most = self._terms.retries
+        if self.is_lost:  # One that answers with nothing had its time; a refusal may pass.
+            most = min(most, 0 if isinstance(error, NoAnswer) else 1)
+        if self._retries >= most:
             self.result = Failure(error, is_final=False)
-            return [*acts, self._complaint(error, None, (self._retries, self._terms.retries))]
+            return [*acts, self._complaint(error, None, (self._retries, most))]
         self._retries += 1
         self.due, self._next = now + self._wait(error, now), Next.RETRY
         if is_limited:  # It wants fewer messages, not one more.
             return acts
-        counts = (self._retries, self._terms.retries)
+        counts = (self._retries, most)
         return [*acts, self._complaint(error, None, counts, retry_at=self.due)]
 
     def _wait(self, error: LeagueError, now: float) -> float:
@@ -278,6 +282,7 @@ class Question:
         return self._judged(line, message, transcript.PUSHED, now)
 
     def _judged(self, line: Line, message: Message, verdict: str, now: float) -> list[Act]:
+        self.was_understood = True
         line.hear(now)
         self._notes.identify(line, getattr(message, "player_id", ""))
         if isinstance(self.result, Success) or (self.result and self.result.is_final):

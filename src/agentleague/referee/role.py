@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from agentleague.dialects.complaints import in_vain, note_of, read_note
-from agentleague.dialects.table import OURS
+from agentleague.dialects.table import NONE, OURS
 from agentleague.errors import (
     InternalError,
     LeagueError,
@@ -143,13 +143,16 @@ class Referee(Agent):
         match = self.matches.get(key.match_id)
         if match is None:
             return []
-        if stimulus.dialect and isinstance(key, PlayerCall):
-            self._dialects[match.players[key.seat].agent_id] = stimulus.dialect
         if stimulus.error and isinstance(key, InvitationCall | MoveCall):
             self._say_if_in_vain(match.players[key.seat], stimulus.error)
         if isinstance(stimulus.message, LockResponse):
             self._keep_newest(stimulus.message.receipt)
-        return self._run(match, now, match.answered, stimulus, now)
+        effects = self._run(match, now, match.answered, stimulus, now)
+        if not stimulus.dialect or not isinstance(key, PlayerCall):
+            return effects
+        if match.is_lost(key.seat) or not stimulus.dialect.endswith(NONE):
+            self._dialects[match.players[key.seat].agent_id] = stimulus.dialect
+        return effects
 
     def _say_if_in_vain(self, player: Address, error: LeagueError) -> None:
         """A player understood no dialect: say so once."""

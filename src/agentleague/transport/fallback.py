@@ -22,7 +22,8 @@ from agentleague.roles.ports import Answer, Cancel, Clock
 from agentleague.transport.http_connection import HttpAnswer
 
 EMPTY_SECONDS = 1.0  # for what may be pushed after an answer without content, or less:
-EMPTY_PART = 0.2  # of the time that is left
+EMPTY_PART = 0.2  # of the time that is left,
+AGAIN_SECONDS = 0.15  # after further ones; they fit into the time for a join
 
 Post = Callable[[str, Message | None, bytes, float, Callable[[HttpAnswer], None]], Cancel]
 
@@ -63,6 +64,8 @@ class PeerDialects:
                 self.known.clear()
             tools = peer.tools if peer else None
             peer = self.known[to.url] = PeerDialect(to.dialect, to.url, tools=tools)
+        elif to.dialect == peer.dialect:  # So what was said before would be news now.
+            peer.given = to.dialect
         return peer
 
 
@@ -157,14 +160,16 @@ class Conversation(_Asking):
             self._done(first._replace(is_last=False))
         if self._is_open:
             now = self._dialects.clock.now()
-            seconds = min(EMPTY_SECONDS, (self._until - now) * EMPTY_PART)
+            longest = EMPTY_SECONDS if is_news else AGAIN_SECONDS
+            seconds = min(longest, (self._until - now) * EMPTY_PART)
             self._stop = self._dialects.clock.call_at(
                 now + seconds, lambda: self._carry_out(self._negotiation.go_on(), first)
             )
 
     def _end(self, answer: Answer) -> None:
         self._is_open = False
-        self._done(answer)
+        dialect = answer.dialect or self._negotiation.in_vain
+        self._done(answer._replace(dialect=dialect))
 
 
 class Start(_Asking):

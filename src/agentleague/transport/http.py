@@ -191,7 +191,7 @@ class HttpTransport:
         headers: Headers = (),
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
-        if to.dialect or to.url in self.dialects.known:
+        if not to.proof_keys and (to.dialect or to.url in self.dialects.known):
             return self.dialects.call(to, message, until, done)
         self.calls += 1
         call = _OutgoingCall(self, to, message, until, done)
@@ -378,7 +378,8 @@ class _OutgoingCall(Struct):
         self.stop = _nothing
         self.transport.bytes_answered += len(got.body)
         answer = read(self.message, got)
-        if answer.error is None or not is_misunderstood(self.message, answer.error):
+        is_understood = answer.error is None or not is_misunderstood(self.message, answer.error)
+        if is_understood or self.to.proof_keys:  # Who wants proofs speaks as we do.
             self.done(answer)
         else:
             dialects = self.transport.dialects

@@ -55,7 +55,7 @@ class MemoryTransport:
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
         network = self._network
-        if to.dialect or to.url in self.dialects.known:
+        if not to.proof_keys and (to.dialect or to.url in self.dialects.known):
             return self.dialects.call(to, message, until, done)
         network.calls += 1
         body = codec.write_request(message, network.calls)
@@ -64,7 +64,8 @@ class MemoryTransport:
         def answered(got: HttpAnswer) -> None:
             nonlocal conversation
             answer = read(message, got)
-            if answer.error is None or not is_misunderstood(message, answer.error):
+            is_understood = answer.error is None or not is_misunderstood(message, answer.error)
+            if is_understood or to.proof_keys:  # Who wants proofs speaks as we do.
                 done(answer)
             else:
                 conversation = self.dialects.go_on(to, message, until, done)
