@@ -3,13 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
-from agentleague.errors import TokenInvalid
+from agentleague.errors import LeagueError, TokenInvalid
 from agentleague.league.events import TokenMisused
 from agentleague.protocol.messages import (
     LeagueCommand,
     LeagueQuery,
     LeagueRegisterRequest,
     LockRequest,
+    MatchResultAck,
     MatchResultReport,
     PlayerMeta,
     RefereeMeta,
@@ -65,6 +66,23 @@ def test_a_token_gives_no_right_beyond_its_role(message, agent_id, name):
     assert list(league.manager.news)[-1] == (
         f"{agent_id}: its token came with {name}, which it gives no right to; it was refused."
     )
+
+
+@rule("R-LEAGUE-35")
+def test_a_wrong_token_that_a_referee_let_count_as_none_is_noted_once():
+    league = playing()
+    wrong = {"P01": "GAME_JOIN_ACK", "P02": "LOCK_REQUEST", "P09": "GAME_JOIN_ACK"}
+    locked = ask(league, replace(LOCK, forfeits=[("P02", "declined")]), token_of("REF01"))
+
+    for _ in range(2):
+        report = replace(REPORT, wrong_tokens=wrong)
+        assert isinstance(ask(league, report, token_of("REF01")), MatchResultAck), locked
+    refused = ask(league, replace(report, match_id="R9M9"), token_of("REF01"))
+
+    assert isinstance(refused, LeagueError)
+    assert events_of(league, TokenMisused) == [TokenMisused("P01", "GAME_JOIN_ACK", "unknown")]
+    said = "P01: an unknown token came with a GAME_JOIN_ACK of it, which counted as if with none."
+    assert said in league.manager.news
 
 
 @rule("R-LEAGUE-35")

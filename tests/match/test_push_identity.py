@@ -27,6 +27,7 @@ from tables import each_row
 
 ANN = Caller("127.0.0.1", "mtok_from_ann")
 LOCAL = Caller("127.0.0.1")
+STRAY = Caller("127.0.0.1", "tok_of_an_older_run")
 NOTHING = MissingField("no content")
 ANNS_EVEN = ChooseParityResponse("even", "R1M1", "P01")
 # Each on a machine of its own.
@@ -54,7 +55,20 @@ def heard(stage):
         (APART, EVEN, Caller("http://10.0.0.1:9/mcp"), (0, False)),
         (APART, EVEN, LOCAL, (1, False)),
         (SEATS, EVEN, Caller("127.0.0.1", "mtok_ann"), TokenInvalid),  # what we show to Ann
-        (SEATS, ANNS_EVEN, Caller("127.0.0.1", "tok_P03_eve"), TokenInvalid),
+        # A wrong token from this machine counts as none: so it does what none would do.
+        (SEATS, ANNS_EVEN, STRAY, (0, False, True)),
+        (SEATS, replace(ANNS_EVEN, auth_token="mtok_of_R7M7"), LOCAL, (0, False, True)),
+        (SEATS, replace(EVEN, player_id="P03"), STRAY, TokenInvalid),  # neither of them
+        (SEATS, replace(EVEN, sender="player:P03"), STRAY, TokenInvalid),
+        (SEATS, ANNS_EVEN, Caller("9.9.9.9", "tok_old"), TokenInvalid),  # from elsewhere
+        (SEATS, ANNS_EVEN, Caller("", "tok_old"), TokenInvalid),  # nobody knows from where
+        (APART, EVEN, Caller("10.0.0.1", "tok_old"), TokenInvalid),  # several machines
+        (APART, ANNS_EVEN, STRAY, (1, False, True)),  # Ann is not here
+        # Who names itself only as the sender.
+        (SEATS, replace(EVEN, sender="player:P01"), LOCAL, (0, False)),
+        (SEATS, replace(EVEN, sender="P02"), LOCAL, (1, False)),
+        (SEATS, replace(EVEN, sender="player_P02"), STRAY, (1, False, True)),
+        (SEATS, replace(EVEN, sender="player:P02", player_id="P01"), LOCAL, (0, False)),
         (SEATS, EVEN, LOCAL, TokenMissing),  # both are here
         (SEATS, replace(EVEN, player_id="P03"), LOCAL, TokenMissing),
         (SEATS, ANNS_EVEN, Caller("9.9.9.9"), TokenMissing),
@@ -66,7 +80,7 @@ def test_the_pusher_is_known_by_the_token_or_by_the_address(seats, message, call
     stage.run(until=1.0)
 
     if isinstance(pusher, tuple):
-        assert stage.match.admit(message, caller) == pusher
+        assert stage.match.admit(message, caller) == (*pusher, False)[:3]
     else:
         with pytest.raises(pusher):
             stage.match.admit(message, caller)
@@ -79,7 +93,7 @@ def test_where_no_token_was_given_none_fits():
     match.start(0.0)
 
     with pytest.raises(TokenInvalid):
-        match.admit(GameJoinAck("R1M1", "P01"), ANN)
+        match.admit(GameJoinAck("R1M1", "P01"), replace(ANN, source="9.9.9.9"))
 
 
 @rule("R-MATCH-23")
@@ -89,6 +103,21 @@ def test_the_league_may_want_a_token_for_every_push():
 
     assert stage.replies == [TokenMissing]
     assert heard(stage) == [(0, "CHOOSE_PARITY_CALL")]
+    with pytest.raises(TokenInvalid):
+        stage.match.admit(ANNS_EVEN, STRAY)
+
+
+@rule("R-MATCH-23")
+def test_a_push_with_a_wrong_token_has_the_rights_of_one_without_and_is_reported():
+    own_answer = Stage({"move": [(5.0, ODD)]}, pushes=[(2.0, ANNS_EVEN, STRAY)]).run()
+    illegal = replace(ANNS_EVEN, parity_choice="Even")
+    nobodys = Stage({"move": [NOTHING]}, pushes=[(2.0, illegal, STRAY), (3.0, ANNS_EVEN, STRAY)])
+
+    assert own_answer.result.choices["P01"] == "odd"  # It is kept until the answer is there.
+    assert nobodys.run().result.choices["P01"] == "even"
+    assert nobodys.errors() == []
+    for stage in (own_answer, nobodys):
+        assert stage.report.wrong_tokens == {"P01": "CHOOSE_PARITY_RESPONSE"}
 
 
 @rule("R-MATCH-24")
@@ -219,7 +248,7 @@ def test_a_player_that_is_not_to_move_cannot_push_a_move():
     match, _ = playing(THROWAWAY["nim"])
     made = GameMoveResponse(1, "R1M1")
 
-    assert match.admit(made, ANN) == (0, True)
+    assert match.admit(made, ANN)[:2] == (0, True)
     with pytest.raises(UnexpectedMessage):
         match.admit(made, Caller("", "mtok_from_bob"))
 

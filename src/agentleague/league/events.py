@@ -265,7 +265,7 @@ class TokenMisused(Event, frozen=True, tag="token_misused"):
 
     agent_id: str
     message: str  # its type
-    scope: str  # what the token is for: "league" or "match"
+    scope: str  # what the token is for: "league", "match" or, if nobody knows, "unknown"
 
 
 class DialectLearnt(Event, frozen=True, tag="dialect_learnt"):

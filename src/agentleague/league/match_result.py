@@ -218,7 +218,12 @@ def loss_in_words(event: LossAccepted) -> str:
     return f"{lost}{anew} (draw generation {event.generation})"
 
 
+UNKNOWN = "unknown"  # the scope of a token that is of nobody
+
+
 def misuse_in_words(event: TokenMisused) -> str:
     """Whose token was shown where it gives no right."""
+    if event.scope == UNKNOWN:
+        return f"an unknown token came with a {event.message} of it, which counted as if with none"
     what = "a match token" if event.scope == "match" else "its token"
     return f"{what} came with {event.message}, which it gives no right to"

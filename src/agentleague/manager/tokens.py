@@ -9,22 +9,26 @@ for each agent, kind of message and kind of token, so that nobody can fill the j
 """
 
 import hmac
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 from agentleague.league.events import TokenMisused, TokenShown
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
-from agentleague.league.match_result import misuse_in_words
+from agentleague.league.match_result import UNKNOWN, misuse_in_words
 from agentleague.league.roster import Member
 from agentleague.manager.step import Step
 from agentleague.protocol import tokens
 from agentleague.protocol.hosts import is_at
 from agentleague.protocol.messages import (
     WIRE_NAME,
+    ChooseParityResponse,
+    GameJoinAck,
+    GameMoveResponse,
     LeagueRegisterRequest,
     Message,
     RefereeRegisterRequest,
+    tag_of,
 )
 from agentleague.protocol.tokens import MATCH_TOKEN, match_token
 from agentleague.roles.stimuli import Asked, Caller
@@ -119,6 +123,7 @@ class Reporters:
 
 
 DIRECTIONS = ("ref>player", "player>ref")
+PUSHED = tuple(tag_of(each) for each in (GameJoinAck, ChooseParityResponse, GameMoveResponse))
 REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # a wrong token counts as none
 
 
@@ -140,10 +145,19 @@ class TokenMisuse:
         if agent_id is None:
             return
         scope = "match" if is_of_match else "league"
-        event = TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope)
-        if event not in league.misuses.get(agent_id, ()):
+        self._note(TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope))
+
+    def reported(self, record: MatchRecord, wrong: Mapping[str, str]) -> None:
+        """A referee let an answer count as if it had no token; whose it is nobody can tell."""
+        for player_id in record.players:
+            if wrong.get(player_id) in PUSHED:
+                self._note(TokenMisused(player_id, wrong[player_id], UNKNOWN))
+
+    def _note(self, event: TokenMisused) -> None:
+        if event not in self._step.league.misuses.get(event.agent_id, ()):
             self._step.record(event)
-            self._step.notify(f"{agent_id}: {misuse_in_words(event)}; it was refused.")
+            refused = "" if event.scope == UNKNOWN else "; it was refused"
+            self._step.notify(f"{event.agent_id}: {misuse_in_words(event)}{refused}.")
 
     def _player_of(self, token: str, message: Message) -> str | None:
         """Whose match token this is, if it is one of the match that the message is about."""

@@ -1,5 +1,6 @@
 """What a referee makes of a player's answer or failure, of a push, and of a manager's refusal."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -80,7 +81,9 @@ def result_in_refusal(match_id: str, error: errors.LeagueError | None) -> LockRe
     return None if found.result is UNSET else found
 
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "::ffff:127.0.0.1"})
+HERE = "localhost"
+LOOPBACK = frozenset({HERE, "127.0.0.1", "::1", "::ffff:127.0.0.1"})
+_BEFORE_AN_ID = re.compile(r"[:_]")
 
 
 class Pusher(NamedTuple):
@@ -88,27 +91,39 @@ class Pusher(NamedTuple):
 
     seat: int
     is_signed: bool
+    has_wrong_token: bool = False  # that counted as none
 
 
 def who_pushed(
     seats: Sequence[Seated], message: Any, caller: Caller, *, is_unsigned_allowed: bool
 ) -> Pusher:
-    """The seat that an answer is for."""
+    """The seat that an answer is for.
+
+    On this machine anybody may push without a token, so a wrong one does no more harm than none.
+    """
     token = message.auth_token or caller.token
-    if token:
-        for seat, seated in enumerate(seats):
-            if _is_token_of(seated, token):
-                return Pusher(seat, is_signed=True)
-        raise errors.TokenInvalid("auth_token is of neither player of this match")
+    for seat, seated in enumerate(seats):
+        if token and _is_token_of(seated, token):
+            return Pusher(seat, is_signed=True)
+    source = _host(caller.source)
+    wrong = errors.TokenInvalid("auth_token is of neither player of this match")
+    if token and not (is_unsigned_allowed and source == HERE):
+        raise wrong
     if not is_unsigned_allowed:
         raise errors.TokenMissing("an answer that is pushed needs the match token as auth_token")
-    source = _host(caller.source)
     near = [seat for seat, seated in enumerate(seats) if _host(seated.endpoint) == source]
-    if len(near) > 1:  # Both are on one machine: player_id decides.
-        near = [seat for seat in near if seats[seat].player_id == message.player_id]
+    if len(near) > 1:  # Both are on one machine: its id decides.
+        near = [seat for seat in near if seats[seat].player_id == _id_in(message)]
     if not near:
-        raise errors.TokenMissing("without auth_token nobody can tell whose answer this is")
-    return Pusher(near[0], is_signed=False)
+        missing = errors.TokenMissing("without auth_token nobody can tell whose answer this is")
+        raise wrong if token else missing
+    return Pusher(near[0], is_signed=False, has_wrong_token=bool(token))
+
+
+def _id_in(message: Any) -> str:
+    """The player that an answer names; some name it only as the sender, as `player:P03`."""
+    named: str = message.player_id or _BEFORE_AN_ID.split(message.sender)[-1]
+    return named
 
 
 def _is_token_of(seated: Seated, token: str) -> bool:
@@ -121,4 +136,4 @@ def _is_token_of(seated: Seated, token: str) -> bool:
 def _host(address: str) -> str:
     """The host of a URL, or the address itself; all names of this machine are the same."""
     host = (urlsplit(address).hostname or "") if "://" in address else address.lower()
-    return "localhost" if host in LOOPBACK else host
+    return HERE if host in LOOPBACK else host

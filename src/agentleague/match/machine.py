@@ -55,6 +55,7 @@ from agentleague.protocol.messages import (
     MatchResultAck,
     Message,
     Seated,
+    tag_of,
 )
 from agentleague.roles.effects import Address, Call, Drop, Effect, WakeAt
 from agentleague.roles.stimuli import Answered, Caller
@@ -343,6 +344,8 @@ class Match:
     def _answer_pushed(self, push: tuple[Pusher, Message], now: float) -> list[Effect]:
         pusher, message = push
         question = self._questions[pusher.seat]
+        if pusher.has_wrong_token:
+            self._notes.wrong_tokens[self.players[pusher.seat].agent_id] = tag_of(type(message))
         acts = question.pushed(message, is_signed=pusher.is_signed, now=now)
         return self._carry_out(pusher.seat, acts, now) + self._when_all_answered(now)
 

@@ -206,6 +206,7 @@ class MatchMessages:
             rows,
             left_out or UNSET,
             notes.silences(),
+            wrong_tokens=notes.wrong_tokens or UNSET,
             sender=self._sender,
             timestamp=self._identity.calendar.write(now),
             conversation_id=f"conv-{match.match_id.lower()}-report",

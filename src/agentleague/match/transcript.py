@@ -65,6 +65,7 @@ class Transcript:
     def __init__(self, players: Sequence[str], limits: MatchLimits = LIMITS) -> None:
         self._players, self._limits = players, limits
         self._lines: list[Line] = []
+        self.wrong_tokens: dict[str, str] = {}  # player -> with what it, or another here, sent one
 
     def begin(self, seat: int, message: str, attempt: int, now: float) -> Line:
         """An attempt begins; its result is noted in the line."""

@@ -215,6 +215,10 @@ NOTES: dict[str, Note] = {
         {"P01": [0, True], "P02": [3, True]},
     ),
     "dialects": Note("How players were understood, where not at once.", {"P02": "type"}),
+    "wrong_tokens": Note(
+        "Players for whom an answer was pushed with a wrong token, and which.",
+        {"P02": "GAME_JOIN_ACK"},
+    ),
     "duplicate": Note("True where the same was reported before.", True),
     "StartMatchResponse.status": Note("Whether it runs, or is over: `COMPLETED`.", "ACCEPTED"),
     "StartMatchResponse.result": Note("How the match ended, where it is over."),

@@ -551,6 +551,7 @@ class MatchResultReport(Message, tag="MATCH_RESULT_REPORT"):
     transcript_left_out: Int | UnsetType = UNSET
     silences: dict[Id, tuple[Int, bool]] | UnsetType = UNSET
     dialects: dict[Id, Id] | UnsetType = UNSET
+    wrong_tokens: dict[Id, Id] | UnsetType = UNSET
 
 
 class MatchResultAck(Message, tag="MATCH_RESULT_ACK"):

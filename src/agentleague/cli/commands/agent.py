@@ -53,7 +53,7 @@ HEADINGS = {
     "losses": "Lost",
     "technical_losses": "Lost by default",
     "why": "Why there",
-    "misused": "Refused",
+    "misused": "Misused tokens",
 }
 
 
