@@ -14,12 +14,23 @@ def traits_of(shape):
     return {name: value for name, _, value in pairs}
 
 
-def serve(hear, host="127.0.0.1", port=0):
-    """A server on a port of its own; `hear(path, body)` gives status and answer of each request."""
+def serve(hear, host="127.0.0.1", port=0, after_seconds=0):
+    """A server on a port of its own; `hear(path, body)` gives status and answer of each request.
+
+    Before it listens, the port is its own, and nobody can connect to it.
+    """
     handler = type("Handler", (Handler,), {"hear": staticmethod(hear)})
-    server = http.server.ThreadingHTTPServer((host, port), handler)
+    server = http.server.ThreadingHTTPServer((host, port), handler, bind_and_activate=False)
     server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.server_bind()
+
+    def listen():
+        server.server_activate()
+        server.serve_forever()
+
+    begin = threading.Timer(after_seconds, listen)
+    begin.daemon = True
+    (begin.start if after_seconds else threading.Thread(target=listen, daemon=True).start)()
     return server
 
 
@@ -103,6 +114,14 @@ def register(manager, how, message, request_id=1):
     path = f"{manager.removesuffix('/mcp')}/register"
     if how == "least":
         return post(path, {"name": meta["display_name"], "endpoint": meta["contact_endpoint"]})
+    if how == "shared":  # A path for both kinds of agents; a referee has no name there.
+        said = {"agent_type": kind, "endpoint": meta["contact_endpoint"].removeprefix("http://")}
+        name = {"display_name": meta["display_name"]} if kind == "player" else {"sender": "R7"}
+        return post(path, {**said, **name})
+    if how == "nulls":  # As a dataclass writes it.
+        message = {**message, **dict.fromkeys(("auth_token", "sender", "timestamp", "protocol"))}
+        message[f"{kind}_meta"] = {**meta, **dict.fromkeys(("version", "game_types", "join_code"))}
+        how = "bare"
     if how == "path":
         return post(path, message)
     if how == "bare":

@@ -37,7 +37,10 @@ class Played(NamedTuple):
         return {each.agent_id: each.display_name for each in players if "=" in each.display_name}
 
     def decided(self):
-        return [event for event in self.events if isinstance(event, MatchDecided)]
+        return self.events_of(MatchDecided)
+
+    def events_of(self, kind):
+        return [event for event in self.events if isinstance(event, kind)]
 
 
 async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):

@@ -8,8 +8,12 @@ documents have it. Each shape is a player with a port of its own.
               with the message in that key; without a method no JSON-RPC
     takes     flat or one: its own tools list their parameters, and want no others
     unknown   what it says to the rest: rpc, ok, type, inside, or an HTTP status
-    answer    documented, choice, ack, typed, bare, null, one (always id 1), push, first
-    register  tool, type, alias, message, mcp, bare, path, least, or Method(key) as above
+    answer    documented, choice, ack, typed, bare, null, one (always id 1), push, first, or stray
+              (it pushes with the token of an older run, and names itself only as the sender)
+    register  tool, type, alias, message, mcp, bare, path, least, shared, nulls, or Method(key) as
+              above
+    yes       REGISTERED: it takes no other word for it, and asks until it is told so
+    listens   so many seconds after it began to register
     ids       text: its ids are texts, and it wants no others
     types     what it calls an invitation
     strict    fields (none unknown), nulls, ids (integers only)
@@ -171,7 +175,8 @@ class Player:
         self.name, self.match, self.asked = shape[:50], None, 0
         self.limit, self.is_over = int(self.traits.get("limit", 0)), False
         self.host, _, port = self.traits.get("at", "127.0.0.1:0").partition(":")
-        self.server = serve(at_mcp(self.hear), self.host, int(port))
+        late = float(self.traits.get("listens", 0))
+        self.server = serve(at_mcp(self.hear), self.host, int(port), late)
 
     @property
     def url(self):
@@ -227,8 +232,11 @@ class Player:
                 return self.wrap(body, {"accept": False, "reason": "in a match"})
             self.match = message["match_id"]
         content = self.content(kind, message, how)
-        if how in ("push", "first"):
+        if how in ("push", "first", "stray"):
             pushed = {**content, "match_id": message["match_id"], "player_id": message["player_id"]}
+            if how == "stray":
+                own = {"sender": f"player:{pushed.pop('player_id')}"}
+                pushed |= {**own, "auth_token": "tok-of-an-older-run"}
             send = threading.Thread(target=post, args=(message["referee_endpoint"], pushed))
             send.start()
             if how == "first":
@@ -270,7 +278,11 @@ class Player:
         meta = {"display_name": self.name, "contact_endpoint": self.url}
         message = {"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": meta}
         request_id = "one" if self.traits.get("ids") == "text" else 1
-        return register(manager, self.traits.get("register", "tool"), message, request_id)
+        for _ in range(5 if "yes" in self.traits else 1):
+            said = register(manager, self.traits.get("register", "tool"), message, request_id)
+            if said.get("status") == self.traits.get("yes"):
+                return
+        assert "yes" not in self.traits, said
 
 
 def main(manager, *shapes):

@@ -25,7 +25,8 @@ it is told to, and calls players as document 001 has it, without the token of th
               where (its end point)
     reads     of an answer: result, choice (another name), top (nothing but the top level), strict
               (all that the documents require), push (nothing: it waits for what is pushed)
-    register  tool, type, alias, message, mcp, bare, path, never
+    register  tool, type, alias, message, mcp, bare, path, shared, nulls, never
+    listens   so many seconds after it began to register
 """
 
 import itertools
@@ -73,7 +74,7 @@ class Referee:
         self.manager = self.token = ""
         self.league_id, self.at, self.lost = "", set(), int(self.traits.get("fails", 0))
         self.pushed, self.heard = {}, threading.Condition()
-        self.server = serve(at_mcp(self.answer))
+        self.server = serve(at_mcp(self.answer), after_seconds=float(self.traits.get("listens", 0)))
 
     @property
     def url(self):

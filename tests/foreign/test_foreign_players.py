@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from agentleague.dialects.table import base_of
-from agentleague.league.events import DialectLearnt
+from agentleague.league.events import DialectLearnt, TokenMisused
 from foreign.league import play
 from rules import rule
 
@@ -116,6 +116,25 @@ def test_an_agent_is_spoken_to_as_it_registered(tmp_path):
     spoken = list(played.league.roster.dialects.values())
     assert spoken[:5] == [found[1] for found in shown if found]
     assert "tool#text" in spoken
+
+
+READ_LOOSELY = [
+    "register=shared,unknown=404",
+    "register=nulls,unknown=rpc,moves=odd",
+    "answer=stray,unknown=ok,moves=odd",
+    "register=path,yes=REGISTERED",
+    "call=mcp,register=mcp,listens=2",  # The last, so the league is complete when it registers.
+]
+
+
+@rule("R-MSG-07", "R-REG-03", "R-REG-12", "R-REG-16", "R-MATCH-23")
+def test_players_that_write_null_share_a_path_sign_wrongly_or_listen_late_lose_nothing(tmp_path):
+    played = asyncio.run(play(tmp_path, READ_LOOSELY))
+
+    assert_all_played(played, READ_LOOSELY)
+    assert_learnt(played)
+    misused = {(each.agent_id, each.scope) for each in played.events_of(TokenMisused)}
+    assert misused == {("P04", "unknown")}
 
 
 @pytest.mark.parametrize("seed", [1, 2])

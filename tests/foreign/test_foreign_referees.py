@@ -105,6 +105,17 @@ def test_referees_of_every_shape_that_was_seen_bring_a_league_to_its_end(tmp_pat
         assert spoken[referee.agent_id] == known
 
 
+@rule("R-MSG-07", "R-REG-03", "R-REG-12")
+def test_referees_that_write_null_share_a_path_or_listen_late_run_their_matches(tmp_path):
+    shapes = ["register=shared,sends=null", "register=nulls,listens=2,start=announce,unknown=rpc"]
+
+    played = played_with(tmp_path, shapes)
+
+    assert_right(played)
+    assert_all_had_some(played, shapes)
+    assert played.league.roster.referees["REF01"].display_name == "R7"
+
+
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_referees_crossed_at_random_do_too(tmp_path, seed):
     random = Random(seed)

@@ -4,11 +4,19 @@ import pytest
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.league.events import LeagueEnded, TokenRenewed
+from agentleague.league.league import Phase
+from agentleague.manager.keys import ListenersDue
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.step import ManagerLimits
-from agentleague.protocol.messages import RoundAnnouncementAck
-from agentleague.roles.effects import Call
-from agentleague.roles.stimuli import Answered
+from agentleague.protocol.messages import (
+    LeagueRegisterRequest,
+    PlayerMeta,
+    RefereeMeta,
+    RefereeRegisterRequest,
+    RoundAnnouncementAck,
+)
+from agentleague.roles.effects import Call, WakeAt
+from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
 from league.decisions import Decisions
 from manager.test_role import a_manager, ask, player, referee
 from memory_league import BEGAN
@@ -124,6 +132,69 @@ def test_nobody_is_sought_when_the_league_is_over():
     assert not seen.is_sought("P02", ends["P02"])
     assert seen.answered("P01", NOBODY) == ""
     assert not seen.unchecked
+
+
+def come(manager, *ports, seconds=0.0):
+    """Foreign agents register, the first of all as a referee."""
+    for port in ports:
+        url = f"http://127.0.0.1:{port}/mcp"
+        request = LeagueRegisterRequest(PlayerMeta(f"Agent {port}", url))
+        if port == REFEREE:
+            request = RefereeRegisterRequest(RefereeMeta("Ref", url))
+        manager.handle(Asked(request, Caller("127.0.0.1"), port), BEGAN + seconds)
+
+
+def wake(manager, seconds):
+    return manager.handle(Woken(ListenersDue()), BEGAN + seconds)
+
+
+REFEREE = 8001
+
+
+def tried_manager():
+    manager = a_manager(referees=1)
+    manager.reachability.is_tried = True
+    return manager
+
+
+@rule("R-REG-12")
+def test_a_league_starts_as_soon_as_the_newest_can_be_connected_to():
+    manager = tried_manager()
+    come(manager, REFEREE, 8101, 8102)
+    assert manager.league.phase is Phase.REGISTERING
+    for agent_id, endpoint in manager.reachability.unchecked:
+        manager.reachability.learnt(agent_id, endpoint, True)
+
+    wake(manager, 0.02)
+
+    assert manager.league.phase is Phase.RUNNING
+
+
+@rule("R-REG-12")
+def test_the_start_waits_once_and_not_for_long():
+    manager = tried_manager()
+    come(manager, REFEREE, 8101, 8102)
+
+    for number, seconds in enumerate((0.02, 1.0, 4.98)):
+        come(manager, 8200 + number, seconds=seconds)  # One more that does not listen.
+        assert WakeAt(ListenersDue(), BEGAN + seconds + 0.02) in wake(manager, seconds)
+    assert manager.league.phase is Phase.REGISTERING
+    wake(manager, 5.0)
+
+    assert manager.league.phase is Phase.RUNNING
+
+
+@rule("R-REG-12")
+def test_nobody_waits_where_nothing_is_tried_nor_for_those_who_came_long_ago():
+    untried, manager = a_manager(referees=1), tried_manager()
+    come(untried, REFEREE, 8101, 8102)
+    come(manager, REFEREE, 8101)
+    come(manager, 8102, seconds=5.0)
+    assert list(manager.reachability.new) == ["P02"]
+    manager.reachability.learnt("P02", "http://127.0.0.1:8102/mcp", True)
+    wake(manager, 5.02)
+
+    assert untried.league.phase is manager.league.phase is Phase.RUNNING
 
 
 @rule("R-REG-12")

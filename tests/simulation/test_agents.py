@@ -3,9 +3,13 @@
 import pytest
 
 from agentleague.games import tic_tac_toe
+from agentleague.protocol.messages import RoundAnnouncement
 from agentleague.simulation import agents as traits
+from agentleague.simulation import league as simulated
 from agentleague.simulation.agents import Agents
 from agentleague.simulation.invariants import LeagueHistory, Violation, check
+from agentleague.simulation.league import BEGAN
+from agentleague.simulation.network import host_of
 from simulation.crashing import a_league
 from simulation.test_scenarios import results
 
@@ -20,6 +24,32 @@ def test_a_slow_player_that_answers_in_time_loses_nothing():
     league = played("player1", traits.SLOW, LeagueHistory(prompt=True))
 
     assert league.seconds > 3 * 20.0
+
+
+def announced(league):
+    """Who heard of the first round, and after how many seconds."""
+    heard = [each for each in league.observer.deliveries if not each.is_answer]
+    first = [each for each in heard if getattr(each.message, "round_id", 0) == 1]
+    rounds = [each for each in first if isinstance(each.message, RoundAnnouncement)]
+    return {host_of(each.url): each.at - BEGAN for each in reversed(rounds)}
+
+
+@pytest.mark.parametrize("name", ["player4", "referee2"])
+def test_the_league_waits_for_one_that_registers_before_it_listens(name):
+    league = played(name, traits.UNREADY, LeagueHistory(prompt=True))
+
+    after = announced(league)
+    assert name in after
+    assert 2.0 < min(after.values()) < 2.5
+
+
+def test_it_waits_for_a_moment_only_and_for_none_of_ours(monkeypatch):
+    assert max(announced(a_league().run()).values()) < 0.5
+    monkeypatch.setattr(simulated, "UNREADY_SECONDS", 7.0)
+
+    league = played("player4", traits.UNREADY, LeagueHistory(away=["player4"]))
+
+    assert 5.0 < min(announced(league).values()) < 5.5
 
 
 @pytest.mark.parametrize("trait", [traits.LATE, traits.RUDE, traits.BABBLING])

@@ -21,6 +21,7 @@ class MatchKey(Key, frozen=True):
 # fmt: off
 # Timers
 class LeagueStartDue(Key, frozen=True): ...  # the league starts by the clock
+class ListenersDue(Key, frozen=True): ...  # those who registered last may listen by now
 class RoundStartDue(Key, frozen=True): ...  # the players had notice of the round
 class AnnouncementAnswersDue(RoundKey, frozen=True): ...  # the players had time to answer it
 class TableDue(Key, frozen=True): ...  # the table changed and may be shown again

@@ -1,6 +1,8 @@
 """What the manager knows of its agents' end points: whether somebody listens there.
 
 A role opens no connections: its runtime takes what is `unchecked`, tries it, and calls `learnt`.
+Many foreign agents register before they listen, and the last one completes the league: where end
+points are tried, the start waits a moment for those who are `new`.
 """
 
 from collections import deque
@@ -17,9 +19,12 @@ class Reachability:
 
     def __init__(self, league: League, limits: ManagerLimits | None = None) -> None:
         self._league = league
-        unchecked_max = (limits or ManagerLimits()).unchecked_max
+        self._limits = limits or ManagerLimits()
+        unchecked_max = self._limits.unchecked_max
         self.unchecked: deque[tuple[str, str]] = deque(maxlen=unchecked_max)  # agent, end point
         self.known: dict[str, bool] = {}
+        self.is_tried = False  # whether there is somebody who tries
+        self.new: dict[str, float] = {}  # agents that may not listen yet -> when they registered
         self._doubted: set[str] = set()  # agents that were reachable and are tried again
 
     def resume(self) -> None:
@@ -28,12 +33,24 @@ class Reachability:
         for agent_id in (*roster.players, *roster.referees):
             self.unchecked.append((agent_id, self._endpoint(agent_id)))
 
-    def registered(self, agent_id: str, source: str) -> str:
-        """Its end point is to be tried.
+    def is_waited_for(self, now: float) -> bool:
+        """Whether one that registered just now cannot be connected to yet."""
+        seconds = self._limits.listen_seconds
+        self.new = {
+            agent_id: when
+            for agent_id, when in self.new.items()
+            if now - when < seconds and not self.known.get(agent_id)
+        }
+        return self.is_tried and bool(self.new)
+
+    def registered(self, agent_id: str, source: str, now: float | None = None) -> str:
+        """Its end point is to be tried; one of ours listens before it registers.
 
         The organiser is told of a loopback address that other machines cannot use.
         """
         endpoint = self._endpoint(agent_id)
+        if now is not None and not self._league.roster.member(agent_id).claim_digest:
+            self.new[agent_id] = now
         self.unchecked.append((agent_id, endpoint))
         self.known.pop(agent_id, None)
         if is_loopback(source) or not is_loopback(urlsplit(endpoint).hostname or ""):

@@ -31,6 +31,7 @@ from agentleague.manager.step import Step, shown_dialect
 from agentleague.protocol import join_codes, tokens
 from agentleague.protocol.hosts import places
 from agentleague.protocol.messages import (
+    WIRE_NAME,
     LeagueRegisterRequest,
     LeagueRegisterResponse,
     PlayerMeta,
@@ -39,6 +40,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterResponse,
 )
 from agentleague.protocol.tokens import digest
+from agentleague.roles.effects import Event
 from agentleague.roles.stimuli import Asked, Caller
 
 NAME_MAX = 500  # characters, as in a registration
@@ -81,26 +83,21 @@ class Registration:
 
     def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
         """Record a player's registration and answer it, or say why it is refused."""
-        came_back = (
-            self._claims.known(request.player_meta, asked.caller) in self._league.roster.players
-        )
-        try:
-            event, answer = self.admit_player(request, asked.caller)
-        except errors.RegistrationRefused as error:
-            self._refuse(asked, LeagueRegisterResponse, error)
-            return Admission()
-        return self._accept(asked, event, answer, answer.player_id or "", came_back=came_back)
+        known = self._claims.known(request.player_meta, asked.caller)
+        return self._take(asked, self.admit_player, known in self._league.roster.players)
 
     def register_referee(self, asked: Asked, request: RefereeRegisterRequest) -> Admission:
         """The same for a referee."""
         known = self._claims.known(request.referee_meta, asked.caller)
-        came_back = known in self._league.roster.referees
+        return self._take(asked, self.admit_referee, known in self._league.roster.referees)
+
+    def _take(self, asked: Asked, admit: Callable[..., Any], came_back: bool) -> Admission:
         try:
-            event, answer = self.admit_referee(request, asked.caller)
+            event, answer = admit(asked.message, asked.caller)
         except errors.RegistrationRefused as error:
-            self._refuse(asked, RefereeRegisterResponse, error)
+            self._refuse(asked, error)
             return Admission()
-        return self._accept(asked, event, answer, answer.referee_id or "", came_back=came_back)
+        return self._accept(asked, event, answer, came_back)
 
     def add_player(self, params: Mapping[str, Any]) -> PlayerRegistered:
         """The organiser adds a player, which will be called at its end point."""
@@ -113,7 +110,7 @@ class Registration:
         event = replace(event, source=UNSET)
         self._step.record(event)
         self._step.learn_dialect(event.player_id, str(params.get("dialect", "")))
-        self._step.notify(self._reachability.registered(event.player_id, ORGANISER))
+        self._step.notify(self._reachability.registered(event.player_id, ORGANISER, self._step.now))
         return event
 
     def add_referee(self, params: Mapping[str, Any]) -> RefereeRegistered:
@@ -125,7 +122,9 @@ class Registration:
         event, _ = self._admit_new_referee(RefereeMeta(name, url), Caller(ORGANISER))
         event = replace(event, added=True, anyone=UNSET, source=UNSET)
         self._step.record(event)
-        self._step.notify(self._reachability.registered(event.referee_id, ORGANISER))
+        self._step.notify(
+            self._reachability.registered(event.referee_id, ORGANISER, self._step.now)
+        )
         return event
 
     def approve(self, params: Mapping[str, Any]) -> Member:
@@ -298,10 +297,7 @@ class Registration:
             self._claims.check_move(meta, member, where)
         renewal = renewal_of(meta, caller, member)
         is_newest = digest(caller.token or "") == member.token_digest
-        is_same = (
-            meta.contact_endpoint == member.endpoint and (meta.proofs is True) == member.proofs
-        )
-        was_given = not is_newest and is_same and not renewal
+        was_given = not is_newest and _is_same(meta, member) and not renewal
         player_id = member.agent_id
         generation = member.generation if was_given else self._next_generation(player_id)
         token = self._token(player_id, generation)
@@ -320,10 +316,7 @@ class Registration:
         """
         self._check(meta, caller.source)
         was_lost = self._league.roster.acting(caller.token) != member.agent_id
-        is_same = (
-            meta.contact_endpoint == member.endpoint and (meta.proofs is True) == member.proofs
-        )
-        if was_lost and is_same:
+        if was_lost and _is_same(meta, member):
             token = self._token(member.agent_id, member.generation)
             return None, self._referee_answer(member, meta, token)
         generation = self._next_generation(member.agent_id)
@@ -354,15 +347,8 @@ class Registration:
 
     # What is recorded, and what is answered
 
-    def _accept(
-        self,
-        asked: Asked,
-        event: PlayerAdmitted | RefereeAdmitted | None,
-        answer: LeagueRegisterResponse | RefereeRegisterResponse,
-        agent_id: str,
-        *,
-        came_back: bool,
-    ) -> Admission:
+    def _accept(self, asked: Asked, event: Event | None, answer: Any, came_back: bool) -> Admission:
+        agent_id = getattr(answer, "player_id", "") or answer.referee_id
         # A token that is shown is used: those before it end, before a further one is given.
         confirmed = self._league.roster.unconfirmed(asked.caller.token)
         events = [each for each in (confirmed, event) if each]
@@ -383,20 +369,20 @@ class Registration:
             return Admission()
         if events:
             self._step.notify(notices.joined(self._league, agent_id, self._settings))
-            self._step.notify(self._reachability.registered(agent_id, asked.caller.source))
+            source, now = asked.caller.source, self._step.now
+            self._step.notify(self._reachability.registered(agent_id, source, now))
             self._claims.registered(agent_id)
         if isinstance(event, PlayerRegistered) and event.claim_digest is UNSET:
             self._claims.came_home(agent_id)
         return Admission(agent_id, came_back, bool(events))
 
     def _yes(self, asked: Asked) -> Literal["ACCEPTED", "REGISTERED"]:
-        """A few take only REGISTERED for a yes: a foreign one that asks and asks is told that too.
+        """A few take only REGISTERED for a yes: who asks a third time at once is told that in turn.
 
         One that asks a second time may not have heard the answer, or was started again.
         """
         message: Any = asked.message
-        is_player = isinstance(message, LeagueRegisterRequest)
-        meta = message.player_meta if is_player else message.referee_meta
+        meta = getattr(message, "player_meta", None) or message.referee_meta
         if asked.caller.token or meta.claim:
             return "ACCEPTED"
         now, limit = self._step.now, self._step.limits.asked_again_seconds
@@ -406,20 +392,14 @@ class Registration:
         self._told_yes[key] = (now, times + 1)
         return "REGISTERED" if times and times % 2 == 0 else "ACCEPTED"
 
-    def _refuse(
-        self,
-        asked: Asked,
-        response: type[LeagueRegisterResponse] | type[RefereeRegisterResponse],
-        error: errors.RegistrationRefused,
-    ) -> None:
+    def _refuse(self, asked: Asked, error: errors.RegistrationRefused) -> None:
         """Answer no, in the words of document 004 and with our own beside them."""
-        kind = "LEAGUE" if response is LeagueRegisterResponse else "REFEREE"
+        number = error.number_for(WIRE_NAME[type(asked.message)])
+        hint = str(error)[:500]
+        is_player = isinstance(asked.message, LeagueRegisterRequest)
+        response = LeagueRegisterResponse if is_player else RefereeRegisterResponse
         answer = response(
-            "REJECTED",
-            reason=error.reason,
-            hint=str(error)[:500],
-            error_code=error.code,
-            code=error.number_for(f"{kind}_REGISTER_REQUEST"),
+            "REJECTED", reason=error.reason, hint=hint, error_code=error.code, code=number
         )
         self._step.reply(asked, answer)
         self.refusals.of(asked, error.code, str(error))
@@ -563,6 +543,10 @@ class Registration:
         self._check_endpoint(meta.contact_endpoint, source)
 
 
+def _is_same(meta: PlayerMeta | RefereeMeta, member: Member) -> bool:
+    return meta.contact_endpoint == member.endpoint and (meta.proofs is True) == member.proofs
+
+
 def _check_game(game: str, games: Sequence[str]) -> None:
     if games and game not in games:
         raise errors.UnsupportedGame(
@@ -582,10 +566,10 @@ def _check_version(version: str | UnsetType) -> None:
 
 
 def _name_and_url(params: Mapping[str, Any]) -> tuple[str, str]:
-    name, url = params.get("name"), params.get("url")
+    name = params.get("name")
     if not isinstance(name, str) or not 0 < len(name) <= NAME_MAX:
         raise errors.WrongType("params.name must be the agent's name", field="params.name")
-    return name, _check_url(url)
+    return name, _check_url(params.get("url"))
 
 
 def _check_url(url: Any) -> str:

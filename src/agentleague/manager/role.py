@@ -18,7 +18,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | - Refusals | who was refused, and how often | forgotten |
 | NotUnderstood | players that understood no dialect | forgotten |
 | Claims | which claims are open | `resume` shows them again |
-| Reachability | which end points answer | `resume` has all tried again |
+| Reachability | which end points answer, who is new | `resume` has all tried again |
 | Receipts | agents that showed a false one | forgotten |
 | Organiser, Reporters, TokenMisuse, Broadcasts, Credentials | none | |
 """
@@ -129,6 +129,7 @@ class Manager:
         )
         self._rounds.undecided = self._claims.undecided
         self._rounds.leave_out_undecided = self._claims.leave_out_undecided
+        self._rounds.is_early = self.reachability.is_waited_for
         self._organiser = Organiser(
             step,
             rounds=self._rounds,
@@ -533,6 +534,7 @@ class Manager:
     }
     _TIMERS: ClassVar[dict[type, Callable[["Manager", Any], None]]] = {
         keys.LeagueStartDue: lambda self, key: self._rounds.due(),
+        keys.ListenersDue: lambda self, key: self._rounds.start_if_complete(),
         keys.RoundStartDue: lambda self, key: self._rounds.begin(),
         keys.AnnouncementAnswersDue: lambda self, key: self._rounds.stop_waiting(key.round_id),
         keys.TableDue: lambda self, key: self._rounds.table_due(),

@@ -36,6 +36,8 @@ class Rounds:
     ) -> None:
         self.undecided: Callable[[], int] = lambda: 0  # players who may turn out to be nobody,
         self.leave_out_undecided: Callable[[], None] = lambda: None  # and do not start
+        self.is_early: Callable[[float], bool] = lambda now: False  # some do not listen yet
+        self._complete_at: float | None = None  # since when all are there that are needed
         self.seconds = 0.0  # from the first announcement to the last LEAGUE_COMPLETED
         self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
         self._assignments, self._result_notices = assignments, result_notices
@@ -108,7 +110,13 @@ class Rounds:
         is_full = settings.players is not None and self._ready_count() >= wanted
         if self._league.phase is not Phase.REGISTERING or not (is_full or self._is_due):
             return
-        if roster.referees_total >= (1 if self._is_due else settings.referees):
+        if roster.referees_total < (1 if self._is_due else settings.referees):
+            return
+        now, limits = self._step.now, self._step.limits
+        self._complete_at = now if self._complete_at is None else self._complete_at
+        if now - self._complete_at < limits.listen_seconds and self.is_early(now):
+            self._step.wake(keys.ListenersDue(), now + limits.listen_pause_seconds)
+        else:
             self.start()
 
     def due(self) -> None:

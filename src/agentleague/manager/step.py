@@ -44,6 +44,8 @@ class ManagerLimits:
     report_seconds: float = 1.0  # at least, for a report after an answer that says nothing
     known_part: float = 0.2  # of the time for the match, if the dialect was understood before
     dialects_max: int = 40  # tried for one match
+    listen_seconds: float = 5.0  # for a new agent to begin to listen, before the league starts,
+    listen_pause_seconds: float = 0.02  # looked at so often
     # Registration
     waiting_max: int = 20  # referees that wait for the organiser: each is a row that anybody writes
     return_seconds: float = 1.0  # between two registrations of the same agent,

@@ -223,6 +223,20 @@ class Running:
                     role.news.append(f"The newest receipt cannot be kept ({error}).")
                     return
 
+    def try_new_agents(self, probes: Probes) -> None:
+        """Until the league starts, find out whether foreign agents listen; ours do."""
+        role: Any = self.host.role
+        self.probes, role.reachability.is_tried = probes, True
+        self.closing.append(probes.close)
+        self.host.on_step = self._look_at_new
+
+    def _look_at_new(self) -> None:
+        role: Any = self.host.role
+        if role.league.has_started:
+            self.host.on_step = None
+        elif role.reachability.new and self.probes:
+            self._try_end_points(role, self.probes)
+
     def _try_end_points(self, role: Any, probes: Probes) -> None:
         """Find out whether those who registered can be reached."""
         while role.reachability.unchecked:
@@ -342,8 +356,7 @@ async def open_manager(
         raise
     managers.append(manager)
     running = _begin(host, transport, url, journal.close)
-    running.probes = Probes(place.guard)
-    running.closing.append(running.probes.close)
+    running.try_new_agents(Probes(place.guard))
     if home.logs:
         _keep_log(running, directory / "log" / "manager.jsonl")
     # Who is told of it can read it. (A full disk is no event.)

@@ -41,8 +41,10 @@ from agentleague.simulation.network import AnswerFilter, SimulatedNetwork
 
 # Traits of players.
 SLOW, LATE, RUDE, BABBLING, MUTE, IMPOSTOR = "slow", "late", "rude", "babbling", "mute", "impostor"
+UNREADY = "unready"  # a foreign one, or a referee, that registers before it listens
 # Traits of referees.
 FOREIGN, FALSE, HOLDING, MEDDLING = "foreign", "false", "holding", "meddling"
+UNREADY_SECONDS = 2.0  # so long it does not listen
 HOLD_SECONDS = 25.0  # so long a holding referee keeps some matches to itself; others for ever
 FORGERIES_MAX = 12  # by one impostor
 REPLY_SECONDS = 10.0

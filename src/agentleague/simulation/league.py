@@ -30,6 +30,8 @@ from agentleague.simulation.agents import (
     HOLDING,
     IMPOSTOR,
     MEDDLING,
+    UNREADY,
+    UNREADY_SECONDS,
     Agents,
     FalseTransport,
     ForeignTransport,
@@ -44,7 +46,7 @@ from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import Links, SimulatedNetwork, host_of
 from agentleague.simulation.observer import Observer
-from agentleague.simulation.process import Place, Ports, Process, Watched
+from agentleague.simulation.process import Place, Ports, Probing, Process, Watched
 
 BEGAN = 1_700_000_000.0
 LEAGUE_ID = "league_simulated"
@@ -281,6 +283,8 @@ class SimulatedLeague:
         archive = JournalArchive(self.disk, LEAGUE_ID, at_hand=0)  # It forgets all it can.
         manager = Manager(settings, self._secrets, self.agents.game, league=League(archive))
         role = Watched(manager, self.bugs)
+        if UNREADY in self.agents.traits.values():
+            role = Probing(manager, self.bugs, ports.clock, self.network.alive.__contains__)
         self.disk.claim(LEAGUE_ID)
         self.observer.capacity.restart()
         host = Host(
@@ -341,7 +345,10 @@ class SimulatedLeague:
 
     def _claiming(self, name: str, ports: Ports) -> AgentState:
         """What an agent kept; one that kept nothing makes a claim that it never made before."""
-        if ports.state.claim or self.agents.traits.get(name, "") == FOREIGN:
+        trait = self.agents.traits.get(name, "")
+        if trait == UNREADY:
+            self.network.deafen(ports.transport, UNREADY_SECONDS)
+        if ports.state.claim or trait in (FOREIGN, UNREADY):
             return ports.state
         return replace(ports.state, claim=f"{name}|{self._seed}|{ports.clock.now()}")
 

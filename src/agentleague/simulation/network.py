@@ -148,9 +148,15 @@ class SimulatedNetwork(MemoryNetwork):
         self.alive[url] = SimulatedTransport(self, url, receiver, lifetime)
         return self.alive[url]
 
+    def deafen(self, transport: "SimulatedTransport", seconds: float) -> None:
+        """Nobody listens at its address for a while: its agent registers first."""
+        del self.alive[transport.url]
+        when = self.clock.now() + seconds
+        transport.lifetime.call_at(when, lambda: self.alive.update({transport.url: transport}))
+
     def remove(self, transport: "SimulatedTransport") -> None:
         """Its agent is dead: its address and its connections are gone."""
-        del self.alive[transport.url]
+        self.alive.pop(transport.url, None)
         for exchange in list(self.exchanges):
             exchange.left(transport)
 

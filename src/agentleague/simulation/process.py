@@ -13,6 +13,7 @@ from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import SimulatedNetwork, SimulatedTransport
 
+PROBE_SECONDS = 0.1  # between two looks at an end point where nobody listens
 FAILED_SECONDS = 1.0  # until a process that ended by itself is started again
 
 
@@ -176,3 +177,26 @@ class Watched:
     def apply(self, event: Event) -> None:
         """As the role does."""
         self.role.apply(event)
+
+
+class Probing(Watched):
+    """A manager whose agents' end points are tried; `is_there` says whether somebody listens."""
+
+    def __init__(
+        self, role: Any, bugs: list[str], clock: Lifetime, is_there: Callable[[str], bool]
+    ) -> None:
+        super().__init__(role, bugs)
+        self._clock, self._is_there, self._seen = clock, is_there, role.reachability
+        self._seen.is_tried = True
+
+    def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
+        """As the role does; then the end points of new agents are tried."""
+        effects = super().handle(stimulus, now)
+        while self._seen.unchecked:
+            self._try(*self._seen.unchecked.popleft())
+        return effects
+
+    def _try(self, agent_id: str, url: str) -> None:
+        self._seen.learnt(agent_id, url, self._is_there(url))
+        if self._seen.is_sought(agent_id, url):
+            self._clock.call_at(self._clock.now() + PROBE_SECONDS, lambda: self._try(agent_id, url))

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from agentleague.transport.guard import Dialer, Endpoint, Guard, parse_url
 
 SECONDS = 5.0
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS = 1.0  # between two tries, at most
+FIRST_PAUSE_SECONDS = 0.02
 AGAIN_SECONDS = 5.0  # before a silent end point is tried once more
 ONE_TRY_SECONDS = 2.0
 AT_ONCE_MAX = 32
@@ -57,16 +58,19 @@ async def reachable(
 ) -> bool:
     """Whether somebody listens there within so many seconds.
 
-    It is tried again after each pause: many agents register before they listen.
+    It is tried again after each pause: many agents register before they listen, some of them only
+    a moment. So the first pauses are short.
     """
     endpoint = parse_url(url)._replace(scheme="http")  # Without a handshake nothing is sent.
     dialer = Dialer(guard)
+    pause = min(FIRST_PAUSE_SECONDS, pause_seconds)
     try:
         async with asyncio.timeout(seconds):
             while True:
                 if await _connects(dialer, endpoint):
                     return True
-                await asyncio.sleep(pause_seconds)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, pause_seconds)
     except TimeoutError:
         return False
 
