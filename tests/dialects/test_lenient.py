@@ -225,6 +225,7 @@ def test_a_corrected_announcement_names_its_players_too():
         (rpc("display_players", {}), UnknownMethod),
         (rpc("LOCK_REQUEST", {"match_id": 7}), UnknownMethod),
         (rpc("game_over", []), MissingField),
+        (rpc("sing", []), MissingField),
         (b'{"jsonrpc":"2.0","method":"sing","x":1e999}', UnknownMethod),
         (b"{", UnreadableJson),
         ([], InvalidRequest),
