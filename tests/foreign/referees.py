@@ -84,8 +84,9 @@ class Referee:
         """Status and body of an answer to a request."""
         if body.get("method") == "tools/list" and self.call in ("mcp", "own"):
             return self.wrap(body, {"tools": [self.tool()]})
-        if self.traits.get("reads") == "push" and body.get("method") in ANSWERS.values():
-            return self.hear(body["method"], body["params"])
+        pushed = str(body.get("method")).upper()
+        if self.traits.get("reads") == "push" and pushed in ANSWERS.values():
+            return self.hear(pushed, body["params"])
         try:
             match = self.read(self.unwrap(body))
         except Unknown:

@@ -149,6 +149,34 @@ def test_our_players_play_under_referees_that_speak_to_them_in_every_way_that_wa
     assert_all_had_some(played, SPEAKERS)
 
 
+def crossed_speaker(random):
+    """One that speaks to players as nobody thought of; who waits for pushes calls by types."""
+    reads = random.choice(["result", "choice", "top", "strict", "push"])
+    by_type = ["type", "lower", "beside"]
+    traits = {
+        "league": random.choice(["own", "given"]),
+        "calls": random.choice(
+            by_type if reads == "push" else ["tool", "wrapped", "bare", *by_type]
+        ),
+        "sends": random.choice(["all", "nested", "null", "game", "own", "none", "where"]),
+        "reads": reads,
+    }
+    return ",".join(f"{name}={value}" for name, value in traits.items())
+
+
+@pytest.mark.parametrize(
+    ("seed", "referees"), [(1, 8), pytest.param(2, 24, marks=pytest.mark.slow)]
+)
+def test_our_players_play_under_referees_that_are_crossed_at_random(tmp_path, seed, referees):
+    random = Random(seed)
+    shapes = [crossed_speaker(random) for _ in range(referees)]
+
+    played = asyncio.run(play(tmp_path, [], good=2 * referees, referees=shapes, ours=False))
+
+    assert_right(played)
+    assert_all_had_some(played, shapes)
+
+
 @rule("R-ACCESS-02")
 def test_referees_that_know_no_code_wait_and_work_when_they_are_let_in(tmp_path):
     """They register once and are never started again, with their token or without."""
