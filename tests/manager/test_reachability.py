@@ -239,3 +239,13 @@ def test_a_manager_that_starts_again_tries_all_end_points_anew():
     seen.resume()
 
     assert [agent_id for agent_id, _ in seen.unchecked] == ["P01", "P02", "REF01"]
+
+
+def test_a_league_that_is_over_is_served_without_looking_for_its_agents():
+    decisions = Decisions(2, 1).start()
+    decisions.record(LeagueEnded("P01"))
+    seen = Reachability(decisions.league)
+
+    seen.resume()
+
+    assert not seen.unchecked

@@ -326,3 +326,20 @@ def test_secrets_are_not_printed_and_a_league_in_a_network_wants_tokens():
     assert ManagerSettings().takes_tokenless
     assert not ManagerSettings(network="lan").takes_tokenless
     assert ManagerSettings(network="lan", tokenless_referees=True).takes_tokenless
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("Ann (P02)", ["It is called 'Ann (P02)' there: its own name is taken, or unfit."]),
+        ("Ann", []),  # It came back.
+        (UNSET, []),
+    ],
+)
+def test_an_agent_that_got_another_name_says_so(given, said):
+    role = a_player()
+    asked(role)
+
+    answered(role, msgspec.structs.replace(ACCEPTED, display_name_effective=given))
+
+    assert list(role.news) == ["Registered as P01 in league_x.", *said]

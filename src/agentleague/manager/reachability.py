@@ -28,9 +28,9 @@ class Reachability:
         self._doubted: set[str] = set()  # agents that were reachable and are tried again
 
     def resume(self) -> None:
-        """After a restart all end points are tried."""
+        """After a restart all end points are tried, unless the league is over."""
         roster = self._league.roster
-        for agent_id in (*roster.players, *roster.referees):
+        for agent_id in () if self._is_over else (*roster.players, *roster.referees):
             self.unchecked.append((agent_id, self._endpoint(agent_id)))
 
     def is_waited_for(self, now: float) -> bool:

@@ -296,6 +296,7 @@ class Agent(ABC):
 
     def __init__(self, settings: AgentSettings, limits: AgentLimits) -> None:
         self.agent_id = ""  # that the manager gave it
+        self._own_name = settings.display_name
         self._registration = Registration(settings)
         self._reachability = ReachabilityCheck(self._registration.manager, settings, limits)
         self.is_far = False  # whether something may stand between it and its manager
@@ -365,6 +366,9 @@ class Agent(ABC):
             league_id = self._registration.league_id or "a league without an id"
             unnamed = "" if self._registration.has_id else NO_ID
             self.news.append(f"Registered as {self.agent_id} in {league_id}.{unnamed}")
+            name = getattr(stimulus.message, "display_name_effective", UNSET)
+            if name and self._own_name and name != self._own_name:
+                self.news.append(f"It is called {name!r} there: its own name is taken, or unfit.")
             if was_proved and not self._registration.proofs:
                 self.news.append(UNPROVED)
             if self._registration.waits:
