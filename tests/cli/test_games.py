@@ -63,7 +63,7 @@ def test_games_as_json_has_name_summary_and_options():
 
     assert list(games["tic_tac_toe"]) == ["name", "summary", "options", "error"]
     assert games["rock_paper_scissors"]["options"] == {"best_of": 3}
-    assert games["even_odd"]["options"] == {}
+    assert games["even_odd"]["options"] == {"lowest": 1, "highest": 10}
     assert games["even_odd"]["summary"].startswith("Even/odd: both name a parity")
     assert {game["error"] for game in games.values()} == {None}
 

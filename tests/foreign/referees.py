@@ -14,6 +14,7 @@ it is told to, and calls players as document 001 has it, without the token of th
     answer    started (and which match), ok, result (after the match), late (the same, and a report)
     report    documented, name, word, seat, flat, zero, bare, points
     token     no: it never shows one
+    numbers   that it draws, one after another, joined by +
     rule      A: it gives player A the match when both guess right
     busy      refuses a second match while it is at one
     fails     the first so many matches it drops without a word
@@ -55,7 +56,6 @@ NAMES = {
 }
 ANSWERS = {"GAME_INVITATION": "GAME_JOIN_ACK", "CHOOSE_PARITY_CALL": "CHOOSE_PARITY_RESPONSE"}
 OWN = "begin_refereeing_a_match"
-NUMBERS = itertools.cycle([4, 7, 2, 9])
 
 
 class Unknown(Exception):
@@ -72,6 +72,7 @@ class Referee:
     def __init__(self, shape):
         self.traits, self.name = traits_of(shape), shape[:50]
         self.manager = self.token = ""
+        self.numbers = itertools.cycle(self.traits.get("numbers", "4+7+2+9").split("+"))
         self.league_id, self.at, self.lost = "", set(), int(self.traits.get("fails", 0))
         self.pushed, self.heard = {}, threading.Condition()
         self.server = serve(at_mcp(self.answer), after_seconds=float(self.traits.get("listens", 0)))
@@ -178,7 +179,7 @@ class Referee:
             )
             for player_id, url in zip(ids, urls, strict=True)
         }
-        number = next(NUMBERS)
+        number = int(next(self.numbers))
         parity = "odd" if number % 2 else "even"
         right = [player_id for player_id in ids if choices[player_id] == parity]
         winner = right[0] if len(right) == 1 else None

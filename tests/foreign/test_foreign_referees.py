@@ -180,9 +180,10 @@ def test_our_players_play_under_referees_that_are_crossed_at_random(tmp_path, se
 @rule("R-ACCESS-02")
 def test_referees_that_know_no_code_wait_and_work_when_they_are_let_in(tmp_path):
     """They register once and are never started again, with their token or without."""
-    shapes = ["start=start", "start=announce,unknown=rpc,token=no,report=name"]
+    shapes = ["numbers=0+57+100", "start=announce,unknown=rpc,token=no,report=name"]
+    options = {"lowest": 0, "highest": 100}
 
-    played = played_with(tmp_path, shapes, referee_code="lusab-bagod-gutuh")
+    played = played_with(tmp_path, shapes, referee_code="lusab-bagod-gutuh", game_options=options)
 
     waited = [each for each in played.events if isinstance(each, RefereeRegistered)]
     assert [event.waiting for event in waited] == [True, True]

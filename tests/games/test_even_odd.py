@@ -89,8 +89,33 @@ def test_after_the_number_nobody_moves_and_nothing_is_drawn():
 
 @rule("R-GAME-04")
 @pytest.mark.parametrize("options", [{"numbers": 20}, {"z": 1, "a": 2}])
-def test_even_odd_has_no_options(options):
+def test_options_that_even_odd_does_not_have_are_an_error(options):
     with pytest.raises(ValueError, match=f"even_odd has no option '{sorted(options)[0]}'"):
+        even_odd.start(options)
+
+
+@rule("R-GAME-02")
+@pytest.mark.parametrize(
+    ("options", "bounds"),
+    [
+        ({"lowest": 0, "highest": 100}, (0, 100)),
+        ({"highest": 100}, (1, 100)),
+        ({"highest": 9, "lowest": 8}, (8, 9)),
+    ],
+)
+def test_a_league_says_from_where_to_where_the_number_is_drawn(options, bounds):
+    state = even_odd.start(options)
+
+    assert even_odd.chance(state) == bounds
+    assert even_odd.play(state, {"A": "even", "B": "odd"}, bounds[0]).bounds == bounds
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"lowest": 10}, {"highest": 0}, {"lowest": -1}, {"highest": True}, {"highest": 10**7}],
+)
+def test_a_range_without_two_numbers_or_without_an_end_is_an_error(options):
+    with pytest.raises(ValueError, match="make lowest and highest whole numbers from 0 to"):
         even_odd.start(options)
 
 

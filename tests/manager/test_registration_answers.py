@@ -221,3 +221,13 @@ def test_others_do_not_wait_for_an_agent_that_came_back():
     another = Caller("127.0.0.1", step.effects[-1].answer.auth_token)
     with pytest.raises(RateLimited, match="wait 1 s"):
         of_manager.register_player(Asked(message, another, 1), message)
+
+
+@rule("R-GAME-02")
+@pytest.mark.parametrize(("options", "told"), [({"highest": 100}, {"highest": 100}), ({}, UNSET)])
+def test_a_player_is_told_the_options_of_the_game_when_it_registers_and_comes_back(options, told):
+    manager = a_manager(game_options=options)
+
+    for _ in range(2):
+        answer, _ = ask(manager, LeagueRegisterRequest(PlayerMeta("Ann", URL)))
+        assert (answer.player_id, answer.game_options) == ("P01", told)

@@ -55,6 +55,25 @@ def test_a_draw_that_was_kept_raises_no_doubt():
 
 
 @pytest.mark.parametrize(
+    ("options", "bounds"),
+    [
+        ({"lowest": 0, "highest": 100}, (0, 100)),
+        ({}, (1, 10)),
+        ({"best_of": 3}, (1, 10)),  # of another game
+    ],
+)
+def test_the_number_is_drawn_within_what_was_agreed_when_the_player_registered(options, bounds):
+    number = draws.number(SEED, LEAGUE, MATCH, index=0, moves=MOVES, bounds=bounds)
+    drawn = {"drawn_number": number, "winner_player_id": "P02" if number % 2 else "P01"}
+    check = a_check()
+
+    check.agreed(options)
+
+    assert check.doubts(over(result=drawn), "P01") == []
+    assert bool(a_check().doubts(over(result=drawn), "P01")) == (number != NUMBER)
+
+
+@pytest.mark.parametrize(
     ("message", "doubt"),
     [
         (over(draw={"seed": "ff" * 32}), "its seed does not fit its commitment"),

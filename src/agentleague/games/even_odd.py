@@ -8,22 +8,34 @@ from agentleague.games.game import Outcome, Seat
 
 name = "even_odd"
 seats = ("A", "B")
+defaults = {"lowest": 1, "highest": 10}
 symmetric = True
+NUMBER_MAX = 1_000_000
 PARITIES = ("even", "odd")
 
 
 class State(NamedTuple):
-    """The choices and the number, once there are any."""
+    """The choices and the number, once there are any, and within what it is drawn."""
 
     choices: Mapping[Seat, str] = {}
     number: int | None = None
+    bounds: tuple[int, int] = (1, 10)
 
 
 def start(options: Mapping[str, Any]) -> State:
-    """Nothing chosen, nothing drawn; there are no options."""
-    if options:
-        raise ValueError(f"even_odd has no option {sorted(options)[0]!r}")
-    return State()
+    """Nothing chosen, nothing drawn; the number is drawn from `lowest` to `highest`."""
+    unknown = sorted(set(options) - set(defaults))
+    if unknown:
+        raise ValueError(
+            f"{name} has no option {unknown[0]!r}; leave it out, there are lowest and highest"
+        )
+    low, high = bounds = tuple({**defaults, **options}.values())
+    if {type(low), type(high)} != {int} or not 0 <= low < high <= NUMBER_MAX:
+        raise ValueError(
+            f"the number would be drawn from {str(low)[:40]!r} to {str(high)[:40]!r}; make lowest "
+            f"and highest whole numbers from 0 to {NUMBER_MAX}, and lowest the smaller one"
+        )
+    return State(bounds=bounds)
 
 
 def turns_max(options: Mapping[str, Any]) -> int:
@@ -53,13 +65,13 @@ def check(state: State, seat: Seat, move: Any) -> None:
 
 
 def chance(state: State) -> tuple[int, int] | None:
-    """The number, from 1 to 10."""
-    return (1, 10) if state.number is None else None
+    """The number; from 1 to 10 unless the league has it otherwise."""
+    return state.bounds if state.number is None else None
 
 
 def play(state: State, moves: Mapping[Seat, Any], number: int | None) -> State:
     """The choices meet the number."""
-    return State(moves, number)
+    return State(moves, number, state.bounds)
 
 
 def outcome(state: State) -> Outcome | None:

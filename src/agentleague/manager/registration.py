@@ -340,6 +340,7 @@ class Registration:
             self._league.rules.league_id,
             display_name_effective=member.display_name,
             match_tokens=False,  # They are made from the token that it lost.
+            game_options=self._league.rules.rules.game_options or UNSET,
             proofs=meta.proofs if member.proofs else UNSET,
             auth_token=token,
         )
@@ -426,6 +427,7 @@ class Registration:
             self._league.rules.league_id,
             match_tokens=True,
             proofs=meta.proofs,
+            game_options=self._league.rules.rules.game_options or UNSET,
             display_name_effective=name if name != meta.display_name else UNSET,
             auth_token=token,
         )

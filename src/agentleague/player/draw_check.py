@@ -5,7 +5,8 @@ commitment was announced and what it moved, so it finds a changed seed, a number
 and a move that it did not make.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,8 +16,6 @@ from agentleague.games import even_odd
 from agentleague.player.memory import LIMITS, PlayerLimits
 from agentleague.protocol import draws
 from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
-
-BOUNDS = (1, 10)  # of the number in even_odd, R-GAME-02
 
 DRAWN_ANEW = (
     "the manager says that it lost rows of its journal, and draws anew what was not decided; what "
@@ -35,6 +34,12 @@ class DrawCheck:
         self._announced: dict[str, tuple[int, str]] = {}  # with the generation of its draws
         self._newest = 0  # of these generations
         self._moved: dict[str, dict[int, list[Any]]] = {}
+        self._bounds = even_odd.State().bounds  # of the number in even_odd
+
+    def agreed(self, options: Mapping[str, Any]) -> None:
+        """The manager said with which options the game is played, before anything was drawn."""
+        with suppress(ValueError):  # Of another game.
+            self._bounds = even_odd.start(options).bounds
 
     def announced(self, message: RoundAnnouncement, player_id: str) -> str:
         """The commitment of a player's own match in a round; the first one of a match binds.
@@ -75,7 +80,7 @@ class DrawCheck:
         doubts += self._move_doubts(over, over.draw, player_id)
         is_drawn = over.game_result.status != "TECHNICAL_LOSS"
         if over.game_type == even_odd.name and is_drawn and not doubts:
-            doubts += _number_doubts(over, over.draw)
+            doubts += _number_doubts(over, over.draw, self._bounds)
         return doubts
 
     def _move_doubts(self, over: GameOver, draw: Draw, player_id: str) -> Iterator[str]:
@@ -120,7 +125,7 @@ def _seed_doubts(over: GameOver, draw: Draw) -> Iterator[str]:
         yield "its seed does not fit its commitment"
 
 
-def _number_doubts(over: GameOver, draw: Draw) -> Iterator[str]:
+def _number_doubts(over: GameOver, draw: Draw, bounds: tuple[int, int]) -> Iterator[str]:
     """The number follows from seed and moves, and the winner from the number."""
     result = over.game_result
     number = draws.number(
@@ -129,7 +134,7 @@ def _number_doubts(over: GameOver, draw: Draw) -> Iterator[str]:
         over.match_id,
         index=0,
         moves=draw.moves,
-        bounds=BOUNDS,
+        bounds=bounds,
     )
     if result.drawn_number != number:
         yield f"its number is {result.drawn_number}, and seed and moves give {number}"

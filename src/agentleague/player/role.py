@@ -127,6 +127,7 @@ class Player(Agent):
         if self.agent_id:
             self._channel, self._tokens_of = channel_key(self._registration.token), ("", "", "", 0)
             self.memory.recall(self.kept, self._registration.league_id, self.agent_id)
+            self._draw_check.agreed(getattr(stimulus.message, "game_options", None) or {})
             if getattr(stimulus.message, "match_tokens", None) is False:
                 self.news.append(NO_MATCH_TOKENS)
             effects = [*effects, *self._take_in_early(now)]

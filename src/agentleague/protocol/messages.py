@@ -144,6 +144,7 @@ class LeagueRegisterResponse(Message, tag="LEAGUE_REGISTER_RESPONSE"):
     reason: Text | None = None
     match_tokens: bool | UnsetType = UNSET
     proofs: bool | UnsetType = UNSET
+    game_options: JsonObject | UnsetType = UNSET
     display_name_effective: Text | UnsetType = UNSET
     hint: Text | UnsetType = UNSET
     error_code: Id | UnsetType = UNSET
