@@ -654,3 +654,12 @@ def test_a_referee_may_be_taken_in_without_a_token():
 def test_an_answer_that_says_neither_yes_nor_an_id_registers_nobody(said):
     with pytest.raises(MissingField):
         registration(said)
+
+
+@rule("R-GUEST-07")
+def test_an_answer_to_a_query_may_be_a_list():
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": [{"match_id": "M1"}]}).encode()
+
+    answer = answers.read_answer(LeagueQuery("GET_ASSIGNED_MATCHES"), 200, body)
+
+    assert answer.data == {"list": [{"match_id": "M1"}]}

@@ -323,3 +323,41 @@ def test_nobody_is_looked_for_too_deep():
         told = {"deeper": told}
 
     assert starting.find_endpoint("P01", told) == ""
+
+
+NAMED = {"player1_id": "P01", "player2_id": "P02"}
+
+
+@rule("R-GUEST-07")
+@each_row(
+    ("answer", "found"),
+    [
+        ({"matches": [{"match_id": "R2M1", **NAMED}]}, [("R2M1", 2, "")]),
+        ({"data": {"match": {"game_id": "M1", "players": ["P01", "P02"]}}}, [("M1", 1, "")]),
+        ({"id": "M1", "round": 3, "league_id": "cup", **NAMED}, [("M1", 3, "cup")]),
+        ([{"id": "M1", **NAMED}, {"id": "M2", **NAMED, "winner": "P01"}], [("M1", 1, "")]),
+        ({"matches": [{"match_id": "M1"}]}, []),
+        ({"match_id": "M" * 1000, **NAMED}, []),
+        ({"matches": [], "match": None}, []),
+        ("none", []),
+    ],
+)
+def test_the_matches_in_an_answer_are_found_wherever_they_stand(answer, found):
+    starts = starting.find_matches(answer)
+
+    assert [(each.matches[0].match_id, each.round_id, each.league_id) for each in starts] == found
+
+
+@each_row(
+    ("answer", "is_so"),
+    [
+        ({"matches": []}, True),
+        ({"data": {"next_match": None}}, True),
+        ({"data": []}, True),
+        ({"status": "ok", "total_matches": 3}, False),
+        ({"message": "no such method: get_next_match"}, False),
+        (None, False),
+    ],
+)
+def test_an_answer_may_say_that_there_are_no_matches(answer, is_so):
+    assert starting.speaks_of_matches(answer) == is_so

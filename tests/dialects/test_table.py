@@ -11,6 +11,7 @@ from agentleague.protocol.messages import (
     GameMoveCall,
     GameOver,
     GameResult,
+    LeagueQuery,
     LeagueRegisterRequest,
     MatchResultReport,
     MoveContext,
@@ -97,6 +98,23 @@ def test_a_report_also_stands_flat_unless_only_documented_fields_are_taken(winne
         assert (told[f"{a}_choice"], told[f"{b}_choice"]) == ("odd", "even")
         assert (told[f"{a}_result"], told[f"{b}_result"]) == results
     assert "winner_id" not in written("tool+plain", report)["params"]
+
+
+@rule("R-GUEST-07")
+def test_a_referee_asks_for_matches_by_a_method_of_its_own():
+    poll = LeagueQuery("GET_ASSIGNED_MATCHES", "cup", {"referee_id": "REF01"}, auth_token="tok")
+    own = {"referee_id": "REF01", "auth_token": "tok"}
+    bare = written("bare", poll)
+
+    assert written("tool", poll) | {"id": 0} == {
+        **{"jsonrpc": "2.0", "id": 0},
+        **{"method": "get_assigned_matches", "params": own},
+    }
+    assert written("type", poll)["method"] == "GET_ASSIGNED_MATCHES"
+    assert (bare["message_type"], bare["referee_id"]) == ("GET_ASSIGNED_MATCHES", "REF01")
+    without_token = msgspec.structs.replace(poll, auth_token=msgspec.UNSET)
+    assert written("tool", without_token)["params"] == {"referee_id": "REF01"}
+    assert written("tool", LeagueQuery("GET_NEXT_MATCH"))["method"] == "league_query"
 
 
 @rule("R-DIA-10")

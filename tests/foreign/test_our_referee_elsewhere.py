@@ -33,13 +33,14 @@ SHAPES = [
     "form=named,unknown=404,start=announce,names=letters,where=asked,strict=fields",
     "form=role,unknown=422,start=assign_match,call=mcp,names=list",
 ]
-# Every way to take somebody in, and to read a report; `fails`: it counts, then answers an error.
+# Every way to take somebody in, to be asked for matches, and to read a report; `fails`: it counts,
+# and then answers with an error.
 MORE_SHAPES = [
     "yes=unnamed,needs=version+agent_type,form=type,unknown=rpc,reads=flat,start=START_MATCH",
     "yes=empty,form=league,unknown=404,needs=endpoint,draw=DRAW,refuses=400,start=announce",
-    "yes=id,form=message,unknown=ok,call=message,draw=empty",
-    "form=type,unknown=404,names=list,fails=500,start=announce",
-    "form=tool,names=letters,draw=DRAW,fails=rpc,start=announce",
+    "yes=id,form=message,unknown=ok,call=message,draw=empty,start=get_assigned_matches",
+    "form=type,unknown=404,names=list,fails=500,start=get_next_match",
+    "form=tool,names=letters,draw=DRAW,fails=rpc,start=GET_MATCHES",
     "form=bare,unknown=400,call=bare,start=MATCH_ASSIGNMENT,fails=error",
     "form=lower,unknown=500,strict=fields,draw=DRAW,open=yes,refuses=500,start=assign_match",
 ]
@@ -80,11 +81,9 @@ async def play(shapes):
     try:
         for _ in shapes:
             ours += await join((await leagues.stdout.readline()).decode().strip())
-        referees = [agent.ended for agent in ours[::2]]
-        await asyncio.wait_for(asyncio.gather(*referees), SECONDS)  # They have told all they know.
-        told, _ = await asyncio.wait_for(leagues.communicate(b""), SECONDS)
         await asyncio.wait([agent.ended for agent in ours], timeout=SECONDS)
         assert [agent.url for agent in ours if not agent.ended.done()] == []
+        told, _ = await leagues.communicate(b"")  # They have told all they know.
     finally:
         for process in (players, leagues):
             if process.returncode is None:
@@ -132,8 +131,8 @@ def test_our_referee_runs_the_matches_of_every_kind_of_foreign_league_that_was_s
         check(matches)
 
 
-@rule("R-DIA-10", "R-GUEST-03", "R-GUEST-06")
-def test_it_registers_and_reports_once_as_each_league_wants_it():
+@rule("R-DIA-10", "R-GUEST-03", "R-GUEST-06", "R-GUEST-07")
+def test_it_registers_asks_for_matches_and_reports_once_as_each_league_wants_it():
     for shape, matches in asyncio.run(play(MORE_SHAPES)).items():
         print(shape)
         check(matches)

@@ -293,7 +293,8 @@ def _read_query_response(expected: str, text: bytes | Raw) -> messages.Message:
     try:
         answer = _read_any(expected, text)
     except msgspec.ValidationError:
-        fields = _object.decode(text)
+        whole = msgspec.json.decode(text)
+        fields = {"list": whole} if isinstance(whole, list) else _object.decode(text)
         if not fields.keys() - {"message_type", "protocol", *ENVELOPE}:
             raise
         return messages.LeagueQueryResponse(data=fields)

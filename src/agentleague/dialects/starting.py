@@ -13,9 +13,17 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw
 
+from agentleague.dialects.results import is_over
 from agentleague.errors import MissingField
 from agentleague.protocol.jsonrpc import UNREADABLE
-from agentleague.protocol.messages import Message, RoundAnnouncement, RoundMatch, Seated, StartMatch
+from agentleague.protocol.messages import (
+    LeagueQuery,
+    Message,
+    RoundAnnouncement,
+    RoundMatch,
+    Seated,
+    StartMatch,
+)
 
 Fields = Mapping[str, Any]
 _object = msgspec.json.Decoder(dict[str, Any])
@@ -102,6 +110,36 @@ def find_endpoint(player_id: str, fields: Any, depth: int = 6) -> str:
     return next(filter(None, inner), "")
 
 
+def find_matches(fields: Any, depth: int = 6) -> list[StartMatch]:
+    """The matches without a result that an answer gives to a referee, wherever they stand."""
+    if isinstance(fields, list):
+        return [found for each in fields[:ROWS_MAX] for found in find_matches(each, depth)]
+    if not isinstance(fields, dict) or not depth:
+        return []
+    row = read_match(fields)
+    if not row.keys() >= {"match_id", "player_A_id", "player_B_id"}:
+        return [found for each in fields.values() for found in find_matches(each, depth - 1)]
+    if is_over(fields):
+        return []
+    league_id = _first(fields, ("league_id",))
+    try:
+        return [StartMatch([msgspec.convert(row, RoundMatch)], league_id, _round(fields))]
+    except msgspec.ValidationError:  # Such ids are too long.
+        return []
+
+
+def speaks_of_matches(fields: Any) -> bool:
+    """Whether an answer says which matches there are, though it be none."""
+    if not isinstance(fields, dict):
+        return False
+    return any(
+        ("match" in name and not isinstance(value, str | int))
+        or (name in ("list", "data") and isinstance(value, list))
+        or speaks_of_matches(value)
+        for name, value in fields.items()
+    )
+
+
 def _rows(fields: Fields) -> Sequence[Fields]:
     rows = fields.get("matches")
     if isinstance(rows, list):
@@ -186,6 +224,22 @@ def _round(fields: Fields) -> int:
         if found:
             return int(found[0])
     return 1
+
+
+# Asking a foreign manager for matches: by a method of its own, or else by a query.
+POLLS = {"GET_ASSIGNED_MATCHES": "get_assigned_matches", "GET_NEXT_MATCH": "get_next_match"}
+
+
+def is_poll(message: LeagueQuery) -> bool:
+    """Whether a referee asks for its matches by a method of its own."""
+    return "referee_id" in message.query_params and message.query_type in POLLS
+
+
+def poll_fields(message: LeagueQuery, *, has_envelope: bool) -> dict[str, Any]:
+    """Who asks; where the method does not say for what, with an envelope."""
+    token = {} if message.auth_token is UNSET else {"auth_token": message.auth_token}
+    fields = {**message.query_params, **token}
+    return with_envelope(message, message.query_type, fields) if has_envelope else fields
 
 
 # Writing to a foreign referee.
@@ -279,7 +333,7 @@ def start_fields(message: RoundAnnouncement, start_type: str, naming: str = "") 
     return fields | {"players": [_player(seat) for seat in seats]}
 
 
-def with_envelope(message: RoundAnnouncement, start_type: str, fields: Fields) -> dict[str, Any]:
+def with_envelope(message: Message, start_type: str, fields: Fields) -> dict[str, Any]:
     """The fields with the envelope and the message type."""
     return {
         "protocol": message.protocol,

@@ -26,7 +26,7 @@ from agentleague.dialects.requests import METAS, REPORT, with_flat_fields
 from agentleague.dialects.tools import Tool, Tools
 from agentleague.protocol import jsonrpc
 from agentleague.protocol.jsonrpc import Form
-from agentleague.protocol.messages import MESSAGES, WIRE_NAME, Message
+from agentleague.protocol.messages import MESSAGES, WIRE_NAME, LeagueQuery, Message
 
 PLAIN = "+plain"
 MORE = "+more"
@@ -62,7 +62,8 @@ class Dialect(Struct, frozen=True):
     def method(self, message_type: str) -> str:
         """Its method."""
         kind = MESSAGES.get(message_type)
-        tool = self.methods.get(message_type) or (kind and kind.method) or message_type
+        own = starting.POLLS.get(message_type) or (kind and kind.method)
+        tool = self.methods.get(message_type) or own or message_type
         return write_method(self.pattern, message_type, tool)
 
     def write(self, message: Message, request_id: int, tools: Tools | None = None) -> bytes:
@@ -70,6 +71,9 @@ class Dialect(Struct, frozen=True):
         message_type = WIRE_NAME[type(message)]
         if self.starts and self.starts != message_type and starting.is_assignment(message):
             return self._write_start(message, request_id, tools)
+        if isinstance(message, LeagueQuery) and starting.is_poll(message):
+            fields = starting.poll_fields(message, has_envelope=self._has_envelope)
+            return self._wrap(message.query_type, _encode(fields), request_id, tools)
         body = _encode(message)
         if self.is_plain:
             body = trimmed(message_type, body)
@@ -85,6 +89,11 @@ class Dialect(Struct, frozen=True):
         is_at_path = message_type in METAS and message_type in self.paths
         always = is_at_path or message_type in (REPORT, *PUSHED)
         return always or (self.has_more and message_type in (*EXTENDED, *METAS))
+
+    @property
+    def _has_envelope(self) -> bool:
+        """Whether a message that the documents do not have needs one, to say what it is."""
+        return (self.form, self.pattern, self.key) != (OURS.form, OURS.pattern, "")
 
     def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:
         method = self.method(message_type)
@@ -105,7 +114,7 @@ class Dialect(Struct, frozen=True):
         fields = starting.start_fields(message, self.starts, self.naming)
         if self.form is Form.TOOL and (tools or {}).get(self.starts):
             fields = starting.start_fields(message, self.starts)  # The tool may list some of them.
-        elif self.naming and (self.form, self.pattern, self.key) != (OURS.form, OURS.pattern, ""):
+        elif self.naming and self._has_envelope:
             fields = starting.with_envelope(message, self.starts, fields)
         return self._wrap(self.starts, _encode(fields), request_id, tools)
 

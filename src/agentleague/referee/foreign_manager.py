@@ -3,7 +3,8 @@
     start     the manager calls by one of many names; the answer waits a little for the end of the
               match, and then holds the result, for managers that look for it there
     announce  a round's announcement names the matches of this referee
-    ask       where the players are, if neither of the two says so
+    poll      the referee asks for matches where none are given out (`manager_queries.py`)
+    ask       where the players are, if none of these says so
 
 A foreign manager locks no moves: the referee decides its matches itself. A match is never begun
 twice: a repeated start is answered with the result of the first.
@@ -50,7 +51,9 @@ from agentleague.referee.manager_queries import (
     QUERIES,
     EndpointQuery,
     ManagerQueries,
+    MatchPolling,
     PlayerEndpoints,
+    PollSeconds,
 )
 from agentleague.roles.agent import AgentLimits
 from agentleague.roles.effects import Address, Call, Drop, Effect, Reply, WakeAt
@@ -104,6 +107,7 @@ class RefereeLimits(AgentLimits):
     status_per_lease: int = 3  # signs of life
     # At a foreign manager:
     start_reply_seconds: float = 3.0  # how long a start waits for the result; callers give up soon
+    poll: PollSeconds = PollSeconds()  # noqa: RUF009 (It is immutable.)
     waiting_matches: int = 1000  # for a place, or for the addresses of their players
     ended_matches: int = 1000  # whose results are remembered
 
@@ -182,10 +186,12 @@ class ForeignManager:
         self._channel = tokens.channel_key(setup.secret.hex())
         queries = ManagerQueries(manager, identity, setup.league_id, setup.reply_seconds)
         self._endpoints, self._reports = PlayerEndpoints(queries), ForeignReports(queries)
+        self._polling = MatchPolling(queries, setup.limits.poll, self.news)
         self._unlocated: dict[str, AssignedMatch] = {}  # whose players' end points are unknown
         self._queue: deque[AssignedMatch] = deque()  # until there is a place for them
         self._open: dict[str, AssignedMatch] = {}
         self._ended: dict[tuple[str | int, ...], EndedMatch] = {}
+        self._given_up: deque[tuple[str | int, ...]] = deque(maxlen=setup.limits.ended_matches)
         self._unanswered: dict[str, list[Asked]] = {}  # match -> starts that wait for its end
 
     def start(self, asked: Asked, message: StartMatch, now: float) -> list[Effect]:
@@ -220,6 +226,28 @@ class ForeignManager:
         assigned = self._assigned(message, filter(self._is_own, message.matches))
         self._check(asked.caller, assigned)
         return self._enqueue([each for each in assigned if each.full_id not in self._ended], now)
+
+    def wait(self, now: float) -> list[Effect]:
+        """The referee has registered: matches are given to it, or else asked for."""
+        return self._polling.wait(now)
+
+    def poll(self, now: float) -> list[Effect]:
+        """Ask for matches, unless there are some."""
+        is_busy = self._open or self._queue or self._unlocated
+        return self._polling.wait(now) if is_busy else self._polling.ask(now)
+
+    def polled(self, answer: Answered, now: float) -> list[Effect]:
+        """The manager has said which matches there are, or has not."""
+        found, effects = self._polling.answered(answer, now)
+        matches = [each for start in found for each in self._assigned(start, start.matches)]
+        new = [
+            each
+            for each in matches[: self._setup.limits.waiting_matches]
+            if self._is_own(each.match, is_named=self._polling.is_for_all)
+            and each.full_id not in self._ended
+            and each.full_id not in self._given_up
+        ]
+        return [*self._enqueue(new, now), *effects]
 
     def endpoint_answered(self, answer: Answered, now: float) -> list[Effect]:
         """The manager has said where a player is, or has not."""
@@ -333,13 +361,16 @@ class ForeignManager:
         waiting = len(assigned) + len(self._queue) + len(self._unlocated)
         if waiting > self._setup.limits.waiting_matches:
             raise RateLimited("this referee has matches enough; give it some of them later")
+        self._polling.is_over |= bool(assigned)
 
-    def _is_own(self, match: RoundMatch) -> bool:
+    def _is_own(self, match: RoundMatch, *, is_named: bool = False) -> bool:
+        """Whether it is for this referee: it names it, or, unless `is_named`, no other."""
         if not (match.player_A_id and match.player_B_id):
             return False
         if match.referee_endpoint:
             return _same_place(match.referee_endpoint, self._identity.endpoint)
-        return match.referee_id in (UNSET, "", self._identity.referee_id)
+        own = self._identity.referee_id
+        return match.referee_id == own or (not is_named and not match.referee_id)
 
     def _enqueue(self, assigned: Sequence[AssignedMatch], now: float) -> list[Effect]:
         """Begin matches whose players' end points are known; ask for the others."""
@@ -368,6 +399,7 @@ class ForeignManager:
     def _give_up(self, assigned: AssignedMatch, player_id: str) -> list[Effect]:
         """The end point of a player cannot be found."""
         del self._unlocated[assigned.match_id]
+        self._given_up.append(assigned.full_id)
         queries = ", ".join(QUERIES)
         sentence = (
             f"{assigned.match_id} cannot be played: nobody says where {player_id} is; put "

@@ -1,17 +1,23 @@
-"""What a referee asks a foreign manager: where the players are."""
+"""What a referee asks a foreign manager: where the players are, and which matches it has.
+
+Some managers give no match out: they are asked for them. A referee does that when nothing was given
+to it for a while, never while it runs matches, and not any more once a match was given to it.
+"""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Struct
 
 from agentleague.dialects import starting
+from agentleague.errors import PeerRefused, PeerUnavailable
 from agentleague.match.messages import RefereeIdentity
-from agentleague.protocol.messages import LeagueQuery, Message, RoundMatch
-from agentleague.roles.effects import Address, Call
-from agentleague.roles.stimuli import Key
+from agentleague.protocol.messages import LeagueQuery, Message, RoundMatch, StartMatch
+from agentleague.roles.effects import Address, Call, Effect, WakeAt
+from agentleague.roles.stimuli import Answered, Key
 
+POLLS = (*starting.POLLS, "GET_MATCHES")  # one may bring the matches of this referee
 QUERIES = ("GET_PLAYER_STATS", "GET_AGENT", "GET_PLAYERS")  # one may say where a player is
 
 
@@ -28,7 +34,7 @@ class ManagerQueries:
     def __init__(
         self, manager: Address, identity: RefereeIdentity, league_id: str, reply_seconds: float
     ) -> None:
-        self.manager, self._identity = manager, identity
+        self.manager, self.referee_id, self._identity = manager, identity.referee_id, identity
         self._league_id, self.reply_seconds = league_id, reply_seconds
 
     def call(self, key: Key, query_type: str, params: Mapping[str, Any], now: float) -> Call:
@@ -43,6 +49,70 @@ class ManagerQueries:
             auth_token=self._identity.token or UNSET,
         )
         return Call(key, self.manager, query, now + self.reply_seconds)
+
+
+class PollKey(Struct, frozen=True):
+    """The key of the question which matches there are, and of the timer until the next."""
+
+
+class PollSeconds(NamedTuple):
+    """How long it waits before it asks for matches."""
+
+    quiet: float = 5.0  # while the manager may still give some out
+    each: float = 2.0  # where it answers
+    again: float = 60.0  # where it knows none of POLLS
+
+
+class MatchPolling:
+    """Asks the manager for matches, and says so in `news`."""
+
+    def __init__(self, queries: ManagerQueries, seconds: PollSeconds, news: list[str]) -> None:
+        self._queries, self._seconds, self._news = queries, seconds, news
+        self._poll = 0  # which of POLLS it asks with
+        self._is_known = self._was_said = self._was_vain = False
+        self.is_over = False  # the manager gives matches out by itself
+
+    def wait(self, now: float) -> list[Effect]:
+        """Ask later."""
+        seconds = self._seconds.each if self._is_known else self._seconds.quiet
+        return [] if self.is_over else [WakeAt(PollKey(), now + seconds)]
+
+    def ask(self, now: float) -> list[Effect]:
+        """Nothing was given out: ask."""
+        if not self._was_said:
+            self._was_said = True
+            self._news.append(
+                f"No match was given to it for {self._seconds.quiet:g} s: it asks the manager for "
+                f"matches, with {', '.join(POLLS)}."
+            )
+        params = {"referee_id": self._queries.referee_id}
+        return [self._queries.call(PollKey(), POLLS[self._poll], params, now)]
+
+    def answered(self, answer: Answered, now: float) -> tuple[list[StartMatch], list[Effect]]:
+        """The matches that the manager names, and when it is asked again."""
+        fields, error = msgspec.to_builtins(answer.message), answer.error
+        found = starting.find_matches(fields)
+        is_away = isinstance(error, PeerUnavailable) and not (
+            isinstance(error, PeerRefused) or "status" in error.context
+        )
+        if (found or starting.speaks_of_matches(fields)) and not self._is_known:
+            self._is_known = True
+            each = f"asked every {self._seconds.each:g} s"
+            self._news.append(f"The manager answers {POLLS[self._poll]}, and is {each}.")
+        if self._is_known or is_away:
+            return found, self.wait(now)
+        self._poll = (self._poll + 1) % len(POLLS)
+        if self._poll:
+            return [], self.ask(now)
+        if not self._was_vain:
+            self._was_vain = True
+            self._news.append("The manager knows none of them; it may still give matches out.")
+        return [], [WakeAt(PollKey(), now + self._seconds.again)]
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether the manager may name the matches of other referees too."""
+        return POLLS[self._poll] not in starting.POLLS
 
 
 class PlayerEndpoints:

@@ -69,7 +69,7 @@ from agentleague.referee.foreign_manager import (
     StartReplyTimer,
 )
 from agentleague.referee.foreign_reports import OpenQuery
-from agentleague.referee.manager_queries import EndpointQuery
+from agentleague.referee.manager_queries import EndpointQuery, PollKey
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Address, Call, Drop, Effect, End, WakeAt
 from agentleague.roles.settings import RefereeSettings
@@ -188,6 +188,14 @@ class Referee(Agent):
         assert self._foreign_manager
         return self._with_begun(self._foreign_manager.endpoint_answered(stimulus, now), now)
 
+    def _poll(self, stimulus: Woken, now: float) -> list[Effect]:
+        assert self._foreign_manager
+        return self._with_begun(self._foreign_manager.poll(now), now)
+
+    def _polled(self, stimulus: Answered, now: float) -> list[Effect]:
+        assert self._foreign_manager
+        return self._with_begun(self._foreign_manager.polled(stimulus, now), now)
+
     def _start_reply_due(self, stimulus: Woken, now: float) -> list[Effect]:
         assert self._foreign_manager
         return self._foreign_manager.start_reply_due(stimulus, now)
@@ -206,6 +214,7 @@ class Referee(Agent):
             setup = Setup(own.league_id, matches_max, reply_seconds, self._secret, self._limits)
             self._foreign_manager = ForeignManager(own.manager, self._identity, setup, self.reply)
             self.news.append(OWN_DRAWS)
+            effects = [*effects, *self._foreign_manager.wait(now)]
         early, self._early = self._early, []
         effects = [*effects, *self._next_status(now)]
         return effects + [effect for asked in early for effect in self.asked(asked, now)]
@@ -445,6 +454,7 @@ class Referee(Agent):
         ReachabilityKey: Agent.reachability_answered,
         StatusKey: _status_answered,
         EndpointQuery: _endpoint_answered,
+        PollKey: _polled,
         **dict.fromkeys((InvitationCall, MoveCall, ErrorCall, GameOverCall), _call_answered),
         LockCall: _call_answered,
         **dict.fromkeys((ReportCall, OpenQuery), _report_answered),
@@ -454,6 +464,7 @@ class Referee(Agent):
         ReachabilityKey: Agent.check_reachability,
         StatusKey: _send_status,
         StartReplyTimer: _start_reply_due,
+        PollKey: _poll,
         Clock: _clock_rang,
     }
     MESSAGES: ClassVar[dict[type[Message], Handler]] = {
