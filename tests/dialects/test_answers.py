@@ -52,6 +52,7 @@ REGISTER = LeagueRegisterRequest(PlayerMeta("Quokka", "http://127.0.0.1:8177/mcp
 LOCK = LockRequest(match_id="R1M1", epoch=1, index=0, moves=[])
 REPORT = MatchResultReport("R1M1", ReportedResult("P01"))
 CHOICE = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
+ODD_OF_P01 = ChooseParityResponse("odd", player_id="P01")
 DEEP = b"[" * 5000 + b"]" * 5000
 
 
@@ -153,7 +154,14 @@ def test_the_envelope_of_an_answer_is_never_required_nor_judged(noted):
         ({"message_type": "GAME_JOIN_ACK", "accept": None}, True),
         ({"message_type": "GAME_JOIN_ACK", "data": {"accept": False}}, False),
         ({"message_type": "GAME_JOIN_ACK", "status": "Rejected"}, False),
-        ({"accept": "yes"}, "yes"),  # the match judges it
+        ({"accept": "maybe"}, "maybe"),  # the match judges it
+        ({"accept": "true"}, True),  # written as text
+        ({"accepted": "No"}, False),
+        ({"status": "accepted"}, True),  # in other words
+        ({"data": {"response": "ACCEPT"}}, True),
+        ({"joined": True, "status": "ok"}, True),
+        ({"ready": True, "decision": "declined"}, False),
+        ({"a": {"b": {"accept": True}}}, True),  # some levels down
         ({"accept": 0, "accepted": True}, 0),
     ],
 )
@@ -171,6 +179,11 @@ def test_a_join_is_known_by_any_of_its_signs(content, accept):
         (CALL, {"choice": "odd"}, ChooseParityResponse("odd")),
         (CALL, {"choice": "odd", "parity_choice": "even"}, ChooseParityResponse("even")),
         (CALL, {"parity_choice": "odd", "match_id": 7}, ChooseParityResponse("odd")),
+        (CALL, {"selection": "odd", "why": "even is dull"}, ChooseParityResponse("odd")),
+        (CALL, {"choice": {"parity": "odd"}, "player_id": "P01"}, ODD_OF_P01),
+        (CALL, {"move": {"parity_choice": "odd"}}, ChooseParityResponse("odd")),
+        (CALL, {"data": {"result": {"message": CHOICE}}}, ChooseParityResponse("odd", "R1M1")),
+        (CALL, "odd", ChooseParityResponse("odd")),  # the word itself
         (MOVE, {"move": [1, 2]}, GameMoveResponse([1, 2])),
         (MOVE, {"move": None}, GameMoveResponse(None)),
         (MOVE, {"choice": 4}, GameMoveResponse(4)),
@@ -180,6 +193,10 @@ def test_a_join_is_known_by_any_of_its_signs(content, accept):
 )
 def test_a_move_is_known_by_any_of_its_names(request_, content, message):
     assert answered(request_, rpc(content)) == message
+
+
+def test_a_tool_may_answer_with_the_word_itself():
+    assert answered(CALL, as_tool("even")) == ChooseParityResponse("even")
 
 
 @rule("R-FORM-09", "R-MSG-04")
@@ -199,7 +216,9 @@ def test_a_move_is_known_by_any_of_its_names(request_, content, message):
         (CALL, b" \r\n", "parity_choice"),
         (CALL, b"null", "parity_choice"),
         (REGISTER, b"", "status"),
-        (CALL, rpc({"data": {"data": CHOICE}}), "parity_choice"),  # two levels down
+        (CALL, rpc({"a": {"b": {"c": {"d": {"e": CHOICE}}}}}), "parity_choice"),  # too deep
+        (CALL, rpc({"choice": {"even": 0.3, "odd": 0.7}}), "parity_choice"),
+        (CALL, rpc({"parity": "odd", "opponent": "even"}), "parity_choice"),  # one of them
         (CALL, rpc({"data": None, "message": "ok", "result": []}), "parity_choice"),
         (CALL, rpc({"data": {"x": 10**30}, "message": "ok"}), "parity_choice"),
     ],
@@ -555,7 +574,7 @@ JOIN, PARITY, OTHER = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESP
         (JOIN, {"status": "ACK"}, None),  # heard, and no more
         (PARITY, {"status": "ACK"}, None),
         (PARITY, {"message_type": "GAME_ERROR_ACK", "status": "ACKNOWLEDGED"}, None),
-        (JOIN, {"accept": "yes"}, GameJoinAck(accept="yes")),  # the match judges it
+        (JOIN, {"accept": "maybe"}, GameJoinAck(accept="maybe")),  # the match judges it
         (JOIN, {"message_type": "GAME_JOIN_ACK", "status": "DECLINED"}, GameJoinAck(accept=False)),
         (PARITY, {}, None),
         (PARITY, None, None),

@@ -24,7 +24,11 @@ _UNREADABLE = (errors.UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
 _REGISTERED = ("ACCEPTED", "REGISTERED", "CONFIRMED")  # these say so even without an id
 _NOT_REGISTERED = ("REJECTED", "REFUSED", "DENIED", "DECLINED", "ERROR", "FAILED", "INVALID")
-_DECLINED = ("DECLINED", "REJECTED", "REFUSED")  # statuses of a GAME_JOIN_ACK
+_SAYING_YES = ("status", "response", "decision", "answer", "joined", "join", "ready")
+_JOINED = {"ACK", "ACCEPT", "ACCEPTED", "JOIN", "JOINED", "READY"}  # what they say in a join
+_DECLINED = {"DECLINED", "REJECTED", "REFUSED"}
+_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+_PARITIES = {b"even", b"odd"}
 _UNSAID = (UNSET, None)
 _QUERY_FIELDS = frozenset({"message_type", *messages.LeagueQueryResponse.__struct_fields__})
 _YES = ("success", "accepted", "registered", "ok")  # flags of an answer to a registration
@@ -114,7 +118,7 @@ def _read_correction(request: messages.GameError, body: bytes) -> messages.Messa
     readers = _CORRECTIONS.get(request.action_required, _CORRECTIONS[""])
     with suppress(*_UNREADABLE):
         text = _text_of(body)
-        for place in (text, *jsonrpc.look_deeper(text)):
+        for place in (text, *jsonrpc.look_everywhere(text)):
             with suppress(*_UNREADABLE):
                 content = _content.decode(place)
                 content.status = UNSET  # Here ACK acknowledges the error only.
@@ -129,6 +133,10 @@ def _read_content(expected: str, text: bytes | Raw, *, is_named: bool = False) -
     """The content, wherever it is; `is_named`: the request around it says its type."""
     try:
         return _read_here(expected, text)
+    except jsonrpc.UNREADABLE:  # A tool may answer with the word itself.
+        if bytes(text) not in _PARITIES or expected != "CHOOSE_PARITY_RESPONSE":
+            raise
+        return messages.ChooseParityResponse(bytes(text).decode())
     except errors.MissingField as error:
         refused = _error_inside(text)
         if refused:
@@ -136,13 +144,15 @@ def _read_content(expected: str, text: bytes | Raw, *, is_named: bool = False) -
         found = _read_deeper(expected, text)
         if found is None and expected == "GAME_JOIN_ACK":
             found = _read_unsaid_join(text, is_named=is_named)
+        elif found is None and expected == "CHOOSE_PARITY_RESPONSE":
+            found = _read_word(text)
         if found is None:
             raise error from None
         return _with_ids(found, text) if expected in PUSHED else found
 
 
 def _with_ids(found: Any, text: bytes | Raw) -> messages.Message:
-    """An answer from one level down, with the ids that are only beside it."""
+    """An answer from some levels down, with the ids that are only beside it."""
     with suppress(*_UNREADABLE):
         outer = _content.decode(text)
         match_id = found.match_id or _text(outer.match_id)
@@ -152,8 +162,9 @@ def _with_ids(found: Any, text: bytes | Raw) -> messages.Message:
 
 
 def _read_deeper(expected: str, text: bytes | Raw) -> messages.Message | None:
-    """The content one level down; None if there is none."""
-    for place in jsonrpc.look_deeper(text):
+    """The content one level down, of a join or a move on any level; None if there is none."""
+    look = jsonrpc.look_everywhere if expected in PUSHED else jsonrpc.look_deeper
+    for place in look(text):
         with suppress(errors.MissingField, *_UNREADABLE):
             return _read_here(expected, place)
         with suppress(*_UNREADABLE):
@@ -177,29 +188,38 @@ def _read_join(content: _Content) -> messages.GameJoinAck:
     accept = content.accepted if content.accept in _UNSAID else content.accept
     if accept in _UNSAID:
         raise _nothing("GAME_JOIN_ACK")
+    accept = _BOOLEANS.get(_text(accept).lower(), accept)
     return messages.GameJoinAck(_text(content.match_id), _text(content.player_id), accept=accept)
 
 
 def _read_unsaid_join(
     text: bytes | Raw, *, is_named: bool = False, is_ack_join: bool = True
 ) -> messages.GameJoinAck | None:
-    """A join without `accept`, by its type or the status ACK, unless another status declines."""
+    """A join without `accept`, by its type or a word for yes, unless another word declines."""
     ids, is_declined = None, False
-    for place in jsonrpc.look_deeper(text):
+    for place in jsonrpc.look_everywhere(text):
         with suppress(*_UNREADABLE):
-            content = _content.decode(place)
+            content, fields = _content.decode(place), _object.decode(place)
+            words = {_text(fields.get(name)).upper() for name in _SAYING_YES}
             is_typed = is_named or _text(content.message_type).upper() == "GAME_JOIN_ACK"
-            if is_typed or (is_ack_join and content.status == "ACK"):
+            is_yes = words & _JOINED or any(fields.get(name) is True for name in _SAYING_YES)
+            if is_typed or (is_ack_join and is_yes):
                 ids = ids or (_text(content.match_id), _text(content.player_id))
-            is_declined |= _text(content.status).upper() in _DECLINED
+            is_declined |= bool(words & _DECLINED)
     return messages.GameJoinAck(*ids, accept=not is_declined) if ids else None
 
 
 def _read_parity(content: _Content) -> messages.ChooseParityResponse:
     choice = _first_sent(content.parity_choice, content.choice, content.move)
-    if choice is UNSET:
+    if choice is UNSET or isinstance(choice, dict):  # It may be in there.
         raise _nothing("CHOOSE_PARITY_RESPONSE")
     return messages.ChooseParityResponse(choice, _text(content.match_id), _text(content.player_id))
+
+
+def _read_word(text: bytes | Raw) -> messages.ChooseParityResponse | None:
+    """The choice under any name, or alone, if there is one word only that can be it."""
+    words = _PARITIES.intersection(jsonrpc.look_everywhere(text))
+    return messages.ChooseParityResponse(words.pop().decode()) if len(words) == 1 else None
 
 
 def _read_move(content: _Content) -> messages.GameMoveResponse:

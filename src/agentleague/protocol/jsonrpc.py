@@ -90,6 +90,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # Where agents put the message one level too deep.
 _DEEPER = ("message", "data", "result", "params", "response", "payload")
 _MARKS = (b'"message_type"', b'"player_meta"', b'"referee_meta"')  # of a message, wherever it is
+_LEVELS, _PLACES_MAX = 5, 64  # of an answer that are searched
 _IDS = ("match_id", "player_id", "auth_token")
 _RATE_LIMIT = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _TOKEN = re.compile(r"tok_\w+")
@@ -233,6 +234,23 @@ def look_deeper(text: bytes | Raw) -> Iterator[bytes]:
     for name in _DEEPER:
         if name in fields:
             yield _string_content(bytes(fields[name]))
+
+
+def look_everywhere(text: bytes | Raw) -> Iterator[bytes]:
+    """The same some levels down and under any name; the nearest first, then the usual names."""
+    places = [_string_content(bytes(text))]
+    for _ in range(_LEVELS):
+        yield from places
+        places = [inner for place in places for inner in _inside_of(place)][:_PLACES_MAX]
+
+
+def _inside_of(text: bytes) -> list[bytes]:
+    try:
+        fields = _fields.decode(text)
+    except UNREADABLE:
+        return []
+    names = sorted(fields, key=lambda name: name not in _DEEPER)
+    return [_string_content(bytes(fields[name])) for name in names]
 
 
 def _string_content(text: bytes) -> bytes:
