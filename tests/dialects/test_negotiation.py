@@ -160,9 +160,9 @@ def test_a_notice_needs_no_content():
 
 def test_what_came_back_decides_what_is_tried_first():
     assert names("", "GAME_INVITATION", UNKNOWN_METHOD)[:3] == ["type", "message", "mcp"]
-    assert names("", "GAME_INVITATION", UNFIT)[:2] == ["tool+plain", "message"]
-    assert names("type", "GAME_INVITATION", UNFIT)[:2] == ["type+plain", "tool"]
-    assert names("type+plain", "GAME_INVITATION", UNFIT)[0] == "tool"
+    assert names("", "GAME_INVITATION", UNFIT)[:3] == ["tool+plain", "tool+more", "message"]
+    assert names("type", "GAME_INVITATION", UNFIT)[:3] == ["type+plain", "type+more", "tool"]
+    assert names("type+plain", "GAME_INVITATION", UNFIT)[:2] == ["type+more", "tool"]
     assert names("type~bare", "GAME_INVITATION", UNFIT)[0] == "type+plain"
     assert names("", "CHOOSE_PARITY_CALL", UNFIT)[:2] == ["tool+plain", "tool+more"]
     assert names("", "GAME_INVITATION", BROKEN)[:2] == ["message", "bare"]

@@ -209,7 +209,18 @@ def test_ids_may_be_texts():
 
 
 def test_what_is_not_the_name_of_a_dialect_is_ours():
-    for name in ("klingon", "tool+klingon", 'a"(b)', "a(b c)", "start_match/klingon", "a(b)+x"):
+    for name in (
+        "klingon",
+        "tool+klingon",
+        'a"(b)',
+        "a(b c)",
+        "start_match/klingon",
+        "a(b)+x",
+        "tool+.",
+        "tool+.a.b.c.d",
+        "tool+.a-b",
+        "tool+." + "a" * 60,
+    ):
         assert dialect_of(name) == OURS
         assert not is_dialect(name)
 
@@ -231,9 +242,40 @@ def test_an_agent_may_get_the_context_under_other_names_too():
     asked = written("type+more", call)
 
     assert asked["method"] == "CHOOSE_PARITY_CALL"
-    others = ("game_context", "match_context", "game_state", "state", "move_context", "info")
+    others = ("game_context", "match_context", "parity_context", "game_state", "state", "info")
     assert [asked["params"][name] for name in others] == [asked["params"]["context"]] * 6
-    assert written("type+more", INVITATION) == written("type", INVITATION)
+    joined = written("type+more", INVITATION)["params"]
+    assert joined["game_invitation"]["match_id"] == joined["match_id"] == "R1M1"
+    assert not {"sender", "auth_token", "message_type"} & set(joined["game_invitation"])
+
+
+@rule("R-DIA-12")
+@each_row(
+    ("name", "method", "message_type"),
+    [
+        ("type+GAME_INVITE", "GAME_INVITE", "GAME_INVITE"),
+        ("MessageType()+GAME_INVITE", "GameInvite", "GAME_INVITE"),
+        ("message+GAME_INVITE", "handle_message", "GAME_INVITE"),
+        ("tool+invite_player", "invite_player", "GAME_INVITATION"),
+    ],
+)
+def test_a_message_may_be_called_otherwise(name, method, message_type):
+    request = msgspec.json.decode(dialect_of(name).write(INVITATION, 7))
+    other = msgspec.json.decode(dialect_of(name).write(OVER, 7))
+
+    message = request["params"].get("message", request["params"])
+    assert (request["method"], message["message_type"]) == (method, message_type)
+    assert other["params"].get("message", other["params"])["message_type"] == "GAME_OVER"
+
+
+@rule("R-DIA-12")
+def test_a_message_may_have_fields_that_the_agent_named():
+    request = msgspec.json.decode(dialect_of("tool+.game_id.invitation.x9").write(INVITATION, 7))
+
+    assert request["params"]["game_id"] == request["params"]["invitation"]["match_id"] == "R1M1"
+    assert "x9" not in request["params"]
+    assert in_words("tool+.game_id.x9") == "tool names of the documents, with game_id, x9"
+    assert in_words("type+GAME_INVITE") == "message type as method, as GAME_INVITE"
 
 
 def test_that_answers_come_bare_is_said_and_changes_nothing_else():

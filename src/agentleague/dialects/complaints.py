@@ -1,25 +1,31 @@
 """What a peer itself says of a message that it did not take, for the person who wrote the peer."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from agentleague.dialects.table import in_words
+from agentleague.dialects.tools import field_called, message_like
 from agentleague.errors import LeagueError
 from agentleague.protocol import jsonrpc
+from agentleague.protocol.messages import METHODS, WIRE_NAME, Message
 from agentleague.protocol.printable import log_text
 
 SAID_MAX = 200  # characters
 NOTE_MAX = 500  # characters of a note in a report
 PARTS_MAX = 3  # of a list of complaints
 DEPTH_MAX = 5
+FIELDS_MAX = 3  # that are added because a complaint names them
 FORMS_SHOWN = 6
 _WORDS = (
     *("error", "detail", "details", "errors", "error_message", "message", "error_description"),
     *("reason", "data", "result", "content", "text"),
 )
 _SAID, _ASKED_AS = "said ", " [asked as "  # in a note of a transcript
+_NAME = re.compile(r"[A-Za-z]\w{2,31}\b", re.ASCII)
+_MISSING = re.compile(r"missing|required|KeyError|expected", re.IGNORECASE)
 _PLACES = ("body", "params")  # in which a field is, before the field itself
 
 
@@ -36,6 +42,20 @@ def in_its_words(status: int, body: bytes) -> str:
     said = said or next((line.strip() for line in lines if line.strip()), "")
     http = f"HTTP {status}" if status >= 300 else ""
     return log_text(": ".join(filter(None, (http, said))), SAID_MAX)
+
+
+def variants_in(said: str, message: Message, had: Sequence[str]) -> Iterator[str]:
+    """Variants of a dialect that a complaint asks for: fields that it names, or another method.
+
+    `had` are fields that were added before.
+    """
+    kind, fields = WIRE_NAME[type(message)], msgspec.to_builtins(message)
+    names = [each for each in dict.fromkeys(_NAME.findall(said)) if each not in fields]
+    wanted = [each for each in names if field_called(each, kind, fields) is not None]
+    if wanted and _MISSING.search(said):
+        yield "+" + "".join(f".{each}" for each in (*had, *wanted)[:FIELDS_MAX])
+    others = (each for each in names if message_like(each, [kind]) and each.lower() not in METHODS)
+    yield from (f"+{each}" for each in list(others)[:FIELDS_MAX])
 
 
 def note_of(error: LeagueError) -> str:

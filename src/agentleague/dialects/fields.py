@@ -4,6 +4,7 @@ Some agents refuse a field or a null that document 001 does not show (only a win
 others want the `context` of a call for a move, or the content of an answer, under another name.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -46,8 +47,11 @@ FIELDS = {
     " retry_count max_retries consequence",
 }
 
-EXTENDED = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # the messages that have a context
-CONTEXT = ("game_context", "match_context", "game_state", "state", "move_context", "info")
+EXTENDED = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # the questions
+CONTEXT = (
+    *("game_context", "match_context", "parity_context", "move_context"),
+    *("game_state", "state", "info"),
+)
 NULL = "winner"  # the one field that the documents show as null
 
 # The answers to questions, which a player may push later -> the field of their content.
@@ -66,13 +70,22 @@ def trimmed(message_type: str, body: bytes) -> bytes:
     return msgspec.json.encode(_kept(fields, _TREES.get(message_type, {})))
 
 
+def own_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands in a message beside its envelope."""
+    return {name: value for name, value in fields.items() if name not in ENVELOPE.split()}
+
+
 def extended(message_type: str, body: bytes) -> bytes:
-    """The message with its context, or the join or move that it is, under other names too."""
+    """The message with its context, or the join or move that it is, under other names too.
+
+    A question also has an object of its own name, with all but its envelope.
+    """
     if message_type not in EXTENDED and message_type not in PUSHED:
         return body
     fields = msgspec.json.decode(body)
     if message_type in EXTENDED:
-        return msgspec.json.encode(fields | dict.fromkeys(CONTEXT, fields["context"]))
+        others = dict.fromkeys(CONTEXT, fields["context"]) if "context" in fields else {}
+        return msgspec.json.encode(fields | others | {message_type.lower(): own_fields(fields)})
     said = fields[PUSHED[message_type]]
     more: _Tree = {"choice": said}
     if message_type == "GAME_JOIN_ACK":

@@ -11,10 +11,12 @@ Nothing here waits or sends: `transport/fallback.py` does.
 import re
 from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
+from itertools import chain
 
 from msgspec import Struct
 
 from agentleague.dialects.answers import ACKNOWLEDGEMENTS
+from agentleague.dialects.complaints import variants_in
 from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.methods import pattern_of
 from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
@@ -29,6 +31,7 @@ from agentleague.dialects.table import (
     Dialect,
     base_of,
     dialect_of,
+    is_dialect,
     name_of,
     start_name,
 )
@@ -68,9 +71,16 @@ REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at a fo
 TO_A_MANAGER: tuple[type[Message], ...] = (*REGISTRATIONS, MatchResultReport)
 WITH_CONTENT: tuple[type[Message], ...] = (*QUESTIONS, *TO_A_MANAGER)  # only content answers them
 NEGOTIATED: tuple[type[Message], ...] = (*WITH_CONTENT, *NOTICES)  # may be sent in other dialects
+WANTED_MAX = 8  # complaints could ask for something else for ever
 NOTICE_FORMS_MAX = 4  # of one notice; anything else goes through all there are
 SEARCH_MAX = 400  # characters about a search, so that they fit into a report
 
+# Variants with the names that some have for a message.
+SHORT = {
+    "GAME_INVITATION": "+GAME_INVITE",
+    "CHOOSE_PARITY_CALL": "+CHOOSE_PARITY",
+    "GAME_MOVE_CALL": "+GAME_MOVE",
+}
 # How a message was misunderstood.
 UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY = "unknown method", "unfit", "broken", "empty"
 
@@ -191,7 +201,8 @@ def other_dialects(used: str, message_type: str, problem: str) -> Iterator[Diale
     base = base_of(seen[0].name).removesuffix(TEXT_IDS)
     first = (base + name if name in (PLAIN, MORE) else name for name in _FIRST[problem])
     own_path = ("bare",) if message_type in seen[0].paths else ()  # The same, at the agent's path.
-    names: Sequence[str] = (*own_path, *first, base, base + PLAIN, base + MORE, *DIALECTS)
+    short = (each + SHORT.get(message_type, "") for each in (base, "type", "message", "bare"))
+    names: Sequence[str] = (*own_path, *first, base, base + PLAIN, base + MORE, *DIALECTS, *short)
     if seen[0].has_text_ids:
         with_text = (re.sub(r"^[^+]+", rf"\g<0>{TEXT_IDS}", name) for name in names)
         names = (base, *with_text, *names)
@@ -306,6 +317,7 @@ class Negotiation:
         self._problem = ("", "")  # the last one, and the dialect in which it came up
         self._first: LeagueError | None = None  # the first dialect that was misunderstood
         self._attempts: list[Attempt] = []
+        self._asked_for: list[str] = []  # dialects by what it complained of
         self._acknowledged = ""  # the last dialect that was answered without content
         self._was_refused = False  # by any answer: then no push is waited for
 
@@ -332,6 +344,7 @@ class Negotiation:
         problem = misunderstanding(self._message, error)
         if problem:
             self._attempts.append(failed_attempt(self.dialect.name, problem, error))
+            self._asked_for += self._variants_wanted()
         else:  # It was not heard in this dialect, or says nothing of it.
             self._peer.tried.discard((self._type, self.dialect.name))
         if is_draw_refused(self._message, error):
@@ -345,12 +358,22 @@ class Negotiation:
             return self.go_on(problem)
         return Next.WAIT
 
+    def _variants_wanted(self) -> list[str]:
+        if not isinstance(self._message, QUESTIONS) or len(self._asked_for) >= WANTED_MAX:
+            return []
+        said, base = self._attempts[-1].said, base_of(self.dialect.name)
+        wanted = variants_in(said, self._message, self.dialect.adds)
+        return [base + each for each in wanted if is_dialect(base + each)]
+
     def go_on(self, problem: str = EMPTY) -> Next:
         """Choose the next dialect, if there is one."""
         known, asked = self._peer.tried, {each.dialect for each in self._attempts}
         if problem != self._problem[0]:
-            self._problem = (problem, self.dialect.name)
-        for dialect in other_dialects(self._problem[1], self._type, problem):
+            first = dialect_of(self._attempts[0].dialect)
+            used = first if first.has_text_ids else self.dialect
+            self._problem = (problem, used.name)
+        wanted = (dialect_of(each) for each in self._asked_for)
+        for dialect in chain(wanted, other_dialects(self._problem[1], self._type, problem)):
             if (self._type, dialect.name) not in known and dialect.name not in asked:
                 known.add((self._type, dialect.name))
                 self._forms += 1

@@ -6,7 +6,8 @@ documents show and no others, and one with the content under other names too. A 
 
 What an agent shows that is not in the table has a name that says it: `Method(key)` is one with the
 method `Method`, or the pattern of it, and the message in `params.key`; `#text` says that its ids
-are texts. The whole name is `[START/]BASE[#text][+VARIANT][~MARK]`.
+are texts. The whole name is `[START/]BASE[#text][+VARIANT][~MARK]`. Two variants come from what the
+agent complains of: `+GAME_INVITE` is another name of the message, `+.game_id` one more field.
 """
 
 import re
@@ -23,7 +24,7 @@ from agentleague.dialects import starting
 from agentleague.dialects.fields import EXTENDED, PUSHED, extended, trimmed
 from agentleague.dialects.methods import MESSAGE_TYPE, TOOL_NAME, write_method
 from agentleague.dialects.requests import METAS, REPORT, with_flat_fields
-from agentleague.dialects.tools import Tool, Tools
+from agentleague.dialects.tools import Tool, Tools, field_called, message_like
 from agentleague.protocol import jsonrpc
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import MESSAGES, WIRE_NAME, LeagueQuery, Message
@@ -31,6 +32,7 @@ from agentleague.protocol.messages import MESSAGES, WIRE_NAME, LeagueQuery, Mess
 PLAIN = "+plain"
 MORE = "+more"
 TEXT_IDS = "#text"
+NAME_MAX = 59  # characters of a name, which is an id in messages, without its mark
 TOOLS_CALL = "tools/call"
 BARE_ANSWERS = "~bare"  # after the name of a dialect: the agent answers without JSON-RPC
 NONE = "~none"  # the same: the agent understood no dialect, and was nearest to this one
@@ -49,6 +51,8 @@ class Dialect(Struct, frozen=True):
     has_text_ids: bool = False
     methods: Mapping[str, str] = {}  # message type -> method, if it is not ours
     is_plain: bool = False
+    alias: str = ""  # what it calls a message of which the name reminds
+    adds: tuple[str, ...] = ()  # fields that it wants too
     has_more: bool = False  # the content under other names too
     starts: str = ""  # the message type that starts a match
     naming: str = ""  # of its players, if not all namings at once
@@ -61,6 +65,8 @@ class Dialect(Struct, frozen=True):
 
     def method(self, message_type: str) -> str:
         """Its method."""
+        if self._calls_otherwise(message_type):
+            return write_method(self.pattern, self.alias, self.alias)
         kind = MESSAGES.get(message_type)
         own = starting.POLLS.get(message_type) or (kind and kind.method)
         tool = self.methods.get(message_type) or own or message_type
@@ -80,7 +86,19 @@ class Dialect(Struct, frozen=True):
         elif self.extends(message_type):
             extend = with_flat_fields if message_type in (REPORT, *METAS) else extended
             body = extend(message_type, body)
+        if self.adds or self._calls_otherwise(message_type):
+            body = self._respelled(message_type, msgspec.json.decode(body))
         return self._wrap(message_type, body, request_id, tools)
+
+    def _calls_otherwise(self, message_type: str) -> bool:
+        return bool(self.alias and message_like(self.alias, [message_type]))
+
+    def _respelled(self, message_type: str, fields: dict[str, Any]) -> bytes:
+        found = {name: field_called(name, message_type, fields) for name in self.adds}
+        more = {name: value for name, value in found.items() if value is not None}
+        if self.alias.isupper() and self._calls_otherwise(message_type):
+            more["message_type"] = self.alias
+        return _encode(fields | more)
 
     def extends(self, message_type: str) -> bool:
         """Whether it writes the content of this message under other names too."""
@@ -124,7 +142,8 @@ class Dialect(Struct, frozen=True):
 
     def _form_of(self, message_type: str) -> tuple[object, ...]:
         has_more = self.extends(message_type)
-        form = (self.form, self.key, self.has_text_ids, self.is_plain, has_more)
+        alias = self.alias * self._calls_otherwise(message_type)
+        form = (self.form, self.key, self.has_text_ids, self.is_plain, has_more, alias, self.adds)
         return *form, self.method(message_type), self.paths.get(message_type)
 
 
@@ -172,6 +191,7 @@ OURS = _TABLE[0]
 
 
 _VARIANTS = {"": "", PLAIN[1:]: "documented fields only", MORE[1:]: "content under other names too"}
+_VARIANT = re.compile(r"|[A-Za-z]\w{2,31}|(\.[A-Za-z]\w{1,31}){1,3}", re.ASCII)
 _START_TYPES = {method: start_type for start_type, method in starting.METHODS.items()}
 _BASES = {each.name: each for each in _TABLE}
 _SHOWN = re.compile(r"([\w./:-]{0,32})\((\w{0,12})\)", re.ASCII)  # a name that is not there
@@ -218,13 +238,16 @@ def dialect_of(name: str) -> Dialect:
     if start in _START_TYPES and (base := _base(rest)):
         return _starting(base, _START_TYPES[start], variant) or OURS
     found = _base(stem)
-    if found is None or variant not in _VARIANTS:
+    alias = "" if variant in _VARIANTS or variant[0] == "." else variant
+    is_like = not alias or message_like(alias, EXTENDED)
+    if not (found and _VARIANT.fullmatch(variant) and is_like and len(name) <= NAME_MAX):
         return OURS
     if not variant:
         return found
-    words = f"{found.words}, {_VARIANTS[variant]}"
+    adds = tuple(variant[1:].split(".")) if variant[0] == "." else ()
+    words = _VARIANTS.get(variant) or (f"with {', '.join(adds)}" if adds else f"as {alias}")
     how = {"is_plain": variant == PLAIN[1:], "has_more": variant == MORE[1:]}
-    return replace(found, name=name, words=words, **how)
+    return replace(found, name=name, words=f"{found.words}, {words}", alias=alias, adds=adds, **how)
 
 
 def _starting(base: Dialect, start_type: str, naming: str) -> Dialect | None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentleague.dialects.fields import CONTEXT
+from agentleague.dialects.fields import CONTEXT, own_fields
 from agentleague.dialects.requests import ALIASES
 from agentleague.protocol.jsonrpc import UNREADABLE
 from agentleague.protocol.messages import METHODS
@@ -103,6 +103,13 @@ def find_field(name: str, fields: Mapping[str, Any]) -> Any:
         within = {_squeezed(key): value for key, value in place.items()} | within
     held = (within.get(each) for each in (wanted, *map(_squeezed, names)))
     return next((value for value in held if value is not None), None)
+
+
+def field_called(name: str, message_type: str, fields: Mapping[str, Any]) -> Any:
+    """The same; all that stands beside the envelope if the message itself is called like that."""
+    found = find_field(name, fields)
+    is_like = found is None and message_like(name, [message_type])
+    return own_fields(fields) if is_like else found
 
 
 def _squeezed(name: str) -> str:
