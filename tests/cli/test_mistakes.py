@@ -48,6 +48,8 @@ MISTAKES = {  # name: what is typed; CUP is a league that was played, BUSY and F
     "a-strategy-without-the-option": "player random",
     "a-strategy-and-a-file": "player ./broken.py --strategy random",
     "an-address-that-is-none": "referee --manager banana",
+    "a-player-without-its-address": "referee --player P01",
+    "a-player-where-nobody-calls": "referee --player P01=http://10.0.0.7:8101/mcp",
     "an-address-that-is-ftp": "standings --manager ftp://127.0.0.1/mcp",
     "a-port-that-is-busy": "manager --port BUSY --players 2 --dir ./new",
     "a-bind-that-is-elsewhere": "manager --port FREE --bind 192.0.2.1 --players 2 --dir ./new",

@@ -4,12 +4,12 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from random import Random
+from random import Random, randrange
 
 import pytest
 
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
-from agentleague.runtime.processes import open_player, open_referee
+from agentleague.runtime.processes import Place, open_player, open_referee
 from foreign.league import PLAYERS
 from hostile.contest import place
 from rules import rule
@@ -63,12 +63,12 @@ def crossed(random):
     return ",".join([random.choice(MORE), *(f"{name}={value}" for name, value in traits.items())])
 
 
-async def play(shapes):
+async def play(shapes, by_hand=BY_HAND, **how):
     """A league of each of these shapes, with two foreign players, our player and our referee."""
     players = await asyncio.create_subprocess_exec(
-        sys.executable, str(PLAYERS), "-", *BY_HAND, stdout=asyncio.subprocess.PIPE
+        sys.executable, str(PLAYERS), "-", *by_hand, stdout=asyncio.subprocess.PIPE
     )
-    urls = [(await players.stdout.readline()).decode().strip() for _ in BY_HAND]
+    urls = [(await players.stdout.readline()).decode().strip() for _ in by_hand]
     by_hand = f"players={'+'.join(urls)}"
     leagues = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -80,7 +80,8 @@ async def play(shapes):
     ours = []
     try:
         for _ in shapes:
-            ours += await join((await leagues.stdout.readline()).decode().strip())
+            manager = (await leagues.stdout.readline()).decode().strip()
+            ours += await join(manager, urls, **how)
         await asyncio.wait([agent.ended for agent in ours], timeout=SECONDS)
         assert [agent.url for agent in ours if not agent.ended.done()] == []
         told, _ = await leagues.communicate(b"")  # They have told all they know.
@@ -94,14 +95,16 @@ async def play(shapes):
     return dict(zip(shapes, map(json.loads, told.splitlines()), strict=True))
 
 
-async def join(manager):
-    """A referee and a player of ours."""
-    referee = await open_referee(
-        lambda url: RefereeSettings(manager_url=manager, endpoint=url), place()
-    )
+async def join(manager, urls, where=None, is_given=False):
+    """A referee and a player of ours; the referee may be told where players are."""
     player = await open_player(
         lambda url: PlayerSettings(manager_url=manager, endpoint=url, display_name="Ann"),
         lambda turn: "even",
+        where or place(),
+    )
+    given = {f"P0{n}": url for n, url in enumerate([*urls, player.url], 1)} if is_given else {}
+    referee = await open_referee(
+        lambda url: RefereeSettings(manager_url=manager, endpoint=url, player_endpoints=given),
         place(),
     )
     return [referee, player]
@@ -136,6 +139,21 @@ def test_it_registers_asks_for_matches_and_reports_once_as_each_league_wants_it(
     for shape, matches in asyncio.run(play(MORE_SHAPES)).items():
         print(shape)
         check(matches)
+
+
+NOWHERE = "where=nowhere,names=letters,start=assign_match"
+
+
+@rule("R-GUEST-08")
+def test_it_finds_players_of_whom_no_manager_says_where_they_are():
+    (matches,) = asyncio.run(play([NOWHERE], is_given=True)).values()
+    check(matches)
+
+    host = f"127.{randrange(1, 250)}.{randrange(250)}.{randrange(2, 250)}"  # Its ports are free.
+    by_hand = [f"{shape},at={host}:810{number}" for number, shape in enumerate(BY_HAND, 1)]
+    where = Place(8103, hosts=(host,))
+    (matches,) = asyncio.run(play([f"{NOWHERE},host={host}"], by_hand, where=where)).values()
+    check(matches)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

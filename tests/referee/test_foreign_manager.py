@@ -31,18 +31,20 @@ from agentleague.protocol.messages import (
     LockRequest,
     MatchResultAck,
     MatchResultReport,
+    RefereeRegisterResponse,
     RoundAnnouncement,
     RoundMatch,
     StartMatch,
     StartMatchResponse,
 )
 from agentleague.referee.foreign_manager import RefereeLimits, StartReplyTimer
-from agentleague.referee.manager_queries import QUERIES
-from agentleague.referee.role import OWN_DRAWS
+from agentleague.referee.role import NOT_NEEDED, OWN_DRAWS
+from agentleague.roles.agent import RegisterKey
 from agentleague.roles.stimuli import Answered, Caller, Woken
 from games.throwaway import THREE_DRAWS
 from referee.visit import ANN, BOB, MATCH, NOW, START, Visit
 from rules import rule
+from tables import each_row
 
 
 def query_answer(data):
@@ -219,8 +221,7 @@ def test_a_match_whose_players_nobody_knows_is_refused_with_what_to_send():
     visit = Visit()
     asked = visit.ask(StartMatch([RoundMatch("M1", "", "P01", "P02")]))
 
-    for _ in QUERIES:
-        visit.answer(LeagueQuery, query_answer({}))
+    visit.nobody_says()
 
     assert isinstance(visit.replies[asked], MissingField)
     assert "player_A_endpoint" in str(visit.replies[asked])
@@ -229,12 +230,67 @@ def test_a_match_whose_players_nobody_knows_is_refused_with_what_to_send():
     assert len(visit.take(GameInvitation)) == 2
 
 
+@rule("R-GUEST-08")
+@each_row(
+    ("manager", "player_id", "url"),
+    [
+        ("http://127.0.0.1:8000/mcp", "P01", "http://127.0.0.1:8101/mcp"),
+        ("http://10.0.0.7/mcp", "P12", "http://10.0.0.7:8112/mcp"),
+        ("https://[::1]:8000/mcp", "player-3", "http://[::1]:8103/mcp"),
+        ("http://127.0.0.1:8000/mcp", "P00", ""),
+        ("http://127.0.0.1:8000/mcp", "P100", ""),
+        ("http://127.0.0.1:8000/mcp", "Ann", ""),
+        ("http:///mcp", "P01", ""),
+    ],
+)
+def test_a_player_of_whom_nobody_says_where_it_is_may_be_where_the_documents_put_it(
+    manager, player_id, url
+):
+    visit = Visit(manager_url=manager)
+    visit.ask(StartMatch([RoundMatch("M1", "", player_id, "Bob")]), Caller("::1", "tok_there"))
+
+    assert visit.nobody_says(is_there=True) == ([(player_id, url)] if url else [])
+    assert any(f"listens at {url}, the port of" in each for each in visit.news()) == bool(url)
+    assert any("M1 cannot be played: nobody says where" in each for each in visit.news())
+
+
+@rule("R-GUEST-08")
+def test_a_match_is_played_where_its_players_are_found():
+    visit = Visit()
+    asked = visit.ask(StartMatch([RoundMatch("M1", "", "P01", "P02")]))
+
+    visit.nobody_says(is_there=True)
+
+    urls = [call.to.url for call in visit.take(GameInvitation)]
+    assert urls == ["http://127.0.0.1:8101/mcp", "http://127.0.0.1:8102/mcp"]
+    assert asked not in visit.replies
+
+
+@rule("R-GUEST-08")
+def test_where_players_are_may_be_given_and_then_counts_first():
+    visit = Visit(player_endpoints={"P01": BOB, "P02": ANN})
+
+    visit.ask(StartMatch([RoundMatch("M1", "", "P01", "P02")]))
+    visit.ask(START)
+
+    assert [call.to.url for call in visit.take(GameInvitation)] == [BOB, ANN]
+
+
+@rule("R-GUEST-08")
+def test_a_manager_of_ours_says_itself_where_players_are():
+    visit = Visit(registers=False, player_endpoints={"P01": ANN})
+    ours = RefereeRegisterResponse("ACCEPTED", "REF01", session="ses_1", auth_token="tok")
+
+    visit.do(Answered(RegisterKey(), ours, None, 0.1))
+
+    assert visit.news()[-1] == NOT_NEEDED
+
+
 def test_a_round_whose_players_nobody_knows_is_said_aloud():
     visit = Visit()
     visit.ask(RoundAnnouncement(round_id=1, matches=[RoundMatch("M1", "", "P01", "P02")]))
 
-    for _ in QUERIES:
-        visit.answer(LeagueQuery, query_answer({}))
+    visit.nobody_says()
 
     assert any("nobody says where" in sentence for sentence in visit.news())
 

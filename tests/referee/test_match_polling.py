@@ -10,7 +10,7 @@ from agentleague.protocol.messages import (
     RoundMatch,
     StartMatch,
 )
-from agentleague.referee.manager_queries import POLLS, QUERIES, PollKey, PollSeconds
+from agentleague.referee.manager_queries import POLLS, PollKey, PollSeconds
 from agentleague.roles.stimuli import Answered, Woken
 from referee.visit import ANN, BOB, NOW, START, Visit
 from rules import rule
@@ -140,8 +140,7 @@ def test_a_match_whose_players_nobody_knows_is_given_up_once():
     row = {"match_id": "R2M1", "players": ["P01", "P02"]}
     rings(visit)
     answers(visit, {"matches": [row]})
-    for _ in QUERIES:
-        visit.answer(LeagueQuery, LeagueQueryResponse(data={}))
+    visit.nobody_says()
     said = len(visit.news())
 
     rings(visit)
@@ -154,8 +153,7 @@ def test_a_match_whose_players_nobody_knows_is_given_up_once():
 def test_a_match_that_was_given_up_may_still_be_started():
     visit = Visit()
     visit.ask(StartMatch([RoundMatch("M1", "", "P01", "P02")]))
-    for _ in QUERIES:
-        visit.answer(LeagueQuery, LeagueQueryResponse(data={}))
+    visit.nobody_says()
 
     visit.ask(START)
 

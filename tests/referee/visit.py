@@ -2,6 +2,7 @@
 
 from itertools import count
 
+from agentleague.errors import NoConnection
 from agentleague.games import even_odd
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -9,6 +10,8 @@ from agentleague.protocol.messages import (
     GameInvitation,
     GameJoinAck,
     GameOver,
+    LeagueQuery,
+    LeagueQueryResponse,
     MatchResultAck,
     MatchResultReport,
     RefereeRegisterResponse,
@@ -16,6 +19,7 @@ from agentleague.protocol.messages import (
     StartMatch,
 )
 from agentleague.referee.foreign_manager import LIMITS
+from agentleague.referee.manager_queries import QUERIES, EndpointCheck
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import Call, Reply, WakeAt
@@ -89,6 +93,17 @@ class Visit:
         self.answer(ChooseParityCall, ChooseParityResponse("even"))
         self.answer(GameOver)
         return self.answer(MatchResultReport, MatchResultAck()) if report else self
+
+    def nobody_says(self, *, is_there=False):
+        """Nobody says where players are: where they were looked for, and were or were not."""
+        for _ in QUERIES:
+            self.answer(LeagueQuery, LeagueQueryResponse(data={}))
+        tried = list(self.role.unchecked)
+        self.role.unchecked.clear()
+        for player_id, _ in tried:
+            error = None if is_there else NoConnection("nobody listens there")
+            self.do(Answered(EndpointCheck(player_id), None, error, 0.1))
+        return tried
 
     def news(self):
         return list(self.role.news)

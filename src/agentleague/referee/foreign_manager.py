@@ -11,7 +11,7 @@ twice: a repeated start is answered with the result of the first.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -49,6 +49,7 @@ from agentleague.protocol.messages import (
 from agentleague.referee.foreign_reports import ForeignReports
 from agentleague.referee.manager_queries import (
     QUERIES,
+    EndpointCheck,
     EndpointQuery,
     ManagerQueries,
     MatchPolling,
@@ -134,6 +135,7 @@ class Setup(NamedTuple):
     reply_seconds: float
     secret: bytes
     limits: RefereeLimits
+    endpoints: Mapping[str, str] = {}  # of players, given by who runs the referee
 
 
 class AssignedMatch(Struct, frozen=True):
@@ -185,7 +187,9 @@ class ForeignManager:
         self.news: list[str] = []
         self._channel = tokens.channel_key(setup.secret.hex())
         queries = ManagerQueries(manager, identity, setup.league_id, setup.reply_seconds)
-        self._endpoints, self._reports = PlayerEndpoints(queries), ForeignReports(queries)
+        self._endpoints = PlayerEndpoints(queries, setup.endpoints, self.news)
+        self.unchecked = self._endpoints.unchecked  # where players may be, to be tried
+        self._reports = ForeignReports(queries)
         self._polling = MatchPolling(queries, setup.limits.poll, self.news)
         self._unlocated: dict[str, AssignedMatch] = {}  # whose players' end points are unknown
         self._queue: deque[AssignedMatch] = deque()  # until there is a place for them
@@ -250,12 +254,15 @@ class ForeignManager:
         return [*self._enqueue(new, now), *effects]
 
     def endpoint_answered(self, answer: Answered, now: float) -> list[Effect]:
-        """The manager has said where a player is, or has not."""
+        """The manager, or a connection, has said where a player is, or has not."""
         key = answer.key
-        assert isinstance(key, EndpointQuery)
-        next_query = self._endpoints.answered(key, answer.message, now)
-        if next_query:
-            return [next_query]
+        if isinstance(key, EndpointQuery):
+            more = self._endpoints.answered(key, answer.message, now)
+            if more is not None:
+                return [*more]
+        else:
+            assert isinstance(key, EndpointCheck)
+            self._endpoints.checked(key.player_id, is_there=answer.error is None)
         waiting = [each for each in self._unlocated.values() if key.player_id in each.players]
         if not self._endpoints.knows(key.player_id):
             return [effect for each in waiting for effect in self._give_up(each, key.player_id)]
@@ -403,7 +410,8 @@ class ForeignManager:
         queries = ", ".join(QUERIES)
         sentence = (
             f"{assigned.match_id} cannot be played: nobody says where {player_id} is; put "
-            f"player_A_endpoint and player_B_endpoint beside the ids, or tell it in {queries}"
+            f"player_A_endpoint and player_B_endpoint beside the ids, tell it in {queries}, or "
+            f"start the referee with: --player {player_id}=URL"
         )
         self.news.append(f"{sentence}.")
         error = MissingField(sentence, field="player_A_endpoint", kind="missing")

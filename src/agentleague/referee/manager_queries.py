@@ -4,8 +4,11 @@ Some managers give no match out: they are asked for them. A referee does that wh
 to it for a while, never while it runs matches, and not any more once a match was given to it.
 """
 
+import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -17,6 +20,8 @@ from agentleague.protocol.messages import LeagueQuery, Message, RoundMatch, Star
 from agentleague.roles.effects import Address, Call, Effect, WakeAt
 from agentleague.roles.stimuli import Answered, Key
 
+FIRST_PORT = 8100  # P01 is at 8101
+_NUMBERED = re.compile(r"[A-Za-z]+[_-]?0*([1-9][0-9]?)")
 POLLS = (*starting.POLLS, "GET_MATCHES")  # one may bring the matches of this referee
 QUERIES = ("GET_PLAYER_STATS", "GET_AGENT", "GET_PLAYERS")  # one may say where a player is
 
@@ -115,20 +120,31 @@ class MatchPolling:
         return POLLS[self._poll] not in starting.POLLS
 
 
-class PlayerEndpoints:
-    """The end points of players: told with a match, or asked for."""
+class EndpointCheck(Struct, frozen=True):
+    """The key of the question whether somebody listens where the documents put this player."""
 
-    def __init__(self, queries: ManagerQueries) -> None:
-        self._queries = queries
+    player_id: str
+
+
+class PlayerEndpoints:
+    """The end points of players: given by who runs the referee, told with a match, or asked for.
+
+    Where nobody says it, a player may be where the documents put it, on the manager's machine: P01
+    at port 8101, P02 at 8102 and so on. That is tried by opening a connection.
+    """
+
+    def __init__(self, queries: ManagerQueries, given: Mapping[str, str], news: list[str]) -> None:
+        self._queries, self._given, self._news = queries, given, news
         self._known: dict[str, str] = {}  # player -> end point
         self._asking: set[str] = set()
+        self.unchecked: deque[tuple[str, str]] = deque()  # players and where they may be
 
     def __getitem__(self, player_id: str) -> str:
-        return self._known[player_id]
+        return self._given.get(player_id) or self._known[player_id]
 
     def knows(self, *players: str) -> bool:
         """Whether the end points of all of them are known."""
-        return all(player_id in self._known for player_id in players)
+        return all(each in self._given or each in self._known for each in players)
 
     def note(self, match: RoundMatch) -> None:
         """Keep the end points that were told with a match."""
@@ -145,15 +161,41 @@ class PlayerEndpoints:
         self._asking.update(unknown)
         return [self._query(player_id, 1, now) for player_id in unknown]
 
-    def answered(self, key: EndpointQuery, message: Message | None, now: float) -> Call | None:
-        """The manager answered; if that says nothing, the next question, if there is one."""
+    def answered(
+        self, key: EndpointQuery, message: Message | None, now: float
+    ) -> list[Call] | None:
+        """What to ask next, if the manager does not say it; None: that was all.
+
+        Where it is tried first whether somebody listens, there is nothing to ask.
+        """
         found = starting.find_endpoint(key.player_id, msgspec.to_builtins(message))
         if found:
             self._known[key.player_id] = found
         elif key.attempt < len(QUERIES):
-            return self._query(key.player_id, key.attempt + 1, now)
+            return [self._query(key.player_id, key.attempt + 1, now)]
+        elif url := self._documented(key.player_id):
+            self.unchecked.append((key.player_id, url))
+            return []
         self._asking.discard(key.player_id)
         return None
+
+    def checked(self, player_id: str, *, is_there: bool) -> None:
+        """Somebody listens where the documents put this player, or nobody does."""
+        self._asking.discard(player_id)
+        if is_there:
+            self._known[player_id] = url = self._documented(player_id)
+            self._news.append(
+                f"Nobody says where {player_id} is; somebody listens at {url}, the port of the "
+                f"documents, and is taken for it. If it is elsewhere: --player {player_id}=URL"
+            )
+
+    def _documented(self, player_id: str) -> str:
+        """Where the documents put a player, as far as its id says that; else empty."""
+        found, manager = _NUMBERED.fullmatch(player_id), urlsplit(self._queries.manager.url)
+        if not found or not manager.hostname:
+            return ""
+        host = f"[{manager.hostname}]" if ":" in manager.hostname else manager.hostname
+        return f"http://{host}:{FIRST_PORT + int(found[1])}/mcp"
 
     def _query(self, player_id: str, attempt: int, now: float) -> Call:
         params = {"player_id": player_id, "agent_id": player_id}

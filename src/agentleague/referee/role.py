@@ -1,5 +1,6 @@
 """The referee as a role: registers, takes assignments, runs each match, reports."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -69,7 +70,7 @@ from agentleague.referee.foreign_manager import (
     StartReplyTimer,
 )
 from agentleague.referee.foreign_reports import OpenQuery
-from agentleague.referee.manager_queries import EndpointQuery, PollKey
+from agentleague.referee.manager_queries import EndpointCheck, EndpointQuery, PollKey
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Address, Call, Drop, Effect, End, WakeAt
 from agentleague.roles.settings import RefereeSettings
@@ -79,6 +80,7 @@ UNKNOWN_REFEREE = ("E005", "E011", "E012")  # errors by which a manager shows th
 OWN_DRAWS = (
     "This manager locks no moves: the referee draws the numbers and counts 3, 1 and 0 points."
 )
+NOT_NEEDED = "This manager says itself where players are: what --player says does not count."
 AT_MANAGER = (Phase.RECOVERING, Phase.LOCKING, Phase.REPORTING)  # phases that wait for its answer
 
 
@@ -112,6 +114,7 @@ class Referee(Agent):
         self._secret = secret  # what it draws from where the manager does not draw; without: never
         self._early: list[Asked] = []
         self._foreign_manager: ForeignManager | None = None
+        self.unchecked: deque[tuple[str, str]] = deque()  # players, and where they may be
         self._status_seconds = 0.0  # between two signs of life; 0: none are wanted
         self._rules = Rules()
         self._round_id = 0
@@ -211,10 +214,16 @@ class Referee(Agent):
         if self._secret and not own.session:
             own.manager = replace(own.manager, dialect=stimulus.dialect or OURS.name)
             matches_max, reply_seconds = settings.max_concurrent_matches, settings.reply_seconds
-            setup = Setup(own.league_id, matches_max, reply_seconds, self._secret, self._limits)
+            of_players = settings.player_endpoints
+            setup = Setup(
+                *(own.league_id, matches_max, reply_seconds, self._secret, self._limits, of_players)
+            )
             self._foreign_manager = ForeignManager(own.manager, self._identity, setup, self.reply)
+            self.unchecked = self._foreign_manager.unchecked
             self.news.append(OWN_DRAWS)
             effects = [*effects, *self._foreign_manager.wait(now)]
+        elif settings.player_endpoints:
+            self.news.append(NOT_NEEDED)
         early, self._early = self._early, []
         effects = [*effects, *self._next_status(now)]
         return effects + [effect for asked in early for effect in self.asked(asked, now)]
@@ -453,7 +462,7 @@ class Referee(Agent):
         RegisterKey: _registered,
         ReachabilityKey: Agent.reachability_answered,
         StatusKey: _status_answered,
-        EndpointQuery: _endpoint_answered,
+        **dict.fromkeys((EndpointQuery, EndpointCheck), _endpoint_answered),
         PollKey: _polled,
         **dict.fromkeys((InvitationCall, MoveCall, ErrorCall, GameOverCall), _call_answered),
         LockCall: _call_answered,

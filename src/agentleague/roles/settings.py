@@ -200,6 +200,8 @@ class RefereeSettings(AgentSettings):
     """What the organiser told those who may referee, if anything."""
     max_concurrent_matches: Annotated[int, Meta(ge=1, le=10_000)] = 64
     """How many matches it runs at once."""
+    player_endpoints: Mapping[str, str] = field(default_factory=dict, metadata={"derived": True})
+    """Where players are, by their ids, at a manager that is not agentleague's."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from msgspec import structs
 from msgspec.structs import asdict
 
-from agentleague.errors import Claimed, Damaged, LeagueError, StorageError
+from agentleague.errors import Claimed, Damaged, LeagueError, NoConnection, StorageError
 from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
@@ -30,7 +30,7 @@ from agentleague.roles.agent import Agent, AgentState, Refused
 from agentleague.roles.effects import Effect
 from agentleague.roles.ports import Journal, Row
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.roles.stimuli import Stimulus
+from agentleague.roles.stimuli import Answered, Stimulus
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.state_files import StateFile
@@ -39,7 +39,7 @@ from agentleague.transport.callers import Proxies
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Rate, TransportPolicy
 from agentleague.transport.http_server import ServerLimits
-from agentleague.transport.probe import Probes
+from agentleague.transport.probe import ONE_TRY_SECONDS, Probes
 
 if TYPE_CHECKING:
     from agentleague.runtime.log import Entry, Watcher
@@ -185,9 +185,11 @@ class Running:
             if role.has_foreign_manager:
                 self.transport.read_leniently()
             self.registered.set_result(role.agent_id)
-            if not self._say:
+            if not self._say and not (self.probes and role.has_foreign_manager):
                 self.host.on_step = None
-        if self.probes:
+        if self.probes and isinstance(role, Agent):
+            self._try_players(role, self.probes)
+        elif self.probes:
             self._try_end_points(role, self.probes)
         while self._say and role.news:
             self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
@@ -236,6 +238,19 @@ class Running:
             self.host.on_step = None
         elif role.reachability.new and self.probes:
             self._try_end_points(role, self.probes)
+
+    def _try_players(self, role: Any, probes: Probes) -> None:
+        """Find out whether players listen where a referee supposes them."""
+        from agentleague.referee.manager_queries import EndpointCheck
+
+        def tried(key: EndpointCheck, is_there: bool) -> bool:
+            error = None if is_there else NoConnection("nobody listens there")
+            self.host.feed(Answered(key, None, error, 0.0))
+            return False
+
+        while role.unchecked:
+            player_id, url = role.unchecked.popleft()
+            probes.check(player_id, url, partial(tried, EndpointCheck(player_id)))
 
     def _try_end_points(self, role: Any, probes: Probes) -> None:
         """Find out whether those who registered can be reached."""
@@ -380,7 +395,10 @@ async def open_referee(
     url = await place.open(transport)
     role = Referee(make(url), load_game or plugins.load_game, token_bytes(32))
     role.is_far = place.is_far
-    return _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
+    running = _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
+    running.probes = Probes(place.guard, seconds=ONE_TRY_SECONDS)
+    running.closing.append(running.probes.close)
+    return running
 
 
 async def open_player(

@@ -45,10 +45,24 @@ Settings also come from the environment (LEAGUE_MANAGER=9000, LEAGUE_JOIN_CODE=t
     multiple=True,
     help="A game that it runs besides the installed ones; may be given several times.",
 )
+@click.option(
+    "--player",
+    "players",
+    metavar="ID=URL",
+    multiple=True,
+    help="Where a player is, if a manager that is not agentleague's does not say so; may be given "
+    "several times.",
+)
 @config_option
 @verbose_option
 @settings_options(RefereeSettings)
-def command(files: tuple[str, ...], config: Path | None, verbose: int, **options: Any) -> None:
+def command(
+    files: tuple[str, ...],
+    players: tuple[str, ...],
+    config: Path | None,
+    verbose: int,
+    **options: Any,
+) -> None:
     """Serve until the league is over, or until Ctrl-C."""
     asked = given_settings(RefereeSettings, config, options).make(RefereeSettings)
     games = {game.name: game for game in map(find_game, map(as_typed, files))}
@@ -60,9 +74,12 @@ def command(files: tuple[str, ...], config: Path | None, verbose: int, **options
         asked,
         manager_url=manager_url(asked.manager_url),
         game_types=sorted({*plugins.game_names(), *games}),
+        player_endpoints=dict(map(_player, players)),
     )
     name = settings.display_name
     where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
+    for url in settings.player_endpoints.values():
+        where.guard.check_url(url)
 
     async def serve(kept_state: StateFile | None) -> None:
         stopped = stop_signal()
@@ -78,3 +95,10 @@ def command(files: tuple[str, ...], config: Path | None, verbose: int, **options
     whose = Whose(settings.manager_url, "referee", name, settings.port)
     with kept(whose, settings.state or None, say) as kept_state:
         run(serve(kept_state))
+
+
+def _player(typed: str) -> tuple[str, str]:
+    player_id, _, url = typed.partition("=")
+    if not player_id or not url:
+        raise click.UsageError(f"--player {typed}: write it like --player P01=http://HOST:PORT/mcp")
+    return player_id, manager_url(url)
