@@ -27,10 +27,10 @@ from agentleague.protocol.messages import (
     MESSAGES,
     METHODS,
     PROTOCOL,
-    WIRE_NAME,
     GameMessage,
     Message,
     MoveContext,
+    tag_of,
 )
 
 CORRECTED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
@@ -79,7 +79,7 @@ def write_reply(envelope: Envelope, message: Message) -> bytes:
 
 def write_answer(envelope: Envelope, message: Message) -> bytes:
     """An answer under several names; a join or a move beside `result` as well as in it."""
-    body = extended(WIRE_NAME[type(message)], encode(message))
+    body = extended(tag_of(type(message)), encode(message))
     has_both = isinstance(message, _SIGNED) and envelope.form not in (Form.BARE, Form.TOOL)
     if envelope.form is not Form.HYBRID and not has_both:
         return jsonrpc.write_result(envelope, body)
