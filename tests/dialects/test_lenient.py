@@ -104,6 +104,8 @@ def test_rows_that_do_not_fit_are_left_out_of_a_table():
         ({"result": {"winner": "DRAW"}}, "DRAW", None),
         ({"winner_id": "P02", "status": "technical_loss"}, "TECHNICAL_LOSS", "P02"),
         ({"game_result": "you lost"}, "DRAW", None),
+        ({"game_result": {"winner": None, "status": "technical_loss"}}, "TECHNICAL_LOSS", None),
+        ({"results": {"P01": "FORFEIT", "P02": "FORFEIT"}}, "TECHNICAL_LOSS", None),
         ({"game_result": {"status": "DRAW", "winner_player_id": ""}, "round_id": []}, "DRAW", None),
     ],
 )

@@ -296,6 +296,22 @@ def test_documented_places_that_were_not_used_are_named(params, missing):
     assert incoming.missing == (*missing, *optional)
 
 
+@rule("R-QUERY-09")
+@each_row(
+    ("asked", "params"),
+    [
+        ({"query_type": "GET_MATCH", "query_params": {"match_id": "M1"}}, {"match_id": "M1"}),
+        ({"query": "GET_MATCH", "params": {"match_id": "M1"}}, {"match_id": "M1"}),
+        ({"type": "GET_MATCH", "query_params": None}, {}),
+        ({"query": "GET_MATCH", "type": "query", "params": None}, {}),
+    ],
+)
+def test_a_query_may_go_by_other_names(asked, params):
+    message = read(request(asked, "league_query")).message
+
+    assert (message.query_type, message.query_params) == ("GET_MATCH", params)
+
+
 @rule("R-REG-03")
 def test_no_other_message_is_looked_at_for_the_places_of_a_registration():
     incoming = read(request({**ENVELOPE, "query_type": "GET_STATUS"}, "league_query"))

@@ -53,6 +53,8 @@ def test_the_winner_is_found_wherever_it_stands(fields, winner):
         {"result": {"status": "WIN"}},  # By whom?
         {"result": {"winner": 7}},
         {"status": "COMPLETED"},
+        {"status": "TECHNICAL_LOSS"},  # Whose?
+        {"results": {"P01": "WIN", "P02": "WIN"}},
     ],
 )
 def test_a_report_without_a_winner_is_refused_as_ever(fields):
@@ -60,6 +62,102 @@ def test_a_report_without_a_winner_is_refused_as_ever(fields):
 
     assert incoming.message is None
     assert incoming.error.context["field"].startswith("result")
+
+
+NOBODY = {"result": {"winner": None}}
+LOST = "TECHNICAL_LOSS"
+FLAT = {"player_a_id": "P01", "player_b_id": "P02"}
+
+
+@rule("R-START-05")
+@each_row(
+    "fields",
+    [
+        {"result": {"winner": None, "status": LOST}},
+        {**NOBODY, "status": LOST},
+        {"result": {"winner": None, "details": {"status": LOST}}},
+        {"result": {"winner": None, "details": {"status": "technical_loss"}}},
+        {"result": {"winner": None, "details": {"P01": LOST, "P02": LOST}}},
+        {"result": {"winner": None, "details": {"status": "DRAW", "P01": 1}, "outcome": LOST}},
+        {**NOBODY, **FLAT, "player_a_result": LOST, "player_b_result": LOST},
+        {**FLAT, "player_a_status": "forfeit", "player_b_status": "timeout", "winner_id": None},
+        {**FLAT, "player_a_result": LOST, "player_b_result": LOST},  # It names no winner at all.
+        {**NOBODY, "results": {"P01": LOST, "P02": LOST}},
+        {"winner": None, "players": [{"id": "P01", "result": LOST}, {"id": "P02", "result": LOST}]},
+        {"result": {"P01": LOST, "P02": LOST}},
+        {"outcomes": {"P01": {"status": LOST}, "P02": {"status": LOST}}, "status": "DRAW"},
+        {"results": {"P01": "LOSS", "P02": "LOST"}},
+        {"winner": None, "status": "BOTH_LOST"},
+        {
+            "result": {"winner": None, "details": {"status": "DRAW"}},
+            "results": {"P1": LOST, "P2": LOST},
+        },
+    ],
+)
+def test_a_match_that_both_lost_is_no_draw_wherever_that_is_said(fields):
+    result = read(**fields).message.result
+
+    assert (result.details.status, result.winner) == (LOST, None)
+
+
+@rule("R-START-05")
+@each_row(
+    ("fields", "winner", "status"),
+    [
+        ({"results": {"P01": "WIN", "P02": "LOSS"}}, "P01", None),
+        ({"player_a_result": "won", "player_a": "P01", "player_b_result": "lost"}, "P01", None),
+        ({**FLAT, "player_a_result": "TECHNICAL_LOSS"}, "P02", LOST),
+        ({**FLAT, "player_a_result": LOST, "player_b_result": "TECHNICAL_WIN"}, "P02", LOST),
+        (
+            {"winner": None, "player1": {"id": "P01", "outcome": LOST}, "player2": "P02"},
+            "P02",
+            LOST,
+        ),
+        ({"results": {"P01": "TIE", "P02": "DRAW"}}, None, "DRAW"),
+        ({"winner": "P01", "status": "WIN_BY_FORFEIT"}, "P01", LOST),
+        ({"winner": "", "results": {"P01": "WIN", "P02": "LOSS"}}, "P01", None),
+        ({"result": {"winner": "DRAW", "status": "DRAW"}}, "DRAW", "DRAW"),
+    ],
+)
+def test_how_each_player_ended_says_who_won(fields, winner, status):
+    result = read(**fields).message.result
+
+    assert (result.winner, result.details.status) == (winner, status)
+
+
+@rule("R-START-05")
+@each_row(
+    "fields",
+    [
+        {"result": {"winner": "P01", "score": {"P01": "even", "P02": "odd"}}},
+        {"result": {"winner": "P01", "score": [], "details": "fine"}},
+        {"result": {"winner": "P01", "details": {"status": 7, "drawn_number": "8"}}},
+        {"result": {"winner": "P01"}, "round_id": "R1", "league_id": None, "sender": 7},
+        {"result": {"winner": "P01"}, "timestamp": None, "transcript": [{}]},
+        {"result": {"winner": "P01"}, "auth_token": None},
+    ],
+)
+def test_what_does_not_fit_a_side_field_is_left_out(fields):
+    report = read(**fields).message
+
+    assert (report.match_id, report.result.winner) == ("R1M1", "P01")
+    assert (report.result.score, report.round_id) == ({}, 0)
+
+
+@rule("R-START-05", "R-START-06")
+def test_a_token_that_does_not_fit_is_never_left_out():
+    incoming = read(winner="P01", auth_token=7)
+
+    assert incoming.error.context["field"] == "auth_token"
+
+
+@rule("R-START-05")
+@each_row(
+    ("fields", "match_id"),
+    [({"match_id": None}, ""), ({"match_id": 7}, ""), ({"match_id": None, "game_id": "M1"}, "M1")],
+)
+def test_a_report_may_lack_the_id_of_its_match(fields, match_id):
+    assert read(**fields, winner="P01").message.match_id == match_id
 
 
 @rule("R-START-05")
@@ -76,6 +174,12 @@ def test_a_report_without_a_winner_is_refused_as_ever(fields):
         ({"drawn": 3}, {}, 3),
         ({"player_choices": {"P01": "odd"}}, {"P01": "odd"}, None),
         ({"parity_choices": {"P01": {"move": "odd"}}}, {"P01": "odd"}, None),
+        (
+            {**FLAT, "player_a_choice": "even", "player_b_choice": "odd"},
+            {"P01": "even", "P02": "odd"},
+            None,
+        ),
+        ({"player1": {"name": "Ann", "choice": "odd"}, "player_2": 5}, {"Ann": "odd"}, None),
     ],
 )
 def test_choices_and_number_are_taken_where_they_can_be_read(fields, choices, number):
@@ -113,6 +217,7 @@ def test_what_is_in_its_place_is_left_as_it_is():
         ({"result_type": "done"}, True),
         ({"status": "game_over"}, True),
         ({"status": "forfeit"}, True),
+        ({"player_a": "P01", "player_a_result": "TECHNICAL_LOSS"}, True),
         ({"winner": "P01"}, True),
         ({"result": {"drawn_number": 4}}, True),
         ({"status": "running", "winner": None}, False),

@@ -93,8 +93,10 @@ class Decisions:
         request = LockRequest(match_id, epoch, index, list(moves), list(forfeits))
         return self.heed(self.adjudicator.lock(referee, request))
 
-    def report(self, winner, *, match_id="R1M1", referee="REF01", details=None, **fields):
-        result = ReportedResult(winner, {}, ResultDetails(**(details or {})))
+    def report(
+        self, winner, *, match_id="R1M1", referee="REF01", details=None, score=None, **fields
+    ):
+        result = ReportedResult(winner, score or {}, ResultDetails(**(details or {})))
         return self.heed(
             self.adjudicator.report(referee, MatchResultReport(match_id, result, **fields))
         )

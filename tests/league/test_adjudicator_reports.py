@@ -1,8 +1,10 @@
 """A referee that does not lock is believed, and what speaks against its report is journalled."""
 
+import pytest
+
 from agentleague.errors import DuplicateReport, WrongType
 from agentleague.games import rock_paper_scissors, tic_tac_toe
-from agentleague.league.adjudicator import with_winner_id
+from agentleague.league.adjudicator import with_player_ids
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchRuled
 from agentleague.protocol.messages import (
     MatchResultAck,
@@ -217,7 +219,35 @@ def test_a_player_that_is_called_like_the_others_seat_gains_nothing_by_it():
     names = {"P01": "Ann", "P02": "player_a"}
 
     def winner(said):
-        return with_winner_id(MatchResultReport("R1M1", ReportedResult(said)), names).result.winner
+        return with_player_ids(MatchResultReport("R1M1", ReportedResult(said)), names).result.winner
 
     assert winner("player_a") == "player_a"  # Which of the two nobody can tell: it is refused.
     assert (winner("player_b"), winner("Ann")) == ("P02", "P01")
+
+
+@rule("R-LEAGUE-36")
+def test_scores_and_choices_may_be_told_by_name_too():
+    decisions = Decisions(2, locks=False).start()
+    decisions.report(
+        "Agent 2",
+        score={"Agent 1": 0, "player_b": 3},
+        details={"choices": {"Agent 1": "odd", "Agent 2": "even"}, "drawn_number": 8},
+    )
+
+    result = decisions.league.result_of("R1M1")
+    assert result.choices == {"P01": "odd", "P02": "even"}
+    assert not decisions.league.matches["R1M1"].disputes
+
+
+@rule("R-LEAGUE-36")
+@pytest.mark.parametrize("said", [None, "", "DRAW"])
+def test_a_match_that_both_lost_brings_nobody_a_point(said):
+    decisions = Decisions(2, locks=False).start()
+
+    decisions.report(said, score={"P01": 0, "P02": 0}, details={"status": "TECHNICAL_LOSS"})
+
+    rows = decisions.league.table.rows()
+    assert [(row.points, row.draws, row.losses, row.technical_losses) for row in rows] == [
+        (0, 0, 1, 1),
+        (0, 0, 1, 1),
+    ]

@@ -253,7 +253,6 @@ def test_a_message_that_this_agent_does_not_take_is_unknown_to_it(body, receiver
             {"referee_meta": {"display_name": "x"}},
             "referee_meta.contact_endpoint",
         ),
-        ("manager", "report_match_result", {"result": {"winner": None}}, "match_id"),
         ("manager", "report_match_result", {"match_id": "R1M1"}, "result"),
         (
             "manager",
@@ -388,8 +387,8 @@ CAPACITY, STATUS = "referee_meta.max_concurrent_matches", "result.details.status
         (of_a_round(round_id=10**30), ROUND, of_a_round()),
         (report(score={"P01": "even"}), SCORE, report()),  # a value of a map
         (report(score={"P" * 65: 3}), "result.score", report()),  # a key of a map
-        (report(details={"status": "win"}), STATUS, report(details={})),  # the case counts
-        (report(details={"status": "win"}, score=[]), STATUS, report(details={})),  # and more
+        (report(details={"status": "LOSS"}), STATUS, report(details={})),  # none of those there are
+        (report(details={"status": "LOSS"}, score=[]), STATUS, report(details={})),  # and more
     ],
 )
 def test_what_does_not_fit_a_field_on_which_nothing_depends_is_left_out(body, field, lean):
@@ -431,8 +430,8 @@ def test_a_message_in_which_very_much_does_not_fit_is_refused():
         player(display_name="é" * 500),  # counted in characters, not in bytes
         referee(max_concurrent_matches=1),
         referee(max_concurrent_matches=1000),
-        of_a_round(round_id=2**31 - 1),
-        of_a_round(round_id=-(2**31)),
+        lock(epoch=2**31 - 1),
+        lock(epoch=-(2**31)),
         request(REGISTRATION, id=2**53),
         request(REGISTRATION, id="x" * 64),
     ],

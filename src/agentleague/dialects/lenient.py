@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from agentleague.dialects import answers, requests, starting
 from agentleague.dialects.fields import EXTENDED, PUSHED, extended
+from agentleague.dialects.results import find_result
 from agentleague.dialects.tools import message_like
 from agentleague.errors import (
     InvalidTimestamp,
@@ -36,7 +37,6 @@ from agentleague.protocol.messages import (
 CORRECTED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
 MISFITS_MAX = 100  # in one message
 _RPC = frozenset({"jsonrpc", "method", "id", "params"})
-_STATUSES = ("WIN", "DRAW", "TECHNICAL_LOSS")
 _NOBODY = ("", "draw", "tie", "none", "null")
 # Message type -> fields that only it has, where nothing names its type.
 _CONTENT = {
@@ -172,12 +172,9 @@ def _result(fields: _Fields) -> _Fields:
     """How a match ended, wherever that is and whatever the winner's field is called."""
     held = next((fields[name] for name in ("game_result", "result") if name in fields), fields)
     result = dict(held) if isinstance(held, dict) else {}
-    names = ("winner_player_id", "winner", "winner_id")
-    winner = next((result[name] for name in names if isinstance(result.get(name), str)), "")
-    winner = None if winner.lower() in _NOBODY else winner
-    status = str(result.get("status")).upper()
-    if status not in _STATUSES:
-        status = "WIN" if winner else "DRAW"
+    found = find_result(fields) or {"winner": None, "details": {}}
+    winner = found["winner"] if str(found["winner"]).lower() not in _NOBODY else None
+    status = found["details"].get("status") or ("WIN" if winner else "DRAW")
     return {**result, "winner_player_id": winner, "status": status}
 
 

@@ -8,6 +8,7 @@ is known by that. An answer that a player pushes is read like one that it return
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -19,11 +20,11 @@ from agentleague.dialects.results import find_result, flat_result
 from agentleague.protocol import codec
 from agentleague.protocol.codec import Incoming, Spelling
 from agentleague.protocol.jsonrpc import UNREADABLE
-from agentleague.protocol.messages import METHODS
+from agentleague.protocol.messages import METHODS, MatchResultReport
 
 PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
+REPORT, QUERY = "MATCH_RESULT_REPORT", "LEAGUE_QUERY"
 METAS = {PLAYER: "player_meta", REFEREE: "referee_meta"}
-REPORT = "MATCH_RESULT_REPORT"
 _METAS = (*METAS.values(), "agent_meta", "meta")
 _SAYS_WHAT_IT_IS = ("agent_type", "role", "agent_role", "type")
 
@@ -43,6 +44,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "claim": (),
     "proofs": (),
 }
+_QUERY_ALIASES = {"query_type": ("query", "type"), "query_params": ("params", "parameters")}
 _REQUIRED = ("display_name", "contact_endpoint")
 _END_POINT = ("contact_endpoint", *ALIASES["contact_endpoint"], "port")
 _NULL = b"null"
@@ -64,10 +66,14 @@ def read_request(
     """
     spelling = AT_REGISTER if path == "/register" else FOREIGN
     incoming = codec.read_request(body, taken, thorough=thorough, spelling=spelling)
-    if not isinstance(incoming.message, starting.WITH_MATCHES):
-        return incoming
-    text = codec.text_of(incoming.envelope)
-    return incoming._replace(message=starting.with_players(incoming.message, text))
+    message = incoming.message
+    if isinstance(message, starting.WITH_MATCHES):
+        message = starting.with_players(message, codec.text_of(incoming.envelope))
+    elif isinstance(message, MatchResultReport) and _may_say_more(message, body):
+        fields = respell(REPORT, codec.text_of(incoming.envelope)) | {"message_type": REPORT}
+        with suppress(msgspec.ValidationError):  # Then it is not what is meant.
+            message = codec.DECODERS[REPORT].decode(_encode(fields))
+    return incoming if message is incoming.message else incoming._replace(message=message)
 
 
 def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
@@ -84,6 +90,8 @@ def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
     if name == starting.START:
         return starting.respell_start(_object.decode(text))
     fields = _raw_object.decode(text)
+    if name == QUERY:
+        return _respell_query(fields)
     return fields | answers.read_pushed(name, text) if name in PUSHED else fields
 
 
@@ -165,12 +173,30 @@ def _value(text: Raw | bytes) -> Any:
         return None
 
 
+def _may_say_more(report: MatchResultReport, body: bytes) -> bool:
+    """Whether a report that can be read may say elsewhere how the match ended."""
+    status = report.result.details.status
+    return status is None or (status == "DRAW" and b"TECHNICAL" in body.upper())
+
+
 def _respell_report(fields: dict[str, Any]) -> dict[str, Any]:
-    given = fields.get("result")
-    if isinstance(given, dict) and "winner" in given:
-        return fields
+    """A report; what its match is, the manager finds out if that is not said."""
     found = find_result(fields)
-    return fields if found is None else {**fields, "result": found}
+    if found is None:
+        return fields
+    given = fields["result"] if isinstance(fields.get("result"), dict) else {}
+    if isinstance(given.get("details"), dict):
+        found["details"] = given["details"] | found["details"]
+    ids = (fields[name] for name in ("match_id", "game_id") if isinstance(fields.get(name), str))
+    return {**fields, "match_id": next(ids, ""), "result": given | found}
+
+
+def _respell_query(fields: dict[str, Raw]) -> dict[str, Any]:
+    for field, names in _QUERY_ALIASES.items():
+        given = (fields[each] for each in names if bytes(fields.get(each, _NULL)) != _NULL)
+        if field not in fields and (found := next(given, None)):
+            fields[field] = found
+    return fields
 
 
 def _unused_places(name: str, body: bytes) -> Iterator[str]:

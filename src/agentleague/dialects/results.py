@@ -1,8 +1,9 @@
 """A match's result, wherever a foreign referee puts it and whatever it calls its parts.
 
-Only the winner is needed; of the rest, what can be read is kept.
+Only the winner is needed, or how each player ended; of the rest, what can be read is kept.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,14 +16,20 @@ _NUMBER = ("drawn_number", "number", "random_number", "drawn")
 _CHOICES = ("choices", "player_choices", "moves", "parity_choices")
 _CHOICE = ("choice", "parity_choice", "move")
 _STATUS = ("status", "outcome", "result", "result_type")
-_STATUSES = {
-    "WIN": "WIN",
-    "DRAW": "DRAW",
-    "TIE": "DRAW",
-    "TECHNICAL_LOSS": "TECHNICAL_LOSS",
-    "FORFEIT": "TECHNICAL_LOSS",
+_PLAYER = ("player_id", "id", "agent_id", "display_name", "name")
+_NAMES = frozenset({*_INSIDE, *_WINNER, *_NUMBER, *_CHOICE, *_STATUS, *_PLAYER})
+# A field about one player, in lower case and with letters and digits alone.
+_SEATED = re.compile(r"player(a|b|1|2|one|two)(.*)")
+_SEATED_FIELDS = {re.sub(r"\W|_", "", each): each for each in (*_PLAYER, *_CHOICE, *_STATUS)}
+_ENDS = {
+    **dict.fromkeys(("WIN", "WON", "WINNER", "VICTORY"), "WIN"),
+    **dict.fromkeys(("LOSS", "LOST", "LOSE", "LOSER", "DEFEAT"), "LOSS"),
+    **dict.fromkeys(("DRAW", "TIE", "TIED"), "DRAW"),
 }
-_OVER = ("COMPLETED", "FINISHED", "ENDED", "OVER", "DONE", "COMPLETE", "GAME_OVER", *_STATUSES)
+_TECHNICAL = re.compile(r"TECHNICAL|FORFEIT|TIMEOUT|TIMEDOUT|NOSHOW|WALKOVER|BOTHLOST")
+TECHNICAL_LOSS = "TECHNICAL_LOSS"
+_WORD_MAX = 32  # longer ones are sentences
+_OVER = ("COMPLETED", "FINISHED", "ENDED", "OVER", "DONE", "COMPLETE", "GAMEOVER")
 RUNNING = ("IN_PROGRESS", "RUNNING", "STARTED", "ONGOING", "ACTIVE", "ASSIGNED", "PLAYING")
 OPEN = (*RUNNING, "PENDING", "SCHEDULED", "WAITING", "OPEN", "ANNOUNCED", "CREATED", "READY")
 _SEATS = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2"))
@@ -33,18 +40,21 @@ NUMBER_MAX = 2**31 - 1
 def find_result(fields: Fields) -> dict[str, Any] | None:
     """The result in an answer or a report, in the documented form; None if there is none."""
     places = list(_places(fields, _DEPTH_MAX))
-    status = next((word for place in places if (word := _status(place))), None)
+    players = _players(places)
+    ends = {name: each["end"] for name, each in players.items() if "end" in each}
+    status = _status(places, ends)
     named = [(place, name) for place in places for name in _WINNER if name in place]
-    if named:
-        winner = _winner(named[0][0][named[0][1]])
-    elif status == "DRAW":
-        winner = None
-    else:
+    winner = _winner(named[0][0][named[0][1]]) if named else None
+    if not winner:
+        winner = _only_winner(players, ends) or winner
+    is_both_lost = status == TECHNICAL_LOSS and len(ends) > 1
+    if not (named or winner or status == "DRAW" or is_both_lost):
         return None
+    chosen = {name: each["choice"] for name, each in players.items() if "choice" in each}
     details = {
         "status": status,
         "drawn_number": _first(places, _NUMBER, _number),
-        "choices": _first(places, _CHOICES, _choices),
+        "choices": _first(places, _CHOICES, _choices) or chosen or None,
     }
     score = _first(places, _SCORE, _score)
     kept = {name: value for name, value in details.items() if value is not None}
@@ -85,22 +95,24 @@ def is_open(match_id: str, fields: Any, statuses: Sequence[str] = OPEN, depth: i
 def is_over(fields: Fields) -> bool:
     """Whether the match is over, and not one that has no winner yet."""
     for place in _places(fields, _DEPTH_MAX):
-        words = (str(place[name]).upper() for name in _STATUS if isinstance(place.get(name), str))
-        if any(word in _OVER for word in words):
+        words = [_squeezed(place.get(name)) for name in _STATUS]
+        if any(word in _OVER for word in words) or any(map(_end, words)):
             return True
         if any(place.get(name) for name in (*_WINNER, *_NUMBER)):
+            return True
+        if any("end" in each for each in _players([place]).values()):
             return True
     return False
 
 
 def _places(fields: Fields, depth: int) -> Iterator[Fields]:
-    """The object itself, and the objects in it that may hold the result."""
+    """The documented place first, then the object itself and others in it that may hold more."""
+    inner = [fields[name] for name in _INSIDE if depth and isinstance(fields.get(name), dict)]
+    if inner and inner[0] is fields.get("result"):
+        yield from _places(inner.pop(0), depth - 1)
     yield fields
-    if depth:
-        for name in _INSIDE:
-            inner = fields.get(name)
-            if isinstance(inner, dict):
-                yield from _places(inner, depth - 1)
+    for each in inner:
+        yield from _places(each, depth - 1)
 
 
 def _first(places: list[Fields], names: tuple[str, ...], read: Any) -> Any:
@@ -119,12 +131,83 @@ def _winner(value: Any) -> Any:
     return value
 
 
-def _status(place: Fields) -> str | None:
-    for name in _STATUS:
-        word = place.get(name)
-        if isinstance(word, str) and word.upper() in _STATUSES:
-            return _STATUSES[word.upper()]
-    return None
+def _only_winner(players: Fields, ends: Mapping[str, str]) -> str | None:
+    """The one that won, or the other one if only one was lost; None if that is not clear."""
+    won = [name for name, end in ends.items() if end == "WIN"]
+    if not won and len(ends) == 1 and TECHNICAL_LOSS in ends.values():
+        won = [name for name in players if name not in ends]
+    return won[0] if len(won) == 1 else None
+
+
+def _status(places: list[Fields], ends: Mapping[str, str]) -> str | None:
+    """How it ended: by what is said of the players, where one of them lost without playing."""
+    said_of_all = {*ends.values()}
+    if TECHNICAL_LOSS in said_of_all or (len(ends) > 1 and said_of_all == {"LOSS"}):
+        return TECHNICAL_LOSS
+    words = (_squeezed(place.get(name)) for place in places for name in _STATUS)
+    said = (TECHNICAL_LOSS if _TECHNICAL.search(word) else _ENDS.get(word) for word in words)
+    found = next((word for word in said if word not in (None, "LOSS")), None)
+    is_draw = found is None and len(ends) > 1 and said_of_all == {"DRAW"}
+    return "DRAW" if is_draw else found
+
+
+def _squeezed(word: Any) -> str:
+    """A word of a referee in capitals, without what joins its parts; empty if it is none."""
+    is_word = isinstance(word, str) and len(word) <= _WORD_MAX
+    return re.sub(r"[^A-Z]", "", word.upper()) if is_word else ""
+
+
+def _end(word: Any) -> str | None:
+    """How a player ended."""
+    squeezed = _squeezed(word)
+    if _TECHNICAL.search(squeezed):
+        return "WIN" if "WIN" in squeezed else TECHNICAL_LOSS
+    return _ENDS.get(squeezed)
+
+
+def _players(places: list[Fields]) -> dict[str, dict[str, Any]]:
+    """Player -> its choice and how it ended, where that is said of each player by itself."""
+    found: dict[str, dict[str, Any]] = {}
+    for place in places:
+        rows = [*_seats(place).values(), *_rows(place)]
+        for value in place.values():
+            rows += _rows(value)
+        for row in rows:
+            name = next((row[each] for each in _PLAYER if isinstance(row.get(each), str)), "")
+            end = next(filter(None, (_end(row.get(each)) for each in _STATUS)), None)
+            said = {"end": end, "choice": _choice(row)}
+            kept = {what: value for what, value in said.items() if value is not None}
+            if name:
+                found[name] = kept | found.get(name, {})
+    return found
+
+
+def _seats(place: Fields) -> dict[str, dict[str, Any]]:
+    """What fields such as `player_a_choice` say, by seat."""
+    seats: dict[str, dict[str, Any]] = {}
+    for name, value in place.items():
+        seat = _SEATED.fullmatch(re.sub(r"[^a-z0-9]", "", name.lower()))
+        if seat is None:
+            continue
+        field = _SEATED_FIELDS.get(seat[2])
+        said = value if isinstance(value, dict) and not seat[2] else {field or "": value}
+        if not seat[2] and isinstance(value, str):
+            said = {"player_id": value}
+        seats.setdefault(seat[1], {}).update(said)
+    return seats
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    """Players in a list, or two by their names, each with how it ended or with more."""
+    if isinstance(value, list):
+        return [row for row in value if isinstance(row, dict)]
+    if not isinstance(value, dict) or len(value) != 2 or value.keys() & _NAMES:
+        return []
+    rows = [
+        {**(said if isinstance(said, dict) else {"status": said}), "player_id": name}
+        for name, said in value.items()
+    ]
+    return rows if all(any(_end(row.get(name)) for name in _STATUS) for row in rows) else []
 
 
 def _number(value: Any) -> int | None:

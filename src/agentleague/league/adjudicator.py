@@ -129,8 +129,7 @@ class Adjudicator:
             return self._not_its_referee(record, referee_id, report)
         roster = self._league.roster
         if not roster.referees[referee_id].locks:
-            names = {each: roster.players[each].display_name for each in record.players}
-            report = with_winner_id(report, names)
+            report = with_player_ids(report, self._league.names_of(record.players))
         agrees = record.decided is not None and _agrees(report, record.decided)
         is_old = referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch)
         if not agrees and is_old:
@@ -421,25 +420,33 @@ def believed(setup: MatchSetup, report: MatchResultReport) -> tuple[GameResult, 
     return result, f"reported what cannot be: {doubt}"[:500] if doubt else ""
 
 
-def with_winner_id(report: MatchResultReport, names: Mapping[str, str]) -> MatchResultReport:
-    """The report with its winner's id, or null: some name the player, the seat, or a draw.
+def with_player_ids(report: MatchResultReport, names: Mapping[str, str]) -> MatchResultReport:
+    """The report with the ids of its players: some name a player, or its seat; null: nobody won.
 
     `names` are those of the two players, by id in seat order; a name that both have counts as none.
     """
-    winner = report.result.winner
-    if winner is None or winner in names:
-        return report
-    called = [player_id for player_id, name in names.items() if name == winner]
-    seat = _SEATS.get(winner.casefold())
+    result = report.result
+    winner, details = result.winner, result.details
+    if winner is not None and winner not in names and winner.casefold() in _NOBODY:
+        winner = None
+    by_id = {_player(each, names) or each: value for each, value in details.choices.items()}
+    found = ReportedResult(
+        winner and (_player(winner, names) or winner),
+        {_player(each, names) or each: points for each, points in result.score.items()},
+        replace(details, choices=by_id),
+    )
+    return report if found == result else replace(report, result=found)
+
+
+def _player(word: str, names: Mapping[str, str]) -> str | None:
+    """Whom a report means by that: the id, the name or the seat of one of the two."""
+    if word in names:
+        return word
+    called = [player_id for player_id, name in names.items() if name == word]
+    seat = _SEATS.get(word.casefold())
     if seat is not None:  # A player may be called like the other's seat.
         called = [*dict.fromkeys([*called, list(names)[seat]])]
-    if winner.casefold() in _NOBODY:
-        found: str | None = None
-    elif len(called) == 1:
-        found = called[0]
-    else:
-        return report
-    return replace(report, result=replace(report.result, winner=found))
+    return called[0] if len(called) == 1 else None
 
 
 def status_of(result: ReportedResult) -> Status:

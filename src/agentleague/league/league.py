@@ -3,7 +3,7 @@
 Reading a journal into a League rebuilds all that the manager knows; deciding is the manager's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import ClassVar
 
@@ -86,6 +86,10 @@ class League:
         """Whether a player let so many attempts run out that it gets no retries."""
         return self._silences.get(player_id, 0) >= self.limits.silences_max
 
+    def names_of(self, players: Iterable[str]) -> dict[str, str]:
+        """The names of these players, by id."""
+        return {each: self.roster.players[each].display_name for each in players}
+
     def result_of(self, match_id: str) -> GameResult | None:
         """How a match was decided, if it was."""
         record = self.matches.get(match_id)
@@ -163,9 +167,7 @@ class League:
         self.phase = Phase.SCHEDULING
         self.totals = self.format.begin(event.players, self._options)
         self.entrants = event.players
-        names = {
-            player_id: self.roster.players[player_id].display_name for player_id in event.players
-        }
+        names = self.names_of(event.players)
         self.table = Table(names, Points(*self.rules.points), self.rules.tie_breaks)
 
     def _scheduled(self, event: events.RoundScheduled) -> None:
