@@ -5,7 +5,6 @@ import msgspec
 from agentleague.league import queries
 from agentleague.manager.step import SENDER
 from agentleague.protocol.messages import LeagueQuery
-from league.decisions import token
 
 BYTES_MAX = 10_240
 
@@ -18,7 +17,7 @@ def ask(decisions, query_type, asker=None, /, **params):
 def size(decisions, query_type, asker=None, /, **params):
     """The bytes of the whole answer to the longest `conversation_id` and id that are allowed."""
     query = LeagueQuery(query_type, query_params=params)
-    answer = queries.respond(decisions.league, query, token(asker) if asker else None)
+    answer = queries.respond(decisions.league, query, asker)
     assert answer.success, answer.error
     written = msgspec.structs.replace(
         answer,

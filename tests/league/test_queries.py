@@ -6,7 +6,6 @@ import pytest
 from agentleague.errors import (
     NotRegistered,
     NotStarted,
-    TokenInvalid,
     TokenMissing,
     UnknownLeague,
     UnknownQuery,
@@ -15,7 +14,7 @@ from agentleague.errors import (
 from agentleague.league import queries
 from agentleague.league.events import LeagueEnded, LeaguePaused, PlayerRemoved
 from agentleague.protocol.messages import LeagueQuery
-from league.decisions import Decisions, token
+from league.decisions import Decisions
 from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
@@ -454,20 +453,46 @@ def test_what_is_about_one_player_needs_a_token():
             refused.add(query_type)
 
     assert refused == {"GET_NEXT_MATCH", "GET_PLAYER_STATS"}
-    assert queries.respond(decisions.league, LeagueQuery("GET_NEXT_MATCH"), token("P01")).success
+    assert queries.respond(decisions.league, LeagueQuery("GET_NEXT_MATCH"), "P01").success
 
 
 @rule("R-LEAGUE-30")
-def test_a_wrong_token_and_another_league_are_refused_and_the_rest_is_answered_with_why():
+def test_another_league_is_refused_and_the_rest_is_answered_with_why():
     league = Decisions(2).start().league
 
-    with pytest.raises(TokenInvalid):
-        queries.respond(league, LeagueQuery("GET_STATUS"), "tok_P01_wrong")
     with pytest.raises(UnknownLeague):
         queries.respond(league, LeagueQuery("GET_STATUS", league_id="league_other"), None)
     answer = queries.respond(league, LeagueQuery("GET_AGENTS", query_params={"limit": -1}), None)
     assert (answer.success, answer.data, answer.error.error_code) == (False, None, "E003")
     assert "query_params.limit" in answer.error.error_description
+
+
+@rule("R-QUERY-09")
+def test_a_foreign_referee_may_have_a_league_id_of_its_own():
+    league = Decisions(2, locks=False).start().league
+    query = LeagueQuery("GET_STATUS", league_id="league_of_its_own")
+
+    assert queries.respond(league, query, "REF01").success
+    for other in (None, "P01"):
+        with pytest.raises(UnknownLeague):
+            queries.respond(league, query, other)
+
+
+@rule("R-QUERY-09")
+def test_a_query_is_known_in_any_case_and_without_get():
+    league = Decisions(2).start().league
+
+    for asked, name in [
+        ("get_standings", "standings"),
+        ("standings", "standings"),
+        ("getStandings", "standings"),
+        ("SCHEDULE", "rounds"),
+        ("player-directory", "registrations"),
+    ]:
+        answer = queries.respond(league, LeagueQuery(asked), None)
+        assert (answer.query_type, name in answer.data) == (asked, True)
+    with pytest.raises(TokenMissing):
+        queries.respond(league, LeagueQuery("next match"), None)
 
 
 @rule("R-LEAGUE-29")

@@ -314,3 +314,35 @@ def test_a_player_that_came_back_without_its_token_is_shown_until_it_shows_it():
     assert "lost_token" not in agent(decisions, "P02")
     decisions.record(TokenRenewed("P01", "other", 3, "http://127.0.0.1:80/P01/mcp"))
     assert "lost_token" not in agent(decisions, "P01")
+
+
+@rule("R-QUERY-03", "R-QUERY-09")
+@pytest.mark.parametrize("query_type", ["GET_PLAYER_DIRECTORY", "GET_REGISTRATIONS", "GET_PLAYERS"])
+def test_where_players_are_is_told_to_referees(query_type):
+    decisions = Decisions(3)
+    where = {each.agent_id: each.endpoint for each in decisions.league.roster.players.values()}
+
+    told = ask(decisions, query_type, "REF01")
+
+    assert told["players"] == where
+    assert told["registrations"][0] == {
+        "player_id": "P01",
+        "display_name": "Agent 1",
+        "contact_endpoint": where["P01"],
+    }
+    assert ask(decisions, query_type, "P02")["players"] == {"P02": where["P02"]}
+    assert ask(decisions, query_type)["players"] == {}
+    assert list(ask(decisions, query_type, "REF01", player_id="P03")["players"]) == ["P03"]
+    assert ask(decisions, query_type, "REF01", offset=1, limit=1)["players"].keys() == {"P02"}
+
+
+@rule("R-QUERY-07", "R-QUERY-09")
+def test_a_directory_of_long_names_and_end_points_has_at_most_10_kb():
+    decisions = Decisions(100, name=lambda number: f"{number:03}" + "\x01" * 47)
+    for player_id, member in decisions.league.roster.players.items():
+        endpoint = "http://" + "x" * 249
+        decisions.league.roster.players[player_id] = msgspec.structs.replace(
+            member, endpoint=endpoint
+        )
+
+    assert size(decisions, "GET_PLAYER_DIRECTORY", "REF01") <= BYTES_MAX

@@ -170,7 +170,7 @@ _TAKE: dict[type[Event], Callable[[MatchRecord, Any, int], None]] = {
 
 
 MATCHES_AT_HAND = 1_000  # of rounds that have ended, as long as there are fewer
-_MATCH_ID = re.compile("R([1-9][0-9]{0,9})M([1-9][0-9]{0,9})")
+MATCH_ID = re.compile("R([1-9][0-9]{0,9})M([1-9][0-9]{0,9})")
 
 
 class Archive(Protocol):
@@ -313,7 +313,7 @@ class MatchRecords(dict[str, MatchRecord]):
     def _look_up(self, match_id: str) -> MatchRecord | None:
         """Rebuild a forgotten match from its rows; only what looks like a match id is searched."""
         assert self._archive
-        named = _MATCH_ID.fullmatch(match_id)
+        named = MATCH_ID.fullmatch(match_id)
         round_id, number = (int(named[1]), int(named[2])) if named else (0, 0)
         if not (1 <= round_id <= self._forgotten and number <= self.size(round_id)):
             return None

@@ -9,7 +9,6 @@ from typing import Any
 from agentleague.errors import (
     LeagueError,
     NotStarted,
-    TokenInvalid,
     TokenMissing,
     UnknownLeague,
     UnknownQuery,
@@ -17,7 +16,14 @@ from agentleague.errors import (
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import loss_in_words
-from agentleague.league.queries_agents import agent, agents, mark_reachable, player_of, player_stats
+from agentleague.league.queries_agents import (
+    agent,
+    agents,
+    directory,
+    mark_reachable,
+    player_of,
+    player_stats,
+)
 from agentleague.league.queries_matches import (
     ROOM_BYTES,
     ROWS_A_PAGE,
@@ -34,7 +40,12 @@ MATCHES_A_PAGE = 16  # they are said twice, in `data` and beside it
 STATUS_ROWS = 50  # of each list in a status
 LOSSES_SHOWN = 5
 NEEDS_TOKEN = frozenset({"GET_NEXT_MATCH", "GET_PLAYER_STATS"})
-AT_ANY_TIME = frozenset({"GET_STATUS", "GET_AGENTS", "GET_AGENT", "GET_METRICS"})
+AT_ANY_TIME = frozenset(
+    {
+        *("GET_STATUS", "GET_AGENTS", "GET_AGENT", "GET_METRICS"),
+        *("GET_PLAYER_DIRECTORY", "GET_REGISTRATIONS", "GET_PLAYERS"),
+    }
+)
 # The keys that stand beside `data` too; those of our own queries do not.
 FLAT = frozenset(LeagueQueryResponse.__struct_fields__)
 
@@ -44,28 +55,42 @@ Answer = dict[str, Any]
 def respond(
     league: League,
     query: LeagueQuery,
-    token: str | None,
+    asker: str | None,
     reachable: Mapping[str, bool] = MappingProxyType({}),
 ) -> LeagueQueryResponse:
     """The whole answer; one that there is no answer to says why.
 
     `reachable` says of agents whether somebody listens at their end points.
     """
-    asker = league.roster.owner(token)
-    if token and asker is None:
-        raise TokenInvalid("auth_token was not issued by this league")
-    if asker is None and query.query_type in NEEDS_TOKEN:
-        raise TokenMissing(f"{query.query_type} needs your auth_token")
-    if query.league_id not in ("", league.rules.league_id):
+    name, referee = spelled(query.query_type), league.roster.referees.get(asker or "")
+    if asker is None and name in NEEDS_TOKEN:
+        raise TokenMissing(f"{name} needs your auth_token")
+    is_foreign = referee is not None and not referee.locks  # It may have a league id of its own.
+    if query.league_id not in ("", league.rules.league_id) and not is_foreign:
         raise UnknownLeague(f"league {query.league_id!r} is not played here")
     try:
-        data = answer(league, query.query_type, query.query_params, asker)
+        data = answer(league, name, query.query_params, asker)
         mark_reachable(data, reachable)
     except LeagueError as error:
         refusal = QueryError(error.code, error.name, str(error)[:500])
         return LeagueQueryResponse(query.query_type, success=False, error=refusal)
-    flat = {key: value for key, value in data.items() if key in FLAT}
+    is_flat = not is_directory(name)  # Beside `data`, `players` is their number.
+    flat = {key: value for key, value in data.items() if is_flat and key in FLAT}
     return LeagueQueryResponse(query.query_type, data=data, **flat)
+
+
+def spelled(query_type: str) -> str:
+    """The documented name of a query, in whatever case and with or without GET."""
+    return _BY_LETTERS.get(_letters(query_type), query_type)
+
+
+def is_directory(query_type: str) -> bool:
+    """Whether it asks where players are."""
+    return QUERIES.get(spelled(query_type)) is directory
+
+
+def _letters(query_type: str) -> str:
+    return "".join(filter(str.isalpha, query_type.upper())).removeprefix("GET")
 
 
 def answer(league: League, query_type: str, params: Mapping[str, Any], asker: str | None) -> Answer:
@@ -193,4 +218,8 @@ QUERIES: dict[str, Callable[[League, Mapping[str, Any], str | None], Answer]] = 
     "GET_AGENT": agent,
     "GET_MATCH": match,
     "GET_METRICS": metrics,
+    "GET_PLAYER_DIRECTORY": directory,
+    "GET_REGISTRATIONS": directory,
+    "GET_PLAYERS": directory,
 }
+_BY_LETTERS = {_letters(name): name for name in QUERIES}

@@ -81,6 +81,26 @@ def player_stats(league: League, params: Mapping[str, Any], asker: str | None) -
     return {"player_stats": stats}
 
 
+def directory(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+    """GET_PLAYER_DIRECTORY: all players, and where those are whose end points the asker may see."""
+    players, wanted = league.roster.players, params.get("player_id")
+    chosen = [each for each in players if wanted in (None, each)]
+    rows = [
+        {"player_id": each, "display_name": players[each].display_name}
+        | (
+            {"contact_endpoint": players[each].endpoint}
+            if sees_endpoint(league, each, asker)
+            else {}
+        )
+        for each in page(chosen, params, AGENTS_A_PAGE)
+    ]
+    shown = fitting(rows, ROOM_BYTES // 2)
+    where = {
+        row["player_id"]: row["contact_endpoint"] for row in shown if "contact_endpoint" in row
+    }
+    return {"players": where, "registrations": shown, "total": len(chosen)}
+
+
 def player_of(league: League, params: Mapping[str, Any], asker: str | None) -> str:
     """The player whom a query is about: `player_id`, or the asker."""
     player_id = params.get("player_id", asker)

@@ -111,7 +111,7 @@ class Manager:
         self._receipts = Receipts(step, secrets.token_secret)
         broadcasts = Broadcasts(step, credentials)
         self._misuse = TokenMisuse(step, credentials)
-        self._reporters = Reporters(step)
+        self._reporters = Reporters(step, self.is_known)
         self._result_notices = ResultNotices(step, adjudicator=adjudicator, broadcasts=broadcasts)
         self._not_understood = NotUnderstood(step)
         self._assignments = Assignments(
@@ -394,6 +394,7 @@ class Manager:
             self._rounds.table_changed()
 
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
+        message = self._reporters.with_match(asked.caller, message)
         referee_id = self._reporters.of(asked.caller, message.match_id)
         decision = self._decide_report(referee_id, message)
         record, answer = self.league.matches.get(message.match_id), decision.answer
@@ -465,10 +466,9 @@ class Manager:
             self._rounds.tell_the_end_to(referee_id)
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
-        reachable, token = self.reachability.known, asked.caller.token
-        is_organiser = self._organiser.is_organiser(token)
-        self._reporters.shown(self.league.roster.owner(token))
-        answer = queries.respond(self.league, message, None if is_organiser else token, reachable)
+        is_organiser = self._organiser.is_organiser(asked.caller.token)
+        asker = None if is_organiser else self._reporters.asker(asked.caller, message.query_type)
+        answer = queries.respond(self.league, message, asker, self.reachability.known)
         if answer.data and message.query_type in self._LIVE:
             self._LIVE[message.query_type](self, answer.data, is_organiser)
         self._step.reply(asked, answer)

@@ -2,19 +2,24 @@
 
 A referee is known by its token. Documents 002 and 003 let referees report without one: then its
 address counts. On one machine everybody has the same address, so that is worth little and holds
-only for matches of foreign referees.
+only for matches of foreign referees. A token that such a referee invented counts as none there.
 
 A token that was shown where it gives no right is noted with its owner, never with the token: once
 for each agent, kind of message and kind of token, so that nobody can fill the journal.
 """
 
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
+from msgspec.structs import replace
+
+from agentleague.errors import MissingField, TokenInvalid
+from agentleague.league import queries
+from agentleague.league.adjudicator import with_player_ids
 from agentleague.league.events import TokenMisused, TokenShown
 from agentleague.league.league import League
-from agentleague.league.match_records import MatchRecord
+from agentleague.league.match_records import MATCH_ID, MatchRecord
 from agentleague.league.match_result import UNKNOWN, misuse_in_words
 from agentleague.league.roster import Member
 from agentleague.manager.step import Step
@@ -26,6 +31,7 @@ from agentleague.protocol.messages import (
     GameJoinAck,
     GameMoveResponse,
     LeagueRegisterRequest,
+    MatchResultReport,
     Message,
     RefereeRegisterRequest,
     tag_of,
@@ -88,10 +94,13 @@ class Credentials:
 
 
 class Reporters:
-    """Finds out which referee reports."""
+    """Finds out which referee reports or asks, and about which match.
 
-    def __init__(self, step: Step) -> None:
-        self._step = step
+    `is_known` says whether a token is one of this league, also of its organiser.
+    """
+
+    def __init__(self, step: Step, is_known: Callable[[str | None], bool]) -> None:
+        self._step, self._is_known = step, is_known
 
     def of(self, caller: Caller, match_id: str) -> str:
         """Who reports this match; the token of a referee that waits gives no right, like none.
@@ -100,13 +109,64 @@ class Reporters:
             TokenMissing, TokenInvalid: nobody can tell; a wrong token does not count as none.
         """
         record, roster = self._step.league.matches.get(match_id), self._step.league.roster
-        if record and (not caller.token or roster.waiting_with(caller.token)):
+        if record and self._shows_none(caller.token):
             holder = roster.referees[record.referee_id]
             if self._may_be(holder, caller.source):
+                self._note_invented(holder.agent_id, caller.token, "MATCH_RESULT_REPORT")
                 return holder.agent_id
         referee_id = roster.referee_of(caller.token)
         self.shown(referee_id)
         return referee_id
+
+    def with_match(self, caller: Caller, report: MatchResultReport) -> MatchResultReport:
+        """The report with its match: if it names none of this league, the one that it can mean.
+
+        Raises:
+            MissingField: it names none, and its foreign referee has not one open match but others.
+        """
+        league = self._step.league
+        if MATCH_ID.fullmatch(report.match_id):
+            return report
+        shown, is_tokenless = league.roster.owner(caller.token), self._shows_none(caller.token)
+        referees = {
+            each.agent_id
+            for each in league.roster.referees.values()
+            if not each.locks
+            and (each.agent_id == shown or (is_tokenless and self._may_be(each, caller.source)))
+        }
+        records = [league.matches[each] for each in league.open_matches] if referees else []
+        meant = [
+            record.match_id
+            for record in records
+            if record.referee_id in referees and self._may_mean(report, record)
+        ]
+        if len(meant) == 1:
+            return replace(report, match_id=meant[0])
+        if not report.match_id:
+            raise MissingField(
+                "MATCH_RESULT_REPORT: missing field 'match_id'", field="match_id", kind="missing"
+            )
+        return report
+
+    def asker(self, caller: Caller, query_type: str) -> str | None:
+        """Who asks; who may report without a token may ask so where players are.
+
+        Raises:
+            TokenInvalid: the token is nobody's.
+        """
+        token, roster = caller.token, self._step.league.roster
+        agent_id = roster.owner(token)
+        self.shown(agent_id)
+        is_directory = queries.is_directory(query_type)
+        if agent_id or not (token or is_directory):
+            return agent_id
+        guests = (each for each in roster.referees.values() if self._may_be(each, caller.source))
+        guest = next(guests, None) if self._shows_none(token) else None
+        if guest:
+            self._note_invented(guest.agent_id, token, "LEAGUE_QUERY")
+        elif token:
+            raise TokenInvalid("auth_token was not issued by this league")
+        return guest.agent_id if guest and is_directory else None
 
     def shown(self, agent_id: str | None) -> None:
         """An agent showed its token: noted once of a foreign referee, which must from now on."""
@@ -115,11 +175,44 @@ class Reporters:
         if member and not member.locks and member.agent_id not in roster.showing:
             self._step.record(TokenShown(member.agent_id))
 
+    def _shows_none(self, token: str | None) -> bool:
+        return not token or self._waits(token) or self._is_invented(token)
+
+    def _waits(self, token: str) -> bool:
+        return self._step.league.roster.waiting_with(token) is not None
+
+    def _is_invented(self, token: str) -> bool:
+        """Whether nobody was given this token, where no more harm is done by it than by none."""
+        settings = self._step.settings
+        is_on_one_machine = settings.network == "local" and not settings.is_behind_proxy
+        is_ours = tokens.is_made_here(token) or self._step.league.roster.is_digest(token)
+        is_allowed = settings.takes_tokenless and is_on_one_machine
+        return is_allowed and not self._is_known(token) and not is_ours
+
+    def _note_invented(self, referee_id: str, token: str | None, message_type: str) -> None:
+        if token and not self._waits(token):
+            _note(self._step, TokenMisused(referee_id, message_type, UNKNOWN))
+
+    def _may_mean(self, report: MatchResultReport, record: MatchRecord) -> bool:
+        """Whether all players that it names play this match; an id of its own is not enough."""
+        names = self._step.league.names_of(record.players)
+        result = with_player_ids(report, names).result
+        told = {*result.score, *result.details.choices} | ({result.winner} - {None})
+        return told <= set(record.players) and bool(told or not report.match_id)
+
     def _may_be(self, holder: Member, source: str) -> bool:
         is_tokenless = self._step.settings.takes_tokenless and not holder.locks
         showing = self._step.league.roster.showing
         is_allowed = holder.added or (is_tokenless and holder.agent_id not in showing)
         return is_allowed and is_at(holder.endpoint, source)
+
+
+def _note(step: Step, event: TokenMisused) -> None:
+    """Record a misuse and tell the organiser, once."""
+    if event not in step.league.misuses.get(event.agent_id, ()):
+        step.record(event)
+        refused = "" if event.scope == UNKNOWN else "; it was refused"
+        step.notify(f"{event.agent_id}: {misuse_in_words(event)}{refused}.")
 
 
 DIRECTIONS = ("ref>player", "player>ref")
@@ -145,19 +238,13 @@ class TokenMisuse:
         if agent_id is None:
             return
         scope = "match" if is_of_match else "league"
-        self._note(TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope))
+        _note(self._step, TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope))
 
     def reported(self, record: MatchRecord, wrong: Mapping[str, str]) -> None:
         """A referee let an answer count as if it had no token; whose it is nobody can tell."""
         for player_id in record.players:
             if wrong.get(player_id) in PUSHED:
-                self._note(TokenMisused(player_id, wrong[player_id], UNKNOWN))
-
-    def _note(self, event: TokenMisused) -> None:
-        if event not in self._step.league.misuses.get(event.agent_id, ()):
-            self._step.record(event)
-            refused = "" if event.scope == UNKNOWN else "; it was refused"
-            self._step.notify(f"{event.agent_id}: {misuse_in_words(event)}{refused}.")
+                _note(self._step, TokenMisused(player_id, wrong[player_id], UNKNOWN))
 
     def _player_of(self, token: str, message: Message) -> str | None:
         """Whose match token this is, if it is one of the match that the message is about."""

@@ -1,6 +1,7 @@
 """Tokens, derived from secrets so that none needs to be stored."""
 
 import hmac
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
@@ -8,6 +9,7 @@ from hashlib import sha256
 MATCH_TOKEN = "mtok_"
 LEAGUE_TOKEN = "tok_"
 PROOF_HEADER = "X-League-Proof"
+_MADE_HERE = re.compile(r"mtok_.*|\w+_[0-9a-f]{40,}", re.DOTALL)
 
 
 def league_token(secret: bytes, league_id: str, agent_id: str, generation: int) -> str:
@@ -23,6 +25,11 @@ def session(secret: bytes, league_id: str, agent_id: str, generation: int) -> st
 def receipt_seal(secret: bytes, league_id: str, *row: str | int) -> str:
     """What proves that the manager gave a receipt: for its generation, row number and hash."""
     return _sign(secret, "receipt", league_id, *row)[:40]
+
+
+def is_made_here(token: str) -> bool:
+    """Whether it looks like a token of some league of ours, and nobody invented it."""
+    return _MADE_HERE.fullmatch(token) is not None
 
 
 def digest(token: str) -> str:
