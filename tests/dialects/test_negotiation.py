@@ -164,6 +164,7 @@ def test_what_came_back_decides_what_is_tried_first():
     assert names("type", "GAME_INVITATION", UNFIT)[:3] == ["type+plain", "type+more", "tool"]
     assert names("type+plain", "GAME_INVITATION", UNFIT)[:2] == ["type+more", "tool"]
     assert names("type~bare", "GAME_INVITATION", UNFIT)[0] == "type+plain"
+    assert names("type+plain", "GAME_OVER", UNFIT)[0] == "tool"  # It has no more to say.
     assert names("", "CHOOSE_PARITY_CALL", UNFIT)[:2] == ["tool+plain", "tool+more"]
     assert names("", "GAME_INVITATION", BROKEN)[:2] == ["message", "bare"]
     assert names("bare", "GAME_INVITATION", EMPTY)[:2] == ["tool", "type"]
