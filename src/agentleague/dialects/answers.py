@@ -273,7 +273,7 @@ def _is_registered(fields: dict[str, Any], expected: str, own: str) -> bool:
     """Whether an answer in other words is a yes: one that says so, or gives an id."""
     status, named = str(fields.get("status", "")).upper(), fields.get("message_type", expected)
     is_no = fields.get("error") or any(fields.get(each) is False for each in _YES)
-    is_other = named != expected and named in messages.MESSAGES
+    is_other = named != expected and str(named) in messages.MESSAGES
     if is_no or is_other or status in _NOT_REGISTERED or _NOT_TAKEN.search(status):
         return False
     return status in _REGISTERED or _id_in(fields, own) is not None

@@ -430,7 +430,8 @@ class Manager:
                 if player_id in known.players:
                     self._step.learn_dialect(player_id, dialect)
             self._not_understood.look_at(known.players, message.transcript or ())
-            self._misuse.reported(known, message.wrong_tokens or {})
+            if message.wrong_tokens:
+                self._misuse.reported(known, message.wrong_tokens)
         return decision
 
     def _write(self, events: Sequence[Event]) -> None:
