@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from agentleague.dialects.table import base_of
-from agentleague.league.events import DialectLearnt, TokenMisused
+from agentleague.errors import NoConnection
+from agentleague.league.events import DialectLearnt, MatchClosed, TokenMisused
 from foreign.league import play
 from rules import rule
 
@@ -126,7 +127,7 @@ READ_LOOSELY = [
     "register=nulls,unknown=rpc,moves=odd",
     "answer=stray,unknown=ok,moves=odd",
     "register=path,yes=REGISTERED",
-    "call=mcp,register=mcp,listens=2",  # The last, so the league is complete when it registers.
+    "call=mcp,register=mcp,listens=1",  # The last, so the league is complete when it registers.
 ]
 
 
@@ -138,6 +139,9 @@ def test_players_that_write_null_share_a_path_sign_wrongly_or_listen_late_lose_n
     assert_learnt(played)
     misused = {(each.agent_id, each.scope) for each in played.events_of(TokenMisused)}
     assert misused == {("P04", "unknown")}
+    rows = [row for closed in played.events_of(MatchClosed) for row in closed.exchanges]
+    assert len(rows) >= 60
+    assert NoConnection.code not in {row.verdict for row in rows}  # Nobody was called too early.
 
 
 @pytest.mark.parametrize("seed", [1, 2])
