@@ -274,6 +274,7 @@ def test_where_players_are_may_be_given_and_then_counts_first():
     visit.ask(START)
 
     assert [call.to.url for call in visit.take(GameInvitation)] == [BOB, ANN]
+    assert f"As --player says, it calls P01 at {BOB}, P02 at {ANN}." in visit.news()
 
 
 @rule("R-GUEST-08")

@@ -120,8 +120,8 @@ def test_a_report_that_may_count_is_said_to_be_told_once():
     told([BROKEN, OVER, OVER], visit)
 
     assert visit.news()[-1] == (
-        "M1: the manager answered its report: HTTP 500, and there is no answer; it may count all "
-        "the same, so it is not reported again."
+        "M1: the manager answered its report: no; it may count all the same, so it is not reported "
+        "again."
     )
 
 

@@ -90,7 +90,7 @@ class ForeignReports:
         if isinstance(key, OpenQuery):
             return self._query_answered(key, answer, now)
         error, status = answer.error, _status(answer)
-        told.said = str(error) if error else status
+        told.said = str(error.context.get("said") or error) if error else status
         if may_have_counted(error) or status in BROKEN:
             return [self._query(key.match_id, 1, now)]
         report = self._write(told.call, told.tried[-1]).message

@@ -84,6 +84,8 @@ class MatchPolling:
 
     def ask(self, now: float) -> list[Effect]:
         """Nothing was given out: ask."""
+        if self.is_over:
+            return []
         if not self._was_said:
             self._was_said = True
             self._news.append(
@@ -135,6 +137,9 @@ class PlayerEndpoints:
 
     def __init__(self, queries: ManagerQueries, given: Mapping[str, str], news: list[str]) -> None:
         self._queries, self._given, self._news = queries, given, news
+        if given:
+            listed = ", ".join(f"{player_id} at {url}" for player_id, url in given.items())
+            news.append(f"As --player says, it calls {listed}.")
         self._known: dict[str, str] = {}  # player -> end point
         self._asking: set[str] = set()
         self.unchecked: deque[tuple[str, str]] = deque()  # players and where they may be

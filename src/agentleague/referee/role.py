@@ -221,7 +221,7 @@ class Referee(Agent):
             self._foreign_manager = ForeignManager(own.manager, self._identity, setup, self.reply)
             self.unchecked = self._foreign_manager.unchecked
             self.news.append(OWN_DRAWS)
-            effects = [*effects, *self._foreign_manager.wait(now)]
+            effects = [*effects, *self._with_begun(self._foreign_manager.wait(now), now)]
         elif settings.player_endpoints:
             self.news.append(NOT_NEEDED)
         early, self._early = self._early, []
