@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from commands import ROOT, free_port, killed_when_late, league, started
+from commands import ROOT, SECONDS, free_port, killed_when_late, league, started
 from pages import Page, Terminal
 
 ADD_A_GAME = Page("docs", "how-to", "add-a-game.md")
@@ -132,27 +132,28 @@ def test_the_commands_for_several_machines_register_agents_with_the_join_code(tm
     assert "may referee now" in terminal.type(approve.replace("REF02", "REF01"))
 
 
-def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path):
-    terminal = Terminal(tmp_path)
-    shape = "form=type,unknown=404,names=letters"
+@pytest.mark.parametrize("where", ["told", "nowhere"])
+def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path, where):
+    ports = free_port(), free_port()
+    terminal = Terminal(tmp_path, **dict(zip(("8101", "8102"), map(str, ports), strict=True)))
+    shape = f"form=type,unknown=404,names=letters,where={where}"
     foreign = started(sys.executable, FOREIGN_MANAGER, "2", shape, stdin=subprocess.PIPE)
     terminal.replaced["8000"] = foreign.stdout.readline().strip().split(":")[2].removesuffix("/mcp")
 
-    player, referee = JOIN.commands
+    player, referee, told_where = JOIN.commands
     agents = [
-        terminal.serve(referee),
-        terminal.serve(player),
-        terminal.serve(player.replace("Ann", "Bob")),
+        terminal.serve(referee if where == "told" else told_where),
+        terminal.serve(player, ports[0]),
+        terminal.serve(player.replace("Ann", "Bob"), ports[1]),
     ]
-    with killed_when_late(foreign):
-        (told,) = json.loads(foreign.stdout.readline()).values()
+    for agent in agents:
+        with killed_when_late(agent):  # `communicate` would lose what was read ahead.
+            assert "The league is over." in agent.heard + agent.stderr.read()
+    (told,) = json.loads(foreign.communicate(timeout=SECONDS)[0]).values()
 
     assert told["players"] == ["P01", "P02"]
     assert len(told["results"]) == 1
     assert "Registered as REF07" in agents[0].heard
-    for agent in agents:
-        said = agent.heard + agent.stderr.read()  # `communicate` would lose what was read ahead.
-        assert "The league is over." in said
 
 
 def test_a_league_is_verified_told_and_exported_as_the_page_says(tmp_path):

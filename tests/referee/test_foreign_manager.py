@@ -240,6 +240,10 @@ def test_a_match_whose_players_nobody_knows_is_refused_with_what_to_send():
         ("http://127.0.0.1:8000/mcp", "P00", ""),
         ("http://127.0.0.1:8000/mcp", "P100", ""),
         ("http://127.0.0.1:8000/mcp", "Ann", ""),
+        # Nor does an id lead to another host, another port or another path.
+        ("http://127.0.0.1:8000/mcp", "P01@10.0.0.9", ""),
+        ("http://127.0.0.1:8000/mcp", "P01:22/admin", ""),
+        ("http://127.0.0.1:8000/mcp", "P-8078", ""),
         ("http:///mcp", "P01", ""),
     ],
 )
