@@ -19,7 +19,7 @@ from agentleague.dialects.negotiation import (
     other_dialects,
     what_to_do,
 )
-from agentleague.dialects.table import DIALECTS, MORE, PLAIN, is_dialect
+from agentleague.dialects.table import DIALECTS, MORE, PLAIN, dialect_of, is_dialect
 from agentleague.errors import (
     IllegalMove,
     MissingField,
@@ -256,7 +256,10 @@ def search(first, answer):
         (
             "start_match/tool",
             UNKNOWN_METHOD,
-            ["assign_match/tool", "match_assignment/tool", "run_match/tool", "notify_round/tool"],
+            [
+                *("assign_match/tool", "match_assignment/tool", "run_match/tool"),
+                *("start_match_command/tool", "notify_round/tool"),
+            ],
         ),
         ("start_match/type", UNKNOWN_METHOD, ["assign_match/type", "match_assignment/type"]),
         ("start_match/tool", UNFIT, ["assign_match/tool", "match_assignment/tool"]),
@@ -285,6 +288,37 @@ def test_fewer_fields_follow_once_it_shows_that_the_fields_are_what_is_wrong():
     assert next_start("start_match/tool", tried) == "start_match/tool+A"
     assert next_start("start_match/tool", silent) == "match_assignment/tool"
     assert {"start_match/tool+A", "start_match/tool+1"} <= set(search("start_match/tool", answer))
+    broken = [Attempt(f"{each}_match/tool", BROKEN, "HTTP 500") for each in ("start", "assign")]
+    known = Attempt("run_match/tool", UNFIT, "error -32602")
+    assert next_start("start_match/tool", [*broken, known]) == "run_match/tool+A"
+
+
+@rule("R-START-01")
+@each_row(
+    ("asked", "said", "then"),
+    [
+        ("start_match/tool", "expected one of: get_state, conduct_game", "by conduct_game/tool"),
+        ("start_match/type", "'START_MATCH' is unknown, not BeginMatch", "by BeginMatch/tool"),
+        ("start_match/tool", "known: ['RUN_MATCH', 'GAME_OVER']", "run_match/type"),
+        ("start_match/type", "known: run_match, report_match_result", "run_match/tool"),
+        ("start_match/message", "message_type must be LAUNCH_GAME", "by LAUNCH_GAME/message"),
+        (
+            "start_match/tool",
+            "no method start_match",
+            "assign_match/tool",
+        ),  # Only what it was asked.
+        ("start_match/tool", "start now; " + "x" * 50 + "_match_start", "assign_match/tool"),
+    ],
+)
+def test_a_method_that_it_says_it_has_is_tried_next(asked, said, then):
+    for error in (
+        PeerRefused(said, number=-32601, code=None, data={}),
+        PeerRefused("no", number=-32601, code=None, data={"methods": [said]}),
+    ):
+        tried = [failed_attempt(asked, UNKNOWN_METHOD, error)]
+
+        assert next_start(asked, tried) == then
+        assert dialect_of(then).starts
 
 
 @rule("R-START-01")

@@ -67,6 +67,7 @@ def test_each_way_names_the_match_and_its_players_in_every_naming(base):
             assert [message[name] for name in naming.ids] == ["P01", "P02"]
             assert [message[name] for name in naming.endpoints] == ["http://a/mcp", "http://b/mcp"]
         assert [player["display_name"] for player in message["players"]] == ["Ann", "Bob"]
+        assert (message["game_id"], message["sender"]) == ("R1M1", starting.SENDER)
         assert "mtok" not in str(message)
 
 
@@ -97,6 +98,60 @@ def test_a_referee_that_refuses_unknown_fields_gets_one_naming_alone():
         names = {"match_id", "round_id", "league_id", "game_type", *ids, *endpoints}
         assert set(flat) == names
         assert set(bare) == {*names, "protocol", "message_type", "sender", "timestamp"}
+
+
+@rule("R-START-01")
+@each_row("base", PLACES)
+def test_a_referee_may_want_each_player_as_an_object(base):
+    message = inside(written(f"start_match/{base}+objects"), base)
+
+    for one, other in [("player1", "player2"), ("player_a", "player_b"), ("player_A", "player_B")]:
+        assert message[one]["display_name"] == message[one]["name"] == "Ann"
+        assert message[other]["endpoint"] == message[other]["url"] == "http://b/mcp"
+        assert {type(value) for value in message[other].values()} == {str}
+    assert (message["player1_id"], message["message_type"]) == ("P01", "START_MATCH")
+
+
+def test_a_tool_gets_objects_or_a_list_of_matches_if_it_lists_them():
+    takes = {"game_id": "string", "player1": "object", "matches": "array"}
+
+    asked = written("start_match/mcp", tools={"START_MATCH": Tool("begin", takes)})
+
+    arguments = asked["params"]["arguments"]
+    assert (arguments["game_id"], arguments["player1"]["id"]) == ("R1M1", "P01")
+    assert arguments["matches"][0]["player_B_endpoint"] == "http://b/mcp"
+
+
+@rule("R-START-01")
+@each_row(
+    ("name", "method"),
+    [
+        ("by conduct_game/tool", "conduct_game"),
+        ("by CONDUCT_GAME/tool+a", "CONDUCT_GAME"),
+        ("by conduct_game/message", "handle_message"),
+    ],
+)
+def test_a_method_that_a_referee_named_is_kept_in_the_name_of_its_dialect(name, method):
+    asked = written(name)
+
+    assert asked["method"] == method
+    assert "R1M1" in str(asked)
+    assert in_words(name).startswith(f"matches {name.partition('/')[0]}")
+
+
+@each_row(
+    "name",
+    [
+        "by rm -rf/tool",
+        "conduct_game/tool",
+        "by conduct_game/elsewhere",
+        "by conduct_game/tool+zz",
+        "game/",
+        "/tool",
+    ],
+)
+def test_what_is_no_name_of_a_method_is_no_dialect(name):
+    assert dialect_of(name).name == "tool"
 
 
 @rule("R-START-01")
@@ -209,6 +264,7 @@ def test_a_match_is_started_by_many_names(method):
         {"player_ids": ["P01", "P02"], "endpoints": [ANN, BOB]},
         {"players": {"P01": ANN, "P02": BOB}},
         {"players": {"P01": {"endpoint": ANN}, "P02": {"url": BOB}}},
+        {"player1": {"name": "P01", "url": ANN}, "player2": {"display_name": "P02", "url": BOB}},
         {"players": {"A": {"id": "P01", "url": ANN}, "B": {"id": "P02", "url": BOB}}},
     ],
 )

@@ -7,14 +7,19 @@ most have it. Each shape is a referee with a port of its own; it plays even_odd 
 it is told to, and calls players as document 001 has it, without the token of the match.
 
     call      what it understands: tool, type, message, bare, mcp, or own (MCP, a name of its own)
-    start     by what it is started: start, assign, assignment, run, announce
-    unknown   what it says to the rest: rpc, ok, type, inside, or an HTTP status
-    names     how it names the players: A, a, 1, url; it breaks where they are not there
+    start     by what it is started: start, assign, assignment, run, command, announce, or own (a
+              method of its own)
+    unknown   what it says to the rest: rpc, ok, type, inside, an HTTP status, or lists (its own)
+    names     how it names the players: A, a, 1, url, or object (no ids); it breaks without them
+    where     asked: it asks the manager where the players are
+    sender    same: it is started only by who answered its registration, and has an id
     strict    fields: none but those it knows
     answer    started (and which match), ok, result (after the match), late (the same, and a report)
-    report    documented, name, word, seat, flat, zero, bare, points
-    token     no: it never shows one
+    report    documented, name, word, seat, flat, zero, bare, points, named (all by name), seats
+              (flat, each player by itself), words (a score that is none), unnamed (no match)
+    token     no: it never shows one; own: it invents one
     numbers   that it draws, one after another, joined by +
+    lost      so many matches at first both players are said to have lost
     rule      A: it gives player A the match when both guess right
     busy      refuses a second match while it is at one
     fails     the first so many matches it drops without a word
@@ -46,6 +51,8 @@ WAYS = {
     "assign": ("assign_match", "ASSIGN_MATCH"),
     "assignment": ("match_assignment", "MATCH_ASSIGNMENT"),
     "run": ("run_match", "RUN_MATCH"),
+    "command": ("start_match_command", "START_MATCH_COMMAND"),
+    "own": ("conduct_game", "CONDUCT_GAME"),
     "announce": ("notify_round", "ROUND_ANNOUNCEMENT"),
 }
 NAMES = {
@@ -53,6 +60,7 @@ NAMES = {
     "a": ("player_a", "player_b", "player_a_endpoint", "player_b_endpoint"),
     "1": ("player1_id", "player2_id", "player1_endpoint", "player2_endpoint"),
     "url": ("player1", "player2", "player1_url", "player2_url"),
+    "object": ("player1", "player2"),
 }
 ANSWERS = {"GAME_INVITATION": "GAME_JOIN_ACK", "CHOOSE_PARITY_CALL": "CHOOSE_PARITY_RESPONSE"}
 OWN = "begin_refereeing_a_match"
@@ -73,7 +81,8 @@ class Referee:
         self.traits, self.name = traits_of(shape), shape[:50]
         self.manager = self.token = ""
         self.numbers = itertools.cycle(self.traits.get("numbers", "4+7+2+9").split("+"))
-        self.league_id, self.at, self.lost = "", set(), int(self.traits.get("fails", 0))
+        self.league_id, self.at, self.dropped = "", set(), int(self.traits.get("fails", 0))
+        self.lost, self.chief = int(self.traits.get("lost", 0)), ""
         self.pushed, self.heard = {}, threading.Condition()
         self.server = serve(at_mcp(self.answer), after_seconds=float(self.traits.get("listens", 0)))
 
@@ -91,19 +100,32 @@ class Referee:
         try:
             match = self.read(self.unwrap(body))
         except Unknown:
-            return not_understood(self.traits.get("unknown", "rpc"), body)
-        except (Broken, KeyError) as error:
+            return self.not_understood(body)
+        except (Broken, KeyError, TypeError) as error:
             fault = {"code": -32602, "message": f"Invalid params: {error}"}
             return 200, {"jsonrpc": "2.0", "error": fault, "id": body.get("id")}
         return self.wrap(body, self.start(match))
+
+    def not_understood(self, body):
+        how = self.traits.get("unknown", "rpc")
+        if how != "lists":
+            return not_understood(how, body)
+        own = WAYS[self.traits["start"]][self.call == "type"]
+        said = f"Unknown method: {body.get('method')}. Expected one of: get_state, {own}, shutdown"
+        error = {"code": -32601, "message": said}
+        return 200, {"jsonrpc": "2.0", "error": error, "id": body.get("id")}
 
     @property
     def call(self):
         return self.traits.get("call", "tool")
 
     def tool(self):
-        names = ("match_id", "round_id", *NAMES[self.traits.get("names", "A")])
-        schema = {"properties": {name: {"type": "string"} for name in names}}
+        how = self.traits.get("names", "A")
+        kind, match = ("object", "game_id") if how == "object" else ("string", "match_id")
+        schema = {name: {"type": "string"} for name in (match, "round_id")}
+        schema = {"properties": schema | {name: {"type": kind} for name in NAMES[how]}}
+        if self.traits.get("start") == "announce":
+            schema = {"properties": {"round_id": {}, "matches": {"type": "array"}}}
         own = OWN if self.call == "own" else WAYS[self.traits.get("start", "start")][0]
         return {"name": own, "inputSchema": schema}
 
@@ -133,6 +155,14 @@ class Referee:
         known = {"match_id", "round_id", "league_id", "game_type", *names}
         if self.traits.get("strict") and set(message) - known:
             raise Broken("unexpected keyword argument")
+        if self.traits.get("sender") and message["sender"] != self.chief:
+            raise Broken(f"{message['sender']} is not {self.chief}")
+        if self.traits.get("names") == "object":
+            players = [message[name] for name in names]
+            names = [each["display_name"] for each in players if each["version"] is not None]
+            return message["game_id"], *names, *(each["endpoint"] for each in players)
+        if self.traits.get("where") == "asked":
+            return message["match_id"], *(message[name] for name in names[:2])
         return message["match_id"], *(message[name] for name in names)
 
     def announced(self, message):
@@ -147,8 +177,8 @@ class Referee:
         if "busy" in self.traits and self.at:
             return {"error": "busy with another match"}
         self.at.add(match[0])
-        if self.lost:
-            self.lost -= 1
+        if self.dropped:
+            self.dropped -= 1
             self.at.discard(match[0])
             return {"status": "started", "match_id": match[0]}
         if how in ("result", "late"):
@@ -169,6 +199,12 @@ class Referee:
         """One match of even_odd by its rules, or nearly."""
         match_id, *seats = match
         ids, urls = seats[:2], seats[2:]
+        if self.lost:
+            self.lost -= 1
+            self.at.discard(match_id)
+            return match_id, ids, None, None, {}
+        if not urls:
+            urls = self.directory(ids)
         for player_id, other_id, url in zip(ids, ids[::-1], urls, strict=True):
             more = {"role_in_match": "PLAYER_A", "opponent_id": other_id}
             self.ask(url, "handle_game_invitation", "GAME_INVITATION", match_id, player_id, more)
@@ -192,6 +228,16 @@ class Referee:
         self.at.discard(match_id)
         return match_id, ids, winner, number, choices
 
+    def directory(self, ids):
+        """The end points of these players, as the manager tells them."""
+        query = {"message_type": "LEAGUE_QUERY", "query": "get_player_directory"}
+        query |= {"league_id": self.league_id, "query_params": None}
+        if self.traits.get("token") != "no":
+            query["auth_token"] = self.token
+        request = {"jsonrpc": "2.0", "method": "league_query", "params": query, "id": 1}
+        players = post(self.manager, request)["result"]["data"]["players"]
+        return [players[player_id] for player_id in ids]
+
     def ask(self, url, method, kind, match_id, player_id, more):
         message = {
             "protocol": "league.v2",
@@ -200,12 +246,14 @@ class Referee:
             "timestamp": "2025-01-15T10:30:00Z",
             "conversation_id": "conv-1",
             "auth_token": self.token,
-            "league_id": "mine" if self.traits.get("league") == "own" else self.league_id,
+            "league_id": self.league_id,
             "match_id": match_id,
             "player_id": player_id,
             "game_type": "even_odd",
             **more,
         }
+        if self.traits.get("names") == "object":  # It never heard of ids.
+            del message["player_id"]
         answer = post(url, self.request(method, kind, self.spelled(kind, message)))
         return self.content(kind, player_id, answer) if kind in ANSWERS else None
 
@@ -260,21 +308,41 @@ class Referee:
         """A result as this one tells it."""
         match_id, ids, winner, number, choices = result
         how = self.traits.get("report", "documented")
+        if how == "seats":
+            return self.told_by_seat(result)
+        if number is None:
+            return {"match_id": match_id, "result": {"winner": None, "status": "TECHNICAL_LOSS"}}
         if how == "flat":
             status = "WIN" if winner else "DRAW"
             return {"match_id": match_id, "winner_player_id": winner, "status": status}
-        said = {"name": NAMES_OF.get(winner, winner), "word": winner or "DRAW"}.get(how, winner)
-        if how == "name" and winner is None:
-            said = ""
+        if how == "named":
+            ids = [NAMES_OF.get(each, each) for each in ids]
+            choices = {NAMES_OF.get(each, each): choice for each, choice in choices.items()}
+            winner = NAMES_OF.get(winner, winner)
+        names = {"name": NAMES_OF.get(winner, winner or ""), "word": winner or "DRAW"}
+        said = names.get(how, winner)
         if how == "seat" and winner:
             said = f"player_{'ab'[ids.index(winner)]}"
         win, draw = (1, 0) if how in ("points", "zero") else (3, 1)
         score = {each: draw if winner is None else win * (each == winner) for each in ids}
         details = {"drawn_number": number, "choices": choices}
+        if how == "words":
+            score, details["status"] = choices, "finished"
         if how in ("zero", "word", "name", "seat"):
             details = {}
         result = {"winner": said, "score": score, "details": details}
-        return {"match_id": match_id, "result": result}
+        named = {} if how == "unnamed" else {"match_id": match_id}
+        return {**named, "round_id": "R1", "result": result}
+
+    def told_by_seat(self, result):
+        match_id, ids, winner, number, choices = result
+        said = {"match_id": match_id, "winner_id": winner, "drawn_number": number}
+        for seat, player_id in zip("ab", ids, strict=True):
+            ended = "WIN" if player_id == winner else "LOSS" if winner else "DRAW"
+            said[f"player_{seat}_id"] = player_id
+            said[f"player_{seat}_choice"] = choices.get(player_id)
+            said[f"player_{seat}_result"] = ended if choices else "TECHNICAL_LOSS"
+        return said
 
     def report(self, result):
         how = self.traits.get("report", "documented")
@@ -302,7 +370,11 @@ class Referee:
         said = said.get("result", said)
         said = said.get("structuredContent", said)
         self.manager, self.token = manager, said["auth_token"]
-        self.league_id = said["league_id"]
+        if self.traits.get("token") == "own":
+            self.token = "tok-of-my-own"
+        self.league_id = said["league_id"] if self.traits.get("league") != "own" else "league_own"
+        assert said["sender"].startswith("league_manager:") or "sender" not in self.traits
+        self.chief = said["sender"]
 
 
 NAMES_OF = {}  # player id -> name, as somebody who knows both may tell it

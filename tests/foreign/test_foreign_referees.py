@@ -25,6 +25,10 @@ SHAPES = [
     "strict=fields,names=a,unknown=422,register=alias,token=no",
     "start=run,answer=result,report=seat",
     "start=announce,call=type,unknown=type,answer=ok",
+    "start=command,names=object,report=named,sender=same,register=tool",
+    "start=own,unknown=lists,names=a,report=seats,token=own",
+    "start=command,call=type,unknown=404,where=asked,token=own,report=unnamed",
+    "start=own,call=type,unknown=lists,where=asked,report=words,register=type",
 ]
 SPOKEN = {
     "start=start": "start_match/tool",
@@ -34,12 +38,16 @@ SPOKEN = {
     "call=own,names=url,unknown=404,answer=result": "start_match/mcp",
 }
 HALF = len(SHAPES) // 2
-STARTS = ["start", "assign", "assignment", "run", "announce"]
+TOKENS = ["yes", "no", "own"]
+WHERE = ["told", "asked"]
+WON = ("WIN", "DRAW")
+STARTS = ["start", "assign", "assignment", "run", "command", "announce"]
 CALLS = ["tool", "type", "message", "bare", "mcp", "own"]
-UNKNOWN = ["rpc", "type", "inside", "400", "404", "405", "422", "500", "501"]
+UNKNOWN = ["rpc", "lists", "type", "inside", "400", "404", "405", "422", "500", "501"]
 ANSWERS = ["started", "ok", "result", "late"]
 REPORTS = ["documented", "name", "word", "flat", "zero", "bare", "points", "seat"]
-NAMES = ["A", "a", "1", "url"]
+REPORTS += ["named", "seats", "words", "unnamed"]
+NAMES = ["A", "a", "1", "url", "object"]
 
 
 def crossed(random):
@@ -51,6 +59,8 @@ def crossed(random):
         "answer": random.choice(ANSWERS),
         "report": random.choice(REPORTS),
         "names": random.choice(NAMES),
+        "token": random.choice(TOKENS),
+        "where": random.choice(WHERE),
     }
     return ",".join(f"{name}={value}" for name, value in traits.items())
 
@@ -191,10 +201,28 @@ def test_referees_that_know_no_code_wait_and_work_when_they_are_let_in(tmp_path)
     assert_all_had_some(played, shapes)
 
 
+@rule("R-START-05")
+def test_a_match_that_both_lost_is_no_draw_in_the_table_and_verify_agrees(tmp_path):
+    shapes = ["lost=1", "lost=1,report=seats,answer=result", "lost=1,report=seats"]
+
+    played = played_with(tmp_path, shapes)
+
+    lost = [file for file in played.league.matches.values() if file.result.status not in WON]
+    assert {(file.result.winner_player_id, file.referee_id) for file in lost} == {
+        (None, "REF01"),
+        (None, "REF02"),
+        (None, "REF03"),
+    }
+    rows = played.league.table.rows()
+    assert sum(row.technical_losses for row in rows) == 2 * len(lost) == 6
+    assert all(row.points == 3 * row.wins + row.draws for row in rows)
+    assert (played.findings.complete, played.findings.difference) == (True, None)
+
+
 @rule("R-START-03", "R-LEASE-01")
 def test_what_breaks_the_rules_is_disputed_and_what_is_dropped_goes_to_another(tmp_path):
     """The first drops a match; the second gives player A a match in which both are right."""
-    shapes = ["fails=1", "rule=A,answer=late"]
+    shapes = ["fails=1,start=command,names=object,token=own", "rule=A,answer=late,report=unnamed"]
     rules = {"join_seconds": 0.5, "move_seconds": 0.5, "reply_seconds": 0.5, "retries": 0}
     rules |= {"join_retries": 0, "game_over_seconds": 0.5}
 

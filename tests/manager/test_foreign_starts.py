@@ -2,6 +2,7 @@
 
 import pytest
 
+from agentleague.dialects import starting
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.games import even_odd
 from agentleague.league.events import DialectLearnt, Disputed, MatchAssigned, MatchDecided
@@ -539,3 +540,24 @@ def test_a_referee_that_cannot_start_one_match_is_given_its_next_one():
         league.answer(UNKNOWN)
 
     assert league.calls(StartCall("R1M2"))
+
+
+@rule("R-START-01")
+def test_a_referee_is_started_by_who_answered_its_registration():
+    league = League()
+    meta = RefereeMeta("Another", "http://127.0.0.1/another")
+    answer = league.ask(RefereeRegisterRequest(meta), Caller("127.0.0.1"))
+
+    assert answer.sender == starting.SENDER == "league_manager:LM01"
+
+
+@rule("R-START-01")
+def test_a_method_that_a_referee_names_is_learnt_and_used_for_its_next_match():
+    league = League(names=("Ann", "Bob", "Cleo"))
+    said = PeerRefused("expected one of: conduct_game", number=-32601, code=None, data={})
+
+    (call,) = [each for each in league.answer(said) if isinstance(each, Call)]
+    league.answer(CLEAR, dialect=call.to.dialect)
+
+    assert call.to.dialect == "by conduct_game/tool"
+    assert league.events(DialectLearnt) == [DialectLearnt("REF01", "by conduct_game/tool")]

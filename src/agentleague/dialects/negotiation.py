@@ -35,7 +35,7 @@ from agentleague.dialects.table import (
     name_of,
     start_name,
 )
-from agentleague.dialects.tools import Tools
+from agentleague.dialects.tools import Tools, start_methods
 from agentleague.errors import (
     InternalError,
     InvalidRequest,
@@ -74,6 +74,7 @@ NEGOTIATED: tuple[type[Message], ...] = (*WITH_CONTENT, *NOTICES)  # may be sent
 WANTED_MAX = 8  # complaints could ask for something else for ever
 NOTICE_FORMS_MAX = 4  # of one notice; anything else goes through all there are
 SEARCH_MAX = 400  # characters about a search, so that they fit into a report
+OFFERS_MAX = 2_000  # characters of a refusal that are looked through for methods
 
 # Variants with the names that some have for a message.
 SHORT = {
@@ -222,6 +223,7 @@ class Attempt(Struct, frozen=True):
     problem: str
     answer: str
     said: str = ""
+    offers: tuple[str, ...] = ()  # methods in it that may start a match
 
     @property
     def means(self) -> str:
@@ -235,7 +237,9 @@ def failed_attempt(dialect: str, problem: str, error: LeagueError) -> Attempt:
     answer = f"HTTP {status}" if status else "nothing in it"
     if number is not None:
         answer = f"error {str(number)[:12]}"
-    return Attempt(dialect, problem, answer, error.context.get("said") or log_text(str(error)))
+    offers = start_methods(f"{error} {error.context.get('data')}"[:OFFERS_MAX])
+    said = error.context.get("said") or log_text(str(error))
+    return Attempt(dialect, problem, answer, said, offers)
 
 
 def describe_search(attempts: Sequence[Attempt]) -> str:
@@ -457,9 +461,12 @@ def next_start(used: str, attempts: Sequence[Attempt]) -> str | None:
 
 def _start_order(used: str, attempts: Sequence[Attempt]) -> Iterator[str]:
     base, last = base_of(used), attempts[-1]
+    for each in attempts:
+        yield from (_offered_start(method, base_of(each.dialect)) for method in each.offers)
     doubted = [each for each in attempts if each.problem in (UNFIT, BROKEN) and not _naming(each)]
+    answers = [each.answer for each in attempts]
     for each in doubted:
-        if any(each.answer != other.answer for other in attempts):  # Only this one is refused so.
+        if answers.count(each.answer) * 2 <= len(answers):  # Most others are refused otherwise.
             yield from _with_fewer_fields(each)
     if last.problem == BROKEN and not _naming(last):
         yield from (start_name(_start_type(last), other) for other in ("message", "bare", "type"))
@@ -469,6 +476,15 @@ def _start_order(used: str, attempts: Sequence[Attempt]) -> Iterator[str]:
         yield from (start_name(start_type, other) for start_type in START_METHODS)
     for each in doubted:
         yield from _with_fewer_fields(each)
+
+
+def _offered_start(method: str, base: str) -> str:
+    """A start by a method that the referee named: as it is written, where it is the method."""
+    used = dialect_of(base)
+    if used.form is Form.JSONRPC and not used.key:
+        base = "type" if method in START_METHODS else "tool"
+    known = method.upper()
+    return start_name(known if known in START_METHODS else method, base)
 
 
 def _with_fewer_fields(each: Attempt) -> Iterator[str]:
@@ -488,7 +504,8 @@ def describe_start_search(attempts: Sequence[Attempt]) -> str:
     """What was tried and what came back, the nearest, and what would work."""
     by_answer: dict[str, dict[str, None]] = {}  # answer -> the methods that brought it
     for each in attempts:
-        by_answer.setdefault(each.answer, {})[START_METHODS[_start_type(each)]] = None
+        method = each.dialect.partition("/")[0]
+        by_answer.setdefault(each.answer, {})[method] = None
     listed = "; ".join(f"{', '.join(methods)}: {answer}" for answer, methods in by_answer.items())
     forms = len({base_of(each.dialect) for each in attempts})
     said, nearest = _nearest(attempts).said, _nearest_in_words(attempts)

@@ -194,7 +194,7 @@ def _two(value: Any) -> Sequence[Any]:
 
 def _id_or_url(seat: int, what: str, value: Any) -> Iterator[tuple[int, str, Any]]:
     if isinstance(value, dict):
-        yield seat, "id", _first(value, _PLAYER_ID)
+        yield seat, "id", _first(value, (*_PLAYER_ID, "display_name", "name"))
         yield seat, "url", _first(value, _ENDPOINT)
     else:
         yield seat, "id" if what in ("", "id") else "url", value
@@ -246,6 +246,9 @@ def poll_fields(message: LeagueQuery, *, has_envelope: bool) -> dict[str, Any]:
 ANNOUNCED = "ROUND_ANNOUNCEMENT"
 NONSENSE = "NO_SUCH_MESSAGE"  # unknown to all: an answer to it shows what other answers are worth
 DOCUMENTED = "plain"  # the naming of an announcement with the fields of document 001 only
+OBJECTS = "objects"  # all namings at once, in which `player1` and its like are objects
+# Of a start, and of the answer to a referee's registration: some referees compare the two.
+SENDER = "league_manager:LM01"
 
 # Message type that starts a match -> its method.
 START_METHODS = {
@@ -253,6 +256,7 @@ START_METHODS = {
     "ASSIGN_MATCH": "assign_match",
     "MATCH_ASSIGNMENT": "match_assignment",
     "RUN_MATCH": "run_match",
+    "START_MATCH_COMMAND": "start_match_command",
     ANNOUNCED: "notify_round",
 }
 METHODS = START_METHODS | {NONSENSE: "no_such_method"}
@@ -278,20 +282,24 @@ _MORE = (
     Naming(("player_1_id", "player_2_id"), ("player_1_endpoint", "player_2_endpoint")),
 )
 _NAMES = ("player_A_name", "player_B_name")
+# What such an object stands under: `player1`, where its id would be `player1_id`.
+_OBJECTS = {
+    tuple(name.removesuffix("_id") for name in each.ids) for each in (*NAMINGS.values(), *_MORE)
+}
 
 
 def namings_of(start_type: str) -> tuple[str, ...]:
     """The namings that this message can have alone, besides all at once."""
     if start_type == NONSENSE:
         return ()
-    return (DOCUMENTED,) if start_type == ANNOUNCED else tuple(NAMINGS)
+    return (DOCUMENTED,) if start_type == ANNOUNCED else (*NAMINGS, OBJECTS)
 
 
 def describe_naming(naming: str) -> str:
     """A naming in words."""
     if naming == DOCUMENTED:
         return "documented fields only"
-    return f"players as {NAMINGS[naming].ids[0]}"
+    return "players as objects" if naming == OBJECTS else f"players as {NAMINGS[naming].ids[0]}"
 
 
 def is_assignment(message: Message) -> bool:
@@ -319,10 +327,11 @@ def start_fields(message: RoundAnnouncement, start_type: str, naming: str = "") 
         "league_id": message.league_id,
         "game_type": match.game_type,
     }
-    if naming:
+    if naming in NAMINGS:
         return names | _players(match, NAMINGS[naming])
     fields = with_envelope(message, start_type, names)
     fields |= {
+        "game_id": match.match_id,
         "conversation_id": message.conversation_id,
         "referee_endpoint": match.referee_endpoint,
     }
@@ -330,7 +339,17 @@ def start_fields(message: RoundAnnouncement, start_type: str, naming: str = "") 
         fields |= _players(match, each)
     seats = _seats(match)
     fields |= {name: seat.display_name for name, seat in zip(_NAMES, seats, strict=True)}
-    return fields | {"players": [_player(seat) for seat in seats]}
+    players = [_player(seat) for seat in seats]
+    for pair in _OBJECTS if naming == OBJECTS else ():
+        fields |= dict(zip(pair, players, strict=True))
+    row = {"match_id": match.match_id, "referee_endpoint": match.referee_endpoint}
+    return fields | {"players": players, "matches": [row | _players(match, NAMINGS["A"])]}
+
+
+def takes_objects(parameters: Mapping[str, str]) -> bool:
+    """Whether a tool lists a player as an object, by the JSON types of its parameters."""
+    names = {name for pair in _OBJECTS for name in pair}
+    return any(kind == "object" and name in names for name, kind in parameters.items())
 
 
 def with_envelope(message: Message, start_type: str, fields: Fields) -> dict[str, Any]:
@@ -338,7 +357,7 @@ def with_envelope(message: Message, start_type: str, fields: Fields) -> dict[str
     return {
         "protocol": message.protocol,
         "message_type": start_type,
-        "sender": message.sender,
+        "sender": SENDER,
         "timestamp": message.timestamp,
         **fields,
     }
@@ -358,8 +377,8 @@ def _players(match: RoundMatch, naming: Naming) -> dict[str, str]:
 
 def _player(seat: Seated) -> dict[str, str]:
     return {
-        "player_id": seat.player_id,
-        "display_name": seat.display_name,
-        "endpoint": seat.endpoint,
-        "contact_endpoint": seat.endpoint,
+        **dict.fromkeys(("player_id", "id"), seat.player_id),
+        **dict.fromkeys(("display_name", "name"), seat.display_name),
+        **dict.fromkeys(("endpoint", "contact_endpoint", "url"), seat.endpoint),
+        "version": "",  # Some cannot do without.
     }

@@ -24,7 +24,7 @@ from agentleague.dialects import starting
 from agentleague.dialects.fields import EXTENDED, PUSHED, extended, trimmed
 from agentleague.dialects.methods import MESSAGE_TYPE, TOOL_NAME, write_method
 from agentleague.dialects.requests import METAS, REPORT, with_flat_fields
-from agentleague.dialects.tools import Tool, Tools, field_called, message_like
+from agentleague.dialects.tools import OFFER, Tool, Tools, field_called, message_like
 from agentleague.protocol import jsonrpc
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import MESSAGES, WIRE_NAME, LeagueQuery, Message
@@ -32,6 +32,7 @@ from agentleague.protocol.messages import MESSAGES, WIRE_NAME, LeagueQuery, Mess
 PLAIN = "+plain"
 MORE = "+more"
 TEXT_IDS = "#text"
+OFFERED = "by "  # before a method that a referee said it has
 NAME_MAX = 59  # characters of a name, which is an id in messages, without its mark
 TOOLS_CALL = "tools/call"
 BARE_ANSWERS = "~bare"  # after the name of a dialect: the agent answers without JSON-RPC
@@ -130,9 +131,12 @@ class Dialect(Struct, frozen=True):
     def _write_start(self, message: Any, request_id: int, tools: Tools | None) -> bytes:
         """One match, in a message that the documents do not have."""
         fields = starting.start_fields(message, self.starts, self.naming)
-        if self.form is Form.TOOL and (tools or {}).get(self.starts):
-            fields = starting.start_fields(message, self.starts)  # The tool may list some of them.
-        elif self.naming and self._has_envelope:
+        tool = (tools or {}).get(self.starts) if self.form is Form.TOOL else None
+        if tool:  # It may list some of the fields.
+            has_objects = starting.takes_objects(tool.takes) or self.naming == starting.OBJECTS
+            naming = starting.OBJECTS if has_objects else ""
+            fields = starting.start_fields(message, self.starts, naming)
+        elif self.is_plain and self._has_envelope:
             fields = starting.with_envelope(message, self.starts, fields)
         return self._wrap(self.starts, _encode(fields), request_id, tools)
 
@@ -226,7 +230,15 @@ def _base(name: str) -> Dialect | None:
 
 def start_name(start_type: str, base: str = "tool", naming: str = "") -> str:
     """The name of such a dialect in the journal."""
-    return f"{starting.METHODS[start_type]}/{base}" + (f"+{naming}" if naming else "")
+    method = starting.METHODS.get(start_type, OFFERED + start_type)
+    return f"{method}/{base}" + (f"+{naming}" if naming else "")
+
+
+def _start_type(start: str) -> str:
+    """The message type of a start with this name, also of one that a referee named itself."""
+    offered = start.removeprefix(OFFERED)
+    is_offered = offered != start and OFFER.fullmatch(offered)
+    return offered if is_offered else _START_TYPES.get(start, "")
 
 
 @lru_cache(maxsize=1024)
@@ -235,8 +247,8 @@ def dialect_of(name: str) -> Dialect:
     name = name.partition("~")[0]
     stem, _, variant = name.partition("+")
     start, _, rest = stem.partition("/")
-    if start in _START_TYPES and (base := _base(rest)):
-        return _starting(base, _START_TYPES[start], variant) or OURS
+    if (start_type := _start_type(start)) and (base := _base(rest)):
+        return _starting(base, start_type, variant) or OURS
     found = _base(stem)
     alias = "" if variant in _VARIANTS or variant[0] == "." else variant
     is_like = not alias or message_like(alias, EXTENDED)
@@ -254,7 +266,7 @@ def _starting(base: Dialect, start_type: str, naming: str) -> Dialect | None:
     """The dialect of a referee that is started by this message, and otherwise speaks `base`."""
     if naming not in ("", *starting.namings_of(start_type)):
         return None
-    method = starting.METHODS[start_type]
+    method = starting.METHODS.get(start_type, start_type)
     is_announced = start_type == starting.ANNOUNCED
     words = "ROUND_ANNOUNCEMENT for each match" if is_announced else method
     form = "" if base is OURS else f", {base.words}"
@@ -264,7 +276,7 @@ def _starting(base: Dialect, start_type: str, naming: str) -> Dialect | None:
         name=start_name(start_type, base.name, naming),
         words=f"matches by {words}{form}{named}",
         methods={} if start_type in MESSAGES else {start_type: method},
-        is_plain=bool(naming),
+        is_plain=naming not in ("", starting.OBJECTS),
         starts=start_type,
         naming=naming,
     )
@@ -282,7 +294,7 @@ def base_of(name: str) -> str:
     """The dialect without its variant and without how matches are started."""
     stem = name.partition("~")[0].partition("+")[0]
     start, _, rest = stem.partition("/")
-    return rest if start in _START_TYPES else stem
+    return rest if _start_type(start) else stem
 
 
 def in_words(name: str) -> str:

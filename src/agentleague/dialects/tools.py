@@ -26,12 +26,15 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "ROUND_COMPLETED": ("round_complete", "round_end"),
     "LEAGUE_COMPLETED": ("league_complete", "league_end"),
     "ROUND_ANNOUNCEMENT": ("announce", "round"),
-    STARTING: ("start", "assign", "run", "conduct", "referee", "play"),
+    STARTING: ("start", "assign", "run", "conduct", "begin", "launch", "referee", "play"),
     "LEAGUE_REGISTER_REQUEST": ("register",),
     "REFEREE_REGISTER_REQUEST": ("register",),
 }
+OFFER = re.compile(r"\b[A-Za-z]\w{3,39}\b", re.ASCII)  # a method that an agent says it has
+_OFFERS_MAX = 4
 SHORT = 4  # letters; a short word must match whole: `play` is not `player`
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of a name, however its words are joined
+_MATCH = re.compile("match|game", re.IGNORECASE)
 _FOR_ALL = ("message", "handle", "mcp")
 
 # A field of ours -> what else it is called as the parameter of a tool.
@@ -124,6 +127,13 @@ def message_like(called: str, taken: Collection[str]) -> str:
         if kind in taken and any(_is_in(word, parts, whole) for word in words):
             return kind
     return ""
+
+
+def start_methods(complaint: str) -> tuple[str, ...]:
+    """The methods in a complaint ("expected one of …") that may start a match."""
+    named = dict.fromkeys(OFFER.findall(complaint))
+    found = [each for each in named if message_like(each, (STARTING,)) and _MATCH.search(each)]
+    return tuple(found[:_OFFERS_MAX])
 
 
 def _is_in(word: str, parts: Sequence[str], whole: str) -> bool:

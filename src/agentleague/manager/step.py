@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from agentleague.dialects import starting
 from agentleague.dialects.negotiation import guess
 from agentleague.dialects.table import NONE, OURS, is_dialect
 from agentleague.errors import LeagueError
@@ -15,7 +16,7 @@ from agentleague.league.league import League
 from agentleague.manager.keys import Key
 from agentleague.manager.outbox import Outbox, Outgoing
 from agentleague.protocol.hosts import is_home, places
-from agentleague.protocol.messages import WIRE_NAME, Message
+from agentleague.protocol.messages import WIRE_NAME, Message, RefereeRegisterResponse
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address, Effect, Event, Record, Reply, WakeAt
 from agentleague.roles.settings import ManagerSettings
@@ -43,7 +44,7 @@ class ManagerLimits:
     start_again_seconds: float = 1.0  # to a referee that is busy or not there
     report_seconds: float = 1.0  # at least, for a report after an answer that says nothing
     known_part: float = 0.2  # of the time for the match, if the dialect was understood before
-    dialects_max: int = 40  # tried for one match
+    dialects_max: int = 46  # tried for one match
     listen_seconds: float = 5.0  # for a new agent to begin to listen, before the league starts,
     listen_pause_seconds: float = 0.02  # looked at so often
     # Registration
@@ -134,7 +135,7 @@ class Step:
                 more["warnings"] = [f"{path} was missing" for path in asked.caller.missing]
             answer = msgspec.structs.replace(
                 answer,
-                sender=SENDER,
+                sender=starting.SENDER if isinstance(answer, RefereeRegisterResponse) else SENDER,
                 timestamp=self.now_text,
                 conversation_id=asked.message.conversation_id,
                 **more,
