@@ -410,7 +410,8 @@ def read_started(
     if status >= 400:
         raise _refused_by_status(status, text)
     match_id = request.matches[0].match_id if request.matches else ""
-    for place in (text, *jsonrpc.look_deeper(text)):
+    whole = () if b'"jsonrpc"' in body else (body,)  # Its `result` is no answer's.
+    for place in (*whole, text, *jsonrpc.look_deeper(text)):
         with suppress(errors.UnreadableJson, *jsonrpc.UNREADABLE):
             json_text.check_depth(place)  # What it says may go into the journal.
             found = _read_start(_object.decode(place), match_id)
