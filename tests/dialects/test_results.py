@@ -179,6 +179,7 @@ def test_a_report_may_lack_the_id_of_its_match(fields, match_id):
             {"P01": "even", "P02": "odd"},
             None,
         ),
+        ({"player_a": "P01", "player_a_move": {"choice": "odd"}}, {"P01": "odd"}, None),
         ({"player1": {"name": "Ann", "choice": "odd"}, "player_2": 5}, {"Ann": "odd"}, None),
     ],
 )

@@ -20,7 +20,8 @@ _PLAYER = ("player_id", "id", "agent_id", "display_name", "name")
 _NAMES = frozenset({*_INSIDE, *_WINNER, *_NUMBER, *_CHOICE, *_STATUS, *_PLAYER})
 # A field about one player, in lower case and with letters and digits alone.
 _SEATED = re.compile(r"player(a|b|1|2|one|two)(.*)")
-_SEATED_FIELDS = {re.sub(r"\W|_", "", each): each for each in (*_PLAYER, *_CHOICE, *_STATUS)}
+_SEATED_FIELDS = {each.replace("_", ""): each for each in (*_PLAYER, *_CHOICE, *_STATUS)}
+_SEATED_FIELDS[""] = "player_id"
 _ENDS = {
     **dict.fromkeys(("WIN", "WON", "WINNER", "VICTORY"), "WIN"),
     **dict.fromkeys(("LOSS", "LOST", "LOSE", "LOSER", "DEFEAT"), "LOSS"),
@@ -28,7 +29,7 @@ _ENDS = {
 }
 _TECHNICAL = re.compile(r"TECHNICAL|FORFEIT|TIMEOUT|TIMEDOUT|NOSHOW|WALKOVER|BOTHLOST")
 TECHNICAL_LOSS = "TECHNICAL_LOSS"
-_WORD_MAX = 32  # longer ones are sentences
+_WORD_MAX, _NAME_MAX = 32, 64  # longer ones are sentences
 _OVER = ("COMPLETED", "FINISHED", "ENDED", "OVER", "DONE", "COMPLETE", "GAMEOVER")
 RUNNING = ("IN_PROGRESS", "RUNNING", "STARTED", "ONGOING", "ACTIVE", "ASSIGNED", "PLAYING")
 OPEN = (*RUNNING, "PENDING", "SCHEDULED", "WAITING", "OPEN", "ANNOUNCED", "CREATED", "READY")
@@ -173,7 +174,8 @@ def _players(places: list[Fields]) -> dict[str, dict[str, Any]]:
         for value in place.values():
             rows += _rows(value)
         for row in rows:
-            name = next((row[each] for each in _PLAYER if isinstance(row.get(each), str)), "")
+            names = (row[each] for each in _PLAYER if isinstance(row.get(each), str))
+            name = next(names, "")[:_NAME_MAX]
             end = next(filter(None, (_end(row.get(each)) for each in _STATUS)), None)
             said = {"end": end, "choice": _choice(row)}
             kept = {what: value for what, value in said.items() if value is not None}
@@ -187,13 +189,9 @@ def _seats(place: Fields) -> dict[str, dict[str, Any]]:
     seats: dict[str, dict[str, Any]] = {}
     for name, value in place.items():
         seat = _SEATED.fullmatch(re.sub(r"[^a-z0-9]", "", name.lower()))
-        if seat is None:
-            continue
-        field = _SEATED_FIELDS.get(seat[2])
-        said = value if isinstance(value, dict) and not seat[2] else {field or "": value}
-        if not seat[2] and isinstance(value, str):
-            said = {"player_id": value}
-        seats.setdefault(seat[1], {}).update(said)
+        if seat:
+            said = value if isinstance(value, dict) else {_SEATED_FIELDS.get(seat[2], ""): value}
+            seats.setdefault(seat[1], {}).update(said)
     return seats
 
 
