@@ -26,7 +26,7 @@ SHAPES = [
     "start=run,answer=result,report=seat",
     "start=announce,call=type,unknown=type,answer=ok",
     "start=command,names=object,report=named,sender=same,register=tool",
-    "start=own,unknown=lists,names=a,report=seats,token=own",
+    "start=own,unknown=lists,names=a,report=seats,token=own,league=own",
     "start=command,call=type,unknown=404,where=asked,token=own,report=unnamed",
     "start=own,call=type,unknown=lists,where=asked,report=words,register=type",
 ]
@@ -40,6 +40,7 @@ SPOKEN = {
 HALF = len(SHAPES) // 2
 TOKENS = ["yes", "no", "own"]
 WHERE = ["told", "asked"]
+LEAGUES = ["ours", "own"]
 WON = ("WIN", "DRAW")
 STARTS = ["start", "assign", "assignment", "run", "command", "announce"]
 CALLS = ["tool", "type", "message", "bare", "mcp", "own"]
@@ -61,6 +62,7 @@ def crossed(random):
         "names": random.choice(NAMES),
         "token": random.choice(TOKENS),
         "where": random.choice(WHERE),
+        "league": random.choice(LEAGUES),
     }
     return ",".join(f"{name}={value}" for name, value in traits.items())
 

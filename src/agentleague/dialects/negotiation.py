@@ -237,8 +237,8 @@ def failed_attempt(dialect: str, problem: str, error: LeagueError) -> Attempt:
     answer = f"HTTP {status}" if status else "nothing in it"
     if number is not None:
         answer = f"error {str(number)[:12]}"
-    offers = start_methods(f"{error} {error.context.get('data')}"[:OFFERS_MAX])
     said = error.context.get("said") or log_text(str(error))
+    offers = start_methods(f"{said} {error.context.get('data')}"[:OFFERS_MAX])
     return Attempt(dialect, problem, answer, said, offers)
 
 
