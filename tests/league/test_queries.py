@@ -488,6 +488,7 @@ def test_a_query_is_known_in_any_case_and_without_get():
         ("getStandings", "standings"),
         ("SCHEDULE", "rounds"),
         ("player-directory", "registrations"),
+        ("GET_PLAYERS", "registrations"),
     ]:
         answer = queries.respond(league, LeagueQuery(asked), None)
         assert (answer.query_type, name in answer.data) == (asked, True)

@@ -317,7 +317,7 @@ def test_a_player_that_came_back_without_its_token_is_shown_until_it_shows_it():
 
 
 @rule("R-QUERY-03", "R-QUERY-09")
-@pytest.mark.parametrize("query_type", ["GET_PLAYER_DIRECTORY", "GET_REGISTRATIONS", "GET_PLAYERS"])
+@pytest.mark.parametrize("query_type", ["GET_PLAYER_DIRECTORY", "GET_REGISTRATIONS"])
 def test_where_players_are_is_told_to_referees(query_type):
     decisions = Decisions(3)
     where = {each.agent_id: each.endpoint for each in decisions.league.roster.players.values()}

@@ -40,12 +40,8 @@ MATCHES_A_PAGE = 16  # they are said twice, in `data` and beside it
 STATUS_ROWS = 50  # of each list in a status
 LOSSES_SHOWN = 5
 NEEDS_TOKEN = frozenset({"GET_NEXT_MATCH", "GET_PLAYER_STATS"})
-AT_ANY_TIME = frozenset(
-    {
-        *("GET_STATUS", "GET_AGENTS", "GET_AGENT", "GET_METRICS"),
-        *("GET_PLAYER_DIRECTORY", "GET_REGISTRATIONS", "GET_PLAYERS"),
-    }
-)
+DIRECTORY = frozenset({"GET_PLAYER_DIRECTORY", "GET_REGISTRATIONS"})
+AT_ANY_TIME = DIRECTORY | {"GET_STATUS", "GET_AGENTS", "GET_AGENT", "GET_METRICS"}
 # The keys that stand beside `data` too; those of our own queries do not.
 FLAT = frozenset(LeagueQueryResponse.__struct_fields__)
 
@@ -86,7 +82,7 @@ def spelled(query_type: str) -> str:
 
 def is_directory(query_type: str) -> bool:
     """Whether it asks where players are."""
-    return QUERIES.get(spelled(query_type)) is directory
+    return spelled(query_type) in DIRECTORY
 
 
 def _letters(query_type: str) -> str:
@@ -220,6 +216,7 @@ QUERIES: dict[str, Callable[[League, Mapping[str, Any], str | None], Answer]] = 
     "GET_METRICS": metrics,
     "GET_PLAYER_DIRECTORY": directory,
     "GET_REGISTRATIONS": directory,
-    "GET_PLAYERS": directory,
 }
-_BY_LETTERS = {_letters(name): name for name in QUERIES}
+_BY_LETTERS = {_letters(name): name for name in QUERIES} | dict.fromkeys(
+    ("PLAYERS", "PLAYERLIST", "REGISTEREDPLAYERS", "PLAYERENDPOINTS"), "GET_PLAYER_DIRECTORY"
+)

@@ -85,19 +85,14 @@ def directory(league: League, params: Mapping[str, Any], asker: str | None) -> d
     """GET_PLAYER_DIRECTORY: all players, and where those are whose end points the asker may see."""
     players, wanted = league.roster.players, params.get("player_id")
     chosen = [each for each in players if wanted in (None, each)]
-    rows = [
-        {"player_id": each, "display_name": players[each].display_name}
-        | (
-            {"contact_endpoint": players[each].endpoint}
-            if sees_endpoint(league, each, asker)
-            else {}
-        )
-        for each in page(chosen, params, AGENTS_A_PAGE)
-    ]
+    rows: list[dict[str, str]] = []
+    for each in page(chosen, params, AGENTS_A_PAGE):
+        rows.append({"player_id": each, "display_name": players[each].display_name})
+        if sees_endpoint(league, each, asker):
+            rows[-1]["contact_endpoint"] = players[each].endpoint
     shown = fitting(rows, ROOM_BYTES // 2)
-    where = {
-        row["player_id"]: row["contact_endpoint"] for row in shown if "contact_endpoint" in row
-    }
+    seen = {row["player_id"]: row.get("contact_endpoint") for row in shown}
+    where = {player_id: endpoint for player_id, endpoint in seen.items() if endpoint}
     return {"players": where, "registrations": shown, "total": len(chosen)}
 
 

@@ -291,10 +291,6 @@ class Roster:
             return None
         return self._by_digest.get(digest(token))
 
-    def is_digest(self, text: str) -> bool:
-        """Whether this is what the league stores of a token; referees are told those of players."""
-        return text in self._by_digest
-
     def referee_of(self, token: str | None) -> str:
         """Which referee shows this token. Raises TokenMissing or TokenInvalid if none does."""
         if not token:

@@ -109,11 +109,10 @@ class Reporters:
             TokenMissing, TokenInvalid: nobody can tell; a wrong token does not count as none.
         """
         record, roster = self._step.league.matches.get(match_id), self._step.league.roster
-        if record and self._shows_none(caller.token):
-            holder = roster.referees[record.referee_id]
-            if self._may_be(holder, caller.source):
-                self._note_invented(holder.agent_id, caller.token, "MATCH_RESULT_REPORT")
-                return holder.agent_id
+        holder = roster.referees[record.referee_id] if record else None
+        if holder and self._may_be_without(holder, caller):
+            self._note_invented(holder, caller, "MATCH_RESULT_REPORT")
+            return holder.agent_id
         referee_id = roster.referee_of(caller.token)
         self.shown(referee_id)
         return referee_id
@@ -122,31 +121,25 @@ class Reporters:
         """The report with its match: if it names none of this league, the one that it can mean.
 
         Raises:
-            MissingField: it names none, and its foreign referee has not one open match but others.
+            MissingField: it names none, and could mean none or several of its foreign referee.
         """
-        league = self._step.league
         if MATCH_ID.fullmatch(report.match_id):
             return report
-        shown, is_tokenless = league.roster.owner(caller.token), self._shows_none(caller.token)
+        league, shown = self._step.league, self._step.league.roster.owner(caller.token)
         referees = {
             each.agent_id
             for each in league.roster.referees.values()
-            if not each.locks
-            and (each.agent_id == shown or (is_tokenless and self._may_be(each, caller.source)))
+            if not each.locks and (each.agent_id == shown or self._may_be_without(each, caller))
         }
         records = [league.matches[each] for each in league.open_matches] if referees else []
-        meant = [
-            record.match_id
-            for record in records
-            if record.referee_id in referees and self._may_mean(report, record)
-        ]
+        held = [record for record in records if record.referee_id in referees]
+        meant = [record.match_id for record in held if self._may_mean(report, record)]
         if len(meant) == 1:
             return replace(report, match_id=meant[0])
-        if not report.match_id:
-            raise MissingField(
-                "MATCH_RESULT_REPORT: missing field 'match_id'", field="match_id", kind="missing"
-            )
-        return report
+        if report.match_id:
+            return report
+        said = "MATCH_RESULT_REPORT: missing field 'match_id'"
+        raise MissingField(said, field="match_id", kind="missing")
 
     def asker(self, caller: Caller, query_type: str) -> str | None:
         """Who asks; who may report without a token may ask so where players are.
@@ -154,17 +147,16 @@ class Reporters:
         Raises:
             TokenInvalid: the token is nobody's.
         """
-        token, roster = caller.token, self._step.league.roster
-        agent_id = roster.owner(token)
+        roster, is_directory = self._step.league.roster, queries.is_directory(query_type)
+        agent_id = roster.owner(caller.token)
         self.shown(agent_id)
-        is_directory = queries.is_directory(query_type)
-        if agent_id or not (token or is_directory):
+        if agent_id or not (caller.token or is_directory):
             return agent_id
-        guests = (each for each in roster.referees.values() if self._may_be(each, caller.source))
-        guest = next(guests, None) if self._shows_none(token) else None
+        referees = roster.referees.values()
+        guest = next((each for each in referees if self._may_be_without(each, caller)), None)
         if guest:
-            self._note_invented(guest.agent_id, token, "LEAGUE_QUERY")
-        elif token:
+            self._note_invented(guest, caller, "LEAGUE_QUERY")
+        elif caller.token:
             raise TokenInvalid("auth_token was not issued by this league")
         return guest.agent_id if guest and is_directory else None
 
@@ -175,29 +167,28 @@ class Reporters:
         if member and not member.locks and member.agent_id not in roster.showing:
             self._step.record(TokenShown(member.agent_id))
 
-    def _shows_none(self, token: str | None) -> bool:
-        return not token or self._waits(token) or self._is_invented(token)
+    def _may_be_without(self, holder: Member, caller: Caller) -> bool:
+        """Whether this referee may be the caller, who shows no token that is worth anything."""
+        token = caller.token
+        is_none = not token or self._step.league.roster.waiting_with(token)
+        return bool(is_none or self._is_invented(token)) and self._may_be(holder, caller.source)
 
-    def _waits(self, token: str) -> bool:
-        return self._step.league.roster.waiting_with(token) is not None
-
-    def _is_invented(self, token: str) -> bool:
+    def _is_invented(self, token: str | None) -> bool:
         """Whether nobody was given this token, where no more harm is done by it than by none."""
         settings = self._step.settings
         is_on_one_machine = settings.network == "local" and not settings.is_behind_proxy
-        is_ours = tokens.is_made_here(token) or self._step.league.roster.is_digest(token)
-        is_allowed = settings.takes_tokenless and is_on_one_machine
-        return is_allowed and not self._is_known(token) and not is_ours
+        is_foreign = token and not self._is_known(token) and not tokens.is_made_here(token)
+        return bool(is_foreign) and settings.takes_tokenless and is_on_one_machine
 
-    def _note_invented(self, referee_id: str, token: str | None, message_type: str) -> None:
-        if token and not self._waits(token):
-            _note(self._step, TokenMisused(referee_id, message_type, UNKNOWN))
+    def _note_invented(self, referee: Member, caller: Caller, message_type: str) -> None:
+        if self._is_invented(caller.token):
+            _note(self._step, TokenMisused(referee.agent_id, message_type, UNKNOWN))
 
     def _may_mean(self, report: MatchResultReport, record: MatchRecord) -> bool:
         """Whether all players that it names play this match; an id of its own is not enough."""
         names = self._step.league.names_of(record.players)
         result = with_player_ids(report, names).result
-        told = {*result.score, *result.details.choices} | ({result.winner} - {None})
+        told = {*result.score, *result.details.choices, result.winner} - {None}
         return told <= set(record.players) and bool(told or not report.match_id)
 
     def _may_be(self, holder: Member, source: str) -> bool:

@@ -9,7 +9,7 @@ from hashlib import sha256
 MATCH_TOKEN = "mtok_"
 LEAGUE_TOKEN = "tok_"
 PROOF_HEADER = "X-League-Proof"
-_MADE_HERE = re.compile(r"mtok_.*|\w+_[0-9a-f]{40,}", re.DOTALL)
+_MADE_HERE = re.compile(r"mtok_.*|(\w+_)?[0-9a-f]{40,}", re.DOTALL)
 
 
 def league_token(secret: bytes, league_id: str, agent_id: str, generation: int) -> str:
@@ -28,7 +28,7 @@ def receipt_seal(secret: bytes, league_id: str, *row: str | int) -> str:
 
 
 def is_made_here(token: str) -> bool:
-    """Whether it looks like a token of some league of ours, and nobody invented it."""
+    """Whether it looks like a token of some league of ours, or its digest, and not invented."""
     return _MADE_HERE.fullmatch(token) is not None
 
 
