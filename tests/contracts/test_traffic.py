@@ -217,6 +217,7 @@ UNSEEN = {
     *(f"{name}.{field}" for name in LONG_TABLES for field in ("total", "truncated")),
     "MATCH_RESULT_REPORT.transcript_left_out",
     "MATCH_RESULT_REPORT.dialects",
+    "MATCH_RESULT_REPORT.wrong_tokens",
     "MATCH_RESULT_ACK.warnings",
     "REFEREE_REGISTER_RESPONSE.waiting",
     "REFEREE_STATUS_ACK.waiting",

@@ -33,7 +33,12 @@ BROKEN = (
     {"jsonrpc": "2.0", "method": "no_such_method", "params": {}, "id": 1},
     {"jsonrpc": "2.0", "method": "league_query", "params": [], "id": 1},
     {"jsonrpc": "2.0", "method": "league_query", "params": {**QUERY, "query_type": 5}, "id": 1},
-    {"jsonrpc": "2.0", "method": "league_query", "params": {**QUERY, "sender": "x" * 65}, "id": 1},
+    {
+        "jsonrpc": "2.0",
+        "method": "league_query",
+        "params": {**QUERY, "query_type": "x" * 65},
+        "id": 1,
+    },
     {
         "jsonrpc": "2.0",
         "method": "league_query",
