@@ -149,7 +149,7 @@ def test_somebody_elses_league_is_joined_as_the_page_says(tmp_path, where):
     for agent in agents:
         with killed_when_late(agent):  # `communicate` would lose what was read ahead.
             assert "The league is over." in agent.heard + agent.stderr.read()
-    (told,) = json.loads(foreign.communicate(timeout=SECONDS)[0]).values()
+    (told,) = json.loads(foreign.communicate(timeout=SECONDS)[0].splitlines()[-1]).values()
 
     assert told["players"] == ["P01", "P02"]
     assert len(told["results"]) == 1

@@ -296,9 +296,12 @@ def main(players, *shapes):
     for manager in managers:
         host, port = manager.server.server_address
         print(f"http://{host}:{port}/mcp", flush=True)
+    leagues = []
     with ThreadPoolExecutor(len(managers)) as pool:
-        leagues = list(pool.map(ForeignManager.run, managers))
-        sys.stdin.read()  # Until then agents may ask whether it is over, and tell more.
+        for told in pool.map(ForeignManager.run, managers):
+            leagues.append(told)
+            print(json.dumps(told), flush=True)
+    sys.stdin.read()  # Until then agents may still ask whether it is over, and tell more.
     for told in leagues:
         print(json.dumps(told), flush=True)
 

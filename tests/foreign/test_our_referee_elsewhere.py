@@ -92,7 +92,8 @@ async def play(shapes, by_hand=BY_HAND, **how):
             await process.wait()
         for agent in ours:
             await agent.stop()
-    return dict(zip(shapes, map(json.loads, told.splitlines()), strict=True))
+    in_the_end = told.splitlines()[len(shapes) :]
+    return dict(zip(shapes, map(json.loads, in_the_end), strict=True))
 
 
 async def join(manager, urls, where=None, is_given=False):
