@@ -68,8 +68,13 @@ def test_a_match_that_a_foreign_referee_drops_is_said_to_wait_for_it(tmp_path):
 @rule("R-DIA-09")
 def test_what_a_player_itself_says_that_understands_nothing_is_what_its_author_reads(tmp_path):
     cup, said = tmp_path / "cup", "HTTP 422: team_colour: Field required"
-    retries = ("--retries", "0", "--join-retries", "0")
-    manager, url = a_manager(cup, "--players", "2", *QUICK, *retries)
+    once = (
+        "--join-seconds",
+        "60",
+        "--join-retries",
+        "0",
+    )  # A search has time, and is the only one.
+    manager, url = a_manager(cup, "--players", "2", *once)
     referee = started(BIN / "league", "referee", "--manager", url, "--port", free_port())
     read_until(referee, "Registered")
     agents(PLAYERS, url, "needs=team_colour,says=so", "moves=odd")
