@@ -218,6 +218,7 @@ UNSEEN = {
     "MATCH_RESULT_REPORT.transcript_left_out",
     "MATCH_RESULT_REPORT.dialects",
     "MATCH_RESULT_REPORT.wrong_tokens",
+    "LEAGUE_REGISTER_RESPONSE.game_options",
     "MATCH_RESULT_ACK.warnings",
     "REFEREE_REGISTER_RESPONSE.waiting",
     "REFEREE_STATUS_ACK.waiting",

@@ -22,6 +22,7 @@ ENVELOPE = {
     "conversation_id": "conv-contract",
 }
 QUERIES = ("STANDINGS", "SCHEDULE", "NEXT_MATCH", "PLAYER_STATS", "STATUS", "AGENTS", "METRICS")
+DIRECTORIES = ("PLAYER_DIRECTORY", "REGISTRATIONS", "PLAYERS")
 META = {"display_name": "Late", "contact_endpoint": "http://127.0.0.1:9/mcp"}
 QUERY = {**ENVELOPE, "message_type": "LEAGUE_QUERY", "query_type": "GET_STATUS"}
 # What a manager refuses to read: not JSON-RPC, or no message of the protocol.
@@ -262,7 +263,7 @@ async def _ask_everything(wire, cup, match_id):
     first = next(agent for agent in cup.agents if agent.host.role.KIND == "player")
     token = first.host.role.state.token
     about = {"match_id": match_id, "agent_id": "REF01", "player_id": first.host.role.agent_id}
-    for query in (*QUERIES, "MATCH", "AGENT", "WEATHER"):
+    for query in (*QUERIES, *DIRECTORIES, "MATCH", "AGENT", "WEATHER"):
         fields = {"query_type": f"GET_{query}", "query_params": about, "league_id": cup.league_id}
         await post(url, _request("league_query", "LEAGUE_QUERY", auth_token=token, **fields))
         del fields["league_id"]  # Which is missed, but not needed.

@@ -111,7 +111,7 @@ BAD = [
     ("a batch", [GOOD], 200, -32600, "E050", None),
     ("no version", without("jsonrpc"), 200, -32600, "E050", 7),
     ("unknown method", {"jsonrpc": "2.0", "method": "dance", "id": 7}, 200, -32601, "E051", 7),
-    ("missing field", without("params.player_meta.display_name"), 200, -32602, "E003", 7),
+    ("missing field", without("params.player_meta.contact_endpoint"), 200, -32602, "E003", 7),
     ("missing object", without("params.player_meta"), 200, -32602, "E003", 7),
     ("wrong type", changed(player_meta=[]), 200, -32602, "E003", 7),
     ("wrong protocol", changed(protocol="chess.v1"), 200, -32602, "E018", 7),

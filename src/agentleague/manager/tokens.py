@@ -170,8 +170,10 @@ class Reporters:
     def _may_be_without(self, holder: Member, caller: Caller) -> bool:
         """Whether this referee may be the caller, who shows no token that is worth anything."""
         token = caller.token
+        if not self._may_be(holder, caller.source):
+            return False
         is_none = not token or self._step.league.roster.waiting_with(token)
-        return bool(is_none or self._is_invented(token)) and self._may_be(holder, caller.source)
+        return bool(is_none or self._is_invented(token))
 
     def _is_invented(self, token: str | None) -> bool:
         """Whether nobody was given this token, where no more harm is done by it than by none."""

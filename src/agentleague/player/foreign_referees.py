@@ -47,7 +47,7 @@ class ForeignReferees:
         self, manager: Address, reply_seconds: float, limits: PlayerLimits = LIMITS
     ) -> None:
         self._manager, self._reply_seconds, self._limits = manager, reply_seconds, limits
-        self._trusted: dict[str, str] = {}  # match -> end point of its referee
+        self.trusted: dict[str, str] = {}  # match -> end point of its referee
         self._denied: dict[str, float] = {}  # match -> when
         self._waiting: dict[str, list[Asked]] = {}
         self._pushing: set[PushKey] = set()
@@ -57,7 +57,7 @@ class ForeignReferees:
     def endpoint(self, asked: Asked) -> str:
         """The end point of the referee that sent this without a token; empty if no referee did."""
         message: Any = asked.message
-        endpoint = self._trusted.get(message.match_id, "")
+        endpoint = self.trusted.get(message.match_id, "")
         return endpoint if endpoint and is_at(endpoint, asked.caller.source) else ""
 
     def push(self, asked: Asked, endpoint: str, answer: Message, now: float) -> list[Call]:
@@ -81,7 +81,7 @@ class ForeignReferees:
 
     def signed(self, match_id: str) -> None:
         """The referee showed the token: from here on its match needs it."""
-        self._trusted.pop(match_id, None)
+        self.trusted.pop(match_id, None)
 
     def ask(self, asked: Asked, league_id: str, timestamp: str, now: float) -> list[Call] | None:
         """Ask the manager about the match of a message; None where it is refused without asking."""
@@ -115,7 +115,7 @@ class ForeignReferees:
         players = (facts.get("player_A_id"), facts.get("player_B_id"))
         endpoint = facts.get("referee_endpoint")
         if facts.get("referee_locks") is False and player_id in players and endpoint:
-            self._keep(self._trusted, match_id, str(endpoint))
+            self._keep(self.trusted, match_id, str(endpoint))
         else:
             self._keep(self._denied, match_id, now)
         return self._waiting.pop(match_id, [])

@@ -180,7 +180,7 @@ class Player(Agent):
         """A join or a move; a foreign referee may want it pushed too."""
         message: Any = asked.message
         reply = self.reply(asked, answer, now, **self._proof(message))
-        endpoint = self._foreign_referees.endpoint(asked)
+        endpoint = self._foreign_referees.trusted and self._foreign_referees.endpoint(asked)
         if self.has_foreign_manager:  # Nobody says who its referees are: none but the caller.
             named = message.referee_endpoint or self._referee_endpoint
             endpoint = named if is_at(named, asked.caller.source) else ""
@@ -199,7 +199,8 @@ class Player(Agent):
         reply: list[Effect] = [self.reply(asked, answer, now)]
         if self._draw_check.is_lost(message):
             return reply
-        is_sealed = not self._foreign_referees.endpoint(asked)
+        referees = self._foreign_referees
+        is_sealed = not (referees.trusted and referees.endpoint(asked))
         is_another = self.memory.contradicts(message)
         if self.memory.over(message, me):
             again = "again, since its first result was lost: " if is_another else ""
@@ -358,7 +359,11 @@ class Player(Agent):
 
     def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
         """A message without the token of its match is refused, unless the manager explains it."""
-        stimulus = self._with_our_ids(stimulus)
+        message = stimulus.message
+        if isinstance(message, messages.GameMessage) and (
+            message.league_id != self._registration.league_id or not message.match_id
+        ):
+            stimulus = self._with_our_ids(stimulus, message)
         try:
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
         except TokenInvalid as error:
@@ -370,15 +375,10 @@ class Player(Agent):
         except LeagueError as error:
             return [Reply(stimulus.reply, error)]
 
-    def _with_our_ids(self, asked: Asked) -> Asked:
+    def _with_our_ids(self, asked: Asked, message: messages.GameMessage) -> Asked:
         """A foreign referee has a league id of its own, and may not say which match it means."""
-        message = asked.message
-        if not isinstance(message, messages.GameMessage):
-            return asked
         league_id = self._registration.league_id or message.league_id
         match_id = message.match_id or self._foreign_referees.announced
-        if (league_id, match_id) == (message.league_id, message.match_id):
-            return asked
         if str(message.auth_token).startswith(MATCH_TOKEN):  # Of one of ours, in another league.
             return asked
         ours = msgspec.structs.replace(message, league_id=league_id, match_id=match_id)

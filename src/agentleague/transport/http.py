@@ -136,7 +136,7 @@ class HttpTransport:
         self._on_ask: OnAsk | None = None
         is_player = policy.receiver == "player"  # Whose referee may be foreign.
         self._read_request = lenient.read_request if is_player else requests.read_request
-        self.write_answer = lenient.write_reply
+        self.write_answer = lenient.write_reply if is_player else codec.write_answer
         self._looking_up: set[asyncio.Task[None]] = set()
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
