@@ -101,6 +101,6 @@ async def start_agents(manager_url, *shapes, program=PLAYERS):
         *("-I", "-S", str(program), manager_url, *shapes),
         stdout=asyncio.subprocess.PIPE,
     )
-    while (await process.stdout.readline()).strip() != b"ready":
-        assert process.returncode is None
+    while (line := await process.stdout.readline()).strip() != b"ready":
+        assert line, "it died before it was ready"
     return process

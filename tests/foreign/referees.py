@@ -373,8 +373,8 @@ class Referee:
         if self.traits.get("token") == "own":
             self.token = "tok-of-my-own"
         self.league_id = said["league_id"] if self.traits.get("league") != "own" else "league_own"
-        assert said["sender"].startswith("league_manager:") or "sender" not in self.traits
-        self.chief = said["sender"]
+        assert "sender" not in self.traits or said["sender"].startswith("league_manager:")
+        self.chief = said.get("sender", "")
 
 
 NAMES_OF = {}  # player id -> name, as somebody who knows both may tell it
