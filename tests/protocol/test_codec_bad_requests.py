@@ -342,7 +342,6 @@ def of_a_round(**changes):
         # What decides something, or gives a right.
         (lock(forfeits=[["P01", 7]]), "forfeits[0][1]"),
         (of_a_round(epoch="1"), "epoch"),
-        (registration(protocol=2), "protocol"),
         (raw(protocol="1e999"), "protocol"),  # a number that no parser holds
         (raw(protocol="1e999").replace(b'"player:quokka"', b"null"), "protocol"),
         (registration(auth_token=7), "auth_token"),

@@ -29,7 +29,7 @@ SPELLINGS = [
     (JOIN, {"message_type": "Game_Join_Ack"}, JOINED),
     (JOIN, {"accept": None}, JOINED),  # null is no value; its type says so
     (JOIN, {"accept": None, "accepted": False}, DECLINED),
-    (JOIN, {"accept": "false"}, NO_JOIN),
+    (JOIN, {"accept": "false"}, DECLINED),
     (JOIN, {"accept": 0, "accepted": True}, NO_JOIN),
     (JOIN, {"accepted": 1}, NO_JOIN),
     (JOIN, {"data": {"accept": False}}, DECLINED),  # whatever its type says

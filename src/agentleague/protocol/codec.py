@@ -50,7 +50,7 @@ ENVELOPE = ("sender", "timestamp", "conversation_id")
 # other optional field gives its sender no more if it is left out here than if it was never sent.
 DECIDING = frozenset(
     {
-        *("protocol", "auth_token", "session", "epoch", "join_code", "referee_code", "claim"),
+        *("auth_token", "session", "epoch", "join_code", "referee_code", "claim"),
         *("locks", "proofs", "matches", "rules", "moves", "forfeits", "aborted", "params"),
     }
 )
