@@ -80,6 +80,7 @@ def names(used, message_type, problem):
         ("nested", "LEAGUE_REGISTER_REQUEST", "data", "MESSAGE_TYPE(data)"),
         ("tool", "register_player", "request", "tools/call(request)"),
         ("bare", "", "payload", "(payload)"),
+        ("nested", "handle_message", "envelope.payload", "handle_message(envelope.payload)"),
         # What cannot be a name is not learnt.
         ("jsonrpc", "x" * 33, "", ""),
         ("nested", 'rm", "id', "message", ""),
@@ -176,6 +177,8 @@ def test_one_that_showed_how_it_speaks_gets_variants_of_that_and_then_the_others
     assert names(shown, "CHOOSE_PARITY_CALL", UNFIT)[:3] == [shown + PLAIN, shown + MORE, "tool"]
     assert shown + PLAIN in names(shown, "GAME_INVITATION", UNKNOWN_METHOD)
     assert names("type#text", "GAME_INVITATION", UNFIT)[:2] == ["type", "type#text+plain"]
+    like = ["handle_message_type()", "on_message_type()"]  # as in handle_game_invitation
+    assert names("", "CHOOSE_PARITY_CALL", UNKNOWN_METHOD)[-2:] == like
     assert "tool#text" in names("type#text", "GAME_INVITATION", UNKNOWN_METHOD)[:3]
 
 

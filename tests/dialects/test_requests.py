@@ -96,6 +96,28 @@ def test_names_and_end_points_go_by_many_names_in_the_object_and_beside_it(named
 
 
 @rule("R-REG-02")
+def test_the_one_url_is_the_end_point_and_where_it_is_is_the_object_whatever_they_are_called():
+    fields = {"name": "Quokka", "base_url": URL}
+    camel = {"agentInfo": {"agentName": "Quokka", "mcpAddress": URL}, "matchId": None}
+
+    assert taken(request(fields)).player_meta == QUOKKA
+    assert taken(request({"agent_info": fields, "stats": {"x": 1}})).player_meta == QUOKKA
+    assert taken(request(camel, "LeagueRegisterRequest")).player_meta == QUOKKA
+    two = request({"agent_info": {**fields, "home_page": "http://quokka.example"}})
+    assert (
+        requests.read_request(two, TAKEN).error.context["field"] == "player_meta"
+    )  # Which of them is it?
+
+
+@rule("R-FORM-06", "R-DIA-13")
+@each_row("method", ["MatchResultReport", "reportMatchResult", "league.match_result_report"])
+def test_a_method_is_known_however_its_words_are_joined(method):
+    report = {"match_id": "R1M1", "result": {"winner": "P01"}}
+
+    assert requests.read_request(request(report, method), TAKEN).message.match_id == "R1M1"
+
+
+@rule("R-REG-02")
 def test_all_that_an_agent_says_of_itself_may_stand_flat():
     said = {
         "version": "0.9",

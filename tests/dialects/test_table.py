@@ -208,6 +208,18 @@ def test_ids_may_be_texts():
     assert "id" not in msgspec.json.decode(dialect_of("bare#text").write(INVITATION, 7))
 
 
+@rule("R-DIA-13")
+def test_names_are_written_as_the_agent_showed_them():
+    camel = msgspec.json.decode(dialect_of("tool#camel").write(INVITATION, 7))["params"]
+    typed = msgspec.json.decode(dialect_of("bare#type").write(INVITATION, 7))
+    parts = msgspec.json.decode(dialect_of("handle(envelope.payload)#camel").write(INVITATION, 7))
+
+    assert (camel["messageType"], camel["matchId"]) == ("GAME_INVITATION", INVITATION.match_id)
+    assert (typed["type"], "message_type" in typed) == ("GAME_INVITATION", False)
+    assert parts["params"]["envelope"]["messageType"] == "GAME_INVITATION"
+    assert parts["params"]["payload"]["matchId"] == INVITATION.match_id
+
+
 def test_what_is_not_the_name_of_a_dialect_is_ours():
     for name in (
         "klingon",
@@ -230,6 +242,8 @@ def test_a_dialect_has_words_for_people():
     assert in_words("MessageType()+plain") == "method GameInvitation, documented fields only"
     assert in_words("(payload)") == "bare messages, in payload"
     assert in_words("type#text") == "message type as method, ids as text"
+    assert in_words("bare#camel") == "bare messages, no JSON-RPC, names in camel case"
+    assert in_words("bare#msg_type") == "bare messages, no JSON-RPC, type in msg_type"
     assert in_words("type") == "message type as method"
     assert in_words("bare+plain") == "bare messages, no JSON-RPC, documented fields only"
     assert in_words("") == in_words("tool") == "tool names of the documents"

@@ -253,7 +253,7 @@ def test_a_referee_that_said_ok_to_every_way_is_left_to_its_lease():
     assert not league.events(MatchAssigned)
     assert league.role.league.matches["R1M1"].referee_id == "REF01"
     (said,) = [each for each in league.role.news if "does not say" in each]
-    assert said.startswith("R1M1: REF01 does not say whether it plays: tried in 6 forms")
+    assert said.startswith("R1M1: REF01 does not say whether it plays: tried in 8 forms")
 
 
 @rule("R-START-02")

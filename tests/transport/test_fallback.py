@@ -107,6 +107,17 @@ def test_an_error_of_form_is_followed_by_another_form_at_once(form, otherwise, d
     assert len(ann.asked) <= 5
 
 
+@rule("R-DIA-13")
+def test_where_an_end_point_has_no_path_the_root_is_asked_if_nothing_is_at_mcp():
+    ann = Ann(lambda request, ann: JOIN if ann.urls[-1].endswith("/") else (404, {}))
+
+    first, again = ann.call(INVITATION, url="http://ann"), ann.call(INVITATION, url="http://ann")
+
+    assert (first.message, again.message) == (GameJoinAck(accept=True),) * 2
+    assert ann.urls == ["http://ann", "http://ann/", "http://ann/"]
+    assert ann.call(INVITATION, url=URL).error.context["status"] == 404  # It has a path.
+
+
 def test_each_answer_decides_what_is_tried_next():
     def answers(request, ann):
         if form_of(request) == "GAME_INVITATION plain":

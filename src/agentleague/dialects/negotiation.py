@@ -82,6 +82,7 @@ SHORT = {
     "CHOOSE_PARITY_CALL": "+CHOOSE_PARITY",
     "GAME_MOVE_CALL": "+GAME_MOVE",
 }
+_LIKE_THE_FIRST = ("handle_message_type()", "on_message_type()")  # handle_game_invitation, …
 # How a message was misunderstood.
 UNKNOWN_METHOD, UNFIT, BROKEN, EMPTY = "unknown method", "unfit", "broken", "empty"
 
@@ -135,7 +136,8 @@ def guess(message_type: str, form: str, method: str, key: str, *, has_text_id: b
     """The dialect of an agent that registered like this; empty if it is our own."""
     of_form = {Form.BARE: Form.BARE, Form.TOOL: Form.TOOL}.get(Form(form), Form.JSONRPC)
     pattern = pattern_of(method, message_type) if of_form is Form.JSONRPC else OURS.pattern
-    name = name_of(of_form, pattern, key, has_text_ids=has_text_id)
+    key, *marks = re.split("(?=#)", key, maxsplit=1)
+    name = name_of(of_form, pattern, key, TEXT_IDS * has_text_id + "".join(marks))
     return "" if name == OURS.name else name
 
 
@@ -199,14 +201,15 @@ def _misunderstood_refusal(error: PeerRefused, *, needs_content: bool) -> str | 
 def other_dialects(used: str, message_type: str, problem: str) -> Iterator[Dialect]:
     """The other dialects, the likeliest first; none that writes the same message again."""
     seen = [dialect_of(used)]
-    base = base_of(seen[0].name).removesuffix(TEXT_IDS)
+    base = base_of(seen[0].name).partition("#")[0]
     first = (base + name if name in (PLAIN, MORE) else name for name in _FIRST[problem])
     own_path = ("bare",) if message_type in seen[0].paths else ()  # The same, at the agent's path.
     short = (each + SHORT.get(message_type, "") for each in (base, "type", "message", "bare"))
     names: Sequence[str] = (*own_path, *first, base, base + PLAIN, base + MORE, *DIALECTS, *short)
-    if seen[0].has_text_ids:
-        with_text = (re.sub(r"^[^+]+", rf"\g<0>{TEXT_IDS}", name) for name in names)
-        names = (base, *with_text, *names)
+    names = (*names, *(_LIKE_THE_FIRST if message_type in SHORT else ()))
+    if seen[0].marks:
+        marked = (re.sub(r"^[^+]+", rf"\g<0>{seen[0].marks}", name) for name in names)
+        names = (base, *marked, *names)
     for name in names:
         dialect = dialect_of(name)
         if dialect.has_more and not dialect.extends(message_type):
@@ -374,7 +377,7 @@ class Negotiation:
         known, asked = self._peer.tried, {each.dialect for each in self._attempts}
         if problem != self._problem[0]:
             first = dialect_of(self._attempts[0].dialect)
-            used = first if first.has_text_ids else self.dialect
+            used = first if first.marks else self.dialect
             self._problem = (problem, used.name)
         wanted = (dialect_of(each) for each in self._asked_for)
         for dialect in chain(wanted, other_dialects(self._problem[1], self._type, problem)):
@@ -435,7 +438,8 @@ def first_start(known: str) -> str:
     if dialect_of(known).starts:
         return known
     base = base_of(known)
-    return start_name(START, base if base in _START_BASES or "(" in base else OURS.name)
+    is_known = base.partition("#")[0] in _START_BASES or "(" in base
+    return start_name(START, base if is_known else OURS.name)
 
 
 def nonsense_start(used: str) -> str:
@@ -472,7 +476,8 @@ def _start_order(used: str, attempts: Sequence[Attempt]) -> Iterator[str]:
         yield from (start_name(_start_type(last), other) for other in ("message", "bare", "type"))
     if last.problem == EMPTY:
         yield from (start_name(start_type, base) for start_type in (START, ANNOUNCED))
-    for other in (base, *_START_BASES):
+    like = (each + dialect_of(used).marks for each in _LIKE_THE_FIRST)
+    for other in (base, *_START_BASES, *like):
         yield from (start_name(start_type, other) for start_type in START_METHODS)
     for each in doubted:
         yield from _with_fewer_fields(each)

@@ -26,6 +26,7 @@ PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
 REPORT, QUERY = "MATCH_RESULT_REPORT", "LEAGUE_QUERY"
 METAS = {PLAYER: "player_meta", REFEREE: "referee_meta"}
 _METAS = (*METAS.values(), "agent_meta", "meta")
+_SQUEEZED = {each.replace("_", ""): name for each, name in METHODS.items()}  # MatchResultReport
 _SAYS_WHAT_IT_IS = ("agent_type", "role", "agent_role", "type")
 
 # Documented field of a registration -> what else it is called.
@@ -50,6 +51,7 @@ _END_POINT = ("contact_endpoint", *ALIASES["contact_endpoint"], "port")
 _NULL = b"null"
 _EMPTY = (_NULL, b'""')
 _WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d+(/.*)?")
+_URLS = (b'"http://', b'"https:/')
 _EVERYWHERE = (None, "", "0.0.0.0", "::")  # where one listens, and nobody can be called
 
 _encode = msgspec.json.Encoder().encode
@@ -97,14 +99,14 @@ def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
 
 def type_of(called: str, text: bytes | Raw) -> str | None:
     """The type of a message, by the name of its method or type, and by what a registrant says."""
-    name = METHODS.get(called.lower())
+    name = _SQUEEZED.get(re.sub(r"[^a-z0-9]|^league\W", "", called.lower()))
     if name != PLAYER and (name or "regist" not in called.lower()):
         return name
     try:
         fields = _object.decode(text)
     except UNREADABLE:
         return name
-    places = [fields, *(fields[each] for each in _METAS if isinstance(fields.get(each), dict))]
+    places = [fields, *(each for each in fields.values() if isinstance(each, dict))]
     said = [str(place.get(word)).lower() for place in places for word in _SAYS_WHAT_IT_IS]
     signs = said if METAS[PLAYER] in fields else [called.lower(), *fields, *said]
     kind = REFEREE if any(sign.startswith("referee") for sign in signs) else PLAYER
@@ -128,6 +130,8 @@ def _respell_registration(fields: dict[str, Raw], name: str) -> dict[str, Any]:
     given = next((fields[each] for each in (own, *_METAS) if _is_object(fields.get(each))), None)
     if given is None and bytes(fields.get(own, _NULL)) != _NULL:
         return fields  # It is none, and is judged as it is.
+    if given is None:  # Then the object in which an end point is, whatever it is called.
+        given = next((each for each in fields.values() if _is_object(each) and _url_in(each)), None)
     inner = _raw_object.decode(given) if given is not None else {}
     found: dict[str, Any] = {field: at for field in ALIASES if (at := _find(field, inner, fields))}
     found |= _called_at(found.get("contact_endpoint"), inner, fields)
@@ -155,8 +159,10 @@ def _find(field: str, inner: Mapping[str, Raw], outer: Mapping[str, Raw]) -> Raw
 
 
 def _called_at(found: Raw | None, *places: Mapping[str, Raw]) -> dict[str, str]:
-    """The end point, if it has no scheme or is only a port, or a host and a port."""
-    given = _value(found or _NULL)
+    """The end point, if it has no scheme, another name, or is only a port, or a host and a port."""
+    given = _value(found or _NULL) or next(filter(None, map(_url_in, places)), None)
+    if not found and given:
+        return {"contact_endpoint": given}
     if isinstance(given, str) and _WITHOUT_SCHEME.fullmatch(given):
         return {"contact_endpoint": f"http://{given}"}
     port = next((_value(place["port"]) for place in places if "port" in place), None)
@@ -164,6 +170,13 @@ def _called_at(found: Raw | None, *places: Mapping[str, Raw]) -> dict[str, str]:
         return {}
     host = next((_value(place["host"]) for place in places if "host" in place), None)
     return {"contact_endpoint": f"http://{'127.0.0.1' if host in _EVERYWHERE else host}:{port}/mcp"}
+
+
+def _url_in(place: Raw | Mapping[str, Raw]) -> str:
+    """The one URL in an object, whatever it is called; empty if there is not one."""
+    fields = place if isinstance(place, Mapping) else _raw_object.decode(place)
+    urls = {bytes(each) for each in fields.values() if bytes(each)[:8] in _URLS}
+    return str(_value(urls.pop())) if len(urls) == 1 else ""
 
 
 def _value(text: Raw | bytes) -> Any:

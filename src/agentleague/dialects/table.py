@@ -6,7 +6,8 @@ documents show and no others, and one with the content under other names too. A 
 
 What an agent shows that is not in the table has a name that says it: `Method(key)` is one with the
 method `Method`, or the pattern of it, and the message in `params.key`; `#text` says that its ids
-are texts. The whole name is `[START/]BASE[#text][+VARIANT][~MARK]`. Two variants come from what the
+are texts, `#camel` that its names are in camel case, `#type` that it has the type of a message
+there. The whole name is `[START/]BASE[#MARK][+VARIANT][~MARK]`. Two variants come from what the
 agent complains of: `+GAME_INVITE` is another name of the message, `+.game_id` one more field.
 """
 
@@ -21,11 +22,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agentleague.dialects import starting
-from agentleague.dialects.fields import EXTENDED, PUSHED, extended, trimmed
+from agentleague.dialects.fields import ENVELOPE, EXTENDED, PUSHED, extended, trimmed
 from agentleague.dialects.methods import MESSAGE_TYPE, TOOL_NAME, write_method
 from agentleague.dialects.requests import METAS, REPORT, with_flat_fields
 from agentleague.dialects.tools import OFFER, Tool, Tools, field_called, message_like
 from agentleague.protocol import jsonrpc
+from agentleague.protocol.field_names import CAMEL, spelled
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import MESSAGES, WIRE_NAME, LeagueQuery, Message
 
@@ -48,8 +50,8 @@ class Dialect(Struct, frozen=True):
     words: str
     form: Form = Form.JSONRPC  # or bare, or that of a tool
     pattern: str = TOOL_NAME  # of its methods
-    key: str = ""  # of the object that holds the message, if it is not flat
-    has_text_ids: bool = False
+    key: str = ""  # of the object that holds the message, if it is not flat; or two: `head.body`
+    marks: str = ""  # like `#text#camel`: its ids are texts, its names in camel case
     methods: Mapping[str, str] = {}  # message type -> method, if it is not ours
     is_plain: bool = False
     alias: str = ""  # what it calls a message of which the name reminds
@@ -119,14 +121,14 @@ class Dialect(Struct, frozen=True):
         tool = (tools or {}).get(message_type, Tool(method)) if self.form is Form.TOOL else None
         if tool and tool.takes:
             body = _encode(tool.arguments(msgspec.json.decode(body)))
-        elif self.key:
-            body = b'{"%b":%b}' % (self.key.encode(), body)
+        else:
+            body = spelled(_nested(body, self.key), self.marks.replace(TEXT_IDS, ""))
         if self.form is Form.BARE:
             return body
         if tool:
             method, body = TOOLS_CALL, b'{"name":%b,"arguments":%b}' % (_encode(tool.name), body)
         request = jsonrpc.write_request(method, body, request_id)
-        return _ID.sub(rb'"id":"\1"}', request) if self.has_text_ids else request
+        return _ID.sub(rb'"id":"\1"}', request) if TEXT_IDS in self.marks else request
 
     def _write_start(self, message: Any, request_id: int, tools: Tools | None) -> bytes:
         """One match, in a message that the documents do not have."""
@@ -147,7 +149,7 @@ class Dialect(Struct, frozen=True):
     def _form_of(self, message_type: str) -> tuple[object, ...]:
         has_more = self.extends(message_type)
         alias = self.alias * self._calls_otherwise(message_type)
-        form = (self.form, self.key, self.has_text_ids, self.is_plain, has_more, alias, self.adds)
+        form = (self.form, self.key, self.marks, self.is_plain, has_more, alias, self.adds)
         return *form, self.method(message_type), self.paths.get(message_type)
 
 
@@ -198,22 +200,25 @@ _VARIANTS = {"": "", PLAIN[1:]: "documented fields only", MORE[1:]: "content und
 _VARIANT = re.compile(r"|[A-Za-z]\w{2,31}|(\.[A-Za-z]\w{1,31}){1,3}", re.ASCII)
 _START_TYPES = {method: start_type for start_type, method in starting.METHODS.items()}
 _BASES = {each.name: each for each in _TABLE}
-_SHOWN = re.compile(r"([\w./:-]{0,32})\((\w{0,12})\)", re.ASCII)  # a name that is not there
+_SHOWN = re.compile(
+    r"([\w./:-]{0,32})\((\w{0,12}(?:\.\w{1,12})?)\)", re.ASCII
+)  # a name that is not there
+_MARKS = {TEXT_IDS[1:]: "ids as text", CAMEL: "names in camel case"}
 _ID = re.compile(rb'"id":(\d+)}$')
 
 
-def name_of(form: Form, pattern: str, key: str, *, has_text_ids: bool = False) -> str:
+def name_of(form: Form, pattern: str, key: str, marks: str = "") -> str:
     """The name of a dialect that an agent shows; empty if it can have none."""
     same = (each for each in _TABLE if (each.form, each.pattern, each.key) == (form, pattern, key))
     named = next((each.name for each in same), "")
     shown = {Form.BARE: "", Form.TOOL: TOOLS_CALL}.get(form, pattern)
     name = named or f"{shown}({key})"
-    return name + TEXT_IDS * has_text_ids if named or _SHOWN.fullmatch(name) else ""
+    return name + marks if named or _SHOWN.fullmatch(name) else ""
 
 
 def _base(name: str) -> Dialect | None:
     """A dialect without variant: of the table, or one that an agent showed."""
-    stem = name.removesuffix(TEXT_IDS)
+    stem, *marks = name.split("#")
     found = _SHOWN.fullmatch(stem)
     base = _BASES.get(stem)
     if found:
@@ -225,7 +230,20 @@ def _base(name: str) -> Dialect | None:
         base = replace(base, words=f"{how}, in {key}" if key else how)
     if base is None or stem == name:
         return base
-    return replace(base, name=name, words=f"{base.words}, ids as text", has_text_ids=True)
+    words = ", ".join([base.words, *(_MARKS.get(mark, f"type in {mark}") for mark in marks)])
+    return replace(base, name=name, words=words, marks=name.removeprefix(stem))
+
+
+def _nested(body: bytes, key: str) -> bytes:
+    """A message under its key, or in two parts: envelope and the rest."""
+    head, _, rest = key.encode().partition(b".")
+    if not rest:
+        return b'{"%b":%b}' % (head, body) if head else body
+    fields: dict[str, Any] = msgspec.json.decode(body)
+    parts: tuple[dict[str, Any], ...] = {}, {}
+    for name, value in fields.items():
+        parts[name not in ENVELOPE.split()][name] = value
+    return _encode(dict(zip((head.decode(), rest.decode()), parts, strict=True)))
 
 
 def start_name(start_type: str, base: str = "tool", naming: str = "") -> str:

@@ -44,7 +44,7 @@ class ManagerLimits:
     start_again_seconds: float = 1.0  # to a referee that is busy or not there
     report_seconds: float = 1.0  # at least, for a report after an answer that says nothing
     known_part: float = 0.2  # of the time for the match, if the dialect was understood before
-    dialects_max: int = 46  # tried for one match
+    dialects_max: int = 60  # tried for one match
     listen_seconds: float = 5.0  # for a new agent to begin to listen, before the league starts,
     listen_pause_seconds: float = 0.02  # looked at so often
     # Registration

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from agentleague import errors
-from agentleague.protocol import json_text
+from agentleague.protocol import field_names, json_text
 
 RequestId = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[str, Meta(max_length=64)] | None
 
@@ -37,7 +37,7 @@ class Envelope(Struct, gc=False):
     message_type: str | None = None
     body: bytes | Raw = b"{}"
     whole: bytes = b""  # a request from which `body` was not taken yet
-    nested_in: str = ""  # the key under which the message stands
+    nested_in: str = ""  # the key under which the message stands, and marks of its field names
 
 
 class _Request(Struct, gc=False):
@@ -91,6 +91,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _DEEPER = ("message", "data", "result", "params", "response", "payload")
 _MARKS = (b'"message_type"', b'"player_meta"', b'"referee_meta"')  # of a message, wherever it is
 _LEVELS, _PLACES_MAX = 5, 64  # of an answer that are searched
+_HEADS, _BODIES = ("envelope", "header"), ("payload", "body", "data")  # of a message in two parts
 _IDS = ("match_id", "player_id", "auth_token")
 _RATE_LIMIT = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _TOKEN = re.compile(r"tok_\w+")
@@ -109,6 +110,7 @@ def read_request(
         InvalidRequest: it is JSON, but neither JSON-RPC 2.0 nor a message.
         UNREADABLE: it is not JSON; the caller explains it.
     """
+    body, envelope.nested_in = field_names.documented(body)
     json_text.check(body, thorough=thorough)
     try:
         request = _request.decode(body)
@@ -142,12 +144,21 @@ def look_inside(envelope: Envelope) -> None:
 
 
 def _unnest(envelope: Envelope) -> bool:
-    """Take the message from `message`, or from under any key if it is one by its fields."""
+    """Take the message from `message`, or from under any key if it is one by its fields.
+
+    A message in two objects, like `envelope` and `payload`, is put together.
+    """
     outer = _fields.decode(envelope.body)
-    for name in ("message", *outer):
+    for name in ("message", *_HEADS, *outer):
         text = bytes(outer.get(name, b""))
         if text[:1] == b"{" and (name == "message" or any(each in text for each in _MARKS)):
-            envelope.nested_in, envelope.body = name, _with_ids(outer[name], envelope.body)
+            envelope.body = _with_ids(outer[name], envelope.body)
+            rests = (each for each in _BODIES if bytes(outer.get(each, b""))[:1] == b"{")
+            rest = next(rests, "") if name in _HEADS else ""
+            if rest:
+                both = _fields.decode(outer[rest]) | _fields.decode(envelope.body)
+                envelope.body = msgspec.json.encode(both)
+            envelope.nested_in = f"{name}.{rest}".rstrip(".") + envelope.nested_in
             return True
     return False
 

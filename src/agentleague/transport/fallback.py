@@ -8,6 +8,7 @@ and push their answer. `dialects/negotiation.py` decides; a transport brings `po
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlsplit
 
 from agentleague.dialects import answers, starting
 from agentleague.dialects.complaints import in_its_words
@@ -105,6 +106,14 @@ class _Asking:
         elif self._is_open:
             self._ask(self._dialect, self._peer.tools or {})
 
+    def _asks_at_root(self, status: int) -> bool:
+        """An end point without a path is called at /mcp; if nothing is there, it is the root."""
+        is_other = status == 404 and not urlsplit(self._peer.url).path and self._is_open
+        if is_other:
+            self._peer.url += "/"
+            self._ask(self._dialect)
+        return is_other
+
     def _answered(self, got: HttpAnswer) -> None:
         raise NotImplementedError
 
@@ -135,7 +144,7 @@ class Conversation(_Asking):
         if answer.error is None:
             dialect = self._negotiation.understood(is_bare=is_bare)
             self._end(answer._replace(dialect=dialect) if dialect else answer)
-        else:
+        elif not self._asks_at_root(answer.error.context.get("status") or 0):
             self._carry_out(self._negotiation.failed(answer.error), answer)
 
     def _answered(self, got: HttpAnswer) -> None:
@@ -188,7 +197,7 @@ class Start(_Asking):
         self._is_open = False
 
     def _answered(self, got: HttpAnswer) -> None:
-        if self._is_open:
+        if self._is_open and not self._asks_at_root(got.status):
             answer = read(self._message, got, answers.read_started)
             self._done(answer._replace(dialect=self._dialect.name))
 
