@@ -1,9 +1,10 @@
 """An HTTP end of somebody else's agent, with the standard library alone."""
 
-import http.server
+import http.server as http_server
 import json
 import threading
 import urllib.request
+from contextlib import suppress
 
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -14,13 +15,17 @@ def traits_of(shape):
     return {name: value for name, _, value in pairs}
 
 
-def serve(hear, host="127.0.0.1", port=0, after_seconds=0):
+def serve(hear, host="127.0.0.1", port=0, after_seconds=0, *, http="", threads=True):
     """A server on a port of its own; `hear(path, body)` gives status and answer of each request.
 
-    Before it listens, the port is its own, and nobody can connect to it.
+    Before it listens, the port is its own, and nobody can connect to it. `http` is a way in which
+    its HTTP is odd.
     """
-    handler = type("Handler", (Handler,), {"hear": staticmethod(hear)})
-    server = http.server.ThreadingHTTPServer((host, port), handler, bind_and_activate=False)
+    version = "HTTP/1.0" if http in ("1.0", "eof") or not threads else "HTTP/1.1"
+    members = {"hear": staticmethod(hear), "http": http, "protocol_version": version}
+    cls = http_server.ThreadingHTTPServer if threads else http_server.HTTPServer
+    handler = type("Handler", (Handler,), members)
+    server = cls((host, port), handler, bind_and_activate=False)
     server.daemon_threads = True
     server.server_bind()
 
@@ -39,19 +44,44 @@ def at_mcp(answer):
     return lambda path, body: answer(body) if path == "/mcp" else (404, {"detail": "?"})
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(http_server.BaseHTTPRequestHandler):
     """Passes requests to the agent of its port."""
 
-    hear = None
-    protocol_version = "HTTP/1.1"
+    hear, http = None, ""
+
+    def handle(self):
+        with suppress(ConnectionError):  # The other end may have what it wanted.
+            super().handle()
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        status, answer = self.hear(self.path, json.loads(body))
-        text = json.dumps(answer).encode()
+        try:
+            body = json.loads(body)
+        except ValueError:
+            body = {}
+        status, answer = self.hear(self.path, body)
+        indent = 2 if self.http == "indent" else None
+        text = answer if isinstance(answer, str) else json.dumps(answer, indent=indent)
+        if self.http == "crlf":
+            text += "\r\n"
+        self.respond(201 if self.http == "201" and status == 200 else status, answer, text.encode())
+
+    def respond(self, status, answer, text):
+        """Send it, in this author's way."""
+        name = str.lower if self.http == "lower" else str
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
+        kind = "text/html" if isinstance(answer, str) else "application/json"
+        kind = {"text": "text/plain", "charset": f"{kind}; charset=utf-8"}.get(self.http, kind)
+        self.send_header(name("Content-Type"), kind)
+        if self.http == "close":
+            self.send_header("Connection", "close")
+        if self.http == "chunked":
+            self.send_header("Transfer-Encoding", "chunked")
+            half = len(text) // 2 + 1
+            chunks = [text[at : at + half] for at in (0, half) if text[at : at + half]]
+            text = b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
+        elif self.http != "eof":
+            self.send_header(name("Content-Length"), str(len(text)))
         self.end_headers()
         self.wfile.write(text)
 
@@ -59,19 +89,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def not_understood(how, body):
+def not_understood(how, body, why="Method not found"):
     """Status and answer of one that does not understand, and says so in one of many ways."""
     if how.isdigit():
-        return int(how), {"detail": "no"}
-    if how == "rpc":
-        error = {"code": -32601, "message": "Method not found"}
-        return 200, {"jsonrpc": "2.0", "error": error, "id": body.get("id")}
-    said = {
-        "ok": {"status": "ok"},
-        "type": {"status": "unknown_message_type"},
-        "inside": {"error": "Unknown method"},
+        return int(how), {"detail": "no" if why == "Method not found" else why}
+    error = {"code": -32601 if why == "Method not found" else -32602, "message": why}
+    missing = why.rpartition(" ")[2]
+    return {
+        "rpc": (200, {"jsonrpc": "2.0", "error": error, "id": body.get("id")}),
+        "rpc400": (400, {"jsonrpc": "2.0", "error": error, "id": None}),
+        "ok": (200, {"status": "ok"}),
+        "type": (200, {"jsonrpc": "2.0", "result": {"status": "unknown_message_type"}, "id": 1}),
+        "inside": (200, {"jsonrpc": "2.0", "result": {"error": "Unknown method"}, "id": 1}),
+        "success": (200, {"success": False, "message": why}),
+        "html": (500, "<!doctype html><title>500</title><h1>Internal Server Error</h1>"),
+        "text": (400, why),
+        "list": (422, {"detail": [{"loc": ["body", missing], "msg": "Field required"}]}),
     }[how]
-    return 200, said if how == "ok" else {"jsonrpc": "2.0", "result": said, "id": 1}
 
 
 def post(url, value):
