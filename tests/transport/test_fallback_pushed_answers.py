@@ -54,6 +54,8 @@ SPELLINGS = [
     (PARITY, {"sender": 7, "protocol": 2, "timestamp": {}, "parity_choice": "even"}, EVEN),
     (PARITY, {"player_id": "P" * 65, "parity_choice": "even"}, EVEN),
     (PARITY, {"choice": 7}, ILLEGAL),
+    (PARITY, {"choice": {"parity": "even"}}, EVEN),
+    (PARITY, {"parity_choice": {"parity": "even"}}, ("E004", {"parity": "even"})),  # as it is
     (MOVE, {"move": "even"}, EVEN),
     (MOVE, {"choice": "even"}, EVEN),
     (MOVE, {"parity_choice": "even"}, EVEN),

@@ -211,7 +211,8 @@ def _read_unsaid_join(
 
 def _read_parity(content: _Content) -> messages.ChooseParityResponse:
     choice = _first_sent(content.parity_choice, content.choice, content.move)
-    if choice is UNSET or isinstance(choice, dict):  # It may be in there.
+    # An object may hold it; in the documented field it is judged as it is.
+    if choice is UNSET or (isinstance(choice, dict) and content.parity_choice is UNSET):
         raise _nothing("CHOOSE_PARITY_RESPONSE")
     return messages.ChooseParityResponse(choice, _text(content.match_id), _text(content.player_id))
 
