@@ -40,7 +40,7 @@ from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import GameInvitation, MatchResultReport, Message
 from agentleague.roles.effects import Address, Headers
-from agentleague.roles.ports import Answer, Cancel
+from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import (
@@ -301,12 +301,7 @@ class MatchTimes:
         self._began: dict[str, float] = {}
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel:
         """Call the transport."""
         if isinstance(message, GameInvitation):
@@ -315,7 +310,7 @@ class MatchTimes:
             done = self._ending(message.match_id, done)
         return self._call(to, message, until, done, headers)
 
-    def _ending(self, match_id: str, done: Callable[[Answer], None]) -> Callable[[Answer], None]:
+    def _ending(self, match_id: str, done: OnAnswer) -> OnAnswer:
         def answered(answer: Answer) -> None:
             if answer.error is None and match_id in self._began:  # Else the referee reports again.
                 self.seconds.append(self._now() - self._began.pop(match_id))

@@ -40,6 +40,9 @@ class Answer(NamedTuple):
     is_last: bool = True
 
 
+OnAnswer = Callable[[Answer], None]
+
+
 class Role(Protocol):
     """Manager, referee or player: a stimulus and the time go in, effects come out."""
 
@@ -65,12 +68,7 @@ class Transport(Protocol):
     def listen(self, on_ask: OnAsk) -> None: ...
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel: ...
 
 

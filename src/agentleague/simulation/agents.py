@@ -33,7 +33,7 @@ from agentleague.protocol.messages import (
     Rules,
 )
 from agentleague.roles.effects import Address, Headers, Turn
-from agentleague.roles.ports import Answer, Cancel, OnAsk, Transport
+from agentleague.roles.ports import Answer, Cancel, OnAnswer, OnAsk, Transport
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.simulation.clock import Lifetime
@@ -145,12 +145,7 @@ class ForeignTransport:
         self._transport.listen(on_message)
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel:
         """Send only what the documents know of."""
         if isinstance(message, LockRequest):
@@ -189,12 +184,7 @@ class FalseTransport:
         self.listen = transport.listen
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel:
         """Pass on all but some of the reports."""
         if isinstance(message, MatchResultReport) and self._chance.random() < 0.5:
@@ -216,12 +206,7 @@ class HoldingTransport:
         self.listen = transport.listen
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel:
         """Keep some locks back."""
         if isinstance(message, RefereeStatus):
@@ -250,12 +235,7 @@ class MeddlingTransport:
         self.listen = transport.listen
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel:
         """Pass everything on, and some reports again when nobody waits for them any more."""
         if isinstance(message, MatchResultReport):

@@ -20,7 +20,7 @@ from agentleague.protocol.messages import LeagueCommand, Message
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import AgentState
 from agentleague.roles.effects import Address
-from agentleague.roles.ports import Answer, Row, Transport
+from agentleague.roles.ports import OnAnswer, Row, Transport
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings, Secrets
 from agentleague.runtime.host import Host, JournalArchive, Ledger
 from agentleague.simulation.agents import (
@@ -119,7 +119,7 @@ class SimulatedLeague:
             if restart_after is not None:
                 process.restart_after(restart_after)
 
-    def command(self, command: str, done: Callable[[Answer], None], **params: Any) -> None:
+    def command(self, command: str, done: OnAnswer, **params: Any) -> None:
         """Send a command of the organiser."""
         organiser = self.network.add(url_of("organiser"), "player", Lifetime(self.clock))
         message = LeagueCommand(

@@ -17,7 +17,7 @@ from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.tokens import PROOF_HEADER, proof
 from agentleague.roles.effects import Address, Headers
-from agentleague.roles.ports import Answer, Cancel
+from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.roles.stimuli import write_headers
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.transport.memory import MemoryNetwork, MemoryTransport
@@ -178,12 +178,7 @@ class SimulatedTransport(MemoryTransport):
         self._simulated = network
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel:
         """Ask another agent; the answer comes later. A dead agent sends nothing."""
         if self.lifetime.is_over:
@@ -212,7 +207,7 @@ class _Exchange:
         network: SimulatedNetwork,
         asker: SimulatedTransport,
         message: Message,
-        done: Callable[[Answer], None],
+        done: OnAnswer,
     ) -> None:
         self._network, self._asker, self._message, self._done = network, asker, message, done
         self._began = network.clock.time

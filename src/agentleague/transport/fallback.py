@@ -19,7 +19,7 @@ from agentleague.errors import LeagueError
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import WIRE_NAME, Message
 from agentleague.roles.effects import Address
-from agentleague.roles.ports import Answer, Cancel, Clock
+from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer
 from agentleague.transport.http_connection import HttpAnswer
 
 EMPTY_SECONDS = 1.0  # for what may be pushed after an answer without content, or less:
@@ -38,17 +38,13 @@ class PeerDialects:
         self.clock, self.post = clock, post
         self._requests = 0
 
-    def call(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Ask in the dialect that is known."""
         if dialect_of(to.dialect).starts and starting.is_assignment(message):
             return Start(self, to, message, until, done).begin()
         return Conversation(self, to, message, until, done).begin()
 
-    def go_on(
-        self, to: Address, message: Message, until: float, done: Callable[[Answer], None]
-    ) -> "Conversation":
+    def go_on(self, to: Address, message: Message, until: float, done: OnAnswer) -> "Conversation":
         """A call in our own dialect was not understood; it goes on with what was `heard`."""
         return Conversation(self, to, message, until, done)
 
@@ -79,7 +75,7 @@ class _Asking:
         to: Address,
         message: Message,
         until: float,
-        done: Callable[[Answer], None],
+        done: OnAnswer,
     ) -> None:
         self._dialects, self._peer, self._message = dialects, dialects.peer_at(to), message
         self._until, self._done, self._dialect = until, done, dialect_of(to.dialect)

@@ -33,7 +33,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.timestamps import write
 from agentleague.protocol.tokens import proof
 from agentleague.roles.effects import Address, Headers
-from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
+from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk
 from agentleague.roles.stimuli import Caller
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import PeerDialects, read
@@ -183,12 +183,7 @@ class HttpTransport:
         self._server.route(path, methods, handler)
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
         if not to.proof_keys and (to.dialect or to.url in self.dialects.known):
@@ -370,7 +365,7 @@ class _OutgoingCall(Struct):
     to: Address
     message: Message
     until: float
-    done: Callable[[Answer], None]
+    done: OnAnswer
     stop: Cancel = _nothing
 
     def answered(self, got: HttpAnswer) -> None:

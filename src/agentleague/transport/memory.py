@@ -10,7 +10,7 @@ from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.protocol.tokens import PROOF_HEADER, proof
 from agentleague.roles.effects import Address, Headers
-from agentleague.roles.ports import Answer, Cancel, Clock, OnAsk
+from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk
 from agentleague.roles.stimuli import Caller, write_headers
 from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
@@ -46,12 +46,7 @@ class MemoryTransport:
         self._on_ask = on_ask
 
     def call(
-        self,
-        to: Address,
-        message: Message,
-        until: float,
-        done: Callable[[Answer], None],
-        headers: Headers = (),
+        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
         network = self._network
