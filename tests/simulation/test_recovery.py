@@ -44,7 +44,7 @@ def give_a_match_out_again(league):
 BROKEN = {
     tell_nobody_the_end: "player1 was there and never told that the league is over",
     tell_nobody_a_result: "was there and never told how R3M1 ended",
-    tell_nobody_that_a_round_is_over: "player1 was there and never told that round 3 is over",
+    tell_nobody_that_a_round_is_over: "player1 was never told that round 3 is over",
     show_no_table: "player2 was told that round 3 is over before it saw the table",
     give_a_match_out_again: "R3M1 was given out 2 times for no reason",
 }

@@ -7,7 +7,7 @@ stands for the same league for ever.
 
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -176,12 +176,21 @@ def _documented(message: Message) -> Message:
     return message
 
 
-class FalseTransport:
+class RefereeTransport:
+    """What passes between a referee that misbehaves and the network."""
+
+    TRAIT: ClassVar[str]
+
+    def __init__(self, transport: Transport, clock: Lifetime, seed: str) -> None:
+        self._transport, self._clock = transport, clock
+        self._chance = Random(f"{self.TRAIT}|{seed}")
+        self.listen = transport.listen
+
+
+class FalseTransport(RefereeTransport):
     """Turns a referee into a false one: it sometimes reports the loser as the winner."""
 
-    def __init__(self, transport: Transport, seed: str) -> None:
-        self._transport, self._chance = transport, Random(f"false|{seed}")
-        self.listen = transport.listen
+    TRAIT = FALSE
 
     def call(
         self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
@@ -192,18 +201,18 @@ class FalseTransport:
         return self._transport.call(to, message, until, done, headers)
 
 
-class HoldingTransport:
+class HoldingTransport(RefereeTransport):
     """Turns a referee into one that holds on to matches: it locks when it has lost them.
 
     Some it denies to have, and later takes the turn of the referee that has them by then; of others
     it says again and again that it runs them.
     """
 
+    TRAIT = HOLDING
+
     def __init__(self, transport: Transport, clock: Lifetime, seed: str) -> None:
-        self._transport, self._clock = transport, clock
-        self._chance = Random(f"holding|{seed}")
+        super().__init__(transport, clock, seed)
         self._denied: set[str] = set()
-        self.listen = transport.listen
 
     def call(
         self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
@@ -226,13 +235,10 @@ class HoldingTransport:
         return self._clock.call_at(when, send)
 
 
-class MeddlingTransport:
+class MeddlingTransport(RefereeTransport):
     """Turns a referee into one that comes back to old matches, and names another winner."""
 
-    def __init__(self, transport: Transport, clock: Lifetime, seed: str) -> None:
-        self._transport, self._clock = transport, clock
-        self._chance = Random(f"meddling|{seed}")
-        self.listen = transport.listen
+    TRAIT = MEDDLING
 
     def call(
         self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
@@ -245,6 +251,11 @@ class MeddlingTransport:
 
     def _again(self, to: Address, report: MatchResultReport, when: float) -> None:
         self._transport.call(to, report, when + REPLY_SECONDS, lambda answer: None)
+
+
+TRANSPORTS: dict[str, Callable[[Transport, Lifetime, str], Transport]] = {
+    each.TRAIT: each for each in (FalseTransport, HoldingTransport, MeddlingTransport)
+}
 
 
 def _falsified(report: MatchResultReport) -> MatchResultReport:
@@ -300,7 +311,7 @@ def _lock(seen: GameMessage, token: str) -> LockRequest:
         epoch=seen.epoch or 1,
         index=0,
         moves=[],
-        forfeits=[(_somebody_else(seen.player_id), "made an illegal move")],
+        forfeits=[("P02" if seen.player_id == "P01" else "P01", "made an illegal move")],
         sender="referee:REF01",
         conversation_id="conv-forged",
         auth_token=token,
@@ -315,7 +326,3 @@ def _report(seen: GameMessage, token: str) -> MatchResultReport:
         conversation_id="conv-forged",
         auth_token=token,
     )
-
-
-def _somebody_else(player_id: str) -> str:
-    return "P02" if player_id == "P01" else "P01"

@@ -36,9 +36,7 @@ class Disk(MemoryJournal):
         self.sync_seconds = sync_seconds
         self.rows_total = 0  # that are safe
         self.deliver: Callable[[Callable[[], None]], None] = lambda what: what()  # to the writer
-        self.on_commit: Callable[[Sequence[Event]], None] | None = (
-            None  # gets the events that are safe now
-        )
+        self.on_commit: Callable[[Sequence[Event]], None] | None = None  # gets what is safe now
         self._clock = clock
         self._staged: list[Write] = []
         self._unsafe: Sequence[Write] = ()  # of the commit under way, until they are safe

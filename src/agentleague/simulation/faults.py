@@ -45,9 +45,7 @@ class Faults:
         self._chance = Random(f"faults|{seed}")
         self._is_over = False  # nothing goes wrong any more
         self._will_look = False  # the organiser will look whether the league goes on
-        self._removed: set[str] = (
-            set()
-        )  # players the organiser removed, whether it was heard or not
+        self._removed: set[str] = set()  # by the organiser, whether it was heard or not
 
     def plan(self, faults: Sequence[Fault]) -> None:
         """Let these happen after their events."""
@@ -140,14 +138,11 @@ class Faults:
         for name in fault.who:
             self._league.processes[name].stall(fault.seconds or 0.0)
 
-    def _one_way(self, fault: Fault) -> None:
-        """From the first to the second nothing passes; the other way all does."""
-        source, target = fault.who
-        self._cut([(source, target)], fault.seconds or 0.0)
-
-    def _both_ways(self, fault: Fault) -> None:
+    def _between_two(self, fault: Fault) -> None:
+        """From the first to the second nothing passes; nor the other way, unless it is one-way."""
         one, other = fault.who
-        self._cut([(one, other), (other, one)], fault.seconds or 0.0)
+        back = [] if fault.kind == "one-way cut" else [(other, one)]
+        self._cut([(one, other), *back], fault.seconds or 0.0)
 
     def _partition(self, fault: Fault) -> None:
         """Cut these off from all others; the ways heal one by one, in any order."""
@@ -246,8 +241,8 @@ class Faults:
         "amnesia": _amnesia,
         "flapping": _flapping,
         "sleep": _sleep,
-        "one-way cut": _one_way,
-        "cut": _both_ways,
+        "one-way cut": _between_two,
+        "cut": _between_two,
         "partition": _partition,
         "full disk": _full_disk,
         "failing disk": _failing_disk,

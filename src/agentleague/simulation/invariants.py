@@ -203,18 +203,16 @@ def _results_told(
                 yield f"I7: {name} was never told how {match.match_id} ended"
         if url_of(name) not in observer.end_told:
             yield f"I7: {name} was never told that the league is over"
-        yield from _told_rounds(simulated, league, name, history)
+        for round_id in range(1, league.rounds_ended + 1):
+            yield from _round_end_is_told(simulated, name, round_id)
 
 
-def _told_rounds(
-    simulated: SimulatedLeague, league: League, name: str, history: LeagueHistory
-) -> Iterator[str]:
-    tables, url = simulated.observer.tables, url_of(name)
-    for round_id in range(1, league.rounds_ended + 1):
-        if (url, round_id) not in tables.rounds_told:
-            yield f"I7: {name} was never told that round {round_id} is over"
-        elif (url, round_id) in tables.unshown:
-            yield f"I7: {name} was told that round {round_id} is over before it saw the table"
+def _round_end_is_told(simulated: SimulatedLeague, name: str, round_id: int) -> Iterator[str]:
+    tables, end = simulated.observer.tables, (url_of(name), round_id)
+    if end not in tables.rounds_told:
+        yield f"I7: {name} was never told that round {round_id} is over"
+    elif end in tables.unshown:
+        yield f"I7: {name} was told that round {round_id} is over before it saw the table"
 
 
 def _ended(simulated: SimulatedLeague) -> Iterator[str]:
@@ -358,7 +356,9 @@ class Recovery:
                 yield from self._result_is_told(self._observer.league.matches[event.match_id])
         for event in self._since(self._healed_at + SETTLE_SECONDS):
             if isinstance(event, RoundEnded):
-                yield from self._round_end_is_told(event.round_id)
+                # Agents that misbehave are left out: only the newest message is kept for them.
+                for name in [each for each in self._there().values() if each not in self._odd]:
+                    yield from _round_end_is_told(self._league, name, event.round_id)
         yield from self._later_rounds()
 
     def _since(self, when: float) -> list[Event]:
@@ -400,15 +400,6 @@ class Recovery:
             is_told = name is None or (url_of(name), match.match_id) in self._observer.results_told
             if not is_told and not self._observer.is_foreign(match):
                 yield f"I7: {name} was there and never told how {match.match_id} ended"
-
-    def _round_end_is_told(self, round_id: int) -> Iterator[str]:
-        """Agents that misbehave are left out: only the newest message is kept for them."""
-        tables = self._observer.tables
-        for name in [each for each in self._there().values() if each not in self._odd]:
-            if (url_of(name), round_id) not in tables.rounds_told:
-                yield f"I7: {name} was there and never told that round {round_id} is over"
-            elif (url_of(name), round_id) in tables.unshown:
-                yield f"I7: {name} was told that round {round_id} is over before it saw the table"
 
     def _later_rounds(self) -> Iterator[str]:
         rounds = [

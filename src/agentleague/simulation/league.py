@@ -25,19 +25,14 @@ from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeS
 from agentleague.runtime.host import Host, JournalArchive, Ledger
 from agentleague.simulation.agents import (
     DEFAULT,
-    FALSE,
     FOREIGN,
-    HOLDING,
     IMPOSTOR,
-    MEDDLING,
+    TRANSPORTS,
     UNREADY,
     UNREADY_SECONDS,
     Agents,
-    FalseTransport,
     ForeignTransport,
-    HoldingTransport,
     Impostor,
-    MeddlingTransport,
     answer_filter,
     runner_of,
 )
@@ -233,7 +228,7 @@ class SimulatedLeague:
                 self.network.answer_filters[url_of(name)] = changes
             if trait == IMPOSTOR:
                 self._add_impostor(name)
-            if trait in (FALSE, FOREIGN, HOLDING, MEDDLING):
+            if trait == FOREIGN or trait in TRANSPORTS:
                 self.observer.locks.dishonest.add(name)
         if self.agents.thief:
             self._add_thief()
@@ -317,11 +312,8 @@ class SimulatedLeague:
         trait, seed = self.agents.traits.get(name, ""), f"{name}|{self._seed}"
         if trait == FOREIGN:
             return ForeignTransport(ports.transport, ports.clock, self.agents.game, seed)
-        if trait == HOLDING:
-            return HoldingTransport(ports.transport, ports.clock, seed)
-        if trait == MEDDLING:
-            return MeddlingTransport(ports.transport, ports.clock, seed)
-        return FalseTransport(ports.transport, seed) if trait == FALSE else ports.transport
+        changed = TRANSPORTS.get(trait)
+        return changed(ports.transport, ports.clock, seed) if changed else ports.transport
 
     def _player(self, number: int) -> Callable[[Ports], Host]:
         name, seed = f"player{number}", f"{self._seed}|{number}"

@@ -125,6 +125,7 @@ class Observer(Watcher):
         """A request is sent; it may never arrive."""
         check = self._SENT.get(type(message))
         if check:
+            self.catch_up()
             check(self, url, message)
 
     def lost(self, source: str, target: str, what: Message) -> None:
@@ -224,19 +225,7 @@ class Observer(Watcher):
 
     def _handed_out(self, url: str, message: RoundAnnouncement) -> None:
         if isinstance(message.matches, list):  # For players they are encoded once.
-            self.catch_up()
             self.capacity.handed_out(self._clock.time, url, message.matches)
-
-    def _table_sent(self, url: str, message: LeagueStandingsUpdate) -> None:
-        self.catch_up()
-        self.tables.sent(url, message)
-
-    def _end_sent(self, url: str, message: LeagueCompleted) -> None:
-        self.catch_up()
-        self.tables.end_sent(url, message)
-
-    def _table(self, source: str, url: str, message: LeagueStandingsUpdate) -> None:
-        self.tables.arrived(url, message)
 
     def _end(self, source: str, url: str, message: LeagueCompleted) -> None:
         self.catch_up()
@@ -271,7 +260,7 @@ class Observer(Watcher):
     _CHECKS: ClassVar[dict[type, Callable[..., None]]] = {
         GameInvitation: _invited,
         GameOver: _game_over,
-        LeagueStandingsUpdate: _table,
+        LeagueStandingsUpdate: lambda self, source, url, message: self.tables.arrived(url, message),
         LeagueCompleted: _end,
         RoundCompleted: _round_over,
         LockRequest: _lock,
@@ -281,8 +270,8 @@ class Observer(Watcher):
         ChooseParityCall: _attempt,
         GameMoveCall: _attempt,
         RoundAnnouncement: _handed_out,
-        LeagueStandingsUpdate: _table_sent,
-        LeagueCompleted: _end_sent,
+        LeagueStandingsUpdate: lambda self, url, message: self.tables.sent(url, message),
+        LeagueCompleted: lambda self, url, message: self.tables.end_sent(url, message),
     }
 
 
@@ -372,11 +361,7 @@ class LockChecks:
 
 def _is_lie(report: MatchResultReport, match: MatchRecord) -> bool:
     held = match.decided
-    return bool(held and held.verified) and report.result.winner != _winner(held)
-
-
-def _winner(decided: MatchDecided | None) -> str | None:
-    return decided.result.winner_player_id if decided else None
+    return bool(held and held.verified and report.result.winner != held.result.winner_player_id)
 
 
 def _is_unreached(request: LockRequest) -> bool:

@@ -363,13 +363,9 @@ def expected(scenario: Scenario) -> LeagueHistory:
 
 
 def _concerns_referees(fault: Fault) -> bool:
-    """A manager that hears nobody takes its referees for dead."""
-    return _is_deaf(fault) or any(name.startswith("referee") for name in fault.who)
-
-
-def _is_deaf(fault: Fault) -> bool:
-    """Whether the manager hears nobody, since it sleeps or its disk is full."""
-    return fault.kind in ("sleep", "full disk") and MANAGER in fault.who
+    """A manager that hears nobody, since it sleeps or its disk is full, takes them for dead."""
+    is_deaf = fault.kind in ("sleep", "full disk") and MANAGER in fault.who
+    return is_deaf or any(name.startswith("referee") for name in fault.who)
 
 
 class CrashKind(NamedTuple):
