@@ -20,7 +20,7 @@ def with_messages(players, rules, seed, cycles):
     clock, game = VirtualClock(1_700_000_000.0), rules.name
     network = MemoryNetwork(clock)
     settings = ManagerSettings(
-        league_id=new_league_id(game, 0, seed), game_type=game, players=len(players), cycles=cycles
+        league_id=new_league_id(game, seed), game_type=game, players=len(players), cycles=cycles
     )
     manager = Manager(settings, new_secrets(seed), rules)
 

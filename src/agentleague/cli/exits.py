@@ -70,8 +70,8 @@ def _text_and_code(error: BaseException, signals: Sequence[int]) -> tuple[str, i
         return _usage_error(error), error.exit_code
     if isinstance(error, click.ClickException):
         return f"Error: {error.format_message()}", error.exit_code
-    if isinstance(error, LeagueError):
-        return f"Error: {error}", FAILED
+    if isinstance(error, LeagueError) or hasattr(error, "exit_code"):  # A wrong setting has one.
+        return f"Error: {error}", getattr(error, "exit_code", FAILED)
     if isinstance(error, OSError):
         return f"Error: {_system_error(error)}", FAILED
     return (

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from agentleague.cli.player_files import check_file, check_game, load_player
+from agentleague.cli.reading import with_manager
 from agentleague.errors import LeagueError
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
-from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import (
     HOSTS,
     AgentGroup,
@@ -19,7 +19,6 @@ from agentleague.runtime.local_league import (
     RemoteWorkers,
     Tally,
 )
-from agentleague.runtime.manager_client import ManagerClient
 from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import Place, Running, open_player
 from agentleague.runtime.strategy_runner import Strategy
@@ -95,14 +94,11 @@ class AddedPlayer:
 
     async def start(self) -> None:
         """Add it."""
-        client = ManagerClient(self._manager, wall)
+        params, key = {"name": self._name, "url": self._url}, self._key
         try:
-            params = {"name": self._name, "url": self._url}
-            await client.command("add_player", params, self._key)
+            await with_manager(self._manager, lambda each: each.command("add_player", params, key))
         except LeagueError as error:
             raise LeagueError(f"{self._name} cannot take part: {error}") from None
-        finally:
-            await client.close()
 
     async def finish(self) -> Tally:
         """Nothing to wait for."""

@@ -90,27 +90,22 @@ def common_options() -> list[click.Option]:
             ["-q", "--quiet"],
             is_flag=True,
             expose_value=False,
-            callback=_set_quiet,
+            callback=_remember,
             help="Print nothing on stderr but errors.",
         ),
         click.Option(
             ["--debug"],
             is_flag=True,
             expose_value=False,
-            callback=_set_debug,
+            callback=_remember,
             help="Print the traceback of an error too.",
         ),
     ]
 
 
-def _set_quiet(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
+def _remember(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
     if is_given:
-        context.meta[QUIET] = True
-
-
-def _set_debug(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
-    if is_given:
-        context.meta[DEBUG] = True
+        context.meta[QUIET if parameter.name == "quiet" else DEBUG] = True
 
 
 def _set_type(param: click.Parameter) -> None:
@@ -151,17 +146,14 @@ def game_choice(command: Command) -> Command:
 
 def read_game_options(game: "Game", typed: str | None) -> dict[str, Any]:
     """The options of the game."""
-    from agentleague.cli.settings_options import misused
     from agentleague.errors import LeagueError
     from agentleague.roles.settings import ManagerSettings
-    from agentleague.runtime.settings import SettingError, read_settings
+    from agentleague.runtime.settings import read_settings
 
+    given = read_settings(ManagerSettings, environment={}, options={"game_options": typed})
+    options: dict[str, Any] = given.values.get("game_options", {})
     try:
-        given = read_settings(ManagerSettings, environment={}, options={"game_options": typed})
-        options: dict[str, Any] = given.values.get("game_options", {})
         game.start(options)
-    except SettingError as error:
-        raise misused(error) from None
     except (LeagueError, ValueError) as error:
-        raise misused(given.wrong("game_options", f"cannot be: {error}")) from None
+        raise given.wrong("game_options", f"cannot be: {error}") from None
     return options

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -22,6 +22,9 @@ class Source(Protocol):
     """Answers queries."""
 
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]: ...
+
+
+Work = Callable[[Any], Coroutine[Any, Any, T]]  # of a Source
 
 
 class JournalSource:
@@ -67,7 +70,7 @@ def reading_options(command: Command) -> Command:
             "--manager",
             "manager_url",
             metavar="URL",
-            callback=_read_manager,
+            callback=lambda context, parameter, typed: _as_url(typed) if typed else typed,
             help="The manager to ask: its URL, HOST:PORT, or a PORT of this machine.  "
             f"[env var: {VARIABLE}; default: {MANAGER}]",
         ),
@@ -76,18 +79,16 @@ def reading_options(command: Command) -> Command:
     return decorated  # type: ignore[no-any-return]
 
 
-def read(
-    directory: Path | None, manager_url: str | None, work: Callable[[Source], Awaitable[T]]
-) -> T:
+def read(directory: Path | None, manager_url: str | None, work: Work[T]) -> T:
     """Run `work` with the source that was named, and return its result."""
     if directory is not None and manager_url is not None:
         raise click.UsageError("give either --dir DIR or --manager URL, not both")
     if directory is not None:
-        return asyncio.run(_from(JournalSource(directory), work))
+        return asyncio.run(work(JournalSource(directory)))
     from agentleague.runtime.processes import run
 
     url = manager_url or _as_url(os.environ.get(VARIABLE) or MANAGER)
-    return run(_from_manager(url, work))
+    return run(with_manager(url, work))
 
 
 def source_option(directory: Path | None, manager_url: str | None) -> str:
@@ -112,10 +113,22 @@ async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> 
             return rows
 
 
-def _read_manager(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:
-    return None if value is None else _as_url(value)
+async def all_rounds(source: Source, **params: Any) -> list[dict[str, Any]]:
+    """All rounds; a page counts matches, so it may end in the middle of one."""
+    rounds: dict[int, dict[str, Any]] = {}
+    seen = 0
+    while True:
+        data = await source.ask("GET_SCHEDULE", offset=seen, **params)
+        if not isinstance(data.get("rounds"), list):
+            raise LeagueError(
+                "the answer to GET_SCHEDULE has no 'rounds'; this is not a manager of agentleague"
+            )
+        for part in data["rounds"]:
+            whole = rounds.setdefault(part["round_id"], {**part, "matches": []})
+            whole["matches"] += part["matches"]
+            seen += len(part["matches"])
+        if not data["rounds"] or seen >= data.get("total", 0):
+            return list(rounds.values())
 
 
 def _as_url(text: str) -> str:
@@ -124,15 +137,12 @@ def _as_url(text: str) -> str:
     return manager_url(text)
 
 
-async def _from(source: Source, work: Callable[[Source], Awaitable[T]]) -> T:
-    return await work(source)
-
-
-async def _from_manager(url: str, work: Callable[[Source], Awaitable[T]]) -> T:
+async def with_manager(url: str, work: Work[T], key: str = "") -> T:
+    """What comes of `work` at a running manager; `key` is the organiser's, who is told more."""
     from agentleague.runtime.clock import wall
     from agentleague.runtime.manager_client import ManagerClient
 
-    client = ManagerClient(url, wall)
+    client = ManagerClient(url, wall, key)
     try:
         return await work(client)
     finally:
@@ -160,7 +170,7 @@ async def mark_reachable(rows: Iterable[dict[str, Any]], directory: Path | None)
             row["reachable"] = known[row["agent_id"]]
 
 
-async def ask_manager(directory: Path | None, work: Callable[[Source], Awaitable[T]]) -> T | None:
+async def ask_manager(directory: Path | None, work: Work[T]) -> T | None:
     """What the manager that runs in a directory tells its organiser.
 
     None if none runs there, or it has just ended.
@@ -168,18 +178,13 @@ async def ask_manager(directory: Path | None, work: Callable[[Source], Awaitable
     address = manager_address(directory) if directory else None
     if directory is None or address is None:
         return None
-    from agentleague.runtime.clock import wall
-    from agentleague.runtime.manager_client import ManagerClient
     from agentleague.runtime.state_files import ADMIN_NAME
 
     try:
         key = (directory / ADMIN_NAME).read_text().strip()
     except OSError:  # It is the organiser's alone.
         key = ""
-    client = ManagerClient(address, wall, key)
     try:
-        return await work(client)
+        return await with_manager(address, work, key)
     except LeagueError:
         return None
-    finally:
-        await client.close()

@@ -10,7 +10,7 @@ import click
 from agentleague.cli.completions import Completed
 from agentleague.roles.settings import AgentSettings, ManagerSettings
 from agentleague.runtime.network import Wishes
-from agentleague.runtime.settings import Given, Setting, SettingError, describe, read_settings
+from agentleague.runtime.settings import Given, Setting, describe, read_settings
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -72,21 +72,7 @@ def settings_options(cls: type) -> Callable[[Decorated], Decorated]:
 
 def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> Given:
     """Read the settings of a role from a file, the environment and options."""
-    try:
-        return read_settings(cls, file=file, environment=os.environ, options=options)
-    except SettingError as error:
-        raise misused(error) from None
-
-
-class Misused(click.ClickException):
-    """A wrong setting; its sentence is enough, so no example follows it."""
-
-    exit_code = 2
-
-
-def misused(error: SettingError) -> Misused:
-    """The error of a command for a wrong setting."""
-    return Misused(str(error))
+    return read_settings(cls, file=file, environment=os.environ, options=options)
 
 
 def _plain(value: Any) -> str:

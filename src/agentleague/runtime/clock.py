@@ -24,10 +24,6 @@ class LoopClock:
         self._loop = loop
         self.now = loop.time  # Asked for with every message: no call in between.
 
-    def wall_offset(self) -> float:
-        """What to add to a monotonic time to print it."""
-        return wall() - self._loop.time()
-
     def call_at(self, when: float, wake: Callable[[], None]) -> Cancel:
         """Call back at that time."""
         return self._loop.call_at(when, wake).cancel

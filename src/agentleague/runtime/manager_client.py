@@ -48,21 +48,17 @@ class ManagerClient:
 
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
         """The `data` of the answer."""
-        answer = await self.answer(query_type, params)
-        if not answer.success:
-            raise LeagueError(answer.error.error_description if answer.error else "no answer")
-        return answer.data or {}
-
-    async def answer(self, query_type: str, params: Mapping[str, Any]) -> LeagueQueryResponse:
-        """The whole answer, also one that says why there is none."""
         for _ in range(PATIENCE):
             answer = await self._call(self._query(query_type, params))
             if not isinstance(answer.error, RateLimited):
                 break
             await asyncio.sleep(float(answer.error.context.get("retry_after") or 1))
-        if answer.error or not isinstance(answer.message, LeagueQueryResponse):
+        told = answer.message
+        if answer.error or not isinstance(told, LeagueQueryResponse):
             raise _no_manager(self._url, answer.error)
-        return answer.message
+        if not told.success:
+            raise LeagueError(told.error.error_description if told.error else "no answer")
+        return told.data or {}
 
     async def close(self) -> None:
         """Let the connections go."""

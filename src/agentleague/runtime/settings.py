@@ -240,6 +240,8 @@ NEAR = 0.8  # A variable as near as that to one of ours is taken for a slip.
 class SettingError(ValueError):
     """A setting that cannot be; the sentence says where it stands and what would be right."""
 
+    exit_code = 2  # of a command that was given it
+
 
 class Given(NamedTuple):
     """What was given, and where each value stands."""

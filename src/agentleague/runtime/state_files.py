@@ -16,6 +16,7 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from agentleague.errors import StorageError
 from agentleague.protocol import join_codes
 from agentleague.roles.agent import AgentState
 from agentleague.roles.settings import Secrets
+from agentleague.runtime.clock import wall
 from agentleague.storage.durable import sync_directory, write_private
 from agentleague.storage.lock import set_lock
 
@@ -249,9 +251,9 @@ def new_join_code() -> str:
     return code
 
 
-def new_league_id(game: str, year: int, seed: str | None) -> str:
+def new_league_id(game: str, seed: str | None) -> str:
     """A name that is unique for ever; from a seed alone where there is one."""
-    alphabet = "abcdefghijkmnpqrstuvwxyz23456789"
+    alphabet, year = "abcdefghijkmnpqrstuvwxyz23456789", datetime.fromtimestamp(wall(), UTC).year
     chance = secrets.token_bytes(6) if seed is None else sha256(f"league|{seed}".encode()).digest()
     tail = "".join(alphabet[byte % len(alphabet)] for byte in chance[:6])
     return f"league_{year}_{game}_{tail}" if seed is None else f"league_{game}_{tail}"

@@ -76,7 +76,7 @@ class OfflineLeague:
     def __init__(self, game: Game, seed: str, entrants: Sequence[Entrant], cycles: int) -> None:
         self.illegal_moves: list[tuple[str, str]] = []  # player, and what was wrong in which match
         self._game, self._cycles = game, cycles
-        self._league_id = new_league_id(game.name, 0, seed)
+        self._league_id = new_league_id(game.name, seed)
         self._secret = new_secrets(seed).draw_secret
         self._players: dict[str, OfflinePlayer] = {}
         names = {}

@@ -11,6 +11,7 @@ from agentleague.cli.output import print_facts, print_json, say, shown
 from agentleague.cli.reading import (
     JournalSource,
     Source,
+    all_rounds,
     find_agent_id,
     mark_reachable,
     read,
@@ -111,7 +112,13 @@ async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any
         return None
     wanted = [match["match_id"] for match in agent.get("last_matches", ())]
     if all_matches and wanted:
-        wanted = await _all_matches(source, agent["agent_id"])
+        wanted = [
+            match["match_id"]
+            for each in await all_rounds(source)
+            for match in each["matches"]
+            if agent["agent_id"] in (match["player_A_id"], match["player_B_id"])
+            and "draw_commitment" in match  # It has begun.
+        ]
     facts = [await source.ask("GET_MATCH", match_id=match_id) for match_id in wanted]
     return {**agent, "facts": [read_answer(answer).match for answer in facts]}
 
@@ -124,23 +131,6 @@ async def _find_agent(source: Source, agent_id: str) -> dict[str, Any] | None:
             raise
         return None
     return dict(answer.get("agent", {}))
-
-
-async def _all_matches(source: Source, player_id: str) -> list[str]:
-    """The ids of a player's matches so far, from the schedule; a page counts matches."""
-    found: list[str] = []
-    seen, total = 0, 1
-    while seen < total:
-        data = await source.ask("GET_SCHEDULE", offset=seen)
-        page = [match for each in data.get("rounds", ()) for match in each["matches"]]
-        found += [
-            match["match_id"]
-            for match in page
-            if player_id in (match["player_A_id"], match["player_B_id"])
-            and "draw_commitment" in match
-        ]
-        seen, total = seen + len(page), data.get("total", 0) if page else 0
-    return found
 
 
 PROVED: dict[bool | None, str] = {

@@ -3,7 +3,6 @@
 import sys
 import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -16,7 +15,6 @@ from agentleague.cli.local_players import local_players
 from agentleague.cli.options import game_choice, read_game_options, referees_option
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Home, run
@@ -86,9 +84,8 @@ def command(
     found = find_game(typed)
     options = read_game_options(found, game_options)
     named = local_players(brought, typed, seed, in_full=output.is_debugging())
-    year = datetime.fromtimestamp(wall(), UTC).year
     settings = ManagerSettings(
-        league_id=new_league_id(found.name, year, seed),
+        league_id=new_league_id(found.name, seed),
         game_options=options,
         players=how_many,
         referees=referees,

@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from errno import EACCES, EADDRINUSE
 from pathlib import Path
 from threading import Event, Thread
@@ -28,7 +27,6 @@ from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
     given_settings,
-    misused,
     settings_options,
     wishes,
 )
@@ -40,7 +38,6 @@ from agentleague.protocol.join_codes import is_guessable, is_published
 from agentleague.records.export import Mirror
 from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.clock import wall
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import (
@@ -105,10 +102,9 @@ def command(
     _check(given, asked)
     game = asked.game_type
     played = _game(given, asked)
-    year = datetime.fromtimestamp(wall(), UTC).year
     settings = replace(
         asked,
-        league_id=asked.league_id or new_league_id(played.name, year, seed),
+        league_id=asked.league_id or new_league_id(played.name, seed),
         game_type=played.name,
         seeded=seed is not None,
     )
@@ -188,22 +184,22 @@ def _check(given: Given, asked: ManagerSettings) -> None:
     """Raises Misused if two settings contradict each other."""
     if asked.players and asked.players > asked.players_max:
         problem = f"is {asked.players}, and players_max is {asked.players_max}; raise the latter"
-        raise misused(given.wrong("players", problem))
+        raise given.wrong("players", problem)
     if asked.referees > asked.referees_max:
         problem = f"is {asked.referees}, and referees_max is {asked.referees_max}; raise the latter"
-        raise misused(given.wrong("referees", problem))
+        raise given.wrong("referees", problem)
 
     is_code = asked.who_may_referee == "code"
     if asked.referee_access == "local" and is_code and not asked.referee_code:
         problem = 'is "local", which holds on one machine only: write "code", and a referee_code'
-        raise misused(given.wrong("referee_access", problem))
+        raise given.wrong("referee_access", problem)
     if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
-        raise misused(given.wrong("tie_breaks", "names one twice; leave it out"))
+        raise given.wrong("tie_breaks", "names one twice; leave it out")
     for name in ("lan", "trusted_proxies", "endpoint", "bind"):
         try:
             check_wish(name, getattr(asked, name))
         except LeagueError as error:
-            raise misused(given.wrong(name, f"cannot be: {error}")) from None
+            raise given.wrong(name, f"cannot be: {error}") from None
 
 
 def _check_codes(given: Given, asked: ManagerSettings, directory: Path) -> None:
@@ -214,7 +210,7 @@ def _check_codes(given: Given, asked: ManagerSettings, directory: Path) -> None:
             continue
         instead = f"take three words that chance put together, or this one: {new_join_code()}"
         if not has_journal_file(directory):
-            raise misused(given.wrong(name, f"can be guessed; {instead}"))
+            raise given.wrong(name, f"can be guessed; {instead}")
         say(
             f"The {name.replace('_', ' ')} can be guessed; {instead}\n"
             "A league may change its code when its manager starts: whoever is registered stays."
@@ -232,8 +228,8 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
         wrong = [row.name for row in describe(ManagerSettings) if row.name in asked.game_options]
         if name == "game_options" and wrong:
             problem = f"holds {wrong[0]!r}, a setting of the league; move it above [game_options]"
-            raise misused(given.wrong(name, problem)) from None
-        raise misused(given.wrong(name, f"cannot be: {error}")) from None
+            raise given.wrong(name, problem) from None
+        raise given.wrong(name, f"cannot be: {error}") from None
     return game
 
 

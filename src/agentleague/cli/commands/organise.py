@@ -3,7 +3,6 @@
 import asyncio
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from agentleague.cli.directory import (
     with_directory,
 )
 from agentleague.cli.output import say
-from agentleague.cli.reading import JournalSource, find_agent_id
+from agentleague.cli.reading import JournalSource, find_agent_id, with_manager
 from agentleague.errors import LeagueError, NoConnection
 from agentleague.protocol.printable import printable
 
@@ -272,7 +271,8 @@ def _command(directory: Path, command: str, **params: Any) -> None:
     if address is None:
         raise click.ClickException(no_manager(directory))
     try:
-        click.echo(printable(run(_send(address, command, params, key))))
+        sent = with_manager(address, lambda manager: manager.command(command, params, key))
+        click.echo(printable(run(sent)))
     except NoConnection:
         raise click.ClickException(no_manager(directory)) from None
     except LeagueError as error:
@@ -293,15 +293,3 @@ def _key(directory: Path) -> str:
             f"there is no organiser's key in {directory} ({error.strerror}); name the directory of "
             f"a manager with --dir DIR, or start one there: league manager {dir_option(directory)}"
         ) from None
-
-
-async def _send(address: str, command: str, params: Mapping[str, Any], key: str) -> str:
-    """Send it to the manager that holds the lock of the directory, on this machine."""
-    from agentleague.runtime.clock import wall
-    from agentleague.runtime.manager_client import ManagerClient
-
-    client = ManagerClient(address, wall)
-    try:
-        return await client.command(command, params, key)
-    finally:
-        await client.close()

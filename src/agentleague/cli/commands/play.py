@@ -3,7 +3,6 @@
 import sys
 import tempfile
 from dataclasses import fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from agentleague.cli.options import game_choice, read_game_options
 from agentleague.dialects.table import in_words
 from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import play
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Home, run
@@ -116,9 +114,8 @@ def _settings(
 ) -> ManagerSettings:
     least, most = OTHER_SECONDS
     other_seconds = max(least, min(move_seconds, most))
-    year = datetime.fromtimestamp(wall(), UTC).year
     return ManagerSettings(
-        league_id=new_league_id(game, year, seed),
+        league_id=new_league_id(game, seed),
         game_options=options,
         players=2,
         cycles=matches,

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from agentleague.cli.output import Column, counted, print_json, print_rows
-from agentleague.cli.reading import Source, all_rows, read, reading_options
+from agentleague.cli.reading import Source, all_rounds, all_rows, read, reading_options
 from agentleague.errors import LeagueError
 
 EXAMPLES = """\b
@@ -39,7 +39,7 @@ def command(
     async def ask(source: Source) -> Schedule:
         if round_id:
             await _check_round(source, round_id)
-        rounds = await _rounds(source, {"round_id": round_id} if round_id else {})
+        rounds = await all_rounds(source, **({"round_id": round_id} if round_id else {}))
         agents = [] if as_json else await all_rows(source, "GET_AGENTS", "agents", kind="player")
         return rounds, {row["agent_id"]: row["display_name"] for row in agents}
 
@@ -55,24 +55,6 @@ async def _check_round(source: Source, round_id: int) -> None:
     total = (await source.ask("GET_STATUS")).get("total_rounds")
     if isinstance(total, int) and 0 < total < round_id:
         raise LeagueError(f"there is no round {round_id}; there are rounds 1 to {total}")
-
-
-async def _rounds(source: Source, params: dict[str, int]) -> list[dict[str, Any]]:
-    """All rounds; a page counts matches, so it may end in the middle of one."""
-    rounds: dict[int, dict[str, Any]] = {}
-    seen = 0
-    while True:
-        data = await source.ask("GET_SCHEDULE", offset=seen, **params)
-        if not isinstance(data.get("rounds"), list):
-            raise LeagueError(
-                "the answer to GET_SCHEDULE has no 'rounds'; this is not a manager of agentleague"
-            )
-        for part in data["rounds"]:
-            whole = rounds.setdefault(part["round_id"], {**part, "matches": []})
-            whole["matches"] += part["matches"]
-            seen += len(part["matches"])
-        if not data["rounds"] or seen >= data.get("total", 0):
-            return list(rounds.values())
 
 
 def _rows(rounds: list[dict[str, Any]], names: dict[str, str]) -> Iterator[dict[str, Any]]:
