@@ -32,7 +32,7 @@ def test_every_way_a_match_can_end_has_words(tmp_path):
     for match_id, moves in (("R1M3", ("even", "even")), ("R1M4", ("even", "odd"))):
         players = decisions.league.matches[match_id].players
         decisions.lock([(0, players[0], moves[0]), (0, players[1], moves[1])], match_id=match_id)
-    winner = decisions.league.result_of("R1M4").winner_player_id
+    winner = decisions.league.matches["R1M4"].decided.result.winner_player_id
     decisions.record(RoundEnded(1))
 
     shown = printed("schedule", "--round", "1", "--dir", keep(decisions, tmp_path))

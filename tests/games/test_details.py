@@ -187,7 +187,7 @@ def test_a_long_match_keeps_the_details_for_which_game_over_has_room():
             league.add_player(lambda _, t=throws, n=turns: t[next(n) % len(t)])
         league.play()
 
-        details = league.league.result_of("R1M1").game_details
+        details = league.league.matches["R1M1"].decided.result.game_details
         overs = [message for _, message in league.messages if isinstance(message, GameOver)]
         assert set(details) == kept
         assert details.get("left_out", ["throws"]) == ["throws"]

@@ -57,7 +57,9 @@ def test_a_lock_that_ends_the_game_is_the_result_in_one_row():
     assert (event.epoch, event.index, event.moves, event.forfeits) == (1, 0, BOTH, [])
     assert (event.seed, event.verified) == (seed.hex(), True)
     answer = ruling.answer
-    assert answer.result.game_result == event.result == decisions.league.result_of("R1M1")
+    assert (
+        answer.result.game_result == event.result == decisions.league.matches["R1M1"].decided.result
+    )
     assert answer.result.winner == event.result.winner_player_id
     assert answer.draw == Draw(draws.commitment(seed, LEAGUE_ID, "R1M1"), seed.hex(), BOTH)
     assert answer.moves == []  # They are in the draw.
@@ -225,7 +227,7 @@ def test_another_referee_is_refused_and_journalled_once(act):
         assert isinstance(refusal, MatchMismatch)
         assert refusal.number_for("LOCK_REQUEST") == 5002
         assert refusal.number_for("MATCH_RESULT_REPORT") == 5002
-    assert decisions.league.result_of("R1M1") is None
+    assert decisions.league.matches["R1M1"].decided is None
 
 
 @rule("R-LEAGUE-07")
@@ -327,7 +329,7 @@ def test_a_report_of_another_result_is_refused_and_journalled_once():
             ("P01", {"game_details": {"wins": [1, 0]}}),
         ]:
             decisions = reach()
-            stands = decisions.league.result_of("R1M1")
+            stands = decisions.league.matches["R1M1"].decided.result
 
             first = decisions.report(winner, details=details)
             second = decisions.report(winner, details=details)
@@ -337,7 +339,7 @@ def test_a_report_of_another_result_is_refused_and_journalled_once():
             assert isinstance(first.answer, DuplicateReport)
             assert isinstance(second.answer, DuplicateReport)
             assert (first.answer.code, first.answer.number) == ("E044", 5003)
-            assert decisions.league.result_of("R1M1") == stands
+            assert decisions.league.matches["R1M1"].decided.result == stands
 
 
 @rule("R-LEAGUE-10")
@@ -411,7 +413,7 @@ def test_what_cannot_be_believed_is_refused(winner, details, field):
     assert isinstance(ruling.answer, WrongType)
     assert ruling.answer.context["field"] == field
     assert ruling.events == ()
-    assert decisions.league.result_of("R1M1") is None
+    assert decisions.league.matches["R1M1"].decided is None
 
 
 @rule("R-LEAGUE-12")
@@ -421,7 +423,7 @@ def test_a_referee_that_does_not_lock_cannot_take_its_report_back():
     ruling = decisions.report("P02")
 
     assert isinstance(ruling.answer, DuplicateReport)
-    assert decisions.league.result_of("R1M1").winner_player_id == "P01"
+    assert decisions.league.matches["R1M1"].decided.result.winner_player_id == "P01"
 
 
 @rule("R-LEAGUE-13")

@@ -197,7 +197,7 @@ def test_a_winner_may_be_called_by_name_and_a_draw_by_many():
         assert decisions.report(said).answer.status == "ACCEPTED"
         again = decisions.report(said).answer
 
-        result = decisions.league.result_of("R1M1")
+        result = decisions.league.matches["R1M1"].decided.result
         assert (result.winner_player_id, result.status) == (winner, status)
         assert again.duplicate is True
 
@@ -234,7 +234,7 @@ def test_scores_and_choices_may_be_told_by_name_too():
         details={"choices": {"Agent 1": "odd", "Agent 2": "even"}, "drawn_number": 8},
     )
 
-    result = decisions.league.result_of("R1M1")
+    result = decisions.league.matches["R1M1"].decided.result
     assert result.choices == {"P01": "odd", "P02": "even"}
     assert not decisions.league.matches["R1M1"].disputes
 

@@ -142,12 +142,12 @@ def test_the_end_of_a_round_is_remembered_with_its_row():
 
 def test_the_result_of_a_match_is_there_once_it_is_decided():
     decisions = Decisions(2).start()
-    assert decisions.league.result_of("R1M1") is None
-    assert decisions.league.result_of("R7M7") is None
+    assert decisions.league.matches["R1M1"].decided is None
+    assert decisions.league.matches.get("R7M7") is None
 
     decisions.play("R1M1", forfeits=["P02"])
 
-    assert decisions.league.result_of("R1M1").winner_player_id == "P01"
+    assert decisions.league.matches["R1M1"].decided.result.winner_player_id == "P01"
 
 
 def test_a_league_without_rows_has_no_rules():

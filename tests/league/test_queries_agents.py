@@ -125,7 +125,7 @@ def test_what_a_player_does_now_follows_its_match():
     playing, resting = agent(decisions, "P02")["activity"], agent(decisions, "P01")["activity"]
     decisions.lock([(0, "P02", "even"), (0, "P03", "odd")])
     decided = agent(decisions, "P02")["activity"]
-    decisions.report(decisions.league.result_of("R1M1").winner_player_id)
+    decisions.report(decisions.league.matches["R1M1"].decided.result.winner_player_id)
     closed = agent(decisions, "P02")["activity"]
 
     assert (before, playing, resting) == (None, "IN_MATCH", "WAITING_FOR_ROUND")

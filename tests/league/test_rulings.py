@@ -48,7 +48,7 @@ def test_a_ruled_winner_wins_and_the_other_loses():
 
     assert numbers(decisions, loser) == (1, 1, 0, 0, 0, 3)
     assert numbers(decisions, winner) == (1, 0, 0, 1, 0, 0)
-    assert decisions.league.result_of("R1M1").winner_player_id == winner
+    assert decisions.league.matches["R1M1"].decided.result.winner_player_id == winner
 
 
 @rule("R-ORG-07")
@@ -91,7 +91,7 @@ def test_a_table_that_takes_back_is_as_if_it_had_never_counted():
         for a, b, winner in others:
             wanted.count(a, b, winner=winner, technical=winner is None)
 
-        table.take_back(taken[0], taken[1], winner=taken[2], technical=taken[2] is None)
+        table.count(taken[0], taken[1], winner=taken[2], technical=taken[2] is None, times=-1)
 
         assert table.rows() == wanted.rows()
         assert [table.why(p) for p in names] == [wanted.why(p) for p in names]
@@ -176,7 +176,7 @@ def test_the_summary_of_a_round_counts_what_counts():
 
     summary = broadcasts_of(decisions).round_completed(1, is_last=False).summary
 
-    drawn = decisions.league.result_of("R1M1").status == "DRAW"
+    drawn = decisions.league.matches["R1M1"].decided.result.status == "DRAW"
     assert (summary.draws, summary.technical_losses) == (1 + drawn, 0)
 
 

@@ -100,7 +100,7 @@ def test_a_referee_that_was_brought_in_gets_one_match_and_reports_it_without_a_t
 
     assert assigned.to.url == REF["url"]
     assert answer.status == "ACCEPTED"
-    assert manager.league.result_of("R1M1").winner_player_id == "P01"
+    assert manager.league.matches["R1M1"].decided.result.winner_player_id == "P01"
 
 
 @rule("R-ORG-09")

@@ -177,7 +177,7 @@ def test_the_players_are_told_what_the_league_holds(game):
 
     league.run(league.match.start(0.0), dict.fromkeys(["P01", "P02"], lambda turn, position: made))
 
-    held = league.decisions.league.result_of("R1M1")
+    held = league.decisions.league.matches["R1M1"].decided.result
     overs = [call.message for call in league.calls if step_of(call) == "over"]
     assert [over.game_result for over in overs] == [held, held]
     assert [over.reason for over in overs] == [held.reason] * 2

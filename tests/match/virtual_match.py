@@ -88,7 +88,8 @@ class Stage:
 
     @property
     def result(self):
-        return self.decisions.league.result_of("R1M1")
+        decided = self.decisions.league.matches["R1M1"].decided
+        return decided and decided.result
 
     @property
     def open_calls(self):

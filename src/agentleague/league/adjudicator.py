@@ -142,7 +142,7 @@ class Adjudicator:
             return self._contradiction(record, referee_id)
         ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
         if record.closed:
-            return Decision((), _duplicate(ack), receipt=True)
+            return Decision((), replace(ack, duplicate=True), receipt=True)
         return Decision((_closing(record, report),), ack, receipt=True)
 
     def forfeit(self, match_id: str, forfeits: Sequence[tuple[str, str]]) -> MatchDecided:
@@ -352,10 +352,6 @@ def _to_be_confirmed(
 
 def _drawn(event: MatchLocked) -> LockResponse:
     return LockResponse(event.match_id, event.index, event.value, event.moves)
-
-
-def _duplicate(ack: MatchResultAck) -> MatchResultAck:
-    return MatchResultAck(match_id=ack.match_id, round_id=ack.round_id, duplicate=True)
 
 
 def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:

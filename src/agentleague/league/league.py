@@ -13,7 +13,6 @@ from agentleague.league import events, formats
 from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Points, Table
-from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
 
 
@@ -70,9 +69,7 @@ class League:
         self.unconfirmed: dict[str, None] = {}  # forfeited as one referee alone says, in order
         self.contradictions: dict[str, set[str]] = {}  # referee -> players, see `contradicted`
         self.ruled: dict[str, None] = {}  # matches on which the organiser ruled, in order
-        self.misuses: dict[
-            str, list[events.TokenMisused]
-        ] = {}  # agent -> where its token was shown
+        self.misuses: dict[str, list[events.TokenMisused]] = {}  # by agent: whose token it was
         self._silences: dict[str, int] = {}  # player -> attempts in a row without an answer
 
     def apply(self, event: Event) -> None:
@@ -89,11 +86,6 @@ class League:
     def names_of(self, players: Iterable[str]) -> dict[str, str]:
         """The names of these players, by id."""
         return {each: self.roster.players[each].display_name for each in players}
-
-    def result_of(self, match_id: str) -> GameResult | None:
-        """How a match was decided, if it was."""
-        record = self.matches.get(match_id)
-        return record.decided.result if record and record.decided else None
 
     @property
     def undecided(self) -> list[str]:
@@ -199,21 +191,21 @@ class League:
             self.contradictions.setdefault(record.claimed_by, set()).update(record.contradicted)
         if event.unconfirmed is True:
             self.unconfirmed[event.match_id] = None
-        self._count(record, self.table.count)
+        self._count(record)
 
-    def _count(self, record: MatchRecord, count: Callable[..., None]) -> None:
+    def _count(self, record: MatchRecord, times: int = 1) -> None:
         result = record.result
         assert result
         if result.no_contest is not True:
-            technical = result.status == "TECHNICAL_LOSS"
-            count(*record.players, winner=result.winner_player_id, technical=technical)
+            winner, technical = result.winner_player_id, result.status == "TECHNICAL_LOSS"
+            self.table.count(*record.players, winner=winner, technical=technical, times=times)
 
     def _ruled(self, event: events.MatchRuled) -> None:
         record = self.matches.hold(event.match_id)
         assert record.decided, f"{event.match_id} is ruled on and has no result"
-        self._count(record, self.table.take_back)
+        self._count(record, -1)
         record.take(event, self.seq)
-        self._count(record, self.table.count)
+        self._count(record)
         if record.round_id <= len(self._results):
             place = int(record.match_id.partition("M")[2]) - 1
             self._results[record.round_id - 1][place] = _played(record)
@@ -240,9 +232,6 @@ class League:
     def _learnt(self, event: events.DialectLearnt) -> None:
         self.roster.dialects[event.agent_id] = event.dialect
 
-    def _shown(self, event: events.TokenShown) -> None:
-        self.roster.showing.add(event.agent_id)
-
     def _round_ended(self, event: events.RoundEnded) -> None:
         self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
         if self.format.pairs_by_results:
@@ -255,21 +244,12 @@ class League:
         self.phase, self.champion = Phase.COMPLETED, event.champion
         self.aborted, self.paused = event.aborted, False
 
-    def _paused(self, event: events.LeaguePaused) -> None:
-        self.paused = True
-
-    def _continued(self, event: events.LeagueContinued) -> None:
-        self.paused = False
-
-    def _told(self, event: events.Told) -> None:
-        self.told.add((event.what, event.round_id))
+    def _paused(self, event: events.LeaguePaused | events.LeagueContinued) -> None:
+        self.paused = isinstance(event, events.LeaguePaused)
 
     def _approved(self, event: events.RefereeApproved) -> None:
         self.roster.approve(event)
         self.contradictions.pop(event.referee_id, None)
-
-    def _set_aside(self, event: events.RefereeSetAside) -> None:
-        self.roster.set_aside.add(event.referee_id)
 
     def _removed(self, event: events.PlayerRemoved) -> None:
         self.roster.removed[event.player_id] = event.from_round
@@ -280,7 +260,7 @@ class League:
         events.PlayerReturned: lambda self, event: self.roster.add_token(event),
         events.RefereeRegistered: lambda self, event: self.roster.add_referee(event),
         events.RefereeApproved: _approved,
-        events.RefereeSetAside: _set_aside,
+        events.RefereeSetAside: lambda self, event: self.roster.set_aside.add(event.referee_id),
         events.TokenRenewed: lambda self, event: self.roster.renew(event),
         events.TokenConfirmed: lambda self, event: self.roster.confirm(event),
         events.EndpointChanged: lambda self, event: self.roster.move(event),
@@ -299,11 +279,11 @@ class League:
         events.MatchRuled: _ruled,
         events.TokenMisused: _misused,
         events.DialectLearnt: _learnt,
-        events.TokenShown: _shown,
+        events.TokenShown: lambda self, event: self.roster.showing.add(event.agent_id),
         events.RoundEnded: _round_ended,
-        events.Told: _told,
+        events.Told: lambda self, event: self.told.add((event.what, event.round_id)),
         events.LeaguePaused: _paused,
-        events.LeagueContinued: _continued,
+        events.LeagueContinued: _paused,
         events.LeagueEnded: _ended,
     }
 

@@ -127,10 +127,6 @@ def _begun(record: MatchRecord, event: events.MatchBegun, seq: int) -> None:
     record.begun = event.epoch
 
 
-def _locked(record: MatchRecord, event: events.MatchLocked, seq: int) -> None:
-    record.locks.append(event)
-
-
 def _decided(record: MatchRecord, event: events.MatchDecided, seq: int) -> None:
     assert record.decided is None, f"{event.match_id} is decided twice"
     record.decided, record.decided_seq = event, seq
@@ -149,10 +145,6 @@ def _closed(record: MatchRecord, event: events.MatchClosed, seq: int) -> None:
     record.closed, record.closing = True, event
 
 
-def _disputed(record: MatchRecord, event: events.Disputed, seq: int) -> None:
-    record.disputes.append(event)
-
-
 def _ruled(record: MatchRecord, event: events.MatchRuled, seq: int) -> None:
     record.ruling, record.settled = event, len(record.disputes)
 
@@ -161,10 +153,10 @@ _TAKE: dict[type[Event], Callable[[MatchRecord, Any, int], None]] = {
     events.LossAccepted: _begun_anew,
     events.MatchAssigned: _assigned,
     events.MatchBegun: _begun,
-    events.MatchLocked: _locked,
+    events.MatchLocked: lambda record, event, seq: record.locks.append(event),
     events.MatchDecided: _decided,
     events.MatchClosed: _closed,
-    events.Disputed: _disputed,
+    events.Disputed: lambda record, event, seq: record.disputes.append(event),
     events.MatchRuled: _ruled,
 }
 

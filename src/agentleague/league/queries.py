@@ -14,7 +14,6 @@ from agentleague.errors import (
     UnknownQuery,
 )
 from agentleague.league.league import League, Phase
-from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import loss_in_words
 from agentleague.league.queries_agents import (
     agent,
@@ -147,7 +146,7 @@ def _places(
 
 
 def _next_match(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:
-    player_id = player_of(league, params, asker)
+    player_id, referees = player_of(league, params, asker), league.roster.referees
     if league.phase is Phase.COMPLETED or player_id in league.roster.removed:
         return {"next_match": None}
     for round_id in range(max(league.round_id, 1), league.known_rounds + 1):
@@ -165,15 +164,11 @@ def _next_match(league: League, params: Mapping[str, Any], asker: str | None) ->
                         "match_id": match_id,
                         "round_id": round_id,
                         "opponent_id": b if player_id == a else a,
-                        "referee_endpoint": _referee_endpoint(league, record),
+                        "referee_endpoint": record and referees[record.referee_id].endpoint,
                         "game_type": league.rules.game_type,
                     }
                 }
     return {"next_match": None}
-
-
-def _referee_endpoint(league: League, record: MatchRecord | None) -> str | None:
-    return league.roster.referees[record.referee_id].endpoint if record else None
 
 
 def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:

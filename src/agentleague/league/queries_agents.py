@@ -20,7 +20,7 @@ from agentleague.league.queries_matches import (
     wrong,
 )
 from agentleague.league.roster import Member
-from agentleague.league.standings import Standing
+from agentleague.league.standings import Standing, Table
 
 AGENTS_A_PAGE = 100
 KINDS = ("player", "referee")
@@ -63,9 +63,10 @@ def agent(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
         row["misused"] = [misuse_in_words(event) for event in league.misuses[agent_id]]
     if agent_id not in roster.players:
         return {"agent": row | _of_referee(league, agent_id)}
-    numbers = msgspec.to_builtins(_standing(league, agent_id))
-    more = {"why": _why(league, agent_id), "last_matches": _last_matches(league, agent_id)}
-    return {"agent": row | numbers | more}
+    numbers = _standing(league, agent_id)
+    why = league.table.why(agent_id) if numbers.rank else None
+    more = {"why": why, "last_matches": _last_matches(league, agent_id)}
+    return {"agent": row | msgspec.to_builtins(numbers) | more}
 
 
 def player_stats(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
@@ -174,23 +175,8 @@ def _standing(league: League, player_id: str) -> Standing:
     try:
         return league.table.row(player_id)
     except KeyError:  # Before the start the table is empty; players removed then never enter it.
-        return Standing(
-            rank=0,
-            player_id=player_id,
-            display_name=league.roster.players[player_id].display_name,
-            played=0,
-            wins=0,
-            draws=0,
-            losses=0,
-            technical_losses=0,
-            points=0,
-        )
-
-
-def _why(league: League, player_id: str) -> str | None:
-    """In words why a player stands where it stands."""
-    is_ranked = _standing(league, player_id).rank > 0
-    return league.table.why(player_id) if is_ranked else None
+        first = Table(league.names_of([player_id])).row(player_id)
+        return msgspec.structs.replace(first, rank=0)
 
 
 def _last_matches(league: League, player_id: str) -> list[dict[str, Any]]:

@@ -96,25 +96,21 @@ class Table:
         self._ranks: dict[str, int] = {}
 
     def count(
-        self, player_a: str, player_b: str, *, winner: str | None, technical: bool = False
+        self,
+        player_a: str,
+        player_b: str,
+        *,
+        winner: str | None,
+        technical: bool = False,
+        times: int = 1,
     ) -> None:
         """Add one finished match; without a winner it is a draw, or if technical, lost by both.
+
+        Counted -1 `times` it is taken back.
 
         Raises:
             ValueError: not two different players of this table, or the winner is neither of them.
         """
-        self._add(1, (player_a, player_b), winner, technical)
-
-    def take_back(
-        self, player_a: str, player_b: str, *, winner: str | None, technical: bool = False
-    ) -> None:
-        """Undo the counting of a match that was counted just so."""
-        self._add(-1, (player_a, player_b), winner, technical)
-
-    def _add(
-        self, times: int, players: tuple[str, str], winner: str | None, technical: bool
-    ) -> None:
-        player_a, player_b = players
         records = self._records
         if player_a == player_b or player_a not in records or player_b not in records:
             raise ValueError(f"{player_a!r} and {player_b!r} are not two players of this table.")

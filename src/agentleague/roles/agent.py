@@ -232,13 +232,16 @@ class ReachabilityCheck:
         self, message: Message | None, error: LeagueError | None, now: float
     ) -> tuple[str, list[Effect]]:
         """What there is to say, if anything, and when to ask again."""
-        if isinstance(error, PeerRefused) or _is_unknown(message):
+        answer = message if isinstance(message, LeagueQueryResponse) else None
+        if isinstance(error, PeerRefused) or (answer and not answer.success):
             return "", []  # It is a foreign manager.
-        if _agent_in(message).get("displaced"):
-            return "", [End(Refused(self._displaced()))]
-        is_reachable = _reachable(message)
+        agent = (answer.data or {}).get("agent") if answer else None
+        told = agent if isinstance(agent, dict) else {}
+        if told.get("displaced"):
+            return "", [End(Refused(f"it is taken out again, since {self._elsewhere()}"))]
+        is_reachable = told.get("reachable")
         again: list[Effect] = [WakeAt(ReachabilityKey(), now + self._limits.next_check_seconds)]
-        if is_reachable is None:
+        if not isinstance(is_reachable, bool):
             self._unclear += 1
             return "", again if self._unclear < self._limits.unclear_checks else []
         if self._is_unreachable and not is_reachable:
@@ -248,10 +251,10 @@ class ReachabilityCheck:
             return f"The manager can reach it at {self._endpoint}.", []
         return self._advice(), again
 
-    def _displaced(self) -> str:
+    def _elsewhere(self) -> str:
         return (
-            f"it is taken out again, since another agent listens at {self._endpoint}; say where "
-            "others reach this one with: --endpoint http://HOST:PORT/mcp"
+            f"another agent listens at {self._endpoint}; say where others reach this one with: "
+            "--endpoint http://HOST:PORT/mcp"
         )
 
     def _advice(self) -> str:
@@ -263,21 +266,6 @@ class ReachabilityCheck:
             "network as the manager? If others see it elsewhere, say where with: --endpoint "
             f"http://HOST:{port}/mcp; if it should listen at another address, with: --bind ADDRESS"
         )
-
-
-def _is_unknown(message: Message | None) -> bool:
-    return isinstance(message, LeagueQueryResponse) and not message.success
-
-
-def _reachable(message: Message | None) -> bool | None:
-    found = _agent_in(message).get("reachable")
-    return found if isinstance(found, bool) else None
-
-
-def _agent_in(message: Message | None) -> dict[str, Any]:
-    data = message.data if isinstance(message, LeagueQueryResponse) else None
-    agent = data.get("agent") if isinstance(data, dict) else None
-    return agent if isinstance(agent, dict) else {}
 
 
 Handler = Callable[..., list[Effect]]

@@ -142,18 +142,8 @@ class ManagerSettings:
     @property
     def rules(self) -> Rules:
         """What referees need to know of them."""
-        return Rules(
-            self.join_seconds,
-            self.move_seconds,
-            self.game_over_seconds,
-            self.reply_seconds,
-            dict(self.game_options),
-            self.retries,
-            self.join_retries,
-            self.retry_delay_seconds,
-            self.retry_backoff,
-            self.unsigned_pushes,
-        )
+        own = {name: getattr(self, name) for name in Rules.__struct_fields__}
+        return Rules(**own | {"game_options": dict(self.game_options)})
 
 
 @dataclass(frozen=True, kw_only=True)
