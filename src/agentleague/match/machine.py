@@ -403,31 +403,17 @@ class Match:
         self._open[key] = None
         return Call(key, self._manager, message, now + self._rules.reply_seconds)
 
-    def _lock_due(self, _: None, now: float) -> list[Effect]:
-        return self._lock(now) if self._is_retry_due(now) else []
-
-    def _recovery_due(self, _: None, now: float) -> list[Effect]:
-        return self._recover(now) if self._is_retry_due(now) else []
-
-    def _report_due(self, _: None, now: float) -> list[Effect]:
-        return self._report(now) if self._is_retry_due(now) else []
-
-    def _is_retry_due(self, now: float) -> bool:
-        return self._retry_at is not None and now >= self._retry_at
+    def _retry_due(self, _: None, now: float) -> list[Effect]:
+        if self._retry_at is None or now < self._retry_at:
+            return []
+        again = {RECOVERING: self._recover, LOCKING: self._lock, REPORTING: self._report}
+        return again[self.phase](now)
 
     def _nothing_due(self, _: None, now: float) -> list[Effect]:
         return []
 
     def _lock_answered(self, answer: Answered, now: float) -> list[Effect]:
-        return self._take_lock(answer, self._ask_for_moves, now)
-
-    def _recovery_answered(self, answer: Answered, now: float) -> list[Effect]:
-        return self._take_lock(answer, self._recover_or_invite, now)
-
-    def _take_lock(
-        self, answer: Answered, then: Callable[[float], list[Effect]], now: float
-    ) -> list[Effect]:
-        """The result ends the game; after a number it goes on with `then`."""
+        """The result ends the game; after a number it goes on."""
         message = answer.message
         if not isinstance(message, LockResponse):
             return self._retry(answer.error, now)
@@ -437,9 +423,8 @@ class Match:
         if message.value is None or not self._progress.adopt(message.moves, message.value):
             return self._retry(answer.error, now)  # Neither the result nor a number it wanted.
         self._tries, self._retry_at, self._open, self._failures = 0, None, {}, {}
-        return then(now)
-
-    def _recover_or_invite(self, now: float) -> list[Effect]:
+        if self.phase is LOCKING:
+            return self._ask_for_moves(now)
         match = self._assignment.match
         is_complete = match.decided is not True and len(self._progress.numbers) == match.locks
         return self._invite(now) if is_complete else self._recover(now)
@@ -539,8 +524,8 @@ class Match:
     # What can happen in a phase, who handles it, and where it may lead.
     TRANSITIONS: ClassVar[dict[tuple[Phase, type], Transition]] = {
         (NEW, Start): Transition(_start, JOINING, RECOVERING),
-        (RECOVERING, LockCall): Transition(_recovery_answered, JOINING, TELLING, CLOSED),
-        (RECOVERING, Clock): Transition(_recovery_due),
+        (RECOVERING, LockCall): Transition(_lock_answered, JOINING, TELLING, CLOSED),
+        (RECOVERING, Clock): Transition(_retry_due),
         (JOINING, InvitationCall): Transition(_call_answered, PLAYING, LOCKING),
         (JOINING, ErrorCall): Transition(_complaint_answered, PLAYING, LOCKING),
         (JOINING, GameJoinAck): Transition(_answer_pushed, PLAYING, LOCKING),
@@ -551,12 +536,12 @@ class Match:
         (PLAYING, GameMoveResponse): Transition(_answer_pushed, LOCKING),
         (PLAYING, Clock): Transition(_questions_due, LOCKING),
         (LOCKING, LockCall): Transition(_lock_answered, PLAYING, TELLING, REPORTING, CLOSED),
-        (LOCKING, Clock): Transition(_lock_due),
+        (LOCKING, Clock): Transition(_retry_due),
         (TELLING, GameOverCall): Transition(_over_answered, REPORTING, CLOSED),
         (TELLING, Clock): Transition(_nothing_due),
         (REPORTING, ReportCall): Transition(_report_answered, CLOSED),
         (REPORTING, GameOverCall): Transition(_send_plainer_over),
-        (REPORTING, Clock): Transition(_report_due),
+        (REPORTING, Clock): Transition(_retry_due),
         (CLOSED, Clock): Transition(_nothing_due),
         **dict.fromkeys(product(Phase, [Abandon]), Transition(_close, CLOSED)),
     }

@@ -102,7 +102,7 @@ class _GameRules(NamedTuple):
     luck: str  # the advice for a player that lost by the rules
 
 
-_GAMES = {
+GAMES = {
     "even_odd": _GameRules(
         "R-GAME-03", "R-GAME-01", "could change nothing: both parities are equally likely"
     ),
@@ -140,7 +140,7 @@ def ending_of(  # noqa: PLR0913 - seven facts of one match.
 
     `said` has what players themselves said about that.
     """
-    game = _GAMES.get(game_type, _OTHER_GAME)
+    game = GAMES.get(game_type, _OTHER_GAME)
     losers = [player_id for player_id in names if player_id != result.winner_player_id]
     reason = one_line(result.reason, 500)
     if result.no_contest:

@@ -46,7 +46,10 @@ def result_problem(
             "its draws may have been chosen"
         )
     if event.result.no_contest is True:
-        return _no_contest_problem(event.result)
+        is_won = (
+            event.result.winner_player_id is not None or event.result.status != "TECHNICAL_LOSS"
+        )
+        return "it is a no-contest and has a winner" if is_won else None
     if not event.verified:
         return _reported_problem(match, event.result)
     if game is None:
@@ -91,27 +94,22 @@ def _verdict_problem(event: MatchDecided, verdict: Computed) -> str | None:
         return "it has a result, but by its moves the game goes on"
     if verdict.index != event.index:
         return f"its result is lock {event.index}, but by its moves lock {verdict.index}"
-    return (
-        _compare("number drawn", written.drawn_number, follows.drawn_number)
-        or _compare("status", written.status, follows.status)
-        or _compare("winner", written.winner_player_id, follows.winner_player_id)
-        or _compare("parity", written.number_parity, follows.number_parity)
-        or _compare("choices", written.choices, follows.choices)
-        or _details_problem(written, follows)
-    )
-
-
-def _details_problem(written: GameResult, follows: GameResult) -> str | None:
-    """Journals of earlier versions have no details of the game."""
-    if written.game_details is UNSET:
-        return None
-    return _compare("details of the game", written.game_details, follows.game_details)
-
-
-def _no_contest_problem(result: GameResult) -> str | None:
-    if result.winner_player_id is not None or result.status != "TECHNICAL_LOSS":
-        return "it is a no-contest and has a winner"
+    for field, what in COMPARED.items():
+        is_there = getattr(written, field) is not UNSET  # Earlier versions wrote no details.
+        problem = is_there and _compare(what, getattr(written, field), getattr(follows, field))
+        if problem:
+            return problem
     return None
+
+
+COMPARED = {  # fields of a result, and what they are called
+    "drawn_number": "number drawn",
+    "status": "status",
+    "winner_player_id": "winner",
+    "number_parity": "parity",
+    "choices": "choices",
+    "game_details": "details of the game",
+}
 
 
 def _reported_problem(match: MatchRecord, result: GameResult) -> str | None:

@@ -250,7 +250,7 @@ def _exchange(facts: Facts, contact: Contact) -> str:
     attempt = f", attempt {contact.attempt}" if contact.attempt > 1 else ""
     move = "" if contact.move is None else f" {one_line_json(contact.move)},"
     verdict = one_line(contact.verdict, 64)
-    cause = CAUSES.get(NULL_MOVE if _is_null(contact) else contact.verdict)
+    cause = CAUSES.get(verdict_of(contact))
     why = cause.came if cause else _HARMLESS.get(contact.verdict)
     said, note = said_in(contact), ""
     if said:
@@ -268,8 +268,10 @@ def said_in(contact: Contact) -> str:
     return one_line(read_note(contact.note)[0]) if _failed(contact) else ""
 
 
-def _is_null(contact: Contact) -> bool:
-    return contact.verdict == IllegalMove.code and contact.move is None
+def verdict_of(contact: Contact) -> str:
+    """The verdict on an answer; null has one of its own."""
+    is_null = contact.verdict == IllegalMove.code and contact.move is None
+    return NULL_MOVE if is_null else contact.verdict
 
 
 def _moves(facts: Facts) -> Iterator[str]:
@@ -308,17 +310,13 @@ def _ending(facts: Facts) -> Ending | None:
     if facts.result is None:
         return None
     troubles = {contact.player_id: contact for contact in facts.transcript if _failed(contact)}
-    verdicts = {
-        player_id: NULL_MOVE if _is_null(contact) else contact.verdict
-        for player_id, contact in troubles.items()
-    }
     players = (facts.player_A_id, facts.player_B_id)
     return ending_of(
         facts.game_type,
         {player_id: facts.name(player_id) for player_id in players},
         facts.result,
         forfeits=dict(facts.forfeits),
-        verdicts=verdicts,
+        verdicts={player_id: verdict_of(each) for player_id, each in troubles.items()},
         said={player_id: said_in(each) for player_id, each in troubles.items()},
         verified=facts.verified,
     )

@@ -12,8 +12,16 @@ from msgspec import Struct
 
 from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json
-from agentleague.records.explanations import CAUSES, COMPLAINED, NULL_MOVE, Cause
-from agentleague.records.match_story import NOTE_MAX, TRIED, Contact, named, said_in, with_ending
+from agentleague.records.explanations import CAUSES, COMPLAINED, GAMES, Cause
+from agentleague.records.match_story import (
+    NOTE_MAX,
+    TRIED,
+    Contact,
+    named,
+    said_in,
+    verdict_of,
+    with_ending,
+)
 
 INDENT = " " * 8
 
@@ -45,11 +53,6 @@ class PlayerMatch(Struct, frozen=True):
 
 _UNKNOWN = Cause("something its referee found wrong", "R-MATCH-07", "ask the referee's author")
 _FINE = frozenset({"ok", "late", "pushed", "in it already", "dropped"})
-_LEGAL = {
-    "even_odd": "R-GAME-01",
-    "rock_paper_scissors": "R-GAME-06",
-    "tic_tac_toe": "R-GAME-10",
-}
 
 
 def player_match(facts: Mapping[str, Any], player_id: str) -> PlayerMatch:
@@ -137,14 +140,13 @@ def _because(facts: Mapping[str, Any]) -> str:
 
 
 def _failure(row: Contact, game_type: str) -> Failure:
-    is_null = row.verdict == "E004" and row.move is None
-    known, said = CAUSES.get(NULL_MOVE if is_null else row.verdict, _UNKNOWN), said_in(row)
+    known, said = CAUSES.get(verdict_of(row), _UNKNOWN), said_in(row)
     if said:
         known = COMPLAINED._replace(came=f"{COMPLAINED.came}: {said}")
     came, rules = known.came, [known.rule]
     if row.verdict == "E004":
-        came = came if is_null else f"{one_line_json(row.move)}, {came}"
-        rules += [_LEGAL[game_type]] if game_type in _LEGAL else []
+        came = came if row.move is None else f"{one_line_json(row.move)}, {came}"
+        rules += [GAMES[game_type].moves] if game_type in GAMES else []
     if row.note.startswith(TRIED):
         came, rules = f"{came} ({one_line(row.note, NOTE_MAX)})", [*rules, "R-DIA-01"]
     return Failure(

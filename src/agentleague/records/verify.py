@@ -237,17 +237,8 @@ class Inspector:
             return f"{event.referee_id} is set aside, but contradicted about {sorted(players)}"
         return None
 
-    def _of_an_agent(
-        self,
-        event: events.TokenRenewed
-        | events.TokenConfirmed
-        | events.EndpointChanged
-        | events.EndpointProved
-        | events.RegistrationDisplaced
-        | events.TokenMisused
-        | events.DialectLearnt
-        | events.TokenShown,
-    ) -> str | None:
+    def _of_an_agent(self, event: Any) -> str | None:
+        """Of events with an `agent_id`."""
         roster = self._league.roster
         everybody = (roster.players, roster.referees, roster.waiting)
         if not any(event.agent_id in each for each in everybody):
@@ -334,9 +325,6 @@ class Inspector:
             return f"what {match.referee_id} said is not for {event.referee_id} to confirm"
         return None
 
-    def _locked(self, event: events.MatchLocked) -> str | None:
-        return order_problem(self._league.matches[event.match_id], event)
-
     def _decided(self, event: events.MatchDecided) -> str | None:
         match = self._league.matches[event.match_id]
         return (
@@ -372,9 +360,6 @@ class Inspector:
         if event.epoch > match.epoch:
             return f"it is closed in epoch {event.epoch}, and was never given out so often"
         return None
-
-    def _ruled(self, event: events.MatchRuled) -> str | None:
-        return ruling_problem(self._league.matches[event.match_id], event)
 
     def _round_ended(self, event: events.RoundEnded) -> str | None:
         league = self._league
@@ -420,10 +405,14 @@ class Inspector:
         events.RoundScheduled: _round,
         events.LossAccepted: _lost,
         events.MatchAssigned: _assigned,
-        events.MatchLocked: _locked,
+        events.MatchLocked: lambda self, event: order_problem(
+            self._league.matches[event.match_id], event
+        ),
         events.MatchDecided: _decided,
         events.MatchClosed: _closed,
-        events.MatchRuled: _ruled,
+        events.MatchRuled: lambda self, event: ruling_problem(
+            self._league.matches[event.match_id], event
+        ),
         events.RoundEnded: _round_ended,
         events.LeagueEnded: _end,
     }

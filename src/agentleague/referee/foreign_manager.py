@@ -11,7 +11,7 @@ twice: a repeated start is answered with the result of the first.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -58,6 +58,7 @@ from agentleague.referee.manager_queries import (
 )
 from agentleague.roles.agent import AgentLimits
 from agentleague.roles.effects import Address, Call, Drop, Effect, Reply, WakeAt
+from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
 
 WIN, DRAW, LOSS = 3, 1, 0
@@ -131,11 +132,9 @@ class Setup(NamedTuple):
     """How the referee works at its foreign manager."""
 
     league_id: str
-    matches_max: int
-    reply_seconds: float
+    settings: RefereeSettings
     secret: bytes
     limits: RefereeLimits
-    endpoints: Mapping[str, str] = {}  # of players, given by who runs the referee
 
 
 class AssignedMatch(Struct, frozen=True):
@@ -186,8 +185,9 @@ class ForeignManager:
         self.begun: deque[AssignedMatch] = deque()
         self.news: list[str] = []
         self._channel = tokens.channel_key(setup.secret.hex())
-        queries = ManagerQueries(manager, identity, setup.league_id, setup.reply_seconds)
-        self._endpoints = PlayerEndpoints(queries, setup.endpoints, self.news)
+        settings = setup.settings
+        queries = ManagerQueries(manager, identity, setup.league_id, settings.reply_seconds)
+        self._endpoints = PlayerEndpoints(queries, settings.player_endpoints, self.news)
         self.unchecked = self._endpoints.unchecked  # where players may be, to be tried
         self._reports = ForeignReports(queries)
         self._polling = MatchPolling(queries, setup.limits.poll, self.news)
@@ -398,7 +398,7 @@ class ForeignManager:
 
     def _begin(self) -> None:
         """Begin as many matches as there are places."""
-        while self._queue and len(self._open) < self._setup.matches_max:
+        while self._queue and len(self._open) < self._setup.settings.max_concurrent_matches:
             assigned = self._queue.popleft()
             self._open[assigned.match_id] = assigned
             self.begun.append(assigned)

@@ -213,11 +213,7 @@ class Referee(Agent):
         self._status_seconds = own.lease_seconds / self._limits.status_per_lease
         if self._secret and not own.session:
             own.manager = replace(own.manager, dialect=stimulus.dialect or OURS.name)
-            matches_max, reply_seconds = settings.max_concurrent_matches, settings.reply_seconds
-            of_players = settings.player_endpoints
-            setup = Setup(
-                *(own.league_id, matches_max, reply_seconds, self._secret, self._limits, of_players)
-            )
+            setup = Setup(own.league_id, settings, self._secret, self._limits)
             self._foreign_manager = ForeignManager(own.manager, self._identity, setup, self.reply)
             self.unchecked = self._foreign_manager.unchecked
             self.news.append(OWN_DRAWS)
