@@ -6,11 +6,11 @@ import socket
 import pytest
 
 from agentleague.errors import EndpointNotAllowed, LeagueError
+from agentleague.roles.settings import AgentSettings, ManagerSettings
 from agentleague.runtime.clock import LoopClock
 from agentleague.runtime.network import (
     LOOPBACK,
     PRIVATE,
-    Wishes,
     default_address,
     guard_for,
     is_here,
@@ -29,12 +29,13 @@ HERE, ELSEWHERE = "http://127.0.0.1:8000/mcp", "http://192.168.1.10:8000/mcp"
 def agent(manager=HERE, **wishes):
     """Where an agent would listen, and what is said about it."""
     said = []
-    return place_of_agent(21101, Wishes(**wishes), manager, said.append), said
+    asked = AgentSettings(manager_url=manager, display_name="", port=21101, **wishes)
+    return place_of_agent(asked, said.append), said
 
 
 def manager(**wishes):
     said = []
-    return place_of_manager(21000, Wishes(**wishes), said.append), said
+    return place_of_manager(ManagerSettings(port=21000, **wishes), said.append), said
 
 
 def needs(address):

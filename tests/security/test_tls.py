@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from agentleague.runtime.network import Wishes, place_of_manager
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.network import place_of_manager
 from commands import RUNNING, free_port
 from pages import Page, Terminal
 
@@ -139,9 +140,8 @@ def test_behind_nginx_the_manager_is_called_by_the_name_of_its_end_point_alone(t
 def test_a_manager_behind_a_proxy_is_not_told_to_listen_to_everybody():
     said = []
 
-    place = place_of_manager(
-        8000, Wishes(endpoint="https://cup.example/mcp", network="lan"), said.append
-    )
+    settings = ManagerSettings(endpoint="https://cup.example/mcp", network="lan")
+    place = place_of_manager(settings, said.append)
 
     assert said == []
     assert "cup.example" in place.names

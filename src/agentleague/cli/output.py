@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from agentleague.protocol.printable import counted as counted
 from agentleague.protocol.printable import printable, printable_json
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ def is_plain(stream: Any) -> bool:
     )
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """`1 match`, `2 matches`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+def listed(names: Sequence[str], most: int) -> str:
+    """The first of these, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 WIDTH_ELSEWHERE = 120  # where stdout is not a terminal
@@ -129,9 +131,7 @@ def print_rows(
         cells = (Text(shown(row.get(column.field))) for column in columns)
         table.add_row(*cells, style=style(row))
     with console.capture() as captured:  # Rich itself would exit with 1 at a broken pipe.
-        console.print(
-            Text(shown(title), style="bold")
-        )  # The title of a rich table wraps at its width.
+        console.print(Text(shown(title), style="bold"))  # That of a rich table wraps at its width.
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 

@@ -2,9 +2,13 @@
 
 import asyncio
 import signal
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agentleague.runtime.processes import Running
+from agentleague.cli.output import log_to_stderr, say
+from agentleague.roles.settings import PlayerSettings, RefereeSettings
+from agentleague.runtime.processes import Running, run
+from agentleague.runtime.state_files import StateFile, Whose, kept
 
 
 def stop_signal() -> asyncio.Future[None]:
@@ -22,6 +26,33 @@ def stop_signal() -> asyncio.Future[None]:
         except NotImplementedError:  # Windows: Ctrl-C raises KeyboardInterrupt instead.
             break
     return stopped
+
+
+def serve_agent(
+    settings: RefereeSettings | PlayerSettings,
+    role: str,
+    open_agent: Callable[[StateFile | None], Awaitable[Running]],
+    verbose: int,
+    attach: Callable[[Running], object] = lambda agent: None,
+) -> bool:
+    """Run a referee or player until it is done, or until Ctrl-C; whether it is done.
+
+    `attach` is called last, with the agent that tells what happens to it.
+    """
+    name = settings.display_name
+
+    async def serve(state: StateFile | None) -> bool:
+        stopped = stop_signal()
+        agent = await open_agent(state)
+        say(f"{name} listens at {agent.url} and registers at {settings.manager_url}.")
+        agent.tell(say)
+        log_to_stderr(agent, verbose)
+        attach(agent)
+        return await until_stopped(agent, stopped, ends=True)
+
+    whose = Whose(settings.manager_url, role, name, settings.port)
+    with kept(whose, settings.state or None, say) as state:
+        return run(serve(state))
 
 
 async def until_stopped(

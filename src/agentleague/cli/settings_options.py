@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 import click
 
 from agentleague.cli.completions import Completed
-from agentleague.roles.settings import AgentSettings, ManagerSettings
-from agentleague.runtime.network import Wishes
 from agentleague.runtime.settings import Given, Setting, describe, read_settings
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -23,10 +21,12 @@ class SettingOption(click.Option):
         if setting.is_flag:
             options = [f"{option}/--no-{option[2:]}" for option in options]
         shown = f"  [{_plain(setting.value)}]" if _plain(setting.value) else ""
+        # Where only a few texts are allowed, the shell completes them.
+        text: Any = Completed(lambda: setting.choices) if setting.choices else str
         super().__init__(
             [*options, setting.name],
             default=None,
-            type=bool if setting.is_flag else _text(setting),
+            type=bool if setting.is_flag else text,
             metavar=None if setting.is_flag else setting.metavar,
             help=setting.sentence.rstrip(".") + "." + shown,
         )
@@ -38,11 +38,6 @@ class SettingOption(click.Option):
         if record is None or "/" in record[0]:
             return record
         return f"{self.opts[0]} {self.metavar}", record[1]
-
-
-def _text(setting: Setting) -> Any:
-    """A text; where only a few are allowed, the shell completes them."""
-    return Completed(lambda: setting.choices) if setting.choices else str
 
 
 class SettingsCommand(click.Command):
@@ -82,11 +77,6 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return ",".join(value) if isinstance(value, tuple) else str(value or "")
-
-
-def wishes(settings: ManagerSettings | AgentSettings) -> Wishes:
-    """The settings that concern the network."""
-    return Wishes(settings.bind, settings.endpoint, settings.network, settings.lan)
 
 
 config_option = click.option(

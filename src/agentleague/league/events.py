@@ -311,38 +311,8 @@ class LeagueEnded(Event, frozen=True, tag="league_ended"):
 
 KINDS: dict[str, type[Event]] = {
     str(cls.__struct_config__.tag): cls
-    for cls in (
-        LeagueOpened,
-        PlayerRegistered,
-        PlayerReturned,
-        RefereeRegistered,
-        RefereeApproved,
-        RefereeSetAside,
-        TokenRenewed,
-        TokenConfirmed,
-        EndpointChanged,
-        EndpointProved,
-        RegistrationDisplaced,
-        PlayerRemoved,
-        LeagueStarted,
-        RoundScheduled,
-        LossAccepted,
-        MatchAssigned,
-        MatchBegun,
-        MatchLocked,
-        MatchDecided,
-        MatchClosed,
-        Disputed,
-        MatchRuled,
-        TokenMisused,
-        DialectLearnt,
-        TokenShown,
-        RoundEnded,
-        Told,
-        LeaguePaused,
-        LeagueContinued,
-        LeagueEnded,
-    )
+    for cls in list(vars().values())  # All classes above.
+    if isinstance(cls, type) and issubclass(cls, Event) and cls is not Event
 }
 _EXCHANGES = msgspec.json.Decoder(list[Exchange])
 _DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in KINDS.items()}

@@ -136,9 +136,7 @@ def sees_endpoint(league: League, agent_id: str, asker: str | None) -> bool:
     return agent_id not in players or asker == agent_id or asker in league.roster.referees
 
 
-def _row(
-    league: League, agent_id: str, asker: str | None, at_work: Mapping[str, int]
-) -> dict[str, Any]:
+def _row(league: League, agent_id: str, asker: str | None, at_work: Counter[str]) -> dict[str, Any]:
     member, is_player = league.roster.member(agent_id), agent_id in league.roster.players
     row: dict[str, Any] = {
         "agent_id": agent_id,
@@ -147,9 +145,7 @@ def _row(
         "state": state_of(league, agent_id),
         "activity": activity_of(league, agent_id),
         "matches": league.matches.total_of(agent_id) if is_player else None,
-        "open_matches": int(_open_match(league, agent_id) is not None)
-        if is_player
-        else at_work.get(agent_id, 0),
+        "open_matches": at_work[agent_id],
     }
     if sees_endpoint(league, agent_id, asker):
         row["endpoint"] = member.endpoint
@@ -200,7 +196,8 @@ def _open_match(league: League, player_id: str) -> MatchRecord | None:
 
 
 def _open_matches(league: League, agents: Sequence[str]) -> Counter[str]:
-    """How many matches each referee is at; not counted where no referee is asked about."""
-    if not any(agent_id in league.roster.referees for agent_id in agents):
-        return Counter()
-    return Counter(league.matches[match_id].referee_id for match_id in league.open_matches)
+    """How many matches each is in, or at; all are looked at only where a referee is asked about."""
+    found = Counter(each for each in agents if _open_match(league, each))
+    if any(agent_id in league.roster.referees for agent_id in agents):
+        found.update(league.matches[match_id].referee_id for match_id in league.open_matches)
+    return found

@@ -252,7 +252,8 @@ class Assignments:
         """A referee says which matches it runs: their leases are renewed."""
         self.heard(referee_id)
         for match_id in matches:
-            if self._has(referee_id, match_id):
+            record = self._league.matches.get(match_id)
+            if record and record.referee_id == referee_id:
                 self._leases.renew(match_id, self._step.now)
 
     def locked(self, referee_id: str, match_id: str) -> None:
@@ -483,16 +484,12 @@ class Assignments:
     def _send(self, referee_id: str, matches: Sequence[str]) -> None:
         message = self._broadcasts.assignment(referee_id, self._described(matches))
         self._lease(referee_id, matches)
+        first = self._league.matches[matches[0]]
         if self._attendance.is_ours(referee_id):
             self._step.tell(referee_id, message, keys.MatchesAssigned(tuple(matches)), keep=True)
-        elif not self._runs(matches[0]):
+        elif first.begun != first.epoch:  # Else it runs, as was said before a restart perhaps.
             until = self._step.now + self._longest_match()
-            self.starts.begin(referee_id, matches[0], message, until)
-
-    def _runs(self, match_id: str) -> bool:
-        """Whether its foreign referee said so, perhaps before a restart of the manager."""
-        record = self._league.matches[match_id]
-        return record.begun == record.epoch
+            self.starts.begin(referee_id, first.match_id, message, until)
 
     def _longest_match(self) -> float:
         if self._longest is None:
@@ -594,7 +591,3 @@ class Assignments:
     def _described(self, matches: Sequence[str]) -> list[RoundMatch]:
         records = [self._league.matches[match_id] for match_id in matches]
         return [self._broadcasts.assigned(record) for record in records]
-
-    def _has(self, referee_id: str, match_id: str) -> bool:
-        record = self._league.matches.get(match_id)
-        return record is not None and record.referee_id == referee_id

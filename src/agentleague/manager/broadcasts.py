@@ -41,13 +41,8 @@ class Broadcasts:
 
     def announcement(self, rows: "Rows", player_id: str) -> RoundAnnouncement:
         """The matches of a round, for a player: with the commitment of its own match."""
-        league = self._league
-        return RoundAnnouncement(
-            **self._envelope(f"conv-round-{league.round_id}-announce"),
-            round_id=league.round_id,
-            byes=league.byes[league.round_id],
-            **_fitted("matches", rows, player_id),
-        )
+        round_id, matches = self._league.round_id, _fitted("matches", rows, player_id)
+        return self._announcement(round_id, byes=self._league.byes[round_id], **matches)
 
     def match_rows(self) -> "Rows":
         """The matches of the running round, one row each."""
@@ -62,14 +57,9 @@ class Broadcasts:
 
     def assignment(self, referee_id: str, matches: Sequence[RoundMatch]) -> RoundAnnouncement:
         """A referee's copy of the announcement: the matches it is to run."""
-        league = self._league
-        return RoundAnnouncement(
-            **self._envelope(f"conv-round-{league.round_id}-announce"),
-            round_id=league.round_id,
-            matches=list(matches),
-            session=self._credentials.session(referee_id),
-            rules=league.rules.rules,
-        )
+        session, rules = self._credentials.session(referee_id), self._league.rules.rules
+        given = {"matches": list(matches), "session": session, "rules": rules}
+        return self._announcement(self._league.round_id, **given)
 
     def assigned(self, record: MatchRecord) -> RoundMatch:
         """One match as its referee needs to know it."""
@@ -87,11 +77,7 @@ class Broadcasts:
     def new_referee(self, record: MatchRecord) -> RoundAnnouncement:
         """For the two players of a match: it has another referee."""
         row = _sealed(self._match(record), record)
-        return RoundAnnouncement(
-            **self._envelope(f"conv-round-{record.round_id}-announce"),
-            round_id=record.round_id,
-            matches=[row],
-        )
+        return self._announcement(record.round_id, matches=[row])
 
     def game_over(self, record: MatchRecord, locked: LockResponse, player_id: str) -> GameOver:
         """How a match ended, if no referee is left to say so."""
@@ -162,6 +148,10 @@ class Broadcasts:
             session=self._credentials.session(agent_id) if is_referee else UNSET,
             **_fitted("final_standings", rows, agent_id),
         )
+
+    def _announcement(self, round_id: int, **more: Any) -> RoundAnnouncement:
+        envelope = self._envelope(f"conv-round-{round_id}-announce")
+        return RoundAnnouncement(**envelope, round_id=round_id, **more)
 
     def _envelope(self, conversation_id: str) -> dict[str, Any]:
         return {

@@ -15,8 +15,8 @@ from agentleague.league.roster import Member, Roster
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.keys import NewRefereeAnswersDue, RefereeChanged, ResultTold
 from agentleague.manager.step import Step
-from agentleague.protocol.messages import Exchange, GameResult
-from agentleague.protocol.printable import log_text
+from agentleague.protocol.messages import Exchange
+from agentleague.protocol.printable import counted, log_text
 from agentleague.roles.settings import ManagerSettings
 
 
@@ -48,7 +48,8 @@ class ResultNotices:
         for record in reversed(self._league.matches.last_of(player_id)):
             if record.decided:
                 results.append(record)
-                if not _is_forfeit(record.decided.result, player_id):
+                result = record.decided.result
+                if result.status != "TECHNICAL_LOSS" or result.winner_player_id == player_id:
                     break
         for record in reversed(results):
             self._tell(record, player_id)
@@ -83,10 +84,6 @@ class ResultNotices:
     def stop(self, match_id: str) -> None:
         """A referee has told them after all."""
         self._untold.pop(match_id, None)
-
-
-def _is_forfeit(result: GameResult, player_id: str) -> bool:
-    return result.status == "TECHNICAL_LOSS" and result.winner_player_id != player_id
 
 
 class RefereeNotices:
@@ -185,13 +182,13 @@ def waiting(member: Member, source: str) -> str:
 
 def _players(roster: Roster, settings: ManagerSettings) -> str:
     here = roster.players_total
-    return f"{here} of {settings.players} players" if settings.players else _many(here, "player")
+    return f"{here} of {settings.players} players" if settings.players else counted(here, "player")
 
 
 def _referees(number: int, settings: ManagerSettings) -> str:
     if number < settings.referees:
-        return f"{number} of {_many(settings.referees, 'referee')}"
-    return _many(number, "referee")
+        return f"{number} of {counted(settings.referees, 'referee')}"
+    return counted(number, "referee")
 
 
 def round_over(league: League) -> str:
@@ -206,14 +203,14 @@ def round_over(league: League) -> str:
 
 def begun(league: League) -> str:
     """The league has begun."""
-    players, totals = _many(len(league.entrants), "player"), league.totals
-    matches = f", {_many(totals.matches, 'match', 'matches')}" if totals else ""
+    players, totals = counted(len(league.entrants), "player"), league.totals
+    matches = f", {counted(totals.matches, 'match', 'matches')}" if totals else ""
     return f"{BEGUN}: {players}, {rounds_in_words(league)}{matches}."
 
 
 def rounds_in_words(league: League) -> str:
     """How many rounds a league has."""
-    return _many(league.totals.rounds, "round") if league.totals else "as many rounds as it takes"
+    return counted(league.totals.rounds, "round") if league.totals else "as many rounds as it takes"
 
 
 def over(league: League) -> str:
@@ -250,7 +247,3 @@ def set_aside(referee_id: str, players: Sequence[str]) -> str:
         "forfeited, and each of them played with another referee. If you trust it all the same, "
         f"let it in again with: league approve {referee_id} --dir DIR"
     )
-
-
-def _many(number: int, noun: str, plural: str = "") -> str:
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -334,15 +334,11 @@ class Registration:
         member, given = roster.players[player_id], roster.asking.get(player_id)
         generation = given or self._next_generation(player_id)
         token = self._token(player_id, generation)
-        answer = LeagueRegisterResponse(
-            "ACCEPTED",
-            player_id,
-            self._league.rules.league_id,
+        answer = replace(
+            self._player_answer(player_id, member.display_name, meta, token),
             display_name_effective=member.display_name,
             match_tokens=False,  # They are made from the token that it lost.
-            game_options=self._league.rules.rules.game_options or UNSET,
             proofs=meta.proofs if member.proofs else UNSET,
-            auth_token=token,
         )
         return None if given else PlayerReturned(player_id, digest(token), generation), answer
 

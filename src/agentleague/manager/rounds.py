@@ -223,8 +223,9 @@ class Rounds:
         if not league.roster.removed:
             return
         for match_id in sorted(league.open_matches):
-            record = league.matches[match_id]
-            out = [each for each in record.players if self._is_out(each, record.round_id)]
+            record, later = league.matches[match_id], league.round_id + 1
+            removed_in = {each: league.roster.removed.get(each, later) for each in record.players}
+            out = [each for each, round_id in removed_in.items() if round_id < later]
             if out and record.decided is None:
                 self._step.record(
                     self._adjudicator.forfeit(match_id, [(each, REMOVED) for each in out])
@@ -239,9 +240,6 @@ class Rounds:
             is_told = self._result_notices.is_telling(match_id) or referees[record.referee_id].locks
             if record.decided and not record.closed and not is_told:
                 self._result_notices.tell(match_id)
-
-    def _is_out(self, player_id: str, round_id: int) -> bool:
-        return self._league.roster.removed.get(player_id, round_id + 1) <= round_id
 
     def close_if_done(self) -> None:
         """End the round, all of whose matches are closed; called after each stimulus."""

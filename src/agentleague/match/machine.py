@@ -225,16 +225,10 @@ class Match:
             TokenInvalid, TokenMissing: it does not show whose it is.
             UnexpectedMessage: the match does not wait for it, or not any more.
         """
-        pusher = who_pushed(
-            self._assignment.seats,
-            message,
-            caller,
-            is_unsigned_allowed=self._rules.unsigned_pushes,
-        )
-        if (
-            self.phase,
-            type(message),
-        ) not in self.TRANSITIONS or pusher.seat not in self._questions:
+        is_allowed = self._rules.unsigned_pushes
+        pusher = who_pushed(self._assignment.seats, message, caller, is_unsigned_allowed=is_allowed)
+        is_awaited = (self.phase, type(message)) in self.TRANSITIONS
+        if not is_awaited or pusher.seat not in self._questions:
             raise UnexpectedMessage(f"{self.match_id} does not wait for this ({STATE[self.phase]})")
         if self._questions[pusher.seat].is_closed_to(message):
             raise UnexpectedMessage(f"{self.match_id} holds another answer of yours already")

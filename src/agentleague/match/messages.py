@@ -142,11 +142,8 @@ class MatchMessages:
             is_parity = game.name == PARITY_GAME
             action = "CHOOSE_PARITY_RESPONSE" if is_parity else "GAME_MOVE_RESPONSE"
             context |= _legal(complaint, game, state, seat)
-        at = (
-            None
-            if complaint.next_retry_at is None
-            else self._identity.calendar.write(complaint.next_retry_at)
-        )
+        again = complaint.next_retry_at
+        at = None if again is None else self._identity.calendar.write(again)
         counts = (complaint.retry_count, complaint.max_retries)
         return messages.GameError(
             **self._to(seat, now),

@@ -32,6 +32,11 @@ def printable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else "".join(_visible(text))
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 match`, `2 matches`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def one_line(text: str, at_most: int = LINE_MAX) -> str:
     """The text on one line, shortened, with a question mark for what `printable` replaces."""
     shown = printable(text.replace("\n", "?"))

@@ -1,6 +1,6 @@
 """A journal row as a sentence and as JSON for everybody: without tokens and their digests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -14,11 +14,10 @@ from agentleague.league.match_result import (
     misuse_in_words,
     ruling_in_words,
 )
+from agentleague.protocol.printable import counted
 from agentleague.roles.effects import Event
 
-HIDDEN = frozenset(
-    {"token_digest", "claim_digest", "source", "kind"}
-)  # a log line has the kind by itself
+HIDDEN = ("token_digest", "claim_digest", "source", "kind")  # A log line has the kind by itself.
 
 
 def public_fields(event: Event) -> dict[str, Any]:
@@ -63,10 +62,6 @@ def _ended(event: events.LeagueEnded) -> str:
     return f"The league is over; {event.champion} won it"
 
 
-def _many(things: Sequence[Any], plural: str, one: str) -> str:
-    return f"{len(things)} {one if len(things) == 1 else plural}"
-
-
 _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     events.LeagueOpened: lambda e: f"League {e.league_id} was opened for {e.game_type}",
     events.PlayerRegistered: lambda e: f"{e.display_name} registered as player {e.player_id}",
@@ -87,11 +82,9 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
         f"{e.agent_id} was taken out: it registered at the end point of {e.by or 'another agent'}"
     ),
     events.PlayerRemoved: lambda e: f"The organiser removed {e.player_id}",
-    events.LeagueStarted: lambda e: (
-        f"The league began with {_many(e.players, 'players', 'player')}"
-    ),
+    events.LeagueStarted: lambda e: f"The league began with {counted(len(e.players), 'player')}",
     events.RoundScheduled: lambda e: (
-        f"Round {e.round_id} has {_many(e.matches, 'matches', 'match')}"
+        f"Round {e.round_id} has {counted(len(e.matches), 'match', 'matches')}"
     ),
     events.LossAccepted: lambda e: f"After a loss: {loss_in_words(e)}",
     events.MatchAssigned: lambda e: f"{e.match_id} was given to {e.referee_id} because {e.why}",

@@ -161,8 +161,12 @@ class Inspector:
     def _check(self, event: Event) -> str | None:
         if self._league.phase is Phase.COMPLETED and isinstance(event, _DECIDING):
             return "the league had ended before; nothing may change its results any more"
-        if isinstance(event, _OF_A_MATCH) and event.match_id not in self._league.matches:
-            return f"{event.match_id} is no match of the rounds scheduled so far"
+        if self.match_id is not None and self._league.matches.get(self.match_id) is None:
+            return f"{self.match_id} is no match of the rounds scheduled so far"
+        roster, who = self._league.roster, getattr(event, "agent_id", None)
+        everybody = (roster.players, roster.referees, roster.waiting)
+        if who is not None and not any(who in each for each in everybody):
+            return f"nobody is registered as {who}"
         check = self._CHECKS.get(type(event))
         return check(self, event) if check else None
 
@@ -237,14 +241,6 @@ class Inspector:
             return f"{event.referee_id} is set aside, but contradicted about {sorted(players)}"
         return None
 
-    def _of_an_agent(self, event: Any) -> str | None:
-        """Of events with an `agent_id`."""
-        roster = self._league.roster
-        everybody = (roster.players, roster.referees, roster.waiting)
-        if not any(event.agent_id in each for each in everybody):
-            return f"nobody is registered as {event.agent_id}"
-        return None
-
     def _displaced(self, event: events.RegistrationDisplaced) -> str | None:
         roster = self._league.roster
         if event.agent_id in roster.displaced:
@@ -253,7 +249,7 @@ class Inspector:
             return f"nobody is registered as {event.by}"
         if event.agent_id in roster.players and self._league.has_started:
             return f"{event.agent_id} is displaced after the start"
-        return self._of_an_agent(event)
+        return None
 
     def _of_a_player(self, event: events.PlayerReturned | events.PlayerRemoved) -> str | None:
         if event.player_id not in self._league.roster.players:
@@ -393,14 +389,7 @@ class Inspector:
         events.RefereeRegistered: _referee,
         events.RefereeApproved: _approved,
         events.RefereeSetAside: _set_aside,
-        events.TokenRenewed: _of_an_agent,
-        events.TokenConfirmed: _of_an_agent,
-        events.EndpointChanged: _of_an_agent,
-        events.EndpointProved: _of_an_agent,
         events.RegistrationDisplaced: _displaced,
-        events.TokenMisused: _of_an_agent,
-        events.DialectLearnt: _of_an_agent,
-        events.TokenShown: _of_an_agent,
         events.LeagueStarted: _start,
         events.RoundScheduled: _round,
         events.LossAccepted: _lost,
@@ -418,14 +407,6 @@ class Inspector:
     }
 
 
-_OF_A_MATCH = (
-    events.MatchAssigned,
-    events.MatchLocked,
-    events.MatchDecided,
-    events.MatchClosed,
-    events.Disputed,
-    events.MatchRuled,
-)
 _DECIDING = (
     events.PlayerRegistered,
     events.PlayerRemoved,

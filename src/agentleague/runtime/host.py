@@ -143,9 +143,7 @@ class Host:
         self.on_failure: Callable[[BaseException], None] = self._fail
         self._clock, self._transport, self._runner = clock, transport, runner
         self._ledger, self._limits = ledger, limits
-        self._has_failed = (
-            False  # The role may be ahead of its journal: nothing is decided any more.
-        )
+        self._has_failed = False  # If so, the role may be ahead of its journal, and decides nothing
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
         self._hashes = RowHashes(self._hash_on_disk, limits.hashes)
         self._receipt = Receipt(0, "")  # the last one given

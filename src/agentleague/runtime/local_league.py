@@ -143,7 +143,8 @@ async def play(  # noqa: PLR0913 - what a league is played with.
         worker_groups.append(RemoteWorkers(referees) if remote else LocalWorkers(referees))
         key = read_secrets(home.directory).admin_token
         worker_groups += [player(manager.url, key) for player in local_players]
-        for first, end in pairwise(_bounds(settings.players - len(local_players), groups)):
+        built_in = settings.players - len(local_players)
+        for first, end in pairwise(built_in * number // groups for number in range(groups + 1)):
             group = make("player", first, end - first, is_private=bool(local_players))
             worker_groups.append(RemoteWorkers(group) if remote else LocalWorkers(group))
         for workers in worker_groups:
@@ -178,10 +179,6 @@ async def _watch(manager: Running, role: Manager, on_progress: Callable[[League]
     on_progress(role.league)
     if manager.failed.done():
         raise manager.failed.result()
-
-
-def _bounds(players: int, groups: int) -> list[int]:
-    return [players * number // groups for number in range(groups + 1)]
 
 
 class Stopwatch:

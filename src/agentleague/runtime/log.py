@@ -86,27 +86,14 @@ class Watcher:
 
     # What happened
 
-    def _started(self, stimulus: Started) -> None:
-        self._note(Level.INFO, "started")
-
     def _asked(self, stimulus: Asked) -> None:
         message = stimulus.message
         if isinstance(message, RoundAnnouncement):
-            own = [
-                match.match_id
-                for match in message.matches
-                if getattr(match, "seats", UNSET) is not UNSET
-            ]
+            own = [each.match_id for each in message.matches if getattr(each, "seats", UNSET)]
             if own:
-                self._note(
-                    Level.INFO,
-                    "assigned",
-                    agent=message.sender,
-                    message=message,
-                    text=", ".join(own),
-                )
+                self._note(Level.INFO, "assigned", text=", ".join(own), **_by(stimulus))
         if self._is_debugging:
-            self._note(Level.DEBUG, "asked", agent=message.sender, message=message)
+            self._note(Level.DEBUG, "asked", **_by(stimulus))
 
     def _answered(self, stimulus: Answered) -> None:
         call = self._calls.pop(stimulus.key, None)
@@ -150,14 +137,8 @@ class Watcher:
         if self._is_debugging:
             self._note(Level.DEBUG, "called", agent=effect.to.agent_id, message=effect.message)
 
-    def _drops(self, effect: Drop, stimulus: Stimulus) -> None:
-        self._calls.pop(effect.key, None)
-
-    def _ends(self, effect: End, stimulus: Stimulus) -> None:
-        self._note(Level.INFO, "ended")
-
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
-        Started: _started,
+        Started: lambda self, stimulus: self._note(Level.INFO, "started"),
         Asked: _asked,
         Answered: _answered,
         StrategyReturned: _strategy_returned,
@@ -166,8 +147,8 @@ class Watcher:
         Record: _records,
         Reply: _replies,
         Call: _calls_out,
-        Drop: _drops,
-        End: _ends,
+        Drop: lambda self, effect, stimulus: self._calls.pop(effect.key, None),
+        End: lambda self, effect, stimulus: self._note(Level.INFO, "ended"),
     }
 
 

@@ -10,12 +10,14 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from ipaddress import ip_address, ip_network
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from agentleague.errors import EndpointNotAllowed, LeagueError
 from agentleague.protocol.hosts import is_loopback
+from agentleague.roles.settings import AgentSettings, ManagerSettings
 from agentleague.runtime.processes import Place
 from agentleague.transport.guard import Endpoint, Guard, parse_url
+from agentleague.transport.http import LOCAL_HOSTS
 
 Network = Literal["local", "lan"]
 Say = Callable[[str], None]
@@ -29,15 +31,6 @@ SELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 FAR_AWAY = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
 EVERYWHERE = tuple(SELF)
 ANY_PORT = 9  # To find the way to an address; nothing is sent.
-
-
-class Wishes(NamedTuple):
-    """What the settings say of the network; empty where they say nothing."""
-
-    bind: str = ""
-    endpoint: str = ""
-    network: Network | None = None
-    lan: Sequence[str] = ()
 
 
 def guard_for(network: Network | None, lan: Sequence[str], manager: str | None = None) -> Guard:
@@ -58,44 +51,45 @@ def is_here(url: str) -> bool:
     return endpoint.host == "localhost" or bool(endpoint.address and endpoint.address.is_loopback)
 
 
-def place_of_agent(
-    port: int, wishes: Wishes, manager: str, say: Say, *, moves_on: bool = True
-) -> Place:
+def place_of_agent(settings: AgentSettings, say: Say) -> Place:
     """Where a referee or player listens, so that its manager can call it."""
-    guard = guard_for(wishes.network, wishes.lan, manager)
+    manager = settings.manager_url
+    guard = guard_for(settings.network, settings.lan, manager)
     guard.check_url(manager)
-    bind, shown = _address(wishes.bind), ""
+    bind, shown = _address(settings.bind), ""
     if not is_here(manager) and (not bind or bind in EVERYWHERE):
         shown = own_address(manager, guard)
         bind = bind or shown
-    place = replace(_place(port, wishes, guard), moves_on=moves_on)
+    place = _place(settings, guard, bind)
     if not bind or is_loopback(bind):
-        return replace(place, hosts=(bind,)) if bind else place
+        return place
     say(_listens(bind))
-    called_at = shown or SELF.get(bind, bind)
-    if bind in EVERYWHERE and not wishes.endpoint:
-        say(_named(called_at, port))
-    return replace(place, hosts=(bind,), called_at=called_at, aliases=_names())
+    return _called_at(shown or SELF.get(bind, bind), place, say)
 
 
-def place_of_manager(port: int, wishes: Wishes, say: Say) -> Place:
+def place_of_manager(settings: ManagerSettings, say: Say) -> Place:
     """Where a manager listens: on this machine only, unless it is told where."""
-    bind = _address(wishes.bind)
-    place = replace(_place(port, wishes, guard_for(wishes.network, wishes.lan)), moves_on=False)
-    if not bind and wishes.network == "lan" and not wishes.endpoint:  # Else a proxy lets them in.
+    bind, is_lan = _address(settings.bind), settings.network == "lan"
+    place = _place(settings, guard_for(settings.network, settings.lan), bind)
+    place = replace(place, moves_on=False, trusted_proxies=settings.trusted_proxies)
+    if not bind and is_lan and not settings.endpoint:  # Else a proxy lets them in.
         say(
             "It listens on this machine only, where no other machine can reach it; to let them in, "
             "add: --bind 0.0.0.0"
         )
     if not bind or is_loopback(bind):
-        return replace(place, hosts=(bind,)) if bind else place
+        return place
     say(_listens(bind))
-    if wishes.network != "lan":
+    if not is_lan:
         say("But it takes agents of this machine only; to take others, add: --network lan")
     called_at = (default_address(bind) or SELF[bind]) if bind in EVERYWHERE else bind
-    if bind in EVERYWHERE and not wishes.endpoint:
-        say(_named(called_at, port))
-    return replace(place, hosts=(bind,), called_at=called_at, aliases=_names())
+    return _called_at(called_at, place, say)
+
+
+def _called_at(address: str, place: Place, say: Say) -> Place:
+    if place.hosts[0] in EVERYWHERE and not place.endpoint:
+        say(_named(address, place.port))
+    return replace(place, called_at=address, aliases=_names())
 
 
 def check_wish(name: str, value: str | Sequence[str]) -> None:
@@ -145,10 +139,11 @@ def default_address(everywhere: str = "0.0.0.0") -> str:
     return _way_to(FAR_AWAY[everywhere])
 
 
-def _place(port: int, wishes: Wishes, guard: Guard) -> Place:
-    if wishes.endpoint:
-        parse_url(wishes.endpoint)
-    return Place(port, endpoint=wishes.endpoint or None, guard=guard)
+def _place(settings: AgentSettings | ManagerSettings, guard: Guard, bind: str) -> Place:
+    if settings.endpoint:
+        parse_url(settings.endpoint)
+    hosts = (bind,) if bind else LOCAL_HOSTS
+    return Place(settings.port, hosts=hosts, endpoint=settings.endpoint or None, guard=guard)
 
 
 def _address(bind: str) -> str:

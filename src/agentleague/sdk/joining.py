@@ -16,7 +16,7 @@ from agentleague.roles.effects import Effect, Turn
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Stimulus
 from agentleague.runtime.author_functions import Background
-from agentleague.runtime.network import Wishes, manager_url, place_of_agent
+from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.processes import Place, Running, open_player, run
 from agentleague.runtime.settings import SettingError, describe, read_settings
 from agentleague.runtime.state_files import HistoryFile, StateFile, Whose, kept
@@ -33,8 +33,7 @@ def join_league(player: Player, given: Mapping[str, Any], say: Say) -> None:
         if not player.games:
             raise LeagueError('put @player.plays("even_odd") above the function that moves')
         asked = _settings(player, given)
-        wishes = Wishes(asked.bind, asked.endpoint, asked.network, asked.lan)
-        place = place_of_agent(asked.port, wishes, asked.manager_url, say)
+        place = place_of_agent(asked, say)
         whose = Whose(asked.manager_url, "player", asked.display_name, asked.port)
         with kept(whose, asked.state or None, say) as state:
             run(_play(player, partial(_open, asked, player.move, place, state), say))

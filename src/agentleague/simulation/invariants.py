@@ -22,7 +22,7 @@ are dead or misbehave.
 
 from collections.abc import Collection, Iterator
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -50,6 +50,7 @@ from agentleague.simulation.tampering import forge
 from agentleague.storage.chain import moment
 
 EPOCHS_MAX = 4
+MEMBERS = ("players", "referees", "removed")  # of a roster
 INVITATION = "GAME_INVITATION"
 SETTLE_SECONDS = 25.0  # until the manager knows who is there: two leases and more
 SILENCES_MAX = 5  # questions in a row without an answer, after which a player gets no retries
@@ -230,12 +231,8 @@ def _same_state(live: League, replayed: League) -> Iterator[str]:
         yield "I9: the matches differ from those by replay"
     if live.table.rows() != replayed.table.rows():
         yield "I9: the table differs from that by replay"
-    if _members(live) != _members(replayed):
+    if any(getattr(live.roster, name) != getattr(replayed.roster, name) for name in MEMBERS):
         yield "I9: the roster differs from that by replay"
-
-
-def _members(league: League) -> tuple[Any, ...]:
-    return league.roster.players, league.roster.referees, league.roster.removed
 
 
 def _undisputed(

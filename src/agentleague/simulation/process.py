@@ -126,6 +126,8 @@ class Process:
         clock.call_at(clock.now() + seconds, self.start)
 
     def _die(self) -> None:
+        if not self.host:
+            return
         if self.keeps_state:
             self._state = self.role.state if self.role.state.token else self._state
         self.host = None
@@ -143,11 +145,7 @@ class Process:
     def _end(self, summary: Any) -> None:
         self.is_done = True
         if self.disk is None:
-            self._lifetime.soon(self._die_if_alive)
-
-    def _die_if_alive(self) -> None:
-        if self.host:
-            self._die()
+            self._lifetime.soon(self._die)
 
     def _fail(self, error: BaseException) -> None:
         """Its disk is broken, or it has a bug: it ends, and is started again."""

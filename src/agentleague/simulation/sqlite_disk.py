@@ -56,11 +56,9 @@ class SqliteDisk(Disk):
 
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
         """As the real journal finds them."""
-        return (
-            super().find(league_id, first, last, text)
-            if self._journal is None
-            else (self._journal.find(league_id, first, last, text))
-        )
+        if self._journal is None:
+            return super().find(league_id, first, last, text)
+        return self._journal.find(league_id, first, last, text)
 
     def crash(self) -> None:
         """The next life gets a copy of the files, in which the commit under way is cut off."""

@@ -80,11 +80,8 @@ def _in_result(name: str, change: Callable[[MatchDecided], Any]) -> Any:
 
     def changed(event: MatchDecided) -> Sequence[Event] | None:
         value = change(event) if event.verified and event.result.no_contest is not True else None
-        return (
-            None
-            if value is None
-            else [replace(event, result=replace(event.result, **{name: value}))]
-        )
+        other = replace(event, result=replace(event.result, **{name: value}))
+        return None if value is None else [other]
 
     return changed
 

@@ -28,7 +28,6 @@ from agentleague.cli.settings_options import (
     SettingsCommand,
     given_settings,
     settings_options,
-    wishes,
 )
 from agentleague.errors import Damaged, LeagueError, Lost
 from agentleague.games.game import Game
@@ -111,10 +110,7 @@ def command(
     directory = directory or Path(config.stem if config else "league")
     check_free(directory)
     _check_codes(given, asked, directory)
-    where = replace(
-        place_of_manager(settings.port, wishes(settings), say),
-        trusted_proxies=settings.trusted_proxies,
-    )
+    where = place_of_manager(settings, say)
 
     async def serve() -> tuple[League, bool]:
         stopped = stop_signal()

@@ -149,15 +149,10 @@ def understood(played: dict[str, Any], player_id: str) -> str:
     """What an agent made of what it was sent, in words."""
     from agentleague.records.player_story import player_match
 
-    game, stories = (
-        played["game_type"],
-        [player_match(each, player_id) for each in played["matches"]],
-    )
-    failures = [each for story in stories for each in story.failures]
-    if (
-        any(player_id in dict(facts.get("forfeits", ())) for facts in played["matches"])
-        and failures
-    ):
+    game, matches = played["game_type"], played["matches"]
+    failures = [each for facts in matches for each in player_match(facts, player_id).failures]
+    has_lost = any(player_id in dict(facts.get("forfeits", ())) for facts in matches)
+    if has_lost and failures:
         last = failures[-1]
         return f"It does not play {game} yet: when asked with {last.asked}, there came {last.came}."
     return f"It plays {game}, and understands: {in_words(played['dialects'].get(player_id, ''))}."

@@ -7,22 +7,21 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import is_debugging, log_to_stderr, say, verbose_option
+from agentleague.cli.output import is_debugging, say, verbose_option
 from agentleague.cli.player_files import load_player
-from agentleague.cli.serving import stop_signal, until_stopped
+from agentleague.cli.serving import serve_agent
 from agentleague.cli.settings_options import (
     SettingsCommand,
     config_option,
     given_settings,
     settings_options,
-    wishes,
 )
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import open_player, run
-from agentleague.runtime.state_files import StateFile, Whose, kept
+from agentleague.runtime.processes import Running, open_player
+from agentleague.runtime.state_files import StateFile
 
 EXAMPLES = """\b
 Examples:
@@ -79,28 +78,19 @@ def command(
         display_name=asked.display_name or own_name,
         game_types=_games(player.games if player else plugins.game_names(), games),
     )
-    shown = settings.display_name
-    where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
+    where = place_of_agent(settings, say)
 
-    async def serve(kept_state: StateFile | None) -> None:
-        stopped = stop_signal()
-        agent = await open_player(
+    async def open_agent(state: StateFile | None) -> Running:
+        return await open_player(
             lambda url: replace(settings, endpoint=url),
             player.move if player else plugins.load_strategy(strategy or "random"),
             where,
             threads=True,
-            state=kept_state,
+            state=state,
         )
-        say(f"{shown} listens at {agent.url} and registers at {settings.manager_url}.")
-        agent.tell(say)
-        log_to_stderr(agent, verbose)
-        if player:
-            player.attach(agent)
-        await until_stopped(agent, stopped, ends=True)
 
-    whose = Whose(settings.manager_url, "player", shown, settings.port)
-    with kept(whose, settings.state or None, say) as kept_state:
-        run(serve(kept_state))
+    more = [player.attach] if player else []
+    serve_agent(settings, "player", open_agent, verbose, *more)
 
 
 def _games(own: Sequence[str], more: Sequence[str]) -> list[str]:

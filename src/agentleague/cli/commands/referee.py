@@ -6,22 +6,21 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import log_to_stderr, say, verbose_option
-from agentleague.cli.serving import stop_signal, until_stopped
+from agentleague.cli.output import say, verbose_option
+from agentleague.cli.serving import serve_agent
 from agentleague.cli.settings_options import (
     SettingsCommand,
     config_option,
     given_settings,
     settings_options,
-    wishes,
 )
 from agentleague.games.game import Game
 from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import open_referee, run
-from agentleague.runtime.state_files import StateFile, Whose, kept
+from agentleague.runtime.processes import Running, open_referee
+from agentleague.runtime.state_files import StateFile
 
 EXAMPLES = """\b
 Examples:
@@ -76,25 +75,17 @@ def command(
         game_types=sorted({*plugins.game_names(), *games}),
         player_endpoints=dict(map(_player, players)),
     )
-    name = settings.display_name
-    where = place_of_agent(settings.port, wishes(settings), settings.manager_url, say)
+    where = place_of_agent(settings, say)
     for url in settings.player_endpoints.values():
         where.guard.check_url(url)
 
-    async def serve(kept_state: StateFile | None) -> None:
-        stopped = stop_signal()
-        agent = await open_referee(
-            lambda url: replace(settings, endpoint=url), where, load_game, state=kept_state
+    async def open_agent(state: StateFile | None) -> Running:
+        return await open_referee(
+            lambda url: replace(settings, endpoint=url), where, load_game, state=state
         )
-        say(f"{name} listens at {agent.url} and registers at {settings.manager_url}.")
-        agent.tell(say)
-        log_to_stderr(agent, verbose)
-        if await until_stopped(agent, stopped, ends=True):
-            say("The league is over.")
 
-    whose = Whose(settings.manager_url, "referee", name, settings.port)
-    with kept(whose, settings.state or None, say) as kept_state:
-        run(serve(kept_state))
+    if serve_agent(settings, "referee", open_agent, verbose):
+        say("The league is over.")
 
 
 def _player(typed: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentleague.cli.directory import directory_argument, start_elsewhere
-from agentleague.cli.output import counted, say
+from agentleague.cli.output import counted, listed, say
 from agentleague.errors import LeagueError
 from agentleague.storage.directory import HEAD_NAME, has_journal_file
 
@@ -101,8 +101,7 @@ def _undecided(league: "League") -> Iterator[str]:
     """The matches that were or may have been decided in the rows that are lost."""
     matches = [each.match_id for each in league.matches.values() if not each.decided]
     if matches:
-        more = len(matches) - MATCHES_SHOWN_MAX
-        shown = ", ".join(matches[:MATCHES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
+        shown = listed(matches, MATCHES_SHOWN_MAX)
         yield f"Without a result now, whatever their players were told: {shown}."
 
 

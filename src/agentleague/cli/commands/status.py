@@ -11,7 +11,16 @@ from agentleague.cli.directory import (
     manager_address,
     no_manager,
 )
-from agentleague.cli.output import Column, counted, print_facts, print_json, print_rows, say, shown
+from agentleague.cli.output import (
+    Column,
+    counted,
+    listed,
+    print_facts,
+    print_json,
+    print_rows,
+    say,
+    shown,
+)
 from agentleague.cli.reading import (
     Source,
     all_rows,
@@ -139,15 +148,10 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
     }
     for field, heading in LISTS.items():
         if status.get(field):
-            facts[heading] = _list(status[field])
+            facts[heading] = listed(status[field], SHOWN)
     if status.get("champion"):
         facts["Leader" if status.get("aborted") else "Champion"] = status["champion"]
     return facts
-
-
-def _list(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:

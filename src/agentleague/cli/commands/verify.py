@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from agentleague.cli.directory import directory_argument
-from agentleague.cli.output import counted, print_json, say
+from agentleague.cli.output import counted, listed, print_json, say
 from agentleague.errors import Damaged, UnsupportedGame
 from agentleague.storage.directory import repair_command
 
@@ -36,6 +36,7 @@ The league may still run.
 """
 DIFFERS = 3
 LINE_MAX = 2000  # characters
+MATCHES_SHOWN = 20  # in a line
 NO_ROW = 0  # The difference is not in one row.
 RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
 
@@ -170,7 +171,10 @@ def in_words(findings: "Findings") -> list[str]:
         f"{findings.recomputed} {'was' if findings.recomputed == 1 else 'were'} recomputed, move "
         "by move and draw by draw."
     )
-    lines += [f"{words}: {_list(found)}." for words, found in _not_recomputed(findings) if found]
+    for words, found in _not_recomputed(findings):
+        if found:
+            shown = str(found) if isinstance(found, int) else listed(found, MATCHES_SHOWN)
+            lines.append(f"{words}: {shown}.")
     for row, words in findings.losses.items():
         lines.append(one_line(f"ROWS WERE LOST before row {row}: {words}.", 2000))
     if findings.seeded:
@@ -206,10 +210,3 @@ def _first_line(findings: "Findings") -> str:
     if findings.aborted:
         return f"{played}: {true}; the organiser ended it early."
     return f"{played}: {true}. The champion is {findings.champion}."
-
-
-def _list(match_ids: int | list[str]) -> str:
-    if isinstance(match_ids, int):
-        return str(match_ids)
-    shown = ", ".join(match_ids[:20])
-    return shown if len(match_ids) <= 20 else f"{shown} and {len(match_ids) - 20} more"
