@@ -32,7 +32,7 @@ from agentleague.roles.agent import (
 )
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
-from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned
 
 ANOTHER_RESULT = (
     "TOLD ANOTHER RESULT than before. The manager may have lost rows of its journal: tell the "
@@ -299,10 +299,6 @@ class Player(Agent):
         until = now + self._settings.reply_seconds
         return Call(LeagueOverKey(), self._registration.manager, query, until)
 
-    def _ask_again_whether_over(self, stimulus: Woken, now: float) -> list[Effect]:
-        assert self._completed
-        return [self._ask_whether_over(self._completed, now)]
-
     def _over_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """End if the manager confirms it, or has long been away and proves nothing.
 
@@ -482,7 +478,7 @@ class Player(Agent):
     TIMERS: ClassVar[dict[type, Handler]] = {
         RegisterKey: Agent.register_again,
         ReachabilityKey: Agent.check_reachability,
-        LeagueOverKey: _ask_again_whether_over,
+        LeagueOverKey: lambda self, woken, now: [self._ask_whether_over(self._completed, now)],
     }
     MESSAGES: ClassVar[dict[type[messages.Message], Handler]] = {
         messages.EndpointChallenge: Agent.prove,

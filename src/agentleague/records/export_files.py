@@ -78,7 +78,8 @@ def table_path(league: League) -> str:
 def league_files(league: League, times: Sequence[str]) -> Iterator[File]:
     """Agents, table, rounds and list of matches; `times` has when each row was written."""
     home = f"data/leagues/{path_part(league.rules.league_id)}"
-    table = _table(league)
+    rows, why = league.table.rows(), league.table.why
+    table = [{**msgspec.to_builtins(row), "why": why(row.player_id)} for row in rows]
     yield "config/agents/agents_config.json", _json(_agents(league))
     yield f"{home}/standings.json", _json({**_state(league, times), "standings": table})
     yield f"{home}/rounds.json", _json({**_state(league, times), "rounds": _rounds(league)})
@@ -163,13 +164,6 @@ def _state(league: League, times: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _table(league: League) -> list[dict[str, Any]]:
-    return [
-        {**msgspec.to_builtins(row), "why": league.table.why(row.player_id)}
-        for row in league.table.rows()
-    ]
-
-
 def _agents(league: League) -> dict[str, Any]:
     roster = league.roster
     return {
@@ -234,18 +228,12 @@ def _match_row(league: League, match: MatchRecord) -> dict[str, Any]:
         "winner_player_id": result.winner_player_id if result else None,
         "drawn_number": result.drawn_number if result else None,
         "no_contest": bool(result and result.no_contest is True),
-        "verified": _is_recomputable(match),
+        # Whether the result follows from the moves; a forfeit is only what a referee says.
+        "verified": match.decided and (match.decided.verified and not match.decided.forfeits),
         "disputed": match.is_disputed,
         "ruled": match.is_overruled,
         "reason": result.reason if result else None,
     }
-
-
-def _is_recomputable(match: MatchRecord) -> bool | None:
-    """Whether the result follows from the moves; a forfeit is only what a referee says."""
-    if match.decided is None:
-        return None
-    return match.decided.verified and not match.decided.forfeits
 
 
 def _record(league: League, player_id: str) -> dict[str, Any] | None:

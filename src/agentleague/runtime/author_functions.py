@@ -4,40 +4,63 @@ A program that only defines a player loads this, so it loads no event loop befor
 """
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from inspect import isawaitable
 from queue import Full, Queue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentleague.runtime.running_loop import RunningLoop
+    from asyncio import AbstractEventLoop
 
 
 class LoopThread:
     """An event loop in a thread of its own, for async functions; it begins with the first one."""
 
     def __init__(self) -> None:
-        self._running: RunningLoop | None = None
+        self._loop: AbstractEventLoop | None = None
         self._lock = Lock()
 
     def finish(self, value: Any) -> Any:
         """The value itself; if it is awaitable, what it comes to. Not to be called on a loop."""
-        return self._begun().finish(value) if isawaitable(value) else value
+        if not isawaitable(value):
+            return value
+        import asyncio
+
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                serve = partial(_serve, self._loop)
+                Thread(target=serve, name="async functions", daemon=True).start()
+            loop = self._loop
+        return asyncio.run_coroutine_threadsafe(_awaited(value), loop).result()
 
     def close(self) -> None:
         """Stop; what is not done by then is cancelled, and not waited for. It may begin again."""
         with self._lock:
-            if self._running:
-                self._running.stop()
-                self._running = None
+            if self._loop:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._loop = None
 
-    def _begun(self) -> "RunningLoop":
-        from agentleague.runtime.running_loop import RunningLoop
 
-        with self._lock:
-            self._running = self._running or RunningLoop()
-            return self._running
+async def _awaited(value: Awaitable[Any]) -> Any:
+    try:
+        return await value
+    except SystemExit as error:  # It would end the loop, and every other function on it.
+        raise RuntimeError(f"the function called sys.exit({error.code!r})") from error
+
+
+def _serve(loop: "AbstractEventLoop") -> None:
+    from asyncio import all_tasks, gather
+
+    loop.run_forever()
+    left = all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(gather(*left, return_exceptions=True))
+    loop.close()
 
 
 OURS = ("agentleague.", "concurrent.futures", "asyncio.")  # modules that call the function

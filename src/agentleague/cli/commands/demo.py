@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
-from typing import Any
 
 import click
 
@@ -13,7 +12,6 @@ from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
 from agentleague.cli.options import game_choice, read_game_options, referees_option
-from agentleague.league.league import League
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
 from agentleague.runtime.plugins import as_typed, find_game
@@ -125,8 +123,10 @@ def _print_result(played: Played, folder: Path) -> None:
     rows = output.row_dicts(league.table.rows())
     output.print_table(rows, f"{league.rules.league_id}: final table")
     rate = league.total_matches / played.seconds if played.seconds else 0.0
+    is_tied = rows[0]["points"] == rows[1]["points"]
+    tie_break = f", with {league.table.why(rows[0]['player_id'])}" if is_tied else ""
     output.say(
-        f"{output.shown(rows[0]['display_name'])} is the champion{_tie_break(league, rows)}. "
+        f"{output.shown(rows[0]['display_name'])} is the champion{tie_break}. "
         f"{output.counted(league.total_rounds, 'round')}, "
         f"{output.counted(league.total_matches, 'match', 'matches')} and "
         f"{output.counted(played.messages, 'message')} in {played.seconds:.2f} s "
@@ -140,13 +140,6 @@ def _print_result(played: Played, folder: Path) -> None:
             f"{row['technical_losses']} of its matches without a game; see why with:\n"
             f"  {_command()} agent {row['player_id']} {dir_option(folder)}"
         )
-
-
-def _tie_break(league: League, rows: Sequence[dict[str, Any]]) -> str:
-    """The tie-break, if two players have the most points."""
-    if rows[0]["points"] != rows[1]["points"]:
-        return ""
-    return f", with {league.table.why(rows[0]['player_id'])}"
 
 
 def _interrupted(folder: Path) -> list[str]:

@@ -23,6 +23,12 @@ COLUMNS = (
     Column("player_b", "Player B", True, True),
     Column("ended", "Ended", True),
 )
+MARKS = {  # what is special about a match
+    "ruled": "ruled",
+    "unverified": "not verified",
+    "unconfirmed": "unconfirmed",
+    "disputed": "disputed",
+}
 Schedule = tuple[list[dict[str, Any]], dict[str, str]]
 
 
@@ -60,12 +66,13 @@ async def _check_round(source: Source, round_id: int) -> None:
 def _rows(rounds: list[dict[str, Any]], names: dict[str, str]) -> Iterator[dict[str, Any]]:
     for each in rounds:
         for match in each["matches"]:
+            marks = [words for field, words in MARKS.items() if match.get(field)]
             yield {
                 "round_id": each["round_id"],
                 "match_id": match["match_id"],
                 "player_a": _named(match["player_A_id"], names),
                 "player_b": _named(match["player_B_id"], names),
-                "ended": ", ".join(filter(None, [_ended(match), *_marks(match)])),
+                "ended": ", ".join(filter(None, [_ended(match), *marks])),
             }
         for player_id in each["byes"]:
             yield {
@@ -77,18 +84,6 @@ def _rows(rounds: list[dict[str, Any]], names: dict[str, str]) -> Iterator[dict[
 
 def _named(player_id: str, names: dict[str, str]) -> str:
     return f"{player_id} {names.get(player_id, '')}".rstrip()
-
-
-def _marks(match: dict[str, Any]) -> Iterator[str]:
-    """What is special about a match: a ruling, a result that nobody can verify, or a dispute."""
-    for field, words in (
-        ("ruled", "ruled"),
-        ("unverified", "not verified"),
-        ("unconfirmed", "unconfirmed"),
-        ("disputed", "disputed"),
-    ):
-        if match.get(field):
-            yield words
 
 
 def _ended(match: dict[str, Any]) -> str:

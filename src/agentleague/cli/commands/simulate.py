@@ -105,15 +105,16 @@ def _trace(mode: str, seed: int, as_json: bool) -> None:
 
 
 def _summary(mode: str, reports: list[SeedReport], seconds: float) -> dict[str, Any]:
+    again, first = f"league simulate --mode {mode} --seed", reports[0].seed
     failures = [
-        {"seed": each.seed, "violation": each.violation, "command": _again(mode, each.seed)}
+        {"seed": each.seed, "violation": each.violation, "command": f"{again} {each.seed} --trace"}
         for each in reports
         if each.violation
     ]
     over_all = never_drawn(reports)
     if over_all:
-        again = f"league simulate --mode {mode} --seed {reports[0].seed} --seeds {len(reports)}"
-        failures.append({"seed": reports[0].seed, "violation": over_all, "command": again})
+        command = f"{again} {first} --seeds {len(reports)}"
+        failures.append({"seed": first, "violation": over_all, "command": command})
     return {
         "mode": mode,
         "leagues": len(reports),
@@ -123,10 +124,6 @@ def _summary(mode: str, reports: list[SeedReport], seconds: float) -> dict[str, 
         "messages": sum(each.messages for each in reports),
         "failures": failures,
     }
-
-
-def _again(mode: str, seed: int) -> str:
-    return f"league simulate --mode {mode} --seed {seed} --trace"
 
 
 def _print(summary: dict[str, Any]) -> None:
