@@ -65,17 +65,14 @@ def check_free(directory: Path) -> None:
     """Raises UsageError if other files are there and no league: a new one would mix with them."""
     if not directory.is_dir() or has_journal_file(directory):
         return
-    others = sorted(path.name for path in directory.iterdir() if not _may_be_there(path.name))
+    there = [path.name for path in directory.iterdir() if path.suffix != SETTINGS]
+    others = sorted(name for name in there if not name.startswith((".", *OWN_NAMES)))
     if others:
         more = ", ..." if len(others) > SHOWN_MAX else ""
         raise click.UsageError(
             f"--dir {directory} holds other files and no league "
             f"({', '.join(others[:SHOWN_MAX])}{more}); name a new directory, or an empty one"
         )
-
-
-def _may_be_there(name: str) -> bool:
-    return name.startswith((".", *OWN_NAMES)) or name.endswith(SETTINGS)
 
 
 def manager_address(directory: Path) -> str | None:

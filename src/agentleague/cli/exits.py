@@ -23,6 +23,7 @@ from agentleague.errors import LeagueError
 FAILED, STOPPED = 1, 128  # The number of the signal is added to the latter.
 EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 REMARK = re.compile(r"\s{2,}\S.*")  # after an example
+# The system's own remarks.
 NOISE = re.compile(r"\[Errno -?\d+\] | \(while attempting to bind on address \(.*?\)\)")
 REPLACED = {  # options that are gone
     ("bench", "--scale"): "in a clone, type: python benchmarks/scale.py, or make performance",
@@ -56,8 +57,10 @@ def run(work: Callable[[], int], arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, Exception) as error:
         if "--debug" in arguments:
             traceback.print_exc()
+        from agentleague.protocol.printable import printable
+
         text, code = _text_and_code(error, signals)
-        print(_printable(text), file=sys.stderr, flush=True)
+        print(printable(NOISE.sub("", text)), file=sys.stderr, flush=True)
     return code
 
 
@@ -190,13 +193,6 @@ def _system_error(error: OSError) -> str:
     what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     advice = ADVICE.get(error.errno or 0)
     return f"{what}; {advice}" if advice else what
-
-
-def _printable(text: str) -> str:
-    """Without the system's own remarks and without control characters."""
-    from agentleague.protocol.printable import printable
-
-    return printable(NOISE.sub("", text))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import MatchMismatch, WrongType
-from agentleague.league.events import Disputed, MatchRuled
+from agentleague.league.events import MatchRuled
 from agentleague.league.formats import Players
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
@@ -113,13 +113,12 @@ def _scheduled(league: League, record: MatchRecord) -> dict[str, Any]:
         **({"drawn_anew": True} if record.drawn_anew else {}),
         "locks": len(record.locks),
         "closed": record.closed,
-        "disputes": [_dispute(each) for each in record.disputes[-DISPUTES_SHOWN:]],
+        "disputes": [
+            {"referee_id": each.referee_id, "words": dispute_in_words(each)[:DISPUTE_MAX]}
+            for each in record.disputes[-DISPUTES_SHOWN:]
+        ],
         "disputed": record.is_disputed,
     }
-
-
-def _dispute(event: Disputed) -> dict[str, str]:
-    return {"referee_id": event.referee_id, "words": dispute_in_words(event)[:DISPUTE_MAX]}
 
 
 def _ruling(event: MatchRuled) -> dict[str, Any]:

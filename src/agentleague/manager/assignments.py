@@ -26,10 +26,9 @@ from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import Forfeits
 from agentleague.league.roster import Member
 from agentleague.manager import keys
-from agentleague.manager.awaited import Awaited
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.foreign_starts import ForeignStarts
-from agentleague.manager.leases import Leases, longest_match
+from agentleague.manager.leases import Awaited, Leases, longest_match
 from agentleague.manager.notices import RefereeNotices, ResultNotices
 from agentleague.manager.step import Step
 from agentleague.protocol.messages import MatchResultAck, RoundMatch

@@ -268,8 +268,8 @@ class Registration:
                 field="referee_meta.locks",
             )
         self._check(meta, caller.source)
-        referee_id = roster.next_referee_id()
-        generation = self._first_generation
+        is_anyone = self._settings.who_may_referee == "anyone" and not self._shown_code(meta)
+        referee_id, generation = roster.next_referee_id(), self._first_generation
         token = self._token(referee_id, generation)
         event = RefereeRegistered(
             referee_id,
@@ -282,7 +282,7 @@ class Registration:
             generation,
             proofs=meta.proofs,
             waiting=True if waits else UNSET,
-            anyone=True if self._is_anyone(meta) else UNSET,
+            anyone=True if is_anyone else UNSET,
             **origin(meta, caller),
         )
         return event, self._referee_answer(member_of(event), meta, token, waits=waits)
@@ -484,9 +484,6 @@ class Registration:
     def _shown_code(self, meta: RefereeMeta) -> str:
         """The referee code that it shows, if this league has one."""
         return (meta.referee_code or "") if self._settings.referee_code else ""
-
-    def _is_anyone(self, meta: RefereeMeta) -> bool:
-        return self._settings.who_may_referee == "anyone" and not self._shown_code(meta)
 
     def _check_place_for_a_referee(self, *, waits: bool = False) -> None:
         """Referees that wait are counted by themselves: they take no other's place."""

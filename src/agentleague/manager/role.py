@@ -59,7 +59,6 @@ from agentleague.protocol.messages import (
     MatchResultAck,
     MatchResultReport,
     Message,
-    Receipt,
     RefereeRegisterRequest,
     RefereeStatus,
     RefereeStatusAck,
@@ -109,6 +108,7 @@ class Manager:
         self.refusals = self._registration.refusals
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
         self._receipts = Receipts(step, secrets.token_secret)
+        self.receipt = self._receipts.give
         broadcasts = Broadcasts(step, credentials)
         self._misuse = TokenMisuse(step, credentials)
         self._reporters = Reporters(step, self.is_known)
@@ -142,10 +142,6 @@ class Manager:
                 "set_endpoint": self._set_endpoint,
             },
         )
-
-    def receipt(self, seq: int, row_hash: str) -> Receipt:
-        """The sealed receipt of a row that is on disk."""
-        return self._receipts.give(seq, row_hash)
 
     @property
     def news(self) -> deque[str]:
@@ -266,9 +262,6 @@ class Manager:
                 missing=list(missing),
                 kind="missing",
             )
-
-    def _answered(self, stimulus: Answered) -> None:
-        self._CALLS[type(stimulus.key)](self, stimulus.key, stimulus)
 
     def _message_answered(self, key: keys.OutboxCall, stimulus: Answered) -> None:
         """A message of the outbox was answered, or given up."""
@@ -495,7 +488,7 @@ class Manager:
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
         Started: _started,
         Asked: _asked,
-        Answered: _answered,
+        Answered: lambda self, answer: self._CALLS[type(answer.key)](self, answer.key, answer),
         Woken: _woken,
     }
     _MESSAGES: ClassVar[dict[type[Message], Callable[..., None]]] = {

@@ -112,18 +112,13 @@ def who_pushed(
     if not is_unsigned_allowed:
         raise errors.TokenMissing("an answer that is pushed needs the match token as auth_token")
     near = [seat for seat, seated in enumerate(seats) if _host(seated.endpoint) == source]
-    if len(near) > 1:  # Both are on one machine: its id decides.
-        near = [seat for seat in near if seats[seat].player_id == _id_in(message)]
+    if len(near) > 1:  # Both are on one machine: its id decides, or the sender, as `player:P03`.
+        named = message.player_id or _BEFORE_AN_ID.split(message.sender)[-1]
+        near = [seat for seat in near if seats[seat].player_id == named]
     if not near:
         missing = errors.TokenMissing("without auth_token nobody can tell whose answer this is")
         raise wrong if token else missing
     return Pusher(near[0], is_signed=False, has_wrong_token=bool(token))
-
-
-def _id_in(message: Any) -> str:
-    """The player that an answer names; some name it only as the sender, as `player:P03`."""
-    named: str = message.player_id or _BEFORE_AN_ID.split(message.sender)[-1]
-    return named
 
 
 def _is_token_of(seated: Seated, token: str) -> bool:
