@@ -237,7 +237,7 @@ def test_an_answer_without_content_is_a_missing_field(request_, body, field):
         (INVITE, rpc("ok"), ""),  # the result is no object at all
         (CALL, rpc(None), ""),
         (CALL, rpc([CHOICE]), ""),
-        (REGISTER, rpc("ACCEPTED"), ""),
+        (REGISTER, rpc("OK"), ""),
         (REGISTER, rpc({"status": "MAYBE"}), "status"),
         (REGISTER, rpc({"status": "ACCEPTED", "message_type": "GAME_OVER"}), "message_type"),
         (LeagueQuery("GET_STATUS"), rpc({"message_type": "GAME_OVER"}), "message_type"),
@@ -646,6 +646,11 @@ def test_a_registration_may_be_confirmed_in_other_words(said):
         ({"status": "ACCEPTED", "player_id": "", "auth_token": None}, None),
         ({"status": "Confirmed", "player_id": None}, None),
         ({"status": "ACCEPTED", "player_id": 7}, "7"),
+        ({"registered": True, "your_id": "P07"}, "P07"),
+        ({"success": True, "data": {"playerId": "P07"}}, "P07"),
+        ({"message": "Player Ann registered successfully"}, None),
+        ({"status": "ok", "message": "welcome"}, None),
+        ({"result": "registered"}, None),
     ],
 )
 def test_an_agent_may_be_taken_in_without_an_id(said, player_id):
@@ -668,6 +673,9 @@ def test_a_referee_may_be_taken_in_without_a_token():
         {"status": "denied", "player_id": "P07"},
         {"status": "unknown_message", "agent_id": "LM01"},
         {"success": False, "status": "registered"},
+        {"success": True},
+        {"message": "Ann is not registered"},
+        {"message": "only registered players may ask; no token"},
     ],
 )
 def test_an_answer_that_says_neither_yes_nor_an_id_registers_nobody(said):

@@ -187,12 +187,14 @@ def test_what_is_not_taken_at_a_path_of_its_own_goes_where_all_else_goes():
 
 
 def test_no_form_is_tried_twice_and_none_is_left_out():
-    tried = names("", "LEAGUE_REGISTER_REQUEST", EMPTY)
+    tried = names("", "LEAGUE_REGISTER_REQUEST", UNFIT)
 
     at_a_path = {f"{name}{MORE}" for name in ("path", "api", "named", "role")}  # as without it
     assert {*tried, "tool"} == {*DIALECTS} - at_a_path
     assert len(tried) == len(set(tried))
     assert "choose+more" in names("", "CHOOSE_PARITY_CALL", EMPTY)  # It has a context.
+    # Without a complaint it may have been taken: it is not repeated with other fields.
+    assert not any("+" in name for name in names("", "LEAGUE_REGISTER_REQUEST", EMPTY))
     assert "path" not in names("", "CHOOSE_PARITY_CALL", EMPTY)  # It is `bare` there.
     assert "choose" not in names("", "GAME_INVITATION", EMPTY)  # It is the same there.
 

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import unicodedata
+from itertools import takewhile
 
 OUR_STYLES = re.compile("\x1b\\[(0|1|1;31|1;32|2|22)m")  # what we print on a terminal ourselves
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -59,8 +60,8 @@ def _columns(char):
 
 def assert_aligned(table):
     """All rows below the rule end in the same column: the last one is of numbers."""
-    lines = [line for line in table.splitlines() if line.strip()]
+    lines = table.splitlines()
     (rule,) = [number for number, line in enumerate(lines) if set(line.strip()) == {"\u2500"}]
-    rows = lines[rule + 1 :]
+    rows = list(takewhile(str.strip, lines[rule + 1 :]))  # A sentence about them may follow.
     assert len(rows) > 2
     assert len({width(row) for row in rows}) == 1, [(width(row), row) for row in rows]

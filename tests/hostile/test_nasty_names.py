@@ -242,7 +242,7 @@ def test_what_the_manager_says_is_harmless(heard):
 def test_what_the_referee_says_is_harmless(heard):
     assert_harmless(heard.referee)
     assert "did not take CHOOSE_PARITY_CALL" in heard.referee
-    assert "answered with error -32000: ?[1A?[2Kchampion" in heard.referee
+    assert "error -32000: ?[1A?[2Kchampion" in heard.referee
 
 
 def test_what_is_no_text_is_refused(heard):

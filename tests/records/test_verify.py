@@ -504,7 +504,8 @@ def test_rules_that_nothing_follows_from_are_refused():
         in lie(changed(LEAGUE, LeagueOpened, tie_breaks=["beauty"]))[1]
     )
     assert lie(changed(LEAGUE, LeagueOpened, rules=rules))[1] == (
-        "the game refuses the league's options: even_odd has no option 'best'"
+        "the game refuses the league's options: even_odd has no option 'best'; leave it out, there"
+        " are lowest and highest"
     )
     assert "A round robin needs at least 1 cycle" in lie(changed(LEAGUE, LeagueOpened, cycles=0))[1]
 

@@ -250,6 +250,8 @@ def test_a_player_without_an_id_goes_by_its_name_until_a_message_calls_it_otherw
     said = "Registered as Ann in cup. The manager gave it no id: it goes by its name."
     assert player.news[0] == said
     assert list(player.news).count("It is called P03 here.") == 1
+    mixed = "M1: a referee calls it P04, and its manager P03: are the end points mixed up?"
+    assert list(player.news).count(mixed) == 1
 
 
 def test_no_news_of_an_agent_tells_a_token():

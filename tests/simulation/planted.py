@@ -277,8 +277,9 @@ def draws_count_as_wins(monkeypatch):
     """The table gives the first seat a win for a draw."""
     count = Table.count
 
-    def generous(table, a, b, *, winner, technical=False):
-        count(table, a, b, winner=winner or (None if technical else a), technical=technical)
+    def generous(table, a, b, *, winner, technical=False, times=1):
+        winner = winner or (None if technical else a)
+        count(table, a, b, winner=winner, technical=technical, times=times)
 
     monkeypatch.setattr(Table, "count", generous)
 

@@ -51,7 +51,7 @@ def test_the_roles_and_their_host_are_the_shipped_ones():
 def test_no_class_of_the_simulator_decides_as_a_role_does():
     for path in sorted((PACKAGE / "simulation").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and node.name != "Watched":
+            if isinstance(node, ast.ClassDef) and node.name not in ("Watched", "Probing"):
                 methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
                 assert "handle" not in methods, f"{path}: {node.name}"
                 bases = {getattr(base, "id", "") for base in node.bases}

@@ -22,7 +22,11 @@ from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode, wi
 
 _UNREADABLE = (errors.UnreadableJson, *jsonrpc.UNREADABLE)
 _NOTHING = (b"", b"null")
-_REGISTERED = ("ACCEPTED", "REGISTERED", "CONFIRMED")  # these say so even without an id
+# Words of an answer to a registration that say yes even without an id, and those that do not.
+_SAYS_YES = re.compile(r"\b(accepted|registered|confirmed|welcome)\b", re.IGNORECASE)
+_SAYS_NO = re.compile(
+    r"\b(not|no|un|can't|cannot|fail|error|reject|refus|denied|must|missing|requir)", re.IGNORECASE
+)
 _NOT_REGISTERED = ("REJECTED", "REFUSED", "DENIED", "DECLINED", "ERROR", "FAILED", "INVALID")
 _SAYING_YES = ("status", "response", "decision", "answer", "joined", "join", "ready")
 _JOINED = {"ACK", "ACCEPT", "ACCEPTED", "JOIN", "JOINED", "READY"}  # what they say in a join
@@ -252,7 +256,7 @@ def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
     try:
         found = _read_any(expected, text)
     except msgspec.ValidationError:
-        if not _is_registered(_object.decode(text), expected, own):
+        if not _is_registered(text, expected, own):
             raise
         found = DECODERS[expected].decode(b'{"status":"ACCEPTED"}')
     assert isinstance(found, messages.LeagueRegisterResponse | messages.RefereeRegisterResponse)
@@ -260,7 +264,7 @@ def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
         found = msgspec.structs.replace(found, status="ACCEPTED")
     if found.status != "ACCEPTED" or (getattr(found, own) and found.auth_token):
         return found
-    fields = _object.decode(text)
+    fields = _object.decode(text) if bytes(text)[:1] == b"{" else {}
     given = {
         own: _id_in(fields, own),
         "auth_token": fields.get("auth_token") or fields.get("token"),
@@ -270,22 +274,29 @@ def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
     return DECODERS[expected].decode(encode({**_object.decode(encode(found)), **kept}))
 
 
-def _is_registered(fields: dict[str, Any], expected: str, own: str) -> bool:
+def _is_registered(text: bytes | Raw, expected: str, own: str) -> bool:
     """Whether an answer in other words is a yes: one that says so, or gives an id."""
+    whole = msgspec.json.decode(text)
+    fields = whole if isinstance(whole, dict) else {"status": whole}
     status, named = str(fields.get("status", "")).upper(), fields.get("message_type", expected)
     is_no = fields.get("error") or any(fields.get(each) is False for each in _YES)
     is_other = named != expected and str(named) in messages.MESSAGES
     if is_no or is_other or status in _NOT_REGISTERED or _NOT_TAKEN.search(status):
         return False
-    return status in _REGISTERED or _id_in(fields, own) is not None
+    words = " ".join(each for each in fields.values() if isinstance(each, str))
+    is_said = _SAYS_YES.search(words) and not _SAYS_NO.search(words)
+    is_flag = any(fields.get(each) is True for each in ("registered", "accepted"))
+    return bool(is_said or is_flag) or _id_in(fields, own) is not None
 
 
 def _id_in(fields: dict[str, Any], own: str) -> str | None:
     """The id that an agent was given, under any of its names, here or one level down."""
+    wanted = (own.replace("_", ""), "agentid", "yourid", "id")
     for place in (fields, *(each for each in fields.values() if isinstance(each, dict))):
-        for name in (own, "agent_id", "id"):
-            value = place.get(name)
-            if isinstance(value, int) and name != "id":  # There it is the number of the request.
+        given = {re.sub(r"[^a-z]", "", name.lower()): value for name, value in place.items()}
+        for name in wanted:
+            value = given.get(name)
+            if type(value) is int and name != "id":  # There it is the number of the request.
                 return str(value)
             if value and isinstance(value, str):
                 return value

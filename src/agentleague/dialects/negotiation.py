@@ -19,6 +19,7 @@ from agentleague.dialects.answers import ACKNOWLEDGEMENTS
 from agentleague.dialects.complaints import variants_in
 from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.methods import pattern_of
+from agentleague.dialects.requests import METAS
 from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
 from agentleague.dialects.table import (
     BARE_ANSWERS,
@@ -213,6 +214,9 @@ def other_dialects(used: str, message_type: str, problem: str) -> Iterator[Diale
     for name in names:
         dialect = dialect_of(name)
         if dialect.has_more and not dialect.extends(message_type):
+            continue
+        # Whoever answers a registration without a complaint may have taken it: fewer are tried.
+        if problem == EMPTY and message_type in METAS and "+" in name:
             continue
         if not any(dialect.writes_like(each, message_type) for each in seen):
             seen.append(dialect)
