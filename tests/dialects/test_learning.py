@@ -5,6 +5,8 @@ from msgspec import UNSET
 from agentleague.league.events import DialectLearnt
 from agentleague.manager.keys import OutboxCall
 from agentleague.protocol.messages import (
+    Exchange,
+    LockRequest,
     MatchResultReport,
     RefereeMeta,
     RefereeRegisterRequest,
@@ -17,6 +19,7 @@ from league.decisions import Decisions
 from manager.test_role import a_manager, player, referee
 from memory_league import BEGAN
 from rules import rule
+from tables import each_row
 
 
 def ask(manager, message, token=None, form="jsonrpc", method="", source="127.0.0.1", key=""):
@@ -31,18 +34,20 @@ def learnt(effects):
     return [event for event in events if isinstance(event, DialectLearnt)]
 
 
-def begun(form="bare", **more):
+def begun(form="bare", *, locks=True, **more):
     """A manager whose second player registered in some form, and the referee's token."""
     manager = a_manager()
     ask(manager, player("Ann"))
     ask(manager, player("Bob"), form=form, **more)
     answer, effects = ask(
-        manager, RefereeRegisterRequest(RefereeMeta("Ref", "http://127.0.0.1/ref"))
+        manager, RefereeRegisterRequest(RefereeMeta("Ref", "http://127.0.0.1/ref", locks=locks))
     )
     return manager, answer.auth_token, effects
 
 
 def report(manager, token, dialects):
+    """What P02 lost because it declined."""
+    ask(manager, LockRequest("R1M1", 1, 0, [], [("P02", "declined")]), token)
     message = MatchResultReport("R1M1", ReportedResult("P01"), dialects=dialects)
     return ask(manager, message, token)
 
@@ -104,17 +109,61 @@ def test_a_report_corrects_what_is_known_once():
     dialects = {"P01": "tool", "P02": "type", "P09": "type", "REF01": "bare"}
 
     answer, effects = report(manager, token, dialects)
-    again, repeated = report(manager, token, dialects)
+    again, repeated = report(manager, token, dialects | {"P01": "bare"})
 
     assert (answer.status, again.status) == ("ACCEPTED", "ACCEPTED")
     assert learnt(effects) == [DialectLearnt("P02", "type")]  # Nobody knew of another for P01.
     assert learnt(repeated) == []
 
 
-def test_a_dialect_that_nobody_speaks_is_not_learnt():
-    manager, token, _ = begun()
+@rule("R-DIA-08")
+@each_row(
+    ("registered", "player_id", "reported", "is_learnt"),
+    [
+        ("message", "P02", "a2a/send(message)+more", True),  # It showed that method itself.
+        ("message", "P02", "a2a/send(message)~none", True),
+        ("message", "P02", "shutdown(now)", False),
+        ("message", "P02", "a2a/send(now)", False),
+        ("message", "P02", "handle_message_type()", True),  # It is tried with everybody.
+        ("message", "P02", "tool+GAME_INVITE", True),
+        ("message", "P02", "tool#secret", False),
+        ("message", "P02", "klingon", False),
+        ("message", "P01", "bare", True),
+        ("message", "P01", "bare~none", False),  # It won.
+        ("message#type", "P02", "type#type", True),
+        ("message#type", "P02", "a2a/send(message)#camel", False),
+    ],
+)
+def test_a_report_tells_only_what_a_search_can_have_found(
+    registered, player_id, reported, is_learnt
+):
+    manager, token, _ = begun("nested", method="a2a/send", key=registered)
 
-    assert learnt(report(manager, token, {"P01": "klingon"})[1]) == []
+    found = learnt(report(manager, token, {player_id: reported})[1])
+
+    assert found == [DialectLearnt(player_id, reported)] * is_learnt
+
+
+@rule("R-DIA-08")
+@each_row("reported", ["type", "bare~none", "shutdown(now)"])
+def test_nothing_is_learnt_of_a_player_from_a_foreign_referee(reported):
+    manager, token, _ = begun(locks=False)
+    in_vain = Exchange(0, "P02", "GAME_INVITATION", 1, "no content", note="said no [asked as tool]")
+    message = MatchResultReport(
+        "R1M1",
+        ReportedResult("P01"),
+        dialects={"P02": reported},
+        transcript=[in_vain],
+        wrong_tokens={"P02": "GAME_JOIN_ACK"},
+    )
+    manager.news.clear()
+
+    for shown in (None, token):  # On its machine everybody can report in its name.
+        answer, effects = ask(manager, message, shown)
+
+        assert answer.status == "ACCEPTED"
+        assert learnt(effects) == []
+        assert not [each for each in manager.news if "P02" in each]
 
 
 def test_an_agent_that_comes_back_is_spoken_to_as_before():

@@ -1,9 +1,14 @@
 """A player that understood no dialect: the organiser is told once what it said, and what to do."""
 
-from agentleague.manager.keys import StartCall
-from agentleague.protocol.messages import Exchange, LeagueQuery, MatchResultReport, ReportedResult
+from agentleague.protocol.messages import (
+    Exchange,
+    LeagueQuery,
+    LockRequest,
+    MatchResultReport,
+    ReportedResult,
+)
 from agentleague.roles.stimuli import Caller
-from manager.test_foreign_starts import CLEAR, League
+from manager.test_foreign_starts import League
 from rules import rule
 
 IN_VAIN = "said HTTP 422: team: \x1bField required [asked as tool, tool+plain, type]"
@@ -19,7 +24,7 @@ def played(league, round_id, *rows):
         Exchange(0, "P02", message, attempt, verdict, note=note)
         for message, attempt, verdict, note in asked
     ]
-    league.answer(CLEAR, StartCall(match_id))
+    league.report(LockRequest(match_id, 1, 0, [], [("P02", "declined")]))
     league.report(MatchResultReport(match_id, ReportedResult("P01"), transcript=transcript))
     said = [each for each in league.role.news if each.startswith("P02")]
     league.settle()
@@ -29,7 +34,7 @@ def played(league, round_id, *rows):
 
 @rule("R-DIA-09")
 def test_the_organiser_is_told_once_until_it_understands():
-    league, in_vain = League(cycles=5), ("no content", IN_VAIN)
+    league, in_vain = League(cycles=5, locks=True), ("no content", IN_VAIN)
     row = "P02, which said: HTTP 422: team: ?Field required"
 
     (said,), told = played(league, 1, in_vain, in_vain)
@@ -51,6 +56,6 @@ def test_the_organiser_is_told_once_until_it_understands():
 def test_of_many_dialects_some_are_named():
     note = f"said no [asked as {', '.join(['tool'] * 9)}]"
 
-    (said,), _ = played(League(), 1, ("no content", note))
+    (said,), _ = played(League(locks=True), 1, ("no content", note))
 
     assert "tool names of the documents; and 3 more)" in said

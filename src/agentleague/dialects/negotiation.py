@@ -223,6 +223,17 @@ def other_dialects(used: str, message_type: str, problem: str) -> Iterator[Diale
             yield dialect
 
 
+def is_found_from(known: str, dialect: str) -> bool:
+    """Whether a search that began with `known` can end with this dialect.
+
+    A method, key or names of its own only the agent itself shows, when it registers.
+    """
+    shown, _, own_marks = base_of(known).partition("#")
+    base, _, marks = base_of(dialect).partition("#")
+    is_ours = "(" not in base or base in _LIKE_THE_FIRST
+    return is_dialect(dialect) and (is_ours or base == shown) and marks in ("", own_marks)
+
+
 class Attempt(Struct, frozen=True):
     """A dialect that an agent did not understand, and what it answered."""
 

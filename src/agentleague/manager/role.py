@@ -29,6 +29,8 @@ from typing import Any, ClassVar
 
 from msgspec import UNSET
 
+from agentleague.dialects.negotiation import is_found_from
+from agentleague.dialects.table import NONE
 from agentleague.errors import AlreadyComplete, LeagueError, MissingField, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
@@ -418,14 +420,25 @@ class Manager:
         self._write(decision.events)
         if self.league.phase is Phase.COMPLETED and isinstance(decision.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
-        if known and isinstance(decision.answer, MatchResultAck):
-            for player_id, dialect in (message.dialects or {}).items():
-                if player_id in known.players:
-                    self._step.learn_dialect(player_id, dialect)
-            self._not_understood.look_at(known.players, message.transcript or ())
-            if message.wrong_tokens:
-                self._misuse.reported(known, message.wrong_tokens)
+        is_closing = decision.events and isinstance(decision.answer, MatchResultAck)
+        if known and is_closing and self.league.roster.referees[referee_id].locks:
+            self._learn_from(known, message)
         return decision
+
+    def _learn_from(self, record: MatchRecord, report: MatchResultReport) -> None:
+        """What a referee that locks found out about the players of a match that it closes.
+
+        Others may report without a token: their word counts for the result of one match only.
+        """
+        assert record.decided
+        lost = [player_id for player_id, _ in record.decided.forfeits]
+        for player_id in record.players:
+            found = (report.dialects or {}).get(player_id, "")
+            known = self.league.roster.dialects.get(player_id, "")
+            if is_found_from(known, found) and (player_id in lost or not found.endswith(NONE)):
+                self._step.learn_dialect(player_id, found)
+        self._not_understood.look_at(record.players, report.transcript or ())
+        self._misuse.reported(record, report.wrong_tokens or {})
 
     def _write(self, events: Sequence[Event]) -> None:
         """Record what the adjudicator decided; the organiser is told of disputes and doubts."""
