@@ -66,6 +66,7 @@ def test_a_report_without_a_winner_is_refused_as_ever(fields):
 
 NOBODY = {"result": {"winner": None}}
 LOST = "TECHNICAL_LOSS"
+ROW = {"player_id": "A", "result": "WIN"}
 FLAT = {"player_a_id": "P01", "player_b_id": "P02"}
 
 
@@ -88,6 +89,15 @@ FLAT = {"player_a_id": "P01", "player_b_id": "P02"}
         {"outcomes": {"P01": {"status": LOST}, "P02": {"status": LOST}}, "status": "DRAW"},
         {"results": {"P01": "LOSS", "P02": "LOST"}},
         {"winner": None, "status": "BOTH_LOST"},
+        {"winner": None, "player_a_result": LOST, "player_b_result": LOST},  # by seat, without ids
+        {"winner": "", "player1_result": LOST, "player_two_status": LOST},
+        {"result": {"winner": None, "player_a_result": LOST, "player_b_result": LOST}},
+        {"winner": None, "player_A": {"status": LOST}, "player_B": {"status": LOST, "id": ""}},
+        {**FLAT, "result": {"winner": None, "player_a_result": LOST, "player_b_result": LOST}},
+        {
+            "result": {"winner": None, "details": {"status": "ABORTED"}},
+            "results": {"A": LOST, "B": LOST},
+        },
         {
             "result": {"winner": None, "details": {"status": "DRAW"}},
             "results": {"P1": LOST, "P2": LOST},
@@ -97,7 +107,7 @@ FLAT = {"player_a_id": "P01", "player_b_id": "P02"}
 def test_a_match_that_both_lost_is_no_draw_wherever_that_is_said(fields):
     result = read(**fields).message.result
 
-    assert (result.details.status, result.winner) == (LOST, None)
+    assert (result.details.status, result.winner or None) == (LOST, None)
 
 
 @rule("R-START-05")
@@ -117,12 +127,70 @@ def test_a_match_that_both_lost_is_no_draw_wherever_that_is_said(fields):
         ({"winner": "P01", "status": "WIN_BY_FORFEIT"}, "P01", LOST),
         ({"winner": "", "results": {"P01": "WIN", "P02": "LOSS"}}, "P01", None),
         ({"result": {"winner": "DRAW", "status": "DRAW"}}, "DRAW", "DRAW"),
+        ({"player_a_result": "WIN", "player_b_result": "LOSS"}, "player_a", None),
+        (
+            {"result": {"winner": None}, "results": [ROW, {"name": "B", "status": "LOST"}]},
+            "A",
+            None,
+        ),
+        ({"result": {"winner": None}, "history": [ROW]}, None, None),  # of other matches
+        ({"winner": None, "standings": [ROW, {"name": "B", "status": "timeout"}]}, None, None),
+        ({"winner": None, "last_results": {"A": "WIN", "B": "LOSS"}}, None, None),
+        ({"winner": None, "results": [ROW, {}, ROW]}, None, None),
+        ({"results": [ROW, {}]}, "A", None),
     ],
 )
 def test_how_each_player_ended_says_who_won(fields, winner, status):
     result = read(**fields).message.result
 
     assert (result.winner, result.details.status) == (winner, status)
+
+
+@rule("R-START-05")
+@each_row(
+    "fields",
+    [
+        {"result": {"winner": None, "details": {"status": "ABORTED"}}},
+        {"result": {"winner": None, "score": {}, "details": {}}, "status": "no contest"},
+        {"winner": "", "status": "match_cancelled"},
+        {"winner_id": None, "outcome": "DRAW", "status": "Error"},
+    ],
+)
+def test_a_match_that_was_called_off_is_no_draw_and_stays_open(fields):
+    incoming = read(**fields)
+
+    assert incoming.message is None
+    assert incoming.error.context["field"] == "result.winner"
+
+
+@rule("R-LEAGUE-33")
+@each_row(
+    ("fields", "ends"),
+    [
+        ({"winner": "P01", "winner_player_id": "P02"}, [("P01", "WIN"), ("P02", "WIN")]),
+        ({"result": {"winner": None, "details": {}}, "winner_id": "P02"}, [("P02", "WIN")]),
+        (
+            {"winner": "P01", "results": {"P01": "LOSS", "P02": "WIN"}},
+            [("P01", "WIN"), ("P01", "LOSS"), ("P02", "WIN")],
+        ),
+        ({"winner": "P01", "status": "ABORTED"}, [("P01", "WIN"), ("", "WIN")]),
+        (
+            {"result": {"winner": "P01", "details": {"status": "WIN"}}, "player_a_result": LOST},
+            [("P01", "WIN"), ("player_a", LOST)],
+        ),
+    ],
+)
+def test_all_that_a_report_says_of_who_won_is_kept(fields, ends):
+    assert details(**fields).ends == ends
+
+
+@rule("R-LEAGUE-33")
+def test_a_whole_report_keeps_what_it_says_in_the_documented_places():
+    chosen = {"P01": {"row": 1}, "P02": None}
+    result = {"winner": "P01", "details": {"status": "WIN", "choices": chosen}}
+
+    assert details(result=result, winner_id="P02").choices == chosen
+    assert details(result=result, winner_id="P02", epoch=1).ends is msgspec.UNSET  # one of ours
 
 
 @rule("R-START-05")

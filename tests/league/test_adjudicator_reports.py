@@ -75,6 +75,18 @@ def test_a_report_that_contradicts_itself_or_the_rules_counts_and_is_disputed():
             {"choices": EVEN, "drawn_number": 12},
             "the number 12 is not within 1 to 10",
         ),
+        ("P01", {}, {"ends": [("P01", "WIN"), ("P02", "WIN")]}, "P01 won, but it says WIN of P02"),
+        (None, {}, {"ends": [("player_b", "WIN")]}, "nobody won, but it says WIN of P02"),
+        ("P01", {}, {"ends": [("", "WIN")]}, "P01 won, but it says WIN of nobody"),
+        ("P01", {}, {"ends": [("Agent 1", "LOSS")]}, "P01 won, but it says LOSS of P01"),
+        ("P01", {}, {"ends": [("P02", "DRAW")]}, "P01 won, but it says DRAW of P02"),
+        (None, {}, {"ends": [("P02", "LOSS")]}, "nobody won, but it says LOSS of P02"),
+        (
+            "P01",
+            {},
+            {"status": "TECHNICAL_LOSS", "ends": [(each, "TECHNICAL_LOSS") for each in EVEN]},
+            "P01 won, but it says TECHNICAL_LOSS of P01",
+        ),
     ]:
         decisions, ruling = reported(winner, score, **details)
 
@@ -107,6 +119,10 @@ def test_a_report_that_may_be_true_is_not_disputed():
         (None, {"P01": 0, "P02": 0}, {"status": "TECHNICAL_LOSS"}),
         ("P01", {}, {"choices": {"P01": "odd", "P02": "red"}, "status": "TECHNICAL_LOSS"}),
         ("P01", {}, {"choices": {"P01": "odd"}, "drawn_number": 4}),  # a move is missing
+        ("P01", {}, {"ends": [("P01", "WIN"), ("Agent 1", "WIN"), ("player_b", "LOSS")]}),
+        ("P01", {}, {"ends": [("a name of its own", "WIN")]}),
+        (None, {}, {"ends": [("tie", "WIN"), ("P01", "DRAW")]}),
+        (None, {}, {"ends": [("P01", "LOSS"), ("P02", "LOSS")], "status": "TECHNICAL_LOSS"}),
     ]:
         decisions, ruling = reported(winner, score, **details)
 

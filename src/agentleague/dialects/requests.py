@@ -9,14 +9,16 @@ is known by that. An answer that a player pushes is read like one that it return
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
 
 from agentleague.dialects import answers, starting
 from agentleague.dialects.fields import PUSHED
-from agentleague.dialects.results import find_result, flat_result
+from agentleague.dialects.results import called_off, find_result, flat_result
+from agentleague.errors import MissingField
 from agentleague.protocol import codec
 from agentleague.protocol.codec import Incoming, Spelling
 from agentleague.protocol.jsonrpc import UNREADABLE
@@ -71,10 +73,11 @@ def read_request(
     message = incoming.message
     if isinstance(message, starting.WITH_MATCHES):
         message = starting.with_players(message, codec.text_of(incoming.envelope))
-    elif isinstance(message, MatchResultReport) and _may_say_more(message, body):
-        fields = respell(REPORT, codec.text_of(incoming.envelope)) | {"message_type": REPORT}
-        with suppress(msgspec.ValidationError):  # Then it is not what is meant.
-            message = codec.DECODERS[REPORT].decode(_encode(fields))
+    elif isinstance(message, MatchResultReport):
+        try:
+            message = _with_all_it_says(message, body, codec.text_of(incoming.envelope))
+        except MissingField as error:
+            return incoming._replace(message=None, error=error)
     return incoming if message is incoming.message else incoming._replace(message=message)
 
 
@@ -186,15 +189,31 @@ def _value(text: Raw | bytes) -> Any:
         return None
 
 
-def _may_say_more(report: MatchResultReport, body: bytes) -> bool:
-    """Whether a report that can be read may say elsewhere how the match ended."""
-    status = report.result.details.status
-    return status is None or (status == "DRAW" and b"TECHNICAL" in body.upper())
+def _with_all_it_says(
+    report: MatchResultReport, body: bytes, text: bytes | Raw
+) -> MatchResultReport:
+    """A report that can be read, with what it says elsewhere of how the match ended."""
+    details = report.result.details
+    is_unclear = details.status is None or (
+        details.status == "DRAW" and b"TECHNICAL" in body.upper()
+    )
+    if not is_unclear and report.epoch is not UNSET:  # A referee of ours sent it.
+        return report
+    with suppress(*UNREADABLE):  # Then it is not what is meant.
+        fields = {**respell(REPORT, text), "message_type": REPORT}
+        found = cast("MatchResultReport", codec.DECODERS[REPORT].decode(_encode(fields)))
+        if is_unclear:
+            return found
+        details = replace(details, ends=found.result.details.ends)
+    return replace(report, result=replace(report.result, details=details))
 
 
 def _respell_report(fields: dict[str, Any]) -> dict[str, Any]:
     """A report; what its match is, the manager finds out if that is not said."""
     found = find_result(fields)
+    if found is None and (word := called_off(fields)):
+        problem = f"{REPORT}.result: the match is {word}, so there is nothing to report: play it"
+        raise MissingField(problem, field="result.winner", kind="missing")
     if found is None:
         return fields
     given = fields["result"] if isinstance(fields.get("result"), dict) else {}

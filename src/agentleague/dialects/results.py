@@ -18,16 +18,21 @@ _CHOICE = ("choice", "parity_choice", "move")
 _STATUS = ("status", "outcome", "result", "result_type")
 _PLAYER = ("player_id", "id", "agent_id", "display_name", "name")
 _NAMES = frozenset({*_INSIDE, *_WINNER, *_NUMBER, *_CHOICE, *_STATUS, *_PLAYER})
-# A field about one player, in lower case and with letters and digits alone.
+# Matched with names in lower case that keep only letters and digits: a field about one player, and
+# what holds a row for each player of this match, not of others as `history` or `standings` does.
 _SEATED = re.compile(r"player(a|b|1|2|one|two)(.*)")
 _SEATED_FIELDS = {each.replace("_", ""): each for each in (*_PLAYER, *_CHOICE, *_STATUS)}
 _SEATED_FIELDS[""] = "player_id"
+_OF_BOTH = re.compile(r"(player|participant|match|game|final)*(s|results?|outcomes?|status(es)?)")
 _ENDS = {
     **dict.fromkeys(("WIN", "WON", "WINNER", "VICTORY"), "WIN"),
     **dict.fromkeys(("LOSS", "LOST", "LOSE", "LOSER", "DEFEAT"), "LOSS"),
     **dict.fromkeys(("DRAW", "TIE", "TIED"), "DRAW"),
 }
 _TECHNICAL = re.compile(r"TECHNICAL|FORFEIT|TIMEOUT|TIMEDOUT|NOSHOW|WALKOVER|BOTHLOST")
+_CALLED_OFF = re.compile(
+    r"(MATCH|GAME)?(ABORT|ABANDON|CANCEL|NOCONTEST|NORESULT|NOTPLAYED|POSTPON|VOID|ERROR|FAIL).*"
+)
 TECHNICAL_LOSS = "TECHNICAL_LOSS"
 _WORD_MAX, _NAME_MAX = 32, 64  # longer ones are sentences
 _OVER = ("COMPLETED", "FINISHED", "ENDED", "OVER", "DONE", "COMPLETE", "GAMEOVER")
@@ -35,31 +40,44 @@ RUNNING = ("IN_PROGRESS", "RUNNING", "STARTED", "ONGOING", "ACTIVE", "ASSIGNED",
 OPEN = (*RUNNING, "PENDING", "SCHEDULED", "WAITING", "OPEN", "ANNOUNCED", "CREATED", "READY")
 _SEATS = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2"))
 _DEPTH_MAX = 3
+_ENDS_MAX = 16  # they are compared with each other
 NUMBER_MAX = 2**31 - 1
 
 
 def find_result(fields: Fields) -> dict[str, Any] | None:
-    """The result in an answer or a report, in the documented form; None if there is none."""
+    """The result in an answer or a report, in the documented form; None if there is none.
+
+    `details.ends` is all that is said of who won and who did not, for it may be contradictory.
+    """
     places = list(_places(fields, _DEPTH_MAX))
     players = _players(places)
     ends = {name: each["end"] for name, each in players.items() if "end" in each}
     status = _status(places, ends)
-    named = [(place, name) for place in places for name in _WINNER if name in place]
-    winner = _winner(named[0][0][named[0][1]]) if named else None
-    if not winner:
-        winner = _only_winner(players, ends) or winner
+    named = [_winner(place[name]) for place in places for name in _WINNER if name in place]
+    winner = named[0] if named else None
+    winner = winner or _only_winner(players, ends) or winner
+    off = status != TECHNICAL_LOSS and called_off(fields)
     is_both_lost = status == TECHNICAL_LOSS and len(ends) > 1
-    if not (named or winner or status == "DRAW" or is_both_lost):
+    if not winner and (off or not (named or status == "DRAW" or is_both_lost)):
         return None
     chosen = {name: each["choice"] for name, each in players.items() if "choice" in each}
+    won = dict.fromkeys(each for each in named if isinstance(each, str) and each)
+    said = [*((each[:_NAME_MAX], "WIN") for each in won), *ends.items(), *[("", "WIN")] * bool(off)]
     details = {
         "status": status,
         "drawn_number": _first(places, _NUMBER, _number),
         "choices": _first(places, _CHOICES, _choices) or chosen or None,
+        "ends": said[:_ENDS_MAX] or None,
     }
     score = _first(places, _SCORE, _score)
     kept = {name: value for name, value in details.items() if value is not None}
     return {"winner": winner, "details": kept} | ({"score": score} if score else {})
+
+
+def called_off(fields: Fields) -> str:
+    """The word by which the match was called off; empty if it was not."""
+    words = (place.get(name) for place in _places(fields, _DEPTH_MAX) for name in _STATUS)
+    return next((str(word) for word in words if _CALLED_OFF.fullmatch(_squeezed(word))), "")
 
 
 def flat_result(result: Fields) -> dict[str, Any]:
@@ -81,8 +99,8 @@ def flat_result(result: Fields) -> dict[str, Any]:
 
 def is_open(match_id: str, fields: Any, statuses: Sequence[str] = OPEN, depth: int = 6) -> bool:
     """Whether somewhere this match is said to have one of these statuses, and no result."""
-    if isinstance(fields, list):
-        return any(is_open(match_id, each, statuses, depth) for each in fields)
+    if isinstance(fields, list) and depth:
+        return any(is_open(match_id, each, statuses, depth - 1) for each in fields)
     if not isinstance(fields, dict) or not depth:
         return False
     own = fields.get(match_id)
@@ -168,37 +186,45 @@ def _end(word: Any) -> str | None:
 
 def _players(places: list[Fields]) -> dict[str, dict[str, Any]]:
     """Player -> its choice and how it ended, where that is said of each player by itself."""
-    found: dict[str, dict[str, Any]] = {}
+    rows = list(_seats(places).values())
     for place in places:
-        rows = [*_seats(place).values(), *_rows(place)]
-        for value in place.values():
-            rows += _rows(value)
-        for row in rows:
-            names = (row[each] for each in _PLAYER if isinstance(row.get(each), str))
-            name = next(names, "")[:_NAME_MAX]
-            end = next(filter(None, (_end(row.get(each)) for each in _STATUS)), None)
-            said = {"end": end, "choice": _choice(row)}
-            kept = {what: value for what, value in said.items() if value is not None}
-            if name:
-                found[name] = kept | found.get(name, {})
+        rows += _rows(place)
+        for name, value in place.items():
+            rows += _rows(value) if _OF_BOTH.fullmatch(_small(name)) else ()
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        names = (row[each] for each in _PLAYER if isinstance(row.get(each), str))
+        name = next(filter(None, names), row.get("seat", ""))[:_NAME_MAX]
+        end = next(filter(None, (_end(row.get(each)) for each in _STATUS)), None)
+        said = {"end": end, "choice": _choice(row)}
+        kept = {what: value for what, value in said.items() if value is not None}
+        if name:
+            found[name] = kept | found.get(name, {})
     return found
 
 
-def _seats(place: Fields) -> dict[str, dict[str, Any]]:
-    """What fields such as `player_a_choice` say, by seat."""
+def _seats(places: list[Fields]) -> dict[str, dict[str, Any]]:
+    """What fields such as `player_a_choice` say, by seat; the first that says it counts."""
     seats: dict[str, dict[str, Any]] = {}
-    for name, value in place.items():
-        seat = _SEATED.fullmatch(re.sub(r"[^a-z0-9]", "", name.lower()))
-        if seat:
-            said = value if isinstance(value, dict) else {_SEATED_FIELDS.get(seat[2], ""): value}
-            seats.setdefault(seat[1], {}).update(said)
+    for place in places:
+        for name, value in place.items():
+            if found := _SEATED.fullmatch(_small(name)):
+                said = (
+                    value if isinstance(value, dict) else {_SEATED_FIELDS.get(found[2], ""): value}
+                )
+                seat = "player_a" if found[1] in ("a", "1", "one") else "player_b"
+                seats[seat] = {**said, **seats.get(seat, {"seat": seat})}
     return seats
 
 
+def _small(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
 def _rows(value: Any) -> list[dict[str, Any]]:
-    """Players in a list, or two by their names, each with how it ended or with more."""
+    """Two players in a list, or by their names, each with how it ended or with more."""
     if isinstance(value, list):
-        return [row for row in value if isinstance(row, dict)]
+        return [row for row in value if isinstance(row, dict)] if len(value) <= 2 else []
     if not isinstance(value, dict) or len(value) != 2 or value.keys() & _NAMES:
         return []
     rows = [

@@ -426,10 +426,11 @@ def with_player_ids(report: MatchResultReport, names: Mapping[str, str]) -> Matc
     if winner is not None and winner not in names and winner.casefold() in _NOBODY:
         winner = None
     by_id = {_player(each, names) or each: value for each, value in details.choices.items()}
+    ends = details.ends and [(_player(each, names) or each, end) for each, end in details.ends]
     found = ReportedResult(
         winner and (_player(winner, names) or winner),
         {_player(each, names) or each: points for each, points in result.score.items()},
-        replace(details, choices=by_id),
+        replace(details, choices=by_id, ends=ends),
     )
     return report if found == result else replace(report, result=found)
 
@@ -458,6 +459,10 @@ def _doubt(setup: MatchSetup, result: ReportedResult) -> str:
     winner, details = result.winner, result.details
     if details.status not in (None, status_of(result)):
         return f"the status is {details.status} and the winner {_who(winner)}"
+    for who, end in details.ends or ():
+        is_known = who in setup.players or who.casefold() in _NOBODY
+        if is_known and _contradicts(who, end, result):
+            return f"{_who(winner)} won, but it says {end} of {_who(who)}"
     if {*result.score, *details.choices} - set(setup.players):
         return "it tells of players who do not play this match"
     most = max(result.score.values(), default=0)
@@ -467,6 +472,15 @@ def _doubt(setup: MatchSetup, result: ReportedResult) -> str:
     if details.status == "TECHNICAL_LOSS":
         return _against_a_forfeit(setup, result)
     return _against_the_rules(setup, result)
+
+
+def _contradicts(who: str, end: str, result: ReportedResult) -> bool:
+    """Whether this player cannot have ended so if the result is right."""
+    is_winner = who == result.winner if result.winner else who.casefold() in _NOBODY
+    is_somebody_missing = end == "LOSS" and status_of(result) == "DRAW"
+    return (
+        is_winner != (end == "WIN") or is_somebody_missing or bool(end == "DRAW" and result.winner)
+    )
 
 
 def _against_a_forfeit(setup: MatchSetup, result: ReportedResult) -> str:

@@ -183,6 +183,11 @@ NOTES: dict[str, Note] = {
         "`left_out` names parts for which the message had no room.",
         {"wins": [2, 0], "throws": [["rock", "scissors"], ["paper", "rock"]]},
     ),
+    "ends": Note(
+        "All that a foreign report says of who won and who did not, as the manager reads it; not "
+        "sent otherwise.",
+        [["P01", "WIN"], ["P02", "LOSS"]],
+    ),
     "no_contest": Note("True where the match counts for neither player.", True),
     "draw": Note("What anybody needs to recompute the draws of the match."),
     "commitment": Note("The draw_commitment of the announcement.", _HASH),

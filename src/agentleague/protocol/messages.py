@@ -516,6 +516,7 @@ class ResultDetails(Part):
     choices: dict[Id, Any] = {}
     status: Status | None = None
     game_details: dict[str, Any] | UnsetType = UNSET
+    ends: list[tuple[Id, Id]] | UnsetType = UNSET
 
 
 class ReportedResult(Part):
