@@ -155,8 +155,8 @@ def test_when_no_referee_comes_matches_are_no_contest_and_the_league_ends():
     assert {result.status for result in results} == {"TECHNICAL_LOSS"}
     rows = league.league.table.rows()
     assert [(row.played, row.points, row.technical_losses) for row in rows] == [(0, 0, 0)] * 4
-    assert any("No referee is there." in sentence for sentence in league.manager.news)
-    assert any("is no contest: no referee was there" in said for said in league.manager.news)
+    assert any("No other referee is there." in sentence for sentence in league.manager.news)
+    assert any("is no contest: no other referee was there" in said for said in league.manager.news)
 
 
 def test_a_referee_that_comes_in_time_takes_over_what_waits():
@@ -173,7 +173,7 @@ def test_a_referee_that_comes_in_time_takes_over_what_waits():
 
 
 def waits_for_a_referee(league):
-    return any("No referee is there" in sentence for sentence in league.manager.news)
+    return any("No other referee is there" in sentence for sentence in league.manager.news)
 
 
 @rule("R-LEASE-05")

@@ -73,3 +73,18 @@ def test_when_the_match_is_reported_nobody_waits_any_more_and_for_the_next_not_y
     league.report()
 
     assert asked(league, "GET_STATUS")["awaited_reports"] == []
+
+
+def test_after_its_time_a_match_is_said_to_wait_for_another_referee():
+    league = late()
+
+    league.check_leases(until=lambda: len(league.role.news) > 1)
+
+    assert list(league.role.news)[1:] == [
+        "R1M1: REF01 did not report R1M1 in time.",
+        "No other referee is there. Start one; without one the matches that wait are no contest "
+        "after 600 seconds.",
+    ]
+    words = "it waits for another referee than REF01, 600 s still; then it is no contest"
+    assert asked(league, "GET_STATUS")["awaited_reports"] == [f"R1M1: {words}"]
+    assert asked(league, "GET_MATCH", match_id="R1M1")["match"]["awaited"] == words

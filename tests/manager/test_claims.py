@@ -609,7 +609,7 @@ def test_without_another_referee_the_matches_of_one_that_is_displaced_wait():
     league.pass_time()
 
     assert league.roster.displaced == {thief.referee_id}
-    assert "No referee is there" in " ".join(league.manager.news)
+    assert "No other referee is there" in " ".join(league.manager.news)
     owner = league.referees("Owl", claim="of Ann")
     assert league.of(MatchAssigned)[-1].referee_id == owner.referee_id
 

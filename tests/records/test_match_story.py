@@ -152,6 +152,15 @@ def test_a_match_that_is_being_played_says_so():
     )
 
 
+def test_a_match_that_waits_for_another_referee_is_not_said_to_be_played():
+    league = Decisions(2).start().league
+    waits = "it waits for another referee than REF01, 9 s still; then it is no contest"
+
+    said = list(in_words({**facts_of(league, "R1M1"), "awaited": waits}))
+
+    assert said[-1] == f"There is no result yet. I{waits[1:]}."
+
+
 def test_before_the_start_there_are_no_matches():
     with pytest.raises(MatchMismatch, match="the league has not begun: there are no matches yet"):
         facts_of(Decisions(2).league, "R1M1")

@@ -212,14 +212,16 @@ class Assignments:
             lambda match_id: match_id in self._league.open_matches, self._limits.weight_max
         )
         self._leases = Leases(self._limits.late_seconds)
-        self.awaited = Awaited(step, self._leases, next_referee=self._next_referee)
+        self._unassigned: dict[str, float] = {}  # matches without a referee -> since when
+        self.awaited = Awaited(
+            step, self._leases, self._unassigned, next_referee=self._next_referee
+        )
         self.starts = ForeignStarts(step, failed=self.not_started)
         self.referee_notices = RefereeNotices(
             step, broadcasts=broadcasts, done=self._give_to_referee
         )
         self._attendance = Attendance(step, longest_match=self._longest_match)
         self._alone_since: float | None = None  # since when no match found a referee
-        self._unassigned: dict[str, float] = {}  # matches without a referee -> since when
         self._returned: dict[str, float] = {}  # matches -> when their referee first came back
         self._is_check_set = False
         self._longest: float | None = None  # seconds a match can take
@@ -245,7 +247,7 @@ class Assignments:
             record = self._league.matches[match_id]
             if self._next_referee(record):
                 had_it = record.referee_id == referee_id
-                self.reassign(match_id, "no referee was there", returned=had_it)
+                self.reassign(match_id, "no other referee was there", returned=had_it)
 
     def status(self, referee_id: str, matches: Sequence[str]) -> None:
         """A referee says which matches it runs: their leases are renewed."""
@@ -431,7 +433,7 @@ class Assignments:
             return
         referee_id = self._next_referee(record)
         if referee_id is None:
-            self._wait_for_a_referee(record)
+            self._wait_for_a_referee(record, why)
             return
         self._unassigned.pop(match_id, None)
         self._alone_since = None
@@ -461,7 +463,7 @@ class Assignments:
         for match_id, since in list(self._unassigned.items()):
             if since + wait <= self._step.now:
                 del self._unassigned[match_id]
-                why = f"no referee was there for {wait:g} seconds"
+                why = f"no other referee was there for {wait:g} seconds"
                 self._give_up(self._league.matches[match_id], why)
         self._set_wait()
 
@@ -473,7 +475,7 @@ class Assignments:
             self.hand_out(referee_id)
         if self._alone_since is not None:
             self._alone_since = self._step.now
-        self._unassigned = dict.fromkeys(self._unassigned, self._step.now)
+        self._unassigned.update(dict.fromkeys(self._unassigned, self._step.now))
         self._returned = dict.fromkeys(self._returned, self._step.now)
         self._set_wait()
         self._set_check()
@@ -515,19 +517,19 @@ class Assignments:
 
     def _expire(self, match_id: str) -> None:
         referee_id, attendance = self._league.matches[match_id].referee_id, self._attendance
+        is_ours = attendance.is_ours(referee_id)
+        late = f"{referee_id} did not report {match_id} in time"  # though it answers, perhaps
         self._leases.end(match_id)
         if attendance.is_silent(referee_id) and referee_id not in attendance.gone:
-            self.leave(referee_id, f"{referee_id} was silent")
+            self.leave(referee_id, f"{referee_id} was silent" if is_ours else late)
         else:
             attendance.unfit.add(referee_id)
-            self.reassign(match_id, f"{referee_id} did not bring it to an end")
+            self.reassign(match_id, f"{referee_id} did not bring it to an end" if is_ours else late)
 
     def not_started(self, match_id: str, why: str) -> None:
         """A foreign referee does not take a match: it goes to another."""
         record = self._league.matches[match_id]
         self._attendance.unfit.add(record.referee_id)
-        if self._next_referee(record) is None:  # Else it is said when the other one gets it.
-            self._step.notify(f"{match_id}: {record.referee_id} {why}.")
         self.reassign(match_id, f"{record.referee_id} {why}"[:500])
 
     @property
@@ -558,15 +560,16 @@ class Assignments:
             if members[each].locks or (each not in record.referees and not record.decided)
         ]
 
-    def _wait_for_a_referee(self, record: MatchRecord) -> None:
+    def _wait_for_a_referee(self, record: MatchRecord, why: str) -> None:
         if record.decided:
             self._result_notices.tell(record.match_id)
             return
+        self._step.notify(f"{record.match_id}: {why}.")
         if self._alone_since is None:
             self._alone_since = self._step.now
             self._step.notify(
-                "No referee is there. Start one; without one the matches that wait are no contest "
-                f"after {self._settings.referee_wait_seconds:g} seconds."
+                "No other referee is there. Start one; without one the matches that wait are no "
+                f"contest after {self._settings.referee_wait_seconds:g} seconds."
             )
         self._unassigned.setdefault(record.match_id, self._alone_since)
         self._set_wait()

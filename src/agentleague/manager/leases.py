@@ -1,6 +1,6 @@
 """How long each referee may hold each match without a message, and what happens then."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -100,15 +100,22 @@ class Leases:
 
 
 class Awaited:
-    """Says how long a match still waits for its foreign referee, and what happens then.
+    """Says how long a match still waits for its foreign or for any referee, and what happens then.
 
-    `next_referee` says who would get a match, if anybody.
+    `unassigned` has the matches without a referee and since when; `next_referee` says who would get
+    a match, if anybody.
     """
 
     def __init__(
-        self, step: Step, leases: Leases, *, next_referee: Callable[[MatchRecord], str | None]
+        self,
+        step: Step,
+        leases: Leases,
+        unassigned: Mapping[str, float],
+        *,
+        next_referee: Callable[[MatchRecord], str | None],
     ) -> None:
         self._step, self._leases, self._next_referee = step, leases, next_referee
+        self._unassigned = unassigned
 
     def tell(self) -> None:
         """Tell the organiser, once, of each match that takes longer than its players may."""
@@ -122,27 +129,33 @@ class Awaited:
 
     def rows(self) -> list[str]:
         """The matches of which the organiser was told, in words."""
-        found = {match_id: self.in_words(match_id) for match_id in self._leases.told}
+        found = {
+            match_id: self.in_words(match_id)
+            for match_id in (*self._unassigned, *self._leases.told)
+        }
         return [f"{match_id}: {words}" for match_id, words in found.items() if words]
 
     def in_words(self, match_id: str) -> str:
         """How long a match still waits, and what then; nothing if its referee sends a status."""
         league, limits = self._step.league, self._step.limits
-        left = self._leases.left(match_id, self._step.now)
-        if left is None:
+        wait, record = self._step.settings.referee_wait_seconds, league.matches.get(match_id)
+        if record is None:
             return ""
-        record = league.matches[match_id]
-        if record.decided or league.roster.referees[record.referee_id].locks:
+        if match_id in self._unassigned:
+            left = max(0.0, self._unassigned[match_id] + wait - self._step.now)
+            other = f"another referee than {record.referee_id}"
+            return f"it waits for {other}, {left:.0f} s still; then it is no contest"
+        held = self._leases.left(match_id, self._step.now)
+        if held is None or record.decided or league.roster.referees[record.referee_id].locks:
             return ""
-        other = self._next_referee(record)
+        other = self._next_referee(record) or ""
         if record.given_out - record.returns >= limits.epochs_max:
             then = "it is no contest"
         elif other:
             then = f"it goes to {other}"
         else:
-            wait = self._step.settings.referee_wait_seconds
             then = f"it waits {wait:g} s for another referee, and is no contest after that"
-        return f"it waits for {record.referee_id}, {left:.0f} s still; then {then}"
+        return f"it waits for {record.referee_id}, {held:.0f} s still; then {then}"
 
 
 def longest_match(rules: Rules, turns: int) -> float:

@@ -330,6 +330,8 @@ def _last(facts: Facts) -> str:
     ending = _ending(facts)
     if ending is None:
         more = f" I{one_line(facts.awaited)[1:]}." if facts.awaited else ""
+        if facts.awaited.startswith("it waits for another referee"):
+            return f"There is no result yet.{more}"
         return f"It is being played: {facts.referee_id} has it, and there is no result yet.{more}"
     if facts.ruling and facts.ruling.verdict != STAND:  # Neither rule nor advice counts any more.
         return f"{ending.sentence}."

@@ -150,7 +150,7 @@ def hasty_after_pauses(rows: Timed) -> Iterator[str]:
         elif isinstance(event, LeaguePaused):
             ended = None
         elif isinstance(event, MatchAssigned) and ended is not None:
-            is_late = event.why.endswith(("was silent", "did not bring it to an end"))
+            is_late = event.why.endswith(("was silent", "did not bring it to an end", "in time"))
             if is_late and at - ended < LEASE_SECONDS - SLACK_SECONDS:
                 yield f"{event.match_id} was taken away {at - ended:g} s after a pause: {event.why}"
 
