@@ -2,11 +2,13 @@
 
 import pytest
 
+from agentleague.errors import PeerRefused
 from agentleague.league.events import MatchAssigned
 from agentleague.manager.keys import LeaseCheck
 from agentleague.protocol.messages import LeagueQuery
 from agentleague.roles.stimuli import Caller
-from manager.test_foreign_starts import BEGAN, CLEAR, League
+from manager.test_foreign_starts import BEGAN, CLEAR, UNKNOWN, League
+from rules import rule
 
 
 def asked(league, query_type, **params):
@@ -73,6 +75,25 @@ def test_when_the_match_is_reported_nobody_waits_any_more_and_for_the_next_not_y
     league.report()
 
     assert asked(league, "GET_STATUS")["awaited_reports"] == []
+
+
+@rule("R-START-02")
+def test_an_announcement_that_is_acknowledged_and_ignored_is_not_learnt_and_the_refusal_is_told():
+    league = League()
+    wants = PeerRefused("begin_game needs player_one", number=-32602, code=None, data={})
+    while "notify_round" not in league.calls()[0]:
+        league.answer(wants if league.calls()[0].startswith("start_match/tool") else UNKNOWN)
+    league.answer(CLEAR)
+    league.role.news.clear()
+    learnt = league.speaks
+
+    league.wake(2.5, LeaseCheck())
+    league.check_leases(until=lambda: league.role.news)
+    league.report()
+
+    assert learnt is None
+    assert "It said: begin_game needs player_one; tried in" in league.role.news[0]
+    assert league.speaks.startswith("notify_round/")
 
 
 def test_after_its_time_a_match_is_said_to_wait_for_another_referee():

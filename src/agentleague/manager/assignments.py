@@ -397,7 +397,7 @@ class Assignments:
         for match_id in self._leases.expired(self._step.now):
             if self._leases.is_over(match_id, self._step.now):  # Else it went with another.
                 self._expire(match_id)
-        self.awaited.tell()
+        self.awaited.tell(self.starts.refusals)
         self._set_check()
 
     def reassign(

@@ -24,7 +24,8 @@ from agentleague.dialects.negotiation import (
     next_start,
     nonsense_start,
 )
-from agentleague.dialects.starting import nonsense
+from agentleague.dialects.starting import ANNOUNCED, nonsense
+from agentleague.dialects.table import dialect_of
 from agentleague.errors import LeagueError, NoAnswer, NoConnection, RateLimited
 from agentleague.league.events import DialectLearnt, MatchBegun
 from agentleague.manager.keys import ControlCall, StartAgain, StartCall
@@ -90,6 +91,11 @@ class ForeignStarts:
     def is_under_way(self, match_id: str) -> bool:
         """Whether an answer about the match still counts."""
         return match_id in self._starts
+
+    def refusals(self, match_id: str) -> str:
+        """What its referee answered before it seemed to take the match; empty if nothing."""
+        start = self._starts.get(match_id)
+        return describe_start_search(start.tried) if start and start.tried else ""
 
     def acknowledged(self, match_id: str, message: Message | None) -> None:
         """A referee answered: the same answer to nonsense would show that it says nothing."""
@@ -184,8 +190,12 @@ class ForeignStarts:
             self._failed(match_id, f"knows no way of ours to start a match: {search}"[:500])
 
     def _understood(self, match_id: str, start: Start) -> None:
-        """It runs the match, and is not told again after a restart of the manager."""
-        self._learn(start)
+        """It runs the match, and is not told again after a restart of the manager.
+
+        Many acknowledge an announcement and ignore it: only a report shows that it was understood.
+        """
+        if dialect_of(start.way).starts != ANNOUNCED:
+            self._learn(start)
         self._step.record(MatchBegun(match_id, self._step.league.matches[match_id].epoch))
 
     def _learn(self, start: Start) -> None:

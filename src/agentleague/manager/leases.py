@@ -117,14 +117,19 @@ class Awaited:
         self._step, self._leases, self._next_referee = step, leases, next_referee
         self._unassigned = unassigned
 
-    def tell(self) -> None:
-        """Tell the organiser, once, of each match that takes longer than its players may."""
+    def tell(self, refusals: Callable[[str], str]) -> None:
+        """Tell the organiser, once, of each match that takes longer than its players may.
+
+        `refusals` has what its referee said of forms that it did not take.
+        """
         rules = self._step.league.rules.rules
         since = self._step.now - rules.join_seconds - rules.move_seconds
         for match_id in self._leases.older(since):
             words = self.in_words(match_id)
             if words:
-                more = f"See it with: league match {match_id} --dir DIR"
+                said = refusals(match_id)
+                more = f"{said[:1].upper()}{said[1:]}. " if said else ""
+                more += f"See it with: league match {match_id} --dir DIR"
                 self._step.notify(f"{match_id} is not reported yet: {words}. {more}")
 
     def rows(self) -> list[str]:
