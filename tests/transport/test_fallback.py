@@ -6,6 +6,7 @@ from agentleague.dialects.negotiation import is_misunderstood
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
 from agentleague.protocol.messages import (
     ChooseParityCall,
+    ChooseParityResponse,
     GameInvitation,
     GameJoinAck,
     GameOver,
@@ -313,10 +314,37 @@ def test_an_agent_that_acknowledges_another_form_and_pushes_is_asked_in_that_for
     ann.clock.run(lambda: len(ann.asked) == 3)
     ann.cancel()  # It pushed.
     ann.asked.clear()
+    ann.answers = only("CHOOSE_PARITY_CALL", NO_METHOD, OK)
 
     ann.call(CALL)
-
     assert ann.asked == ["CHOOSE_PARITY_CALL"]
+
+    ann.call(CALL)  # It pushed nothing.
+    assert len(ann.asked) > 2
+
+
+@rule("R-DIA-02")
+def test_an_agent_that_pushes_before_it_acknowledges_is_told_the_rest_in_that_form():
+    ann = Ann(lambda request, ann: None if form_of(request) == "GAME_INVITATION" else NO_METHOD)
+    ann.call(INVITATION, run=False)
+    ann.clock.run(lambda: len(ann.asked) == 2)
+    ann.cancel()  # It pushed.
+    ann.asked.clear()
+
+    ann.call(OVER)
+
+    assert ann.asked == ["GAME_OVER"]
+
+
+@rule("R-DIA-02")
+def test_an_agent_that_pushes_and_does_not_know_a_method_is_asked_by_others():
+    ann = Ann(only("handle_game_invitation", NO_METHOD, OK))
+    ann.call(INVITATION, run=False)
+    ann.clock.run(lambda: len(ann.heard) == 1)
+    ann.cancel()  # It pushed.
+    ann.answers = only("CHOOSE_PARITY_CALL", NO_METHOD, {"result": {"parity_choice": "odd"}})
+
+    assert ann.call(CALL).message == ChooseParityResponse("odd")
 
 
 def test_a_call_that_is_dropped_after_another_brought_content_says_nothing_of_pushes():

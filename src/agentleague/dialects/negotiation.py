@@ -307,7 +307,7 @@ class PeerDialect(Struct):
     worked: dict[str, str] = {}  # message type -> dialect that brought its content
     tried: set[tuple[str, str]] = set()  # message type and dialect that did not work
     tools: Tools | None = None
-    pushes: bool = False  # it answers later, by itself: no other dialect is tried
+    pushes: str = ""  # the last question that was left to it to answer later, by itself
     was_searched: bool = False  # for a dialect in which it takes notices
 
     @property
@@ -357,8 +357,8 @@ class Negotiation:
         if not has_content:
             peer.was_searched |= self._forms > 1
             return ""
-        peer.worked[self._type], peer.pushes = name, False
-        peer.tried = {each for each in peer.tried if each[0] != self._type}
+        peer.worked[self._type], peer.pushes = name, ""
+        self._forget_tried()
         return name + BARE_ANSWERS if is_bare and self.dialect.form is not Form.BARE else name
 
     def failed(self, error: LeagueError) -> Next:
@@ -371,7 +371,7 @@ class Negotiation:
             self._peer.tried.discard((self._type, self.dialect.name))
         if is_draw_refused(self._message, error):
             self._peer.worked[self._type] = self.dialect.name  # It knows this form.
-        if problem is None or not self._may_go_on():
+        if problem is None or not self._may_go_on(problem):
             return self._give_up(error)
         self._first = self._first or error
         self._was_refused |= problem != EMPTY
@@ -415,20 +415,33 @@ class Negotiation:
         return peer.dialect or peer.given if is_lost else ""
 
     def cancelled(self) -> None:
-        """An agent that acknowledged without content must have pushed its answer."""
-        if self._acknowledged and self._type not in self._peer.worked:
-            self._peer.dialect, self._peer.pushes = self._acknowledged, True
+        """An agent that acknowledged without content, or not yet, must have pushed its answer."""
+        name = self._acknowledged or self.dialect.name * self._was_refused
+        if name and self._type not in self._peer.worked:
+            self._peer.dialect, self._peer.pushes = name, self._question
+            self._forget_tried()
 
-    def _may_go_on(self) -> bool:
+    def _may_go_on(self, problem: str) -> bool:
         peer = self._peer
         if isinstance(self._message, TO_A_MANAGER):
             return True  # It is not sent again after a refusal.
-        if peer.is_lost or peer.pushes or not isinstance(self._message, NEGOTIATED):
+        if peer.is_lost or not isinstance(self._message, NEGOTIATED):
             return False
         if isinstance(self._message, QUESTIONS):
-            return True
+            # Asked again, it has pushed nothing: another dialect is the right one.
+            is_left_to_it = problem == EMPTY and peer.pushes not in ("", self._question)
+            peer.pushes = self._question if is_left_to_it else peer.pushes
+            return not is_left_to_it
         # Many agents know only some notices: that does not disprove a dialect that is known.
-        return not (peer.worked or peer.was_searched) and self._forms < NOTICE_FORMS_MAX
+        is_known = peer.worked or peer.pushes or peer.was_searched
+        return not is_known and self._forms < NOTICE_FORMS_MAX
+
+    @property
+    def _question(self) -> str:
+        return f"{self._type} {getattr(self._message, 'match_id', '')}"
+
+    def _forget_tried(self) -> None:
+        self._peer.tried = {each for each in self._peer.tried if each[0] != self._type}
 
     def _give_up(self, error: LeagueError) -> Next:
         """No dialect brought an answer: the first error counts, unless the last says more."""
