@@ -58,10 +58,11 @@ def begun(manager):
 
 
 def test_an_agent_that_was_tried_is_added_with_the_dialect_that_it_understood():
-    manager = a_manager()
+    manager = a_manager(players=3)
 
     add(manager, "add_player", **ANN, dialect="type~bare")
     add(manager, "add_player", **{**ANN, "name": "Bob"}, dialect="none of ours")
+    add(manager, "add_player", name="Cy", url="http://127.0.0.1:8103/mcp", dialect="bare~none")
 
     assert manager.league.roster.dialects == {"P01": "type~bare"}
 

@@ -191,6 +191,32 @@ def test_a_form_that_was_not_heard_is_tried_again(trouble):
     assert ann.call(INVITATION).dialect == "type"
 
 
+@rule("R-DIA-11")
+@each_row(
+    ("message", "content"),
+    [(INVITATION, JOIN), (REGISTRATION, {"result": {"status": "ACCEPTED", "player_id": "P7"}})],
+)
+@each_row("goes_away", [False, True])
+def test_forms_at_which_it_broke_are_tried_again_when_it_answers_otherwise(
+    goes_away, message, content
+):
+    def starting(request, ann):
+        return NoConnection("reset") if goes_away and len(ann.asked) == 8 else (500, {})
+
+    ann = Ann(starting)
+    assert ann.call(message).error
+    forms = len(ann.asked)
+    if not goes_away:
+        assert ann.call(message).error
+        assert len(ann.asked) == forms + 1  # It is searched once.
+
+    def ready(request, ann):
+        return content if request.get("method") == "handle_message" else NO_METHOD
+
+    ann.answers = ready
+    assert ann.call(message).dialect == "message"
+
+
 @rule("R-DIA-09")
 def test_what_was_tried_in_vain_is_told_with_the_answer():
     ann = Ann(only("nothing", NO_METHOD))

@@ -24,6 +24,8 @@ from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METH
 from agentleague.dialects.table import (
     BARE_ANSWERS,
     DIALECTS,
+    FAIL,
+    LOST,
     MORE,
     NONE,
     OURS,
@@ -313,7 +315,13 @@ class PeerDialect(Struct):
     @property
     def is_lost(self) -> bool:
         """Whether no dialect was understood: it is asked in the nearest, and in no other."""
-        return (self.dialect or self.given).endswith(NONE)
+        return (self.dialect or self.given).endswith(LOST)
+
+    def fails_otherwise(self) -> None:
+        """If it broke at every dialect before, it can be searched now."""
+        before = self.dialect or self.given
+        if before.endswith(FAIL):
+            self.dialect, self.tried = before.removesuffix(FAIL), set()
 
     def first_for(self, message_type: str) -> Dialect:
         """The dialect to begin with."""
@@ -367,8 +375,11 @@ class Negotiation:
         if problem:
             self._attempts.append(failed_attempt(self.dialect.name, problem, error))
             self._asked_for += self._variants_wanted()
-        else:  # It was not heard in this dialect, or says nothing of it.
-            self._peer.tried.discard((self._type, self.dialect.name))
+            if problem != BROKEN:
+                self._peer.fails_otherwise()
+        else:  # It was not heard in this dialect, or says nothing of it; nor where it broke before.
+            broken = (each.dialect for each in self._attempts if each.problem == BROKEN)
+            self._peer.tried -= {(self._type, each) for each in (self.dialect.name, *broken)}
         if is_draw_refused(self._message, error):
             self._peer.worked[self._type] = self.dialect.name  # It knows this form.
         if problem is None or not self._may_go_on(problem):
@@ -402,8 +413,10 @@ class Negotiation:
                 self.dialect = dialect
                 return Next.ASK
         assert self._first
-        if isinstance(self._message, QUESTIONS) and self._type not in self._peer.worked:
-            self._peer.dialect = _nearest(self._attempts).dialect + NONE
+        mark = FAIL if all(each.problem == BROKEN for each in self._attempts) else NONE
+        concluding = WITH_CONTENT if mark == FAIL else QUESTIONS
+        if isinstance(self._message, concluding) and self._type not in self._peer.worked:
+            self._peer.dialect = _nearest(self._attempts).dialect + mark
         self._give_up(self._first)
         return Next.FIRST
 

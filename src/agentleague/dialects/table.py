@@ -39,6 +39,8 @@ NAME_MAX = 59  # characters of a name, which is an id in messages, without its m
 TOOLS_CALL = "tools/call"
 BARE_ANSWERS = "~bare"  # after the name of a dialect: the agent answers without JSON-RPC
 NONE = "~none"  # the same: the agent understood no dialect, and was nearest to this one
+FAIL = "~fail"  # the same: it answered every dialect with an error of its own, which may pass
+LOST = (NONE, FAIL)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -318,10 +320,13 @@ def base_of(name: str) -> str:
 def in_words(name: str) -> str:
     """A dialect as people talk of it."""
     marks = {BARE_ANSWERS: ", bare answers", NONE: "; it understood nothing so far"}
+    marks[FAIL] = "; it answered with its own errors so far"
     return dialect_of(name).words + marks.get(name[-len(NONE) :], "")
 
 
 def is_dialect(name: str) -> bool:
     """Whether a player can have this dialect."""
     found = dialect_of(name)
-    return found.name == name.removesuffix(BARE_ANSWERS).removesuffix(NONE) and not found.starts
+    name, tilde, mark = name.partition("~")
+    is_marked = tilde + mark in ("", BARE_ANSWERS, *LOST)
+    return found.name == name and is_marked and not found.starts

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from agentleague import errors
+from agentleague.dialects.table import LOST
 from agentleague.league.events import (
     EndpointChanged,
     PlayerRegistered,
@@ -109,7 +110,9 @@ class Registration:
         event, _ = self._admit_new_player(meta, Caller(ORGANISER))
         event = replace(event, source=UNSET)
         self._step.record(event)
-        self._step.learn_dialect(event.player_id, str(params.get("dialect", "")))
+        dialect = str(params.get("dialect", ""))
+        if not dialect.endswith(LOST):  # It may not run yet.
+            self._step.learn_dialect(event.player_id, dialect)
         self._step.notify(self._reachability.registered(event.player_id, ORGANISER, self._step.now))
         return event
 

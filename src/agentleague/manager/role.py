@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 from msgspec import UNSET
 
 from agentleague.dialects.negotiation import is_found_from
-from agentleague.dialects.table import NONE
+from agentleague.dialects.table import LOST
 from agentleague.errors import AlreadyComplete, LeagueError, MissingField, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
@@ -435,7 +435,7 @@ class Manager:
         for player_id in record.players:
             found = (report.dialects or {}).get(player_id, "")
             known = self.league.roster.dialects.get(player_id, "")
-            if is_found_from(known, found) and (player_id in lost or not found.endswith(NONE)):
+            if is_found_from(known, found) and (player_id in lost or not found.endswith(LOST)):
                 self._step.learn_dialect(player_id, found)
         self._not_understood.look_at(record.players, report.transcript or ())
         self._misuse.reported(record, report.wrong_tokens or {})

@@ -9,7 +9,7 @@ import msgspec
 
 from agentleague.dialects import starting
 from agentleague.dialects.negotiation import guess
-from agentleague.dialects.table import NONE, OURS, is_dialect
+from agentleague.dialects.table import LOST, OURS, is_dialect
 from agentleague.errors import LeagueError
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
@@ -160,8 +160,8 @@ class Step:
     def search_again(self, agent_id: str, dialect: str = "") -> None:
         """An agent that understood nothing so far may be another now."""
         known = self.league.roster.dialects.get(agent_id, "")
-        if known.endswith(NONE):
-            self.learn_dialect(agent_id, dialect or known.removesuffix(NONE))
+        if known.endswith(LOST):
+            self.learn_dialect(agent_id, dialect or known.partition("~")[0])
 
     def address(self, agent_id: str) -> Address:
         """Where an agent is called, and how it knows that the manager calls."""

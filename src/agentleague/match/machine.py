@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import UNSET, Struct
 
-from agentleague.dialects.table import NONE
+from agentleague.dialects.table import LOST, NONE
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
 from agentleague.games.game import Game
 from agentleague.match.answer_checks import (
@@ -283,7 +283,7 @@ class Match:
         effects: list[Effect] = []
         for seat in seats:
             is_patient = not self._assignment.seats[seat].suspended or self._notes.is_heard(seat)
-            is_patient &= self.phase is PLAYING or not self.players[seat].dialect.endswith(NONE)
+            is_patient &= self.phase is PLAYING or not self.players[seat].dialect.endswith(LOST)
             own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
             check = partial(self._progress.check, seat) if self.phase is PLAYING else None
             question = Question(own, seat, partial(check_answer, self.match_id, check), self._notes)
@@ -321,12 +321,13 @@ class Match:
 
     def is_lost(self, seat: int) -> bool:
         """Whether the player understood the last question in no dialect."""
-        return seat in self._questions and self._questions[seat].is_lost
+        return seat in self._questions and bool(self._questions[seat].lost)
 
     def _call_answered(self, answer: Answered, now: float) -> list[Effect]:
         key: Any = answer.key
         question = self._questions[key.seat]
-        question.is_lost |= answer.dialect.endswith(NONE) and not question.was_understood
+        if answer.dialect.endswith(LOST) and not question.was_understood:
+            question.lost = answer.dialect[-len(NONE) :]
         acts = question.answered(key.attempt, answer.message, answer.error, now)
         return self._carry_out(key.seat, acts, now) + self._when_all_answered(now)
 

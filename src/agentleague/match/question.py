@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from agentleague.dialects.complaints import note_of, read_note
+from agentleague.dialects.table import NONE
 from agentleague.errors import (
     InternalError,
     LeagueError,
@@ -115,7 +116,7 @@ class Question:
 
     def __init__(self, terms: Terms, seat: int, judge: Judge, notes: Transcript) -> None:
         self.result: Success | Failure | None = None
-        self.is_lost = False  # the player understood the question in no dialect
+        self.lost = ""  # the mark of a player that understood the question in no dialect
         self.was_understood = False
         self.deadline = self.due = 0.0
         self._terms, self._seat, self._judge, self._notes = terms, seat, judge, notes
@@ -213,7 +214,7 @@ class Question:
             self.result = Success(True)
             return []
         is_ours = isinstance(error, PeerRefused) and error.context.get("code") == InternalError.code
-        if isinstance(error, PeerRefused) and (is_ours or self.is_lost):
+        if isinstance(error, PeerRefused) and (is_ours or self.lost):
             return self._failed(error, now)  # Its strategy failed, or it refuses: no push follows.
         if error is None or isinstance(error, PeerRefused | MissingField):
             line.verdict = transcript.NO_CONTENT
@@ -240,7 +241,7 @@ class Question:
         if self.result:
             return acts
         most = self._terms.retries
-        if self.is_lost:  # One that answers with nothing had its time; a refusal may pass.
+        if self.lost == NONE:  # One that answers with nothing had its time; a refusal may pass.
             most = min(most, 0 if isinstance(error, NoAnswer) else 1)
         if self._retries >= most:
             self.result = Failure(error, is_final=False)

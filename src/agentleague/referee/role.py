@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from agentleague.dialects.complaints import in_vain, note_of, read_note
-from agentleague.dialects.table import NONE, OURS
+from agentleague.dialects.table import LOST, OURS
 from agentleague.errors import (
     InternalError,
     LeagueError,
@@ -153,7 +153,7 @@ class Referee(Agent):
         effects = self._run(match, now, match.answered, stimulus, now)
         if not stimulus.dialect or not isinstance(key, PlayerCall):
             return effects
-        if match.is_lost(key.seat) or not stimulus.dialect.endswith(NONE):
+        if match.is_lost(key.seat) or not stimulus.dialect.endswith(LOST):
             self._dialects[match.players[key.seat].agent_id] = stimulus.dialect
         return effects
 
