@@ -1,6 +1,7 @@
 """Who reports a match: by token, or by address where a referee never shows one."""
 
 import pytest
+from msgspec.structs import replace
 
 from agentleague.errors import MatchMismatch, MissingField, TokenInvalid, TokenMissing
 from agentleague.league.events import MatchAssigned, TokenMisused, TokenShown
@@ -209,7 +210,30 @@ def test_a_referee_that_lost_its_match_is_not_heard_about_that_of_another():
     late = league.ask(unnamed(), Caller(HERE, league.tokens[0]))
 
     assert isinstance(late, MissingField)
+    early = league.ask(unnamed(), Caller(HERE, league.tokens[1]))
+    assert isinstance(early, MissingField)  # It was not told of the match yet.
+    for player_id in ("P01", "P02"):
+        league.tell(player_id)
     assert league.ask(unnamed(), Caller(HERE, league.tokens[1])).match_id == "R1M1"
+
+
+@rule("R-START-09")
+@pytest.mark.parametrize("own", [{"timestamp": "2025-01-01T00:00:00Z"}, {"match_id": "game-7"}])
+def test_such_a_report_that_comes_again_is_not_about_the_next_match(own):
+    league = League(cycles=4)
+    said = replace(unnamed(score={"P01": 3, "P02": 0}), **own)
+
+    def told(report):
+        answer = league.report(report)
+        if answer.duplicate is not True:
+            league.settle()
+        return answer.match_id, answer.duplicate is True
+
+    assert told(said) == ("R1M1", False)
+    assert told(said) == ("R1M1", True)
+    assert told(unnamed()) == ("R2M1", False)
+    assert told(unnamed()) == ("R3M1", False)  # Nothing tells it from one about the next match.
+    assert told(said) == ("R1M1", True)
 
 
 @rule("R-START-09")

@@ -480,6 +480,10 @@ class Assignments:
         self._set_wait()
         self._set_check()
 
+    def is_told(self, match_id: str) -> bool:
+        """Whether its foreign referee was told to run it, and was not given up."""
+        return self.starts.is_under_way(match_id) or self._runs(match_id)
+
     # How a match is handed out
 
     def _send(self, referee_id: str, matches: Sequence[str]) -> None:

@@ -20,7 +20,8 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | Claims | which claims are open | `resume` shows them again |
 | Reachability | which end points answer, who is new | `resume` has all tried again |
 | Receipts | agents that showed a false one | forgotten |
-| Organiser, Reporters, TokenMisuse, Broadcasts, Credentials | none | |
+| Reporters | the last reports that named no match | forgotten; one more may count |
+| Organiser, TokenMisuse, Broadcasts, Credentials | none | |
 """
 
 from collections import deque
@@ -113,7 +114,9 @@ class Manager:
         self.receipt = self._receipts.give
         broadcasts = Broadcasts(step, credentials)
         self._misuse = TokenMisuse(step, credentials)
-        self._reporters = Reporters(step, self.is_known)
+        self._reporters = Reporters(
+            step, self.is_known, lambda each: self._assignments.is_told(each)
+        )
         self._result_notices = ResultNotices(step, adjudicator=adjudicator, broadcasts=broadcasts)
         self._not_understood = NotUnderstood(step)
         self._assignments = Assignments(

@@ -10,8 +10,10 @@ for each agent, kind of message and kind of token, so that nobody can fill the j
 
 import hmac
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from itertools import product
 
+import msgspec
 from msgspec.structs import replace
 
 from agentleague.errors import MissingField, TokenInvalid
@@ -96,11 +98,18 @@ class Credentials:
 class Reporters:
     """Finds out which referee reports or asks, and about which match.
 
-    `is_known` says whether a token is one of this league, also of its organiser.
+    `is_known` says whether a token is one of this league, also of its organiser; `is_told` whether
+    the referee of a match was told to run it.
     """
 
-    def __init__(self, step: Step, is_known: Callable[[str | None], bool]) -> None:
-        self._step, self._is_known = step, is_known
+    def __init__(
+        self,
+        step: Step,
+        is_known: Callable[[str | None], bool],
+        is_told: Callable[[str], bool],
+    ) -> None:
+        self._step, self._is_known, self._is_told = step, is_known, is_told
+        self._last: dict[str, tuple[bytes, str]] = {}  # referee -> its report without match, which
 
     def of(self, caller: Caller, match_id: str) -> str:
         """Who reports this match; the token of a referee that waits gives no right, like none.
@@ -120,6 +129,9 @@ class Reporters:
     def with_match(self, caller: Caller, report: MatchResultReport) -> MatchResultReport:
         """The report with its match: if it names none of this league, the one that it can mean.
 
+        A repeated one means the same match again, if a time or an id of its own tells it from one
+        about the next match.
+
         Raises:
             MissingField: it names none, and could mean none or several of its foreign referee.
         """
@@ -131,11 +143,19 @@ class Reporters:
             for each in league.roster.referees.values()
             if not each.locks and (each.agent_id == shown or self._may_be_without(each, caller))
         }
-        records = [league.matches[each] for each in league.open_matches] if referees else []
-        held = [record for record in records if record.referee_id in referees]
-        meant = [record.match_id for record in held if self._may_mean(report, record)]
-        if len(meant) == 1:
-            return replace(report, match_id=meant[0])
+        told = filter(self._is_told, league.open_matches if referees else ())
+        held = [
+            league.matches[each] for each in told if league.matches[each].referee_id in referees
+        ]
+        meant = [record for record in held if self._may_mean(report, record)]
+        written = sha256(msgspec.json.encode(report)).digest()
+        lasts = (self._last.get(each, (b"", "")) for each in referees)
+        again = next((match_id for last, match_id in lasts if last == written), "")
+        if again or len(meant) == 1:
+            found = again or meant[0].match_id
+            if report.timestamp or report.match_id:
+                self._last[league.matches[found].referee_id] = (written, found)
+            return replace(report, match_id=found)
         if report.match_id:
             return report
         said = "MATCH_RESULT_REPORT: missing field 'match_id'"
