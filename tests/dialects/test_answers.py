@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from msgspec import UNSET
 
@@ -279,6 +280,14 @@ def test_any_other_answer_is_decoded_into_its_class(request_, message):
         {"status": ["done"], "round_id": "R1"},
         {"received": True},
         b"",
+        b"OK",
+        b"null",
+        b'"OK"',
+        b"[]",
+        rpc(None),
+        rpc("OK"),
+        rpc(True),
+        rpc({"content": [{"type": "text", "text": "saved"}]}),
     ],
 )
 def test_whatever_is_no_refusal_says_that_a_report_is_taken(body):
@@ -295,7 +304,10 @@ def test_whatever_is_no_refusal_says_that_a_report_is_taken(body):
         ({"status": "unsupported"}, 200, MissingField),
         ({"status": "method not found"}, 200, MissingField),
         ({"detail": "no"}, 422, NoConnection),
-        (b"ok", 200, NoConnection),
+        (b"ok", 302, NoConnection),
+        (b"Unknown method", 200, NoConnection),
+        (rpc(False), 200, MissingField),
+        (rpc({"content": [{"type": "text", "text": "not found"}]}), 200, NoConnection),
     ],
 )
 def test_a_refused_report_is_none_that_was_taken(body, status, error):
@@ -304,7 +316,19 @@ def test_a_refused_report_is_none_that_was_taken(body, status, error):
 
 
 def test_an_answer_to_a_report_with_its_match_counts_whatever_the_status():
-    assert answered(REPORT, {"match_id": "R1M1"}, 409).match_id == "R1M1"
+    assert answered(REPORT, {"match_id": "R1M1"}, 404).match_id == "R1M1"
+
+
+@rule("R-GUEST-03")
+def test_a_foreign_manager_that_has_a_report_already_has_taken_it():
+    for body in (b"duplicate", {"error": "already reported"}, {"match_id": "R1M1"}):
+        assert answered(REPORT, body, 409) == MatchResultAck(match_id="R1M1")
+
+
+def test_a_manager_of_ours_takes_a_report_in_no_other_words_than_its_own():
+    for body, status in ((b"ok", 200), (b"", 409)):
+        with pytest.raises(NoConnection):
+            answered(msgspec.structs.replace(REPORT, epoch=1), body, status)
 
 
 @rule("R-GUEST-02")

@@ -37,6 +37,9 @@ _UNSAID = (UNSET, None)
 _QUERY_FIELDS = frozenset({"message_type", *messages.LeagueQueryResponse.__struct_fields__})
 _YES = ("success", "accepted", "registered", "ok")  # flags of an answer to a registration
 _NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE)
+_AGAINST = re.compile(
+    rb"unknown|unsupported|invalid|not.?found|error|fail|reject|refuse|denied|^\s*false\b", re.I
+)
 
 
 class _Content(Struct, gc=False):
@@ -73,6 +76,8 @@ def read_answer(
     expected = messages.MESSAGES[messages.WIRE_NAME[type(request)]].answer or ""
     if expected in ("", *ACKNOWLEDGEMENTS):  # To an answer that was pushed there is none.
         return _read_acknowledgement(request, status, body)
+    if isinstance(request, messages.MatchResultReport) and _is_taken(request, status, body):
+        return messages.MatchResultAck(match_id=request.match_id)
     try:
         found = _read_content(expected, _text_of(body))
         if status >= 300 and isinstance(found, messages.MatchResultAck) and not found.match_id:
@@ -318,6 +323,17 @@ def _read_report_ack(expected: str, text: bytes | Raw) -> messages.Message:
         if _NOT_TAKEN.search(ack.status):
             raise _nothing(expected)
     return ack
+
+
+def _is_taken(report: messages.MatchResultReport, status: int, body: bytes) -> bool:
+    """Whether a foreign manager, which knows no epochs, says so with a status or a mere word."""
+    if report.epoch is not UNSET or status == 409:  # That is: it has the report already.
+        return report.epoch is UNSET
+    try:
+        text = bytes(_text_of(body))
+    except _UNREADABLE:
+        text = body
+    return status < 300 and text.lstrip()[:1] != b"{" and not _AGAINST.search(text)
 
 
 def _read_query_response(expected: str, text: bytes | Raw) -> messages.Message:
