@@ -261,6 +261,22 @@ def test_a_registrant_that_says_it_is_a_referee_is_one_wherever_and_however_it_s
 
 
 @rule("R-REG-03")
+@each_row(
+    "body",
+    [
+        request({**LEAST, "referee_id": None}, "register"),
+        request({**LEAST, "referee_id": "REF07"}, "register_player"),
+        request({**LEAST, "message_type": "LEAGUE_REGISTER_REQUEST", "referee_name": "Owl"}, "x"),
+        request({**LEAST, "agent_type": "player", "referee_meta": {}}, "register"),
+        bare(agent_type="player", referees=[], referee_id="REF07", **LEAST),
+        bare(message_type="LEAGUE_REGISTER_REQUEST", referee_endpoint=URL, **LEAST),
+    ],
+)
+def test_a_player_that_speaks_of_a_referee_is_none(body):
+    assert isinstance(at_register(body).message, LeagueRegisterRequest)
+
+
+@rule("R-REG-03")
 def test_what_else_looks_like_a_registration_is_one_and_the_rest_is_unknown():
     bare_agent = read(bare(agent_type="player", **LEAST))
 

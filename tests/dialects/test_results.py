@@ -314,7 +314,7 @@ def test_a_result_without_a_winner_is_none():
         ({"match_id": "M2", "status": "pending"}, False),
         ({"M1": "pending"}, False),
         (None, False),
-        ({"a": {"a": {"a": {"a": {"a": {"a": {"match_id": "M1", "status": "open"}}}}}}}, False),
+        ({"M1": {"status": "open"}, "match": {"match_id": "M1", "status": "done"}}, True),
     ],
 )
 def test_a_match_is_open_if_it_is_said_to_be_and_has_no_result(fields, is_so):

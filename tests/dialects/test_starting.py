@@ -1,12 +1,14 @@
 """Matches as foreign managers start them here, and as foreign referees are told to run them."""
 
 import json
+import sys
 
 import msgspec
 from msgspec import UNSET
 
 from agentleague.dialects import requests, starting
 from agentleague.dialects.negotiation import nonsense_start
+from agentleague.dialects.results import is_open
 from agentleague.dialects.starting import (
     NAMINGS,
     START_METHODS,
@@ -373,15 +375,20 @@ def test_where_nobody_says_it_nothing_is_found(told):
     assert starting.find_endpoint("P01", told) == ""
 
 
-def test_nobody_is_looked_for_too_deep():
-    told = {"player_id": "P01", "endpoint": ANN}
-    for _ in range(20):
-        told = {"deeper": told}
+NAMED = {"player1_id": "P01", "player2_id": "P02"}
+
+
+@rule("R-GUEST-02")
+@each_row("wrap", [lambda told: {"data": told}, lambda told: [told]])
+def test_nothing_is_looked_for_too_deep(wrap):
+    told = {"player_id": "P01", "endpoint": ANN, "match_id": "M1", "status": "open", **NAMED}
+    for _ in range(2 * sys.getrecursionlimit()):
+        told = wrap(told)
 
     assert starting.find_endpoint("P01", told) == ""
-
-
-NAMED = {"player1_id": "P01", "player2_id": "P02"}
+    assert starting.find_matches(told) == []
+    assert not starting.speaks_of_matches({"x": {"y": told}} if isinstance(told, list) else told)
+    assert not is_open("M1", told)
 
 
 @rule("R-GUEST-07")

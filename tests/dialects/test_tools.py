@@ -84,6 +84,9 @@ PERHAPS = {"anyOf": [TEXT, {"type": "null"}]}
         ({"req": {"$ref": "#/$defs/Request"}}, {"req": MOVE}),
         ({"req": ANY}, {"req": MOVE}),
         ({"match_id": ANY, "message": ANY}, {"match_id": "R1M1", "message": MOVE}),
+        ({"a": OBJECT, "b": OBJECT, "message": TEXT}, {"a": MOVE}),  # It is sent once.
+        ({"context": OBJECT, "Context": OBJECT}, {"context": MOVE["context"]}),
+        ({f"{n}": ANY for n in range(32)} | {"match_id": TEXT}, MOVE),  # Later ones are not read.
         ({"text": TEXT}, {"text": json.dumps(MOVE, separators=(",", ":"))}),
         # It lists nothing of ours, or nothing that can be read.
         ({"colour": TEXT, "size": NUMBER}, MOVE),

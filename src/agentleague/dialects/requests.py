@@ -29,6 +29,7 @@ REPORT, QUERY = "MATCH_RESULT_REPORT", "LEAGUE_QUERY"
 METAS = {PLAYER: "player_meta", REFEREE: "referee_meta"}
 _METAS = (*METAS.values(), "agent_meta", "meta")
 _SQUEEZED = {each.replace("_", ""): name for each, name in METHODS.items()}  # MatchResultReport
+_KINDS = {"referee": REFEREE, "player": PLAYER}
 _SAYS_WHAT_IT_IS = ("agent_type", "role", "agent_role", "type")
 
 # Documented field of a registration -> what else it is called.
@@ -110,11 +111,21 @@ def type_of(called: str, text: bytes | Raw) -> str | None:
     except UNREADABLE:
         return name
     places = [fields, *(each for each in fields.values() if isinstance(each, dict))]
-    said = [str(place.get(word)).lower() for place in places for word in _SAYS_WHAT_IT_IS]
-    signs = said if METAS[PLAYER] in fields else [called.lower(), *fields, *said]
-    kind = REFEREE if any(sign.startswith("referee") for sign in signs) else PLAYER
+    kind = _kind_of(called, fields, places)
     has_end_point = any(word in place for place in places for word in _END_POINT)
     return kind if name or has_end_point else None
+
+
+def _kind_of(called: str, fields: Mapping[str, Any], places: list[Any]) -> str:
+    """What registers: what it says it is, then its method or type, and its ids only at last."""
+    said = [str(place.get(word)).lower() for place in places for word in _SAYS_WHAT_IT_IS]
+    said += [meta for meta in METAS.values() if isinstance(fields.get(meta), dict)]
+    kinds = [kind for sign in said for kind in _KINDS if sign.startswith(kind)]
+    if called != PLAYER or fields.get("message_type"):  # Else its type was assumed.
+        told = called.lower().replace("league_register", "player")
+        kinds += [kind for kind in _KINDS if kind in told]
+    has_id = any(fields.get(name) for name in ("referee_id", "referee_name"))
+    return _KINDS[next(iter(kinds), "referee" if has_id else "player")]
 
 
 def with_flat_fields(name: str, body: bytes) -> bytes:

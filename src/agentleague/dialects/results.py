@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentleague.dialects.search import objects_in, squeezed
+
 Fields = Mapping[str, Any]
 
 _INSIDE = ("result", "game_result", "match_result", "outcome", "data", "details", "message")
@@ -97,18 +99,15 @@ def flat_result(result: Fields) -> dict[str, Any]:
     return flat
 
 
-def is_open(match_id: str, fields: Any, statuses: Sequence[str] = OPEN, depth: int = 6) -> bool:
+def is_open(match_id: str, fields: Any, statuses: Sequence[str] = OPEN) -> bool:
     """Whether somewhere this match is said to have one of these statuses, and no result."""
-    if isinstance(fields, list) and depth:
-        return any(is_open(match_id, each, statuses, depth - 1) for each in fields)
-    if not isinstance(fields, dict) or not depth:
-        return False
-    own = fields.get(match_id)
-    row = fields if match_id in (fields.get("match_id"), fields.get("id")) else own
-    if isinstance(row, dict):
-        words = {str(row.get(name)).upper() for name in ("status", "state")}
-        return not words.isdisjoint(statuses) and not is_over(row)
-    return any(is_open(match_id, each, statuses, depth - 1) for each in fields.values())
+    for place in objects_in(fields):
+        is_it = match_id in (place.get("match_id"), place.get("id"))
+        row = place if is_it else place.get(match_id)
+        if isinstance(row, dict):
+            words = {str(row.get(name)).upper() for name in ("status", "state")}
+            return not words.isdisjoint(statuses) and not is_over(row)
+    return False
 
 
 def is_over(fields: Fields) -> bool:
@@ -190,7 +189,7 @@ def _players(places: list[Fields]) -> dict[str, dict[str, Any]]:
     for place in places:
         rows += _rows(place)
         for name, value in place.items():
-            rows += _rows(value) if _OF_BOTH.fullmatch(_small(name)) else ()
+            rows += _rows(value) if _OF_BOTH.fullmatch(squeezed(name)) else ()
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
         names = (row[each] for each in _PLAYER if isinstance(row.get(each), str))
@@ -208,17 +207,13 @@ def _seats(places: list[Fields]) -> dict[str, dict[str, Any]]:
     seats: dict[str, dict[str, Any]] = {}
     for place in places:
         for name, value in place.items():
-            if found := _SEATED.fullmatch(_small(name)):
+            if found := _SEATED.fullmatch(squeezed(name)):
                 said = (
                     value if isinstance(value, dict) else {_SEATED_FIELDS.get(found[2], ""): value}
                 )
                 seat = "player_a" if found[1] in ("a", "1", "one") else "player_b"
                 seats[seat] = {**said, **seats.get(seat, {"seat": seat})}
     return seats
-
-
-def _small(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _rows(value: Any) -> list[dict[str, Any]]:

@@ -8,12 +8,14 @@ names are sent at once; a referee that refuses unknown fields is sent one naming
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from agentleague.dialects.results import is_over
+from agentleague.dialects.search import objects_in, squeezed
 from agentleague.errors import MissingField
 from agentleague.protocol.jsonrpc import UNREADABLE
 from agentleague.protocol.messages import (
@@ -92,50 +94,43 @@ def read_match(fields: Fields) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def find_endpoint(player_id: str, fields: Any, depth: int = 6) -> str:
+def find_endpoint(player_id: str, fields: Any) -> str:
     """The end point of a player, wherever an answer names it; empty if it does not."""
-    if isinstance(fields, list):
-        return next(filter(None, (find_endpoint(player_id, each, depth) for each in fields)), "")
-    if not isinstance(fields, dict) or not depth:
-        return ""
-    own = fields.get(player_id)
-    if isinstance(own, str) and "://" in own:
-        return own
-    named = _first(fields, _PLAYER_ID)
-    if named in ("", player_id) and (url := _first(fields, _ENDPOINT)):
-        return url
-    if isinstance(own, dict) and (url := _first(own, _ENDPOINT)):
-        return url
-    inner = (find_endpoint(player_id, each, depth - 1) for each in fields.values())
-    return next(filter(None, inner), "")
+    for place in objects_in(fields):
+        own = place.get(player_id)
+        if isinstance(own, str) and "://" in own:
+            return own
+        named = _first(place, _PLAYER_ID)
+        if named in ("", player_id) and (url := _first(place, _ENDPOINT)):
+            return url
+        if isinstance(own, dict) and (url := _first(own, _ENDPOINT)):
+            return url
+    return ""
 
 
-def find_matches(fields: Any, depth: int = 6) -> list[StartMatch]:
+def find_matches(fields: Any) -> list[StartMatch]:
     """The matches without a result that an answer gives to a referee, wherever they stand."""
-    if isinstance(fields, list):
-        return [found for each in fields[:ROWS_MAX] for found in find_matches(each, depth)]
-    if not isinstance(fields, dict) or not depth:
-        return []
-    row = read_match(fields)
-    if not row.keys() >= {"match_id", "player_A_id", "player_B_id"}:
-        return [found for each in fields.values() for found in find_matches(each, depth - 1)]
-    if is_over(fields):
-        return []
-    league_id = _first(fields, ("league_id",))
-    try:
-        return [StartMatch([msgspec.convert(row, RoundMatch)], league_id, _round(fields))]
-    except msgspec.ValidationError:  # Such ids are too long.
-        return []
+    found = []
+    for place in objects_in(fields, _is_match):
+        if _is_match(place) and not is_over(place):
+            with suppress(msgspec.ValidationError):  # Such ids are too long.
+                row = msgspec.convert(read_match(place), RoundMatch)
+                found.append(StartMatch([row], _first(place, ("league_id",)), _round(place)))
+    return found[:ROWS_MAX]
 
 
-def speaks_of_matches(fields: Any) -> bool:
+def _is_match(fields: Fields) -> bool:
+    return read_match(fields).keys() >= {"match_id", "player_A_id", "player_B_id"}
+
+
+def speaks_of_matches(fields: Any, depth: int = 8) -> bool:
     """Whether an answer says which matches there are, though it be none."""
-    if not isinstance(fields, dict):
+    if not isinstance(fields, dict) or not depth:
         return False
     return any(
         ("match" in name and not isinstance(value, str | int))
         or (name in ("list", "data") and isinstance(value, list))
-        or speaks_of_matches(value)
+        or speaks_of_matches(value, depth - 1)
         for name, value in fields.items()
     )
 
@@ -161,10 +156,9 @@ def _seated(fields: Fields) -> Iterator[tuple[int, str, Any]]:
 def _named(fields: Fields) -> Iterator[tuple[int, str, Any]]:
     """Values under a name that says which player is meant."""
     for name, value in fields.items():
-        squeezed = re.sub(r"[^a-z0-9]", "", name.lower())
-        if found := _NAMED.fullmatch(squeezed):
+        if found := _NAMED.fullmatch(squeezed(name)):
             yield from _id_or_url(_SEATS[found[1]], found[2], value)
-        elif found := _NUMBERED.fullmatch(squeezed):
+        elif found := _NUMBERED.fullmatch(squeezed(name)):
             yield from _id_or_url(_SEATS[found[2]], found[1], value)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from agentleague.dialects.fields import CONTEXT, own_fields
 from agentleague.dialects.requests import ALIASES
+from agentleague.dialects.search import squeezed
 from agentleague.protocol.jsonrpc import UNREADABLE
 from agentleague.protocol.messages import METHODS
 
@@ -32,6 +34,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
 }
 OFFER = re.compile(r"\b[A-Za-z]\w{3,39}\b", re.ASCII)  # a method that an agent says it has
 _OFFERS_MAX = 4
+_PARAMETERS_MAX = 32  # of a tool
 SHORT = 4  # letters; a short word must match whole: `play` is not `player`
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of a name, however its words are joined
 _MATCH = re.compile("match|game", re.IGNORECASE)
@@ -63,15 +66,19 @@ class Tool(Struct, frozen=True):
     def arguments(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """What it is called with: its parameters, each found in the message by its name.
 
-        One that we do not have is the whole message, if it is an object or the only one. A tool
-        that lists nothing that we have gets the message as it is.
+        The first that we do not have is the whole message, if it is an object or the only one. A
+        tool that lists nothing that we have gets the message as it is.
         """
         found: dict[str, Any] = {}
+        is_whole = False  # It is sent once, and so is every list and object: it may be long.
         for name, kind in self.takes.items():
             value = find_field(name, fields)
-            if value is None and (len(self.takes) == 1 or kind == "object" or "message" in name):
+            is_any = len(self.takes) == 1 or kind == "object" or "message" in name
+            if value is None and is_any and not is_whole:
+                is_whole = True
                 value = msgspec.json.encode(fields).decode() if kind == "string" else fields
-            if value is not None:
+            is_again = isinstance(value, dict | list) and any(value is at for at in found.values())
+            if value is not None and not is_again:
                 found[name] = str(value) if kind == "string" and type(value) is int else value
         return found or fields
 
@@ -97,14 +104,14 @@ def find_field(name: str, fields: Mapping[str, Any]) -> Any:
     Case and `_` do not count. What is further out counts first.
     """
     known = ((field, *others) for field, others in _NAMES.items())
-    wanted = _squeezed(name)
-    names = next((row for row in known if wanted in map(_squeezed, row)), ())
+    wanted = squeezed(name)
+    names = next((row for row in known if wanted in map(squeezed, row)), ())
     within: dict[str, Any] = {}
     places = [fields]
-    for place in places:  # It grows by what is further in.
+    for place in places:  # It grows by what is further in; a row of a list is about somebody else.
         places += [each for each in place.values() if isinstance(each, dict)]
-        within = {_squeezed(key): value for key, value in place.items()} | within
-    held = (within.get(each) for each in (wanted, *map(_squeezed, names)))
+        within = {squeezed(key): value for key, value in place.items()} | within
+    held = (within.get(each) for each in (wanted, *map(squeezed, names)))
     return next((value for value in held if value is not None), None)
 
 
@@ -113,10 +120,6 @@ def field_called(name: str, message_type: str, fields: Mapping[str, Any]) -> Any
     found = find_field(name, fields)
     is_like = found is None and message_like(name, [message_type])
     return own_fields(fields) if is_like else found
-
-
-def _squeezed(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def message_like(called: str, taken: Collection[str]) -> str:
@@ -162,7 +165,7 @@ def _parameters(row: Mapping[str, Any]) -> dict[str, str]:
     schema = row.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
     properties = properties if isinstance(properties, dict) else {}
-    return {name: _type_of(each) for name, each in properties.items()}
+    return {name: _type_of(each) for name, each in islice(properties.items(), _PARAMETERS_MAX)}
 
 
 def _type_of(schema: Any) -> str:
