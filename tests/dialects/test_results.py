@@ -137,7 +137,8 @@ def test_a_match_that_both_lost_is_no_draw_wherever_that_is_said(fields):
         ({"winner": None, "standings": [ROW, {"name": "B", "status": "timeout"}]}, None, None),
         ({"winner": None, "last_results": {"A": "WIN", "B": "LOSS"}}, None, None),
         ({"winner": None, "results": [ROW, {}, ROW]}, None, None),
-        ({"results": [ROW, {}]}, "A", None),
+        ({"results": [ROW, {"seat": 2}]}, "A", None),
+        ({"results": [{"seat": "player_b", "result": "won"}, {"seat": []}]}, "player_b", None),
     ],
 )
 def test_how_each_player_ended_says_who_won(fields, winner, status):

@@ -192,8 +192,8 @@ def _players(places: list[Fields]) -> dict[str, dict[str, Any]]:
             rows += _rows(value) if _OF_BOTH.fullmatch(squeezed(name)) else ()
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
-        names = (row[each] for each in _PLAYER if isinstance(row.get(each), str))
-        name = next(filter(None, names), row.get("seat", ""))[:_NAME_MAX]
+        names = (row[each] for each in (*_PLAYER, "seat") if isinstance(row.get(each), str))
+        name = next(filter(None, names), "")[:_NAME_MAX]
         end = next(filter(None, (_end(row.get(each)) for each in _STATUS)), None)
         said = {"end": end, "choice": _choice(row)}
         kept = {what: value for what, value in said.items() if value is not None}
