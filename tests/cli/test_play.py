@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 
 import pytest
 
@@ -57,8 +58,10 @@ def test_several_matches_are_a_table_with_a_line_for_each():
 
 def test_a_player_that_lost_by_silence_is_told_what_a_league_would_have_granted(tmp_path):
     (tmp_path / "wrong.py").write_text("def choose(turn):\n    return 'Even'\n")
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # It accepts, and never answers.
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
+        done = league("play", "random", url, "--move-seconds", "0.5")
 
-    done = league("play", "random", f"http://127.0.0.1:{free_port()}/mcp", "--move-seconds", "0.5")
     wrong = league("play", "random", "wrong.py", cwd=tmp_path)
 
     assert "at most 2 times, and a move had 0.5 s; a league calls 4 times" in done.stderr
@@ -170,7 +173,8 @@ def test_where_nobody_listens_the_match_is_lost_and_told_why():
     done = league("play", "random", f"http://127.0.0.1:{port}/mcp")
 
     assert f"127.0.0.1:{port} (P02) lost without a game: P02 could not be reached" in done.stdout
-    assert "should be running and reachable" in done.stdout
+    assert "should be running first" in done.stdout
+    assert "Give more time" not in done.stderr
     assert done.stdout.splitlines()[-1] == "random wins."
 
 

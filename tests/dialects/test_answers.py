@@ -475,6 +475,7 @@ def test_a_json_rpc_error_is_the_peers_refusal(body, number, code, data):
 
     assert caught.value.context == {"number": number, "code": code, "data": data}
     assert len(str(caught.value)) < 300
+    assert "error None" not in str(caught.value)
 
 
 @rule("R-FORM-11")

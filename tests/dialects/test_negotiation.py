@@ -212,6 +212,9 @@ def test_a_search_in_vain_is_told_with_the_form_that_was_nearest():
         "nearest: type, which it knows, with other fields"
     )
     assert describe_search(forms[:1]) == "tried tool (error -32601)"
+    missing = [NoConnection(f"no {each}", status=422) for each in ("type", "type", "game_id")]
+    alike = [failed_attempt("type", UNFIT, each) for each in missing]
+    assert describe_start_search(alike).startswith("it said: no game_id; ")
 
 
 @rule("R-GUEST-04")

@@ -12,7 +12,7 @@ from agentleague.games import tic_tac_toe
 from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
 from agentleague.protocol.messages import Exchange
 from agentleague.records import player_story
-from agentleague.records.explanations import Result, ending_of
+from agentleague.records.explanations import Result, complained, ending_of
 from agentleague.records.match_story import facts_of, in_words, named, next_page, read_answer
 from agentleague.records.player_story import player_match
 from games.throwaway import THROWAWAY
@@ -130,9 +130,10 @@ def test_both_failed():
         "answer)",
         "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined (a refusal to play) after 7 ms",
         "Agent 1 (P01) and Agent 2 (P02) lost without a game: P01 could not be reached, P02 "
-        "declined the invitation - nobody wins (R-MATCH-07). Agent 1 (P01) should be running and "
-        "reachable at the end point that it registered, and answer every POST with HTTP 200 and "
-        "JSON. Agent 2 (P02) should answer GAME_INVITATION with `accept: true`.",
+        "declined the invitation - nobody wins (R-MATCH-07). Agent 1 (P01) should be running first "
+        "(start it in a terminal of its own), be reachable at the end point that it registered, "
+        "and answer every POST with HTTP 200 and JSON. Agent 2 (P02) should answer "
+        "GAME_INVITATION with `accept: true`.",
     ]
 
 
@@ -295,7 +296,7 @@ def test_another_game_has_its_own_rules():
 
 def test_advice_follows_from_the_cause_and_from_the_last_verdict():
     for cause, verdict, advice in [
-        ("unreachable", "", "should be running and reachable"),
+        ("unreachable", "", "should be running first"),
         ("was removed by the organiser", "", "could change nothing: the organiser removed it"),
         ("gave no usable answer", "E015", "should repeat the `match_id` of the call"),
         ("gave no usable answer", "no content", "should answer with what was asked for"),
@@ -413,6 +414,24 @@ def test_a_winner_by_a_ruling_gets_no_advice():
     assert before.endswith("P02 made an illegal move - P01 wins by default.")
     assert winner == ["R1M1    won by a ruling against Agent 1 (P01): the referee was wrong."]
     assert loser == ["R1M1    lost by a ruling against Agent 2 (P02): the referee was wrong."]
+
+
+@rule("R-DIA-09")
+@pytest.mark.parametrize(
+    ("said", "change"),
+    [
+        ("HTTP 500: Internal Server Error", "not break: its own log says at what"),
+        ("HTTP 404: no such route", "be given by its whole URL, with the path"),
+        ("HTTP 405: Method Not Allowed", "be given by its whole URL, with the path"),
+        ("error -32601: unknown", "take one of the methods of"),
+        ("error -32602: no team", "with or without what it complained of"),
+        ('{"result": {"field": "EVEN!"}}', "in even_odd with the value even or odd, in lower case"),
+        ("try me tomorrow", "answer with what was asked for"),
+    ],
+)
+def test_the_advice_fits_what_a_player_said(said, change):
+    for verdict in ("no content", "something new"):
+        assert change in complained(said, verdict).change
 
 
 @rule("R-DIA-09")

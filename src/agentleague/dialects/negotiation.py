@@ -9,6 +9,7 @@ Nothing here waits or sends: `transport/fallback.py` does.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 from itertools import chain
@@ -289,7 +290,9 @@ def _by_answer(attempts: Sequence[Attempt], most: int = 4) -> dict[str, str]:
 
 
 def _nearest(attempts: Sequence[Attempt]) -> Attempt:
-    return max(attempts, key=lambda each: _NEARNESS.index(each.problem))
+    """Of those that are equally near, the answer that came least often says most."""
+    said = Counter(each.said for each in attempts)
+    return max(attempts, key=lambda each: (_NEARNESS.index(each.problem), -said[each.said]))
 
 
 def _nearest_in_words(attempts: Sequence[Attempt]) -> str:

@@ -358,7 +358,8 @@ def refusal(error: Any) -> errors.PeerUnavailable:
     data = data if isinstance(data, dict) else {}
     number, code = error.get("code"), data.get("error_code")
     said = without_tokens(str(error.get("message", "")))[:200]
-    sentence = f"the peer answered with error {str(number or code)[:64]}: {said}"
+    which = f"error {str(number or code)[:64]}" if number or code else "an error"
+    sentence = f"the peer answered with {which}: {said}"
     if _is_rate_limit(number, code, said):
         return errors.RateLimited(sentence, retry_after=_retry_after(data))
     return errors.PeerRefused(sentence, number=number, code=code, data=data)

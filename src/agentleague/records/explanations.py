@@ -3,6 +3,7 @@
 CAUSES has the wording for everything that can be wrong with an answer of a player.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -21,6 +22,11 @@ class Cause(NamedTuple):
 
 NULL_MOVE = "null"  # a verdict of its own: not a wrong move, but none
 
+_CONTENT = (
+    "answer with what was asked for: a join has `accept`, a move has `parity_choice`, `choice` or "
+    "`move`, in even_odd with the value even or odd, in lower case"
+)
+
 CAUSES = {  # by verdict
     "E001": Cause(
         "no answer in time",
@@ -30,12 +36,12 @@ CAUSES = {  # by verdict
     "E003": Cause(
         "an answer with nothing usable in it",
         "R-MATCH-20",
-        "answer with what was asked for: a join has `accept`, a move has `parity_choice` or `move`",
+        _CONTENT,
     ),
     "no content": Cause(
         "an error, or an answer without a join or a move",
         "R-MATCH-21",
-        "answer with what was asked for: a join has `accept`, a move has `parity_choice` or `move`",
+        _CONTENT,
     ),
     "E004": Cause("an illegal move", "R-MATCH-20", "send one of the legal moves, exactly"),
     NULL_MOVE: Cause(
@@ -47,8 +53,8 @@ CAUSES = {  # by verdict
     "E009": Cause(
         "no connection, or no usable HTTP answer",
         "R-MATCH-19",
-        "be running and reachable at the end point that it registered, and answer every POST with "
-        "HTTP 200 and JSON",
+        "be running first (start it in a terminal of its own), be reachable at the end point that "
+        "it registered, and answer every POST with HTTP 200 and JSON",
     ),
     "E015": Cause(
         "an answer about another match", "R-MATCH-20", "repeat the `match_id` of the call"
@@ -69,11 +75,23 @@ CAUSES = {  # by verdict
 }
 
 
-COMPLAINED = Cause(  # It said itself what was wrong.
-    "an answer that said",
-    "R-DIA-09",
-    "take the messages of docs/reference/messages.md without what it complained of",
-)
+_COMPLAINTS = {  # the first that is found in what it said itself -> what to change
+    r"HTTP 5": "not break: its own log says at what",
+    r"HTTP 40[45]": "be given by its whole URL, with the path at which it takes messages",
+    r"-32601|(?i:method)": "take one of the methods of docs/reference/messages.md",
+    r"-32602|HTTP 4|(?i:field|missing|required|need|want|expected|extra|permitted|KeyError)": (
+        "take the messages of docs/reference/messages.md with or without what it complained of"
+    ),
+}
+
+
+def complained(said: str, verdict: str) -> Cause:
+    """What to say of an answer in which a player itself said what was wrong."""
+    change = CAUSES[verdict].change if verdict in CAUSES else _CONTENT
+    found = (each for words, each in _COMPLAINTS.items() if re.search(words, said))
+    is_empty = said.startswith("{")  # An answer without any complaint.
+    change = _CONTENT if is_empty else next(found, change)
+    return Cause(f"an answer that said: {said}", "R-DIA-09", change)
 
 
 class Result(Struct):
@@ -156,7 +174,8 @@ def ending_of(  # noqa: PLR0913 - seven facts of one match.
         failed = [player_id for player_id in losers if player_id in forfeits]
         blamed = {each: _blamed(forfeits[each], verdicts.get(each, "")) for each in failed}
         advice = [
-            f"{names[each]} said: {one_line(said[each])}. It should {COMPLAINED.change}."
+            f"{names[each]} said: {one_line(said[each])}. "
+            f"It should {complained(said[each], blamed[each]).change}."
             if said.get(each)
             else f"{names[each]} {_advice(forfeits[each], blamed[each], game)}."
             for each in failed

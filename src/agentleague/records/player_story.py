@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json
-from agentleague.records.explanations import CAUSES, COMPLAINED, GAMES, Cause
+from agentleague.records.explanations import CAUSES, GAMES, Cause, complained
 from agentleague.records.match_story import (
     NOTE_MAX,
     TRIED,
@@ -142,7 +142,7 @@ def _because(facts: Mapping[str, Any]) -> str:
 def _failure(row: Contact, game_type: str) -> Failure:
     known, said = CAUSES.get(verdict_of(row), _UNKNOWN), said_in(row)
     if said:
-        known = COMPLAINED._replace(came=f"{COMPLAINED.came}: {said}")
+        known = complained(said, verdict_of(row))
     came, rules = known.came, [known.rule]
     if row.verdict == "E004":
         came = came if row.move is None else f"{one_line_json(row.move)}, {came}"

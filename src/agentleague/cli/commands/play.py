@@ -45,7 +45,7 @@ MATCHES = (
 )
 RETRIES = 1  # A third silence would show nothing new.
 RETRY_SECONDS = 0.2
-SILENCE = ("timeout", "reach")  # in the cause of a loss that more time might have prevented
+SILENCE = "timeout"  # in the cause of a loss that more time might have prevented
 TRIAL_SECONDS = 5.0  # for a move of an agent that is tried once
 OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
 
@@ -105,7 +105,7 @@ def command(
             player_id, name = first[f"player_{seat}_id"], first[f"player_{seat}_name"]
             output.say(f"{name}: {understood(played, player_id)}")
     causes = [cause for facts in played["matches"] for _, cause in facts.get("forfeits", ())]
-    if any(word in cause for cause in causes for word in SILENCE):
+    if any(SILENCE in cause for cause in causes):
         output.say(_more_time(move_seconds))
 
 
@@ -154,7 +154,8 @@ def understood(played: dict[str, Any], player_id: str) -> str:
     has_lost = any(player_id in dict(facts.get("forfeits", ())) for facts in matches)
     if has_lost and failures:
         last = failures[-1]
-        return f"It does not play {game} yet: when asked with {last.asked}, there came {last.came}."
+        asked = f"when asked with {last.asked}, there came {last.came}"
+        return f"It does not play {game} yet: {asked}. It should {last.change}."
     return f"It plays {game}, and understands: {in_words(played['dialects'].get(player_id, ''))}."
 
 
