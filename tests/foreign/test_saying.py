@@ -36,10 +36,14 @@ def test_a_refused_registration_is_on_the_screen_in_the_status_and_in_the_http_s
     for _ in range(2):
         with pytest.raises(HTTPError, match="403"):
             register(url, "least", message)
-    said = read_until(manager, "Refused player")
+    for method in ("handleMessage", "join_league"):
+        params = {"name": "Eve", "url": "http://10.0.0.1/mcp"}
+        post(url, {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    said = read_until(manager, "'join_league'")
     status = league("status", "--dir", cup).stdout
 
     assert "Refused a registration from 127.0.0.1: LEAGUE_REGISTER_REQUEST: missing field" in said
+    assert "Refused a registration from 127.0.0.1: 'handleMessage' is no message" in said
     assert "Refused: a registration from 127.0.0.1" in status
     (eve,) = [line for line in status.splitlines() if "'Eve'" in line]
     assert "lies where this league does not call" in eve

@@ -277,9 +277,9 @@ def _read_message(
     called = envelope.message_type or envelope.method
     name = spelling.type_of(called, envelope.body)
     if name not in taken:
-        raise UnknownMethod(
-            f"{called[:300]!r} is no message that this agent takes", known=sorted(taken)
-        )
+        methods = (m for m, kind in _CANONICAL.items() if kind in taken and "register" in m)
+        known = [*sorted(taken), *sorted(methods)]
+        raise UnknownMethod(f"{called[:300]!r} is no message that this agent takes", known=known)
     envelope.message_type = name
     envelope.body = _cleaned(name, envelope.body)
     if message := _decode_as_it_is(envelope, name, spelling):

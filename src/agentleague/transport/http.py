@@ -1,6 +1,7 @@
 """Messages over HTTP: the server and client of this package, joined by the codec."""
 
 import asyncio
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from agentleague.protocol import codec
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import (
     MESSAGES,
+    METHODS,
     LeagueRegisterRequest,
     LockRequest,
     MatchResultReport,
@@ -345,8 +347,13 @@ class _Reply(Struct):
 
     @property
     def _is_registration(self) -> bool:
-        asked = self.envelope.message_type or self.envelope.method
-        return self.path == "/register" or "regist" in asked.lower()
+        """By its name; by an address and no token in it, if its name says nothing."""
+        envelope = self.envelope
+        asked = (envelope.message_type or envelope.method).lower()
+        if self.path == "/register" or re.search("regist|join_?league", asked):
+            return True
+        body = bytes(envelope.body)
+        return asked not in METHODS and b"http" in body and b"token" not in body
 
     @property
     def _is_told_by_status(self) -> bool:
