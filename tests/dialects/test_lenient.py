@@ -181,6 +181,10 @@ def test_what_nothing_names_is_known_by_its_content(fields, message_type):
         ("get_parity_choice", "CHOOSE_PARITY_CALL"),
         ("on_match_result_known", "GAME_OVER"),
         ("RoundAnnounced", "ROUND_ANNOUNCEMENT"),
+        ("LEAGUE_OVER", "LEAGUE_COMPLETED"),
+        ("league_finished", "LEAGUE_COMPLETED"),
+        ("leagueEnded", "LEAGUE_COMPLETED"),
+        ("MATCH_OVER", "GAME_OVER"),
     ],
 )
 def test_a_name_that_nobody_knows_is_taken_for_what_it_is_most_like(method, message_type):

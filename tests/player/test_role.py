@@ -471,6 +471,7 @@ def test_hooks_hear_of_rounds_results_tables_and_the_end():
         (GameResult("WIN", "P01", reason="Even."), "R1M1: won. Even."),
         (GameResult("WIN", "P02", reason="Odd."), "R1M1: lost. Odd."),
         (GameResult("DRAW", None, reason="Both even."), "R1M1: drawn. Both even."),
+        (GameResult("DRAW", None), "R1M1: drawn."),
         (GameResult("TECHNICAL_LOSS", None, reason="Both silent."), "R1M1: lost. Both silent."),
     ],
 )

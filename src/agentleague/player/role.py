@@ -512,7 +512,7 @@ def _result_in_words(message: messages.GameOver, player_id: str, again: str = ""
     ended = "drawn" if result.status == "DRAW" else "lost"
     if result.winner_player_id == player_id:
         ended = "won"
-    return f"{message.match_id}: {again}{ended}. {result.reason}"
+    return f"{message.match_id}: {again}{ended}. {result.reason}".rstrip()
 
 
 def seen_by(player_id: str, message: messages.RoundAnnouncement) -> dict[str, Any]:
