@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from agentleague.cli import output
 from agentleague.league.events import DialectLearnt, PlayerReturned
 from cli.test_standings import in_its_second_round, league, printed
 from cli.two_sources import keep, served
@@ -200,6 +201,21 @@ def test_an_agent_that_speaks_otherwise_is_shown_with_how(tmp_path):
     assert "Speaks" in table
     assert "bare messages, no JSON-RPC" in table
     assert re.search(r"Speaks +bare messages, no JSON-RPC", one)
+
+
+@pytest.mark.parametrize("columns", [80, 110])
+def test_ids_and_names_are_never_cut_for_a_long_dialect(tmp_path, monkeypatch, columns):
+    decisions = Decisions(2)
+    decisions.record(DialectLearnt("P02", "no_such_dialect_of_ours" * 5))
+    decisions.record(DialectLearnt("REF01", "start_match/tool"))
+    monkeypatch.setattr(output, "WIDTH_ELSEWHERE", columns)
+
+    table = printed("agents", "--dir", keep(decisions, tmp_path))
+
+    rows = [line.split()[:4] for line in table.splitlines()]
+    assert ["P02", "player", "Agent", "2"] in rows
+    assert ["REF01", "referee", "Ref01", "REGISTERED"] in rows
+    assert max(map(len, table.splitlines())) <= columns
 
 
 def test_a_player_that_came_back_without_its_token_is_shown(tmp_path):

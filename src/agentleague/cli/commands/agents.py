@@ -18,13 +18,13 @@ Examples:
 COLUMNS = (
     Column("agent_id", "Id", True),
     Column("kind", "Kind", True),
-    Column("display_name", "Name", True, True),
-    Column("state", "State", True),
-    Column("activity", "Activity", True),
+    Column("display_name", "Name", True, True, True),
+    Column("state", "State", True, True, True),
+    Column("activity", "Activity", True, True, True),
     Column("matches", "Matches"),
     Column("open_matches", "Open"),
 )
-SPEAKS = Column("speaks", "Speaks", True)  # only if somebody uses another dialect
+SPEAKS = Column("speaks", "Speaks", True, True, True)  # only if somebody uses another dialect
 
 
 @click.command(help=EXAMPLES + "\nPrint who takes part, and what they are doing.")
