@@ -43,7 +43,8 @@ def test_the_organiser_is_told_once_and_everybody_can_ask(settings, then):
         "See it with: league match R1M1 --dir DIR"
     ]
     words = f"it waits for REF01, 140 s still; then {then}"
-    assert asked(league, "GET_STATUS")["awaited_reports"] == [f"R1M1: {words}"]
+    for name in ("GET_STATUS", "get_status", "Status"):
+        assert asked(league, name)["awaited_reports"] == [f"R1M1: {words}"]
     assert asked(league, "GET_MATCH", match_id="R1M1")["match"]["awaited"] == words
 
 

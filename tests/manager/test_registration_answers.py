@@ -185,7 +185,10 @@ def test_a_field_that_does_not_fit_is_refused_there_too_and_else_a_warning_says_
 
     error, _ = ask(a_manager(missing_fields="refuse"), question, missing=(why,))
     assert (error.context["field"], error.context["missing"]) == ("league_id", [why])
-    assert ask(a_manager(), question, missing=(why,))[0].warnings == [f"{why} was missing"]
+    assert ask(a_manager(), question, missing=(why, "sender"))[0].warnings == [
+        f"{why} does not fit",
+        "sender was missing",
+    ]
 
 
 @rule("R-REG-07")

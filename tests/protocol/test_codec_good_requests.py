@@ -131,6 +131,10 @@ def test_unknown_fields_are_ignored(body):
             ("player_meta.version", "player_meta.game_types"),
         ),
         (
+            request(REGISTRATION | {"player_meta": PLAYER_META | {"version": 1}}),
+            ("player_meta.version (Expected `str`, got `int`)", "player_meta.game_types"),
+        ),
+        (
             request({**ENVELOPE, "referee_meta": PLAYER_META}, "register_referee"),
             ("message_type", "referee_meta.version", "referee_meta.game_types"),
         ),

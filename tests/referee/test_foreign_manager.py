@@ -37,7 +37,7 @@ from agentleague.protocol.messages import (
     StartMatch,
     StartMatchResponse,
 )
-from agentleague.referee.foreign_manager import RefereeLimits, StartReplyTimer
+from agentleague.referee.foreign_manager import OUR_FIELDS, RefereeLimits, StartReplyTimer
 from agentleague.referee.role import NOT_NEEDED, OWN_DRAWS
 from agentleague.roles.agent import RegisterKey
 from agentleague.roles.stimuli import Answered, Caller, Woken
@@ -74,6 +74,8 @@ def test_a_match_that_is_started_is_played_decided_told_answered_and_reported():
     assert report.result.score == {"P01": 1, "P02": 1}
     assert (report.auth_token, report.round_id) == ("tok_there", 4)
     assert {report.epoch, report.transcript, report.silences} == {UNSET}
+    assert {"wrong_tokens", "dialects", "transcript_left_out"} < set(OUR_FIELDS)
+    assert not {"match_id", "result", "auth_token", "sender"} & set(OUR_FIELDS)
 
 
 @rule("R-GUEST-02")

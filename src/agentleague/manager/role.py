@@ -261,7 +261,7 @@ class Manager:
         missing = asked.caller.missing
         if missing and self._settings.missing_fields == "refuse":
             raise MissingField(
-                f"this league wants every documented field, and these were missing: "
+                f"this league wants every documented field, and these do not fit or are missing: "
                 f"{', '.join(missing)}"[:500],
                 field=missing[0].partition(" ")[0],
                 missing=list(missing),
@@ -479,8 +479,9 @@ class Manager:
         is_organiser = self._organiser.is_organiser(asked.caller.token)
         asker = None if is_organiser else self._reporters.asker(asked.caller, message.query_type)
         answer = queries.respond(self.league, message, asker, self.reachability.known)
-        if answer.data and message.query_type in self._LIVE:
-            self._LIVE[message.query_type](self, answer.data, is_organiser)
+        name = queries.spelled(message.query_type)
+        if answer.data and name in self._LIVE:
+            self._LIVE[name](self, answer.data, is_organiser)
         self._step.reply(asked, answer)
 
     def _live_status(self, data: dict[str, Any], is_organiser: bool) -> None:

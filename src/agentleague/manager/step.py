@@ -132,7 +132,10 @@ class Step:
         if isinstance(answer, Message):
             more: dict[str, Any] = {}
             if asked.caller.missing and hasattr(answer, "warnings"):
-                more["warnings"] = [f"{path} was missing" for path in asked.caller.missing]
+                more["warnings"] = [
+                    each + (" does not fit" if each.endswith(")") else " was missing")
+                    for each in asked.caller.missing
+                ]
             answer = msgspec.structs.replace(
                 answer,
                 sender=starting.SENDER if isinstance(answer, RefereeRegisterResponse) else SENDER,

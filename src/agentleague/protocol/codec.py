@@ -140,7 +140,8 @@ def read_request(
     except jsonrpc.UNREADABLE as error:
         return Incoming(envelope, None, json_text.explain(body, error))
     if type(message) in _EXPECTED:
-        misfits += _missing(message, body, spelling)
+        unfit = {each.partition(" ")[0] for each in misfits}
+        misfits += [each for each in _missing(message, body, spelling) if each not in unfit]
     return Incoming(envelope, message, None, tuple(misfits))
 
 

@@ -117,8 +117,12 @@ class RefereeLimits(AgentLimits):
 LIMITS = RefereeLimits()
 
 
-# Fields of a report that no foreign manager knows.
-OUR_FIELDS = ("epoch", "transcript", "transcript_left_out", "silences", "dialects")
+# Fields of a report that no foreign manager knows: the documents' are always there.
+OUR_FIELDS = [
+    field.name
+    for field in msgspec.structs.fields(MatchResultReport)
+    if field.default is UNSET and field.name != "auth_token"
+]
 GAME_TYPE = "even_odd"  # where a manager does not say
 
 
