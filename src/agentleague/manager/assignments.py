@@ -482,7 +482,8 @@ class Assignments:
 
     def is_told(self, match_id: str) -> bool:
         """Whether its foreign referee was told to run it, and was not given up."""
-        return self.starts.is_under_way(match_id) or self._runs(match_id)
+        record = self._league.matches[match_id]
+        return self.starts.is_under_way(match_id) or record.begun == record.epoch
 
     # How a match is handed out
 
