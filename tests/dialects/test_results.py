@@ -129,6 +129,13 @@ def test_a_match_that_both_lost_is_no_draw_wherever_that_is_said(fields):
         ({"result": {"winner": "DRAW", "status": "DRAW"}}, "DRAW", "DRAW"),
         ({"player_a_result": "WIN", "player_b_result": "LOSS"}, "player_a", None),
         (
+            {"player_result_1": "LOSS", "result_player_2": "x", "playerResultB": "WIN"},
+            "player_b",
+            None,
+        ),
+        ({"winner": None, "result_1": "WIN", "result_2": "LOSS"}, None, None),  # of turns
+        ({"result": {"player_a": None, "player_a_result": "WIN"}, "player_a": "P01"}, "P01", None),
+        (
             {"result": {"winner": None}, "results": [ROW, {"name": "B", "status": "LOST"}]},
             "A",
             None,

@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from agentleague import errors
 from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.results import find_result, is_over
+from agentleague.dialects.search import squeezed
 from agentleague.protocol import json_text, jsonrpc, messages
 from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode, without_nulls
 
@@ -36,10 +37,11 @@ _PARITIES = {b"even", b"odd"}
 _UNSAID = (UNSET, None)
 _QUERY_FIELDS = frozenset({"message_type", *messages.LeagueQueryResponse.__struct_fields__})
 _YES = ("success", "accepted", "registered", "ok")  # flags of an answer to a registration
-_NOT_TAKEN = re.compile(r"unknown|unsupported|invalid|not.?found", re.IGNORECASE)
-_AGAINST = re.compile(
-    rb"unknown|unsupported|invalid|not.?found|error|fail|reject|refuse|denied|^\s*false\b", re.I
+_UNKNOWN = re.compile(
+    r"unknown|unsupported|unhandled|unrecogni[sz]ed|ignored|invalid|not.?(found|implemented|known)",
+    re.I,
 )
+_AGAINST = re.compile(rf"{_UNKNOWN.pattern}|error|fail|reject|refuse|denied|^\s*false\b", re.I)
 
 
 class _Content(Struct, gc=False):
@@ -286,7 +288,7 @@ def _is_registered(text: bytes | Raw, expected: str, own: str) -> bool:
     status, named = str(fields.get("status", "")).upper(), fields.get("message_type", expected)
     is_no = fields.get("error") or any(fields.get(each) is False for each in _YES)
     is_other = named != expected and str(named) in messages.MESSAGES
-    if is_no or is_other or status in _NOT_REGISTERED or _NOT_TAKEN.search(status):
+    if is_no or is_other or status in _NOT_REGISTERED or _UNKNOWN.search(status):
         return False
     words = " ".join(each for each in fields.values() if isinstance(each, str))
     is_said = _SAYS_YES.search(words) and not _SAYS_NO.search(words)
@@ -298,7 +300,7 @@ def _id_in(fields: dict[str, Any], own: str) -> str | None:
     """The id that an agent was given, under any of its names, here or one level down."""
     wanted = (own.replace("_", ""), "agentid", "yourid", "id")
     for place in (fields, *(each for each in fields.values() if isinstance(each, dict))):
-        given = {re.sub(r"[^a-z]", "", name.lower()): value for name, value in place.items()}
+        given = {squeezed(name): value for name, value in place.items()}
         for name in wanted:
             value = given.get(name)
             if type(value) is int and name != "id":  # There it is the number of the request.
@@ -320,7 +322,7 @@ def _read_report_ack(expected: str, text: bytes | Raw) -> messages.Message:
         refused = _error_inside(text)
         if refused:
             raise refused
-        if _NOT_TAKEN.search(ack.status):
+        if _UNKNOWN.search(ack.status):
             raise _nothing(expected)
     return ack
 
@@ -333,7 +335,8 @@ def _is_taken(report: messages.MatchResultReport, status: int, body: bytes) -> b
         text = bytes(_text_of(body))
     except _UNREADABLE:
         text = body
-    return status < 300 and text.lstrip()[:1] != b"{" and not _AGAINST.search(text)
+    is_word = text.lstrip()[:1] != b"{" and not _AGAINST.search(text.decode(errors="replace"))
+    return status < 300 and is_word
 
 
 def _read_query_response(expected: str, text: bytes | Raw) -> messages.Message:
@@ -409,10 +412,6 @@ ACKNOWLEDGEMENTS = (
 CLEAR = messages.RoundAnnouncementAck().status  # the status of an answer that names the match
 SAID_MAX = 64
 
-_UNKNOWN = re.compile(
-    r"unknown|unsupported|unhandled|unrecogni[sz]ed|ignored|invalid|not.?(found|implemented|known)",
-    re.I,
-)
 _WRONG = ("error", "failed", "rejected", "fail")
 _VARYING = ("timestamp", "conversation_id", "id", "match_id", "time", "request_id")
 _report = msgspec.json.Decoder(messages.MatchResultReport)

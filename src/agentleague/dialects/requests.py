@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from agentleague.dialects import answers, starting
 from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.results import called_off, find_result, flat_result
+from agentleague.dialects.search import ENDPOINT
 from agentleague.errors import MissingField
 from agentleague.protocol import codec
 from agentleague.protocol.codec import Incoming, Spelling
@@ -38,7 +39,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         *("name", "agent_name", "player_name", "referee_name"),
         *("agent_id", "player_id", "referee_id"),
     ),
-    "contact_endpoint": ("endpoint", "callback_url", "url", "contact_url"),
+    "contact_endpoint": ENDPOINT[1:],
     "version": ("agent_version",),
     "game_types": ("supported_games", "games"),
     "protocol_version": (),
@@ -50,7 +51,6 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 _QUERY_ALIASES = {"query_type": ("query", "type"), "query_params": ("params", "parameters")}
 _REQUIRED = ("display_name", "contact_endpoint")
-_END_POINT = ("contact_endpoint", *ALIASES["contact_endpoint"], "port")
 _NULL = b"null"
 _EMPTY = (_NULL, b'""')
 _WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d+(/.*)?")
@@ -112,7 +112,7 @@ def type_of(called: str, text: bytes | Raw) -> str | None:
         return name
     places = [fields, *(each for each in fields.values() if isinstance(each, dict))]
     kind = _kind_of(called, fields, places)
-    has_end_point = any(word in place for place in places for word in _END_POINT)
+    has_end_point = any(word in place for place in places for word in (*ENDPOINT, "port"))
     return kind if name or has_end_point else None
 
 

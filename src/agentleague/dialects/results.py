@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentleague.dialects.search import objects_in, squeezed
+from agentleague.dialects.search import PLAYER, objects_in, seat_of, squeezed
 
 Fields = Mapping[str, Any]
 
@@ -18,13 +18,11 @@ _NUMBER = ("drawn_number", "number", "random_number", "drawn")
 _CHOICES = ("choices", "player_choices", "moves", "parity_choices")
 _CHOICE = ("choice", "parity_choice", "move")
 _STATUS = ("status", "outcome", "result", "result_type")
-_PLAYER = ("player_id", "id", "agent_id", "display_name", "name")
-_NAMES = frozenset({*_INSIDE, *_WINNER, *_NUMBER, *_CHOICE, *_STATUS, *_PLAYER})
-# Matched with names in lower case that keep only letters and digits: a field about one player, and
-# what holds a row for each player of this match, not of others as `history` or `standings` does.
-_SEATED = re.compile(r"player(a|b|1|2|one|two)(.*)")
-_SEATED_FIELDS = {each.replace("_", ""): each for each in (*_PLAYER, *_CHOICE, *_STATUS)}
-_SEATED_FIELDS[""] = "player_id"
+_NAMES = frozenset({*_INSIDE, *_WINNER, *_NUMBER, *_CHOICE, *_STATUS, *PLAYER})
+# What a field with a seat in its name tells of that player, by its squeezed name.
+_SEATED = {squeezed(each): each for each in (*PLAYER, *_CHOICE, *_STATUS, "info", "details")}
+_SEATED[""] = "player_id"
+# What holds a row for each player of this match, not of others as `history` or `standings` does.
 _OF_BOTH = re.compile(r"(player|participant|match|game|final)*(s|results?|outcomes?|status(es)?)")
 _ENDS = {
     **dict.fromkeys(("WIN", "WON", "WINNER", "VICTORY"), "WIN"),
@@ -192,7 +190,7 @@ def _players(places: list[Fields]) -> dict[str, dict[str, Any]]:
             rows += _rows(value) if _OF_BOTH.fullmatch(squeezed(name)) else ()
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
-        names = (row[each] for each in (*_PLAYER, "seat") if isinstance(row.get(each), str))
+        names = (row[each] for each in (*PLAYER, "seat") if isinstance(row.get(each), str))
         name = next(filter(None, names), "")[:_NAME_MAX]
         end = next(filter(None, (_end(row.get(each)) for each in _STATUS)), None)
         said = {"end": end, "choice": _choice(row)}
@@ -207,11 +205,10 @@ def _seats(places: list[Fields]) -> dict[str, dict[str, Any]]:
     seats: dict[str, dict[str, Any]] = {}
     for place in places:
         for name, value in place.items():
-            if found := _SEATED.fullmatch(squeezed(name)):
-                said = (
-                    value if isinstance(value, dict) else {_SEATED_FIELDS.get(found[2], ""): value}
-                )
-                seat = "player_a" if found[1] in ("a", "1", "one") else "player_b"
+            found = seat_of(name, _SEATED) if "player" in name.lower() else None
+            if found and value is not None:
+                said = value if isinstance(value, dict) else {_SEATED[found[1]]: value}
+                seat = ("player_a", "player_b")[found[0]]
                 seats[seat] = {**said, **seats.get(seat, {"seat": seat})}
     return seats
 

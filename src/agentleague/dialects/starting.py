@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from agentleague.dialects.results import is_over
-from agentleague.dialects.search import objects_in, squeezed
+from agentleague.dialects.search import ENDPOINT, ID, PLAYER, objects_in, seat_of, squeezed
 from agentleague.errors import MissingField
 from agentleague.protocol.jsonrpc import UNREADABLE
 from agentleague.protocol.messages import (
@@ -36,14 +36,9 @@ WITH_MATCHES = (RoundAnnouncement, StartMatch)  # what gives matches to a refere
 BLOCKING = frozenset({"run_match", "play_match"})  # their caller waits for the end
 ROWS_MAX = 1000  # matches in one message
 
-_SEATS = {"a": 0, "1": 0, "one": 0, "b": 1, "2": 1, "two": 1}
-_WHAT = "id|endpoint|contactendpoint|url|mcpurl|contacturl|address|"  # empty: the id
-# Matched with names in lower case that keep only letters and digits.
-_NAMED = re.compile(rf"player(a|b|1|2|one|two)({_WHAT})")
-_NUMBERED = re.compile(rf"(?:player)?({_WHAT})(a|b|1|2|one|two)")
 _MATCH_ID = ("match_id", "id", "game_id", "match")
-_PLAYER_ID = ("player_id", "id", "agent_id")
-_ENDPOINT = ("contact_endpoint", "endpoint", "url", "callback_url", "mcp_url", "address")
+_ENDPOINT = (*ENDPOINT, "address")
+_SEATED = ("", "id", *map(squeezed, _ENDPOINT))  # what a seat in a name is about; empty: the id
 _PLAYERS = ("players", "player_ids", "participants")
 _ENDPOINTS = ("player_endpoints", "endpoints", "player_urls")
 _ROUND = ("round_id", "round", "round_number")
@@ -100,7 +95,7 @@ def find_endpoint(player_id: str, fields: Any) -> str:
         own = place.get(player_id)
         if isinstance(own, str) and "://" in own:
             return own
-        named = _first(place, _PLAYER_ID)
+        named = _first(place, ID)
         if named in ("", player_id) and (url := _first(place, _ENDPOINT)):
             return url
         if isinstance(own, dict) and (url := _first(own, _ENDPOINT)):
@@ -156,10 +151,8 @@ def _seated(fields: Fields) -> Iterator[tuple[int, str, Any]]:
 def _named(fields: Fields) -> Iterator[tuple[int, str, Any]]:
     """Values under a name that says which player is meant."""
     for name, value in fields.items():
-        if found := _NAMED.fullmatch(squeezed(name)):
-            yield from _id_or_url(_SEATS[found[1]], found[2], value)
-        elif found := _NUMBERED.fullmatch(squeezed(name)):
-            yield from _id_or_url(_SEATS[found[2]], found[1], value)
+        if found := seat_of(name, _SEATED):
+            yield from _id_or_url(*found, value)
 
 
 def _listed(fields: Fields) -> Iterator[tuple[int, str, Any]]:
@@ -188,7 +181,7 @@ def _two(value: Any) -> Sequence[Any]:
 
 def _id_or_url(seat: int, what: str, value: Any) -> Iterator[tuple[int, str, Any]]:
     if isinstance(value, dict):
-        yield seat, "id", _first(value, (*_PLAYER_ID, "display_name", "name"))
+        yield seat, "id", _first(value, PLAYER)
         yield seat, "url", _first(value, _ENDPOINT)
     else:
         yield seat, "id" if what in ("", "id") else "url", value
