@@ -78,6 +78,15 @@ def test_a_match_that_is_started_is_played_decided_told_answered_and_reported():
     assert not {"match_id", "result", "auth_token", "sender"} & set(OUR_FIELDS)
 
 
+def test_each_match_that_it_played_is_said():
+    visit = Visit()
+    visit.ask(START)
+
+    visit.play()
+
+    assert visit.news()[-1] == "M1: P01 against P02, nobody won."
+
+
 @rule("R-GUEST-02")
 def test_the_winner_gets_three_points_and_a_player_that_fails_none():
     visit = Visit()
@@ -227,7 +236,8 @@ def test_a_match_whose_players_nobody_knows_is_refused_with_what_to_send():
 
     assert isinstance(visit.replies[asked], MissingField)
     assert "player_A_endpoint" in str(visit.replies[asked])
-    assert any("nobody says where P01 is" in sentence for sentence in visit.news())
+    assert any("nobody says where to call P01 and P02;" in sentence for sentence in visit.news())
+    assert "--player P01=URL --player P02=URL" in str(visit.replies[asked])
     visit.ask(START)  # With what was missing it is played.
     assert len(visit.take(GameInvitation)) == 2
 
@@ -322,6 +332,7 @@ def test_nobody_but_the_manager_starts_matches(manager, caller, is_taken):
 
     assert isinstance(visit.replies.get(asked), TokenInvalid) != is_taken
     assert bool(visit.take(GameInvitation)) == is_taken
+    assert not any("refused" in sentence for sentence in visit.news())  # No stranger is told of.
 
 
 def test_nobody_but_the_manager_ends_the_league():
@@ -340,6 +351,12 @@ def test_what_cannot_be_run_is_refused_and_changes_nothing():
     assert visit.refused(StartMatch([others])) is MatchMismatch
     assert visit.refused(StartMatch([RoundMatch("M2", "", "P03")])) is MissingField
     assert visit.refused(StartMatch(many)) is RateLimited
+    assert visit.news()[-3:] == [
+        "A start of the manager was refused: M1 is played by P01 and P02.",
+        "A start of the manager was refused: match 'M2' lacks the ids of its players.",
+        "A start of the manager was refused: this referee has matches enough; give it some of them "
+        "later.",
+    ]
     assert len(visit.take(GameInvitation)) == 2
     assert visit.calls == []
 

@@ -269,7 +269,7 @@ class ForeignManager:
             self._endpoints.checked(key.player_id, is_there=answer.error is None)
         waiting = [each for each in self._unlocated.values() if key.player_id in each.players]
         if not self._endpoints.knows(key.player_id):
-            return [effect for each in waiting for effect in self._give_up(each, key.player_id)]
+            return [effect for each in waiting for effect in self._give_up(each)]
         for each in waiting:
             if self._endpoints.knows(*each.players):
                 self._queue.append(self._unlocated.pop(each.match_id))
@@ -407,15 +407,17 @@ class ForeignManager:
             self._open[assigned.match_id] = assigned
             self.begun.append(assigned)
 
-    def _give_up(self, assigned: AssignedMatch, player_id: str) -> list[Effect]:
+    def _give_up(self, assigned: AssignedMatch) -> list[Effect]:
         """The end point of a player cannot be found."""
+        missing = [each for each in assigned.players if not self._endpoints.knows(each)]
+        options, who = " ".join(f"--player {each}=URL" for each in missing), " and ".join(missing)
         del self._unlocated[assigned.match_id]
         self._given_up.append(assigned.full_id)
         queries = ", ".join(QUERIES)
         sentence = (
-            f"{assigned.match_id} cannot be played: nobody says where {player_id} is; put "
-            f"player_A_endpoint and player_B_endpoint beside the ids, tell it in {queries}, or "
-            f"start the referee with: --player {player_id}=URL"
+            f"{assigned.match_id} cannot be played: nobody says where to call {who}; "
+            f"put player_A_endpoint and player_B_endpoint beside the ids, tell it in {queries}, or "
+            f"start the referee with: {options}"
         )
         self.news.append(f"{sentence}.")
         error = MissingField(sentence, field="player_A_endpoint", kind="missing")
@@ -428,6 +430,10 @@ class ForeignManager:
         full_id = self._open[report.match_id].full_id
         unanswered = self._unanswered.pop(report.match_id, ())
         known = self._ended.pop(full_id, None)
+        if known is None:
+            winner = report.result.winner or "nobody"
+            pair = " against ".join(self._open[report.match_id].players)
+            self.news.append(f"{report.match_id}: {pair}, {winner} won.")
         is_answered = bool(unanswered) or bool(known and known.is_start_answered)
         self._ended[full_id] = EndedMatch(report, is_answered)
         while len(self._ended) > self._setup.limits.ended_matches:

@@ -265,9 +265,15 @@ class Referee(Agent):
             return []
         if self._foreign_manager is None:
             raise UnexpectedMessage("matches come to this referee in ROUND_ANNOUNCEMENT")
-        for match in message.matches:
-            self._load_game(match.game_type or GAME_TYPE)
-        return self._with_begun(self._foreign_manager.start(asked, message, now), now)
+        try:
+            for match in message.matches:
+                self._load_game(match.game_type or GAME_TYPE)
+            effects = self._foreign_manager.start(asked, message, now)
+        except LeagueError as error:
+            if self._foreign_manager.is_manager(asked.caller):  # Nobody else fills the screen.
+                self.news.append(f"A start of the manager was refused: {error}."[:500])
+            raise
+        return self._with_begun(effects, now)
 
     def _is_early(self, asked: Asked) -> bool:
         """Whether a message came before the answer to the registration; then it waits for that."""
