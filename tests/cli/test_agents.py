@@ -144,8 +144,8 @@ referee found wrong after 2 ms (sulks, R-MATCH-07).
 nothing; its own terminal says which.
         To change: answer before the `deadline` of the call; a slow model needs a time limit of \
 its own.
-        To change: answer with what was asked for: a join has `accept`, a move has `parity_choice`, \
-`choice` or `move`, in even_odd with the value even or odd, in lower case.
+        To change: answer with what was asked for: a join has `accept`, a move has \
+`parity_choice`, `choice` or `move`, in even_odd with the value even or odd, in lower case.
         To change: ask the referee's author."""
 
 
