@@ -57,7 +57,7 @@ def test_the_status_in_words(event, state, tmp_path):
         ["Referees", "2"],
     ]
     ended = isinstance(event, LeagueEnded)
-    leader = ["Leader" if ended and event.aborted else "Champion", "P01"]
+    leader = ["Leader" if ended and event.aborted else "Champion", "P01", "Alpha"]
     assert shown[7:] == [leader if ended else ["In", "play", "R2M2"]]
 
 

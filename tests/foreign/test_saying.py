@@ -1,6 +1,7 @@
 """What a person is told of foreign agents, read from the terminal of real processes."""
 
 import json
+import re
 import sys
 from urllib.error import HTTPError
 
@@ -79,6 +80,7 @@ def test_what_a_player_itself_says_that_understands_nothing_is_what_its_author_r
         "0",
     )  # A search has time, and is the only one.
     manager, url = a_manager(cup, "--players", "2", *once)
+    assert re.search(r"Players +0 of 2\n", league("status", "--dir", cup).stdout)
     referee = started(BIN / "league", "referee", "--manager", url, "--port", free_port())
     read_until(referee, "Registered")
     agents(PLAYERS, url, "needs=team_colour,says=so", "moves=odd")
@@ -91,7 +93,7 @@ def test_what_a_player_itself_says_that_understands_nothing_is_what_its_author_r
     )
 
     assert all(f"It said: {said}. From now on" in screen for screen in screens)
-    assert f"Understands no form: P01, which said: {said}." in status
+    assert f"Understands no form: P01 needs=team_colour,says=so, which said: {said}." in status
     assert f"GAME_INVITATION: E009 (it said: {said})" in match
     assert f"said: {said}. It should take the messages of" in match.splitlines()[-1]
     assert f"there came an answer that said: {said} (E009, R-DIA-09)" in agent

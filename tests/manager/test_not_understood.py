@@ -35,7 +35,7 @@ def played(league, round_id, *rows):
 @rule("R-DIA-09")
 def test_the_organiser_is_told_once_until_it_understands():
     league, in_vain = League(cycles=5, locks=True), ("no content", IN_VAIN)
-    row = "P02, which said: HTTP 422: team: ?Field required"
+    row = "P02 Bob, which said: HTTP 422: team: ?Field required"
 
     (said,), told = played(league, 1, in_vain, in_vain)
     assert said == (

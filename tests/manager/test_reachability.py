@@ -179,6 +179,10 @@ def test_the_start_waits_once_and_not_for_long():
         come(manager, 8200 + number, seconds=seconds)  # One more that does not listen.
         assert WakeAt(ListenersDue(), BEGAN + seconds + 0.02) in wake(manager, seconds)
     assert manager.league.phase is Phase.REGISTERING
+    assert [each for each in manager.news if each.startswith("Waiting for")] == [
+        "Waiting for REF01 Ref, P01 Agent 8101, P02 Agent 8102, P03 Agent 8200, P04 Agent 8201 "
+        "to listen."
+    ]
     wake(manager, 5.0)
 
     assert manager.league.phase is Phase.RUNNING

@@ -143,7 +143,8 @@ class NotUnderstood:
 
     def rows(self) -> list[str]:
         """Each player and what it said."""
-        return [f"{player_id}, which said: {said}" for player_id, said in self._said.items()]
+        names = self._step.league.names_of(self._said)
+        return [f"{each} {names[each]}, which said: {said}" for each, said in self._said.items()]
 
     def _tell(self, player_id: str, notes: Sequence[tuple[str, list[str]]]) -> None:
         said, forms = next((each for each in notes if each[1]), ("", []))

@@ -33,15 +33,15 @@ class Reachability:
         for agent_id in () if self._is_over else (*roster.players, *roster.referees):
             self.unchecked.append((agent_id, self._endpoint(agent_id)))
 
-    def is_waited_for(self, now: float) -> bool:
-        """Whether one that registered just now cannot be connected to yet."""
+    def waited_for(self, now: float) -> list[str]:
+        """Those that registered just now and cannot be connected to yet."""
         seconds = self._limits.listen_seconds
         self.new = {
             agent_id: when
             for agent_id, when in self.new.items()
             if now - when < seconds and not self.known.get(agent_id)
         }
-        return self.is_tried and bool(self.new)
+        return list(self.new) if self.is_tried else []
 
     def registered(self, agent_id: str, source: str, now: float | None = None) -> str:
         """Its end point is to be tried; one of ours listens before it registers.

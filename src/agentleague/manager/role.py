@@ -134,7 +134,7 @@ class Manager:
         )
         self._rounds.undecided = self._claims.undecided
         self._rounds.leave_out_undecided = self._claims.leave_out_undecided
-        self._rounds.is_early = self.reachability.is_waited_for
+        self._rounds.waited_for = self.reachability.waited_for
         self._organiser = Organiser(
             step,
             rounds=self._rounds,
@@ -486,6 +486,8 @@ class Manager:
 
     def _live_status(self, data: dict[str, Any], is_organiser: bool) -> None:
         """What no journal knows: who is waited for, and who was refused, by which address."""
+        if self.league.phase is Phase.REGISTERING and self._step.settings.players:
+            data["players_wanted"] = self._step.settings.players
         data["not_understood"] = self._not_understood.rows()[: queries.STATUS_ROWS]
         data["awaited_reports"] = self._assignments.awaited.rows()[: queries.STATUS_ROWS]
         if is_organiser:

@@ -36,7 +36,8 @@ class Rounds:
     ) -> None:
         self.undecided: Callable[[], int] = lambda: 0  # players who may turn out to be nobody,
         self.leave_out_undecided: Callable[[], None] = lambda: None  # and do not start
-        self.is_early: Callable[[float], bool] = lambda now: False  # some do not listen yet
+        self.waited_for: Callable[[float], list[str]] = lambda now: []  # who may not listen yet
+        self._is_wait_told = False
         self._complete_at: float | None = None  # since when all are there that are needed
         self.seconds = 0.0  # from the first announcement to the last LEAGUE_COMPLETED
         self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
@@ -114,7 +115,12 @@ class Rounds:
             return
         now, limits = self._step.now, self._step.limits
         self._complete_at = now if self._complete_at is None else self._complete_at
-        if now - self._complete_at < limits.listen_seconds and self.is_early(now):
+        waited, early = now - self._complete_at, self.waited_for(now)
+        if waited < limits.listen_seconds and early:
+            if waited >= limits.listen_seconds / 10 and not self._is_wait_told:
+                self._is_wait_told = True
+                names = (f"{each} {roster.member(each).display_name}" for each in early)
+                self._step.notify(f"Waiting for {', '.join(names)} to listen.")
             self._step.wake(keys.ListenersDue(), now + limits.listen_pause_seconds)
         else:
             self.start()

@@ -61,6 +61,7 @@ LIVE = {  # what only a running manager knows: a line for each
     "awaited_reports": "Not reported yet",
     "refused_registrations": "Refused",
 }
+WANTED = "players_wanted"  # the running manager knows that, too, before the start
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
@@ -83,7 +84,7 @@ def command(
         if status.get("status") != Phase.COMPLETED:
             status |= await _now(source, directory)
         told = await ask_manager(directory, lambda manager: manager.ask("GET_STATUS")) or {}
-        status |= {field: told[field] for field in LIVE.keys() & told.keys()}
+        status |= {field: told[field] for field in (LIVE.keys() | {WANTED}) & told.keys()}
         return status, await source.ask("GET_METRICS") if with_metrics else {}
 
     status, metrics = read(directory, manager_url, ask)
@@ -138,19 +139,22 @@ def _of_directory(directory: Path, status: dict[str, Any]) -> str:
 
 def _facts(status: dict[str, Any]) -> dict[str, Any]:
     mark = "paused" if status.get("paused") else "aborted" if status.get("aborted") else ""
+    wanted, name = status.get(WANTED), status.get("champion_name")
     facts = {
         "State": f"{status.get('status')}{f' ({mark})' if mark else ''}",
         "Game": status.get("game_type"),
         "Round": f"{status.get('current_round')} of {status.get('total_rounds')}",
         "Matches": f"{status.get('matches_completed')} of {status.get('total_matches')}",
-        "Players": status.get("players"),
+        "Players": f"{status.get('players')}{f' of {wanted}' if wanted else ''}",
         "Referees": status.get("referees"),
     }
     for field, heading in LISTS.items():
         if status.get(field):
             facts[heading] = listed(status[field], SHOWN)
     if status.get("champion"):
-        facts["Leader" if status.get("aborted") else "Champion"] = status["champion"]
+        facts["Leader" if status.get("aborted") else "Champion"] = (
+            f"{status['champion']} {name}" if name else status["champion"]
+        )
     return facts
 
 
