@@ -358,7 +358,7 @@ def spoken_to(script, *, calls=1, message=None, cancels=False):
         client, loop = transport("referee"), asyncio.get_running_loop()
         heard = []
         async with server(script) as peer:
-            for _ in range(calls):
+            for number in range(calls):
                 answered = asyncio.Event()
 
                 def done(answer, answered=answered):
@@ -366,7 +366,8 @@ def spoken_to(script, *, calls=1, message=None, cancels=False):
                     answered.set()
 
                 to = Address("P01", peer.url)
-                stop = client.call(to, message or GameInvitation(), loop.time() + 20, done)
+                asked = message or GameInvitation(match_id=f"R{number + 1}M1")
+                stop = client.call(to, asked, loop.time() + 20, done)
                 await answered.wait()
                 if cancels:
                     stop()
