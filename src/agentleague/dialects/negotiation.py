@@ -352,7 +352,7 @@ class Negotiation:
         self._attempts: list[Attempt] = []
         self._asked_for: list[str] = []  # dialects by what it complained of
         self._acknowledged = ""  # the last dialect that was answered without content
-        self._was_refused = False  # by any answer: then no push is waited for
+        self._was_refused = False  # by any answer: then a push is waited for once
 
     def begin(self) -> Dialect:
         """The dialect to ask in first."""
@@ -389,10 +389,10 @@ class Negotiation:
             return self._give_up(error)
         self._first = self._first or error
         self._was_refused |= problem != EMPTY
+        may_push = problem == EMPTY and not (self._was_refused and self._acknowledged)
         self._acknowledged = self.dialect.name if problem == EMPTY else self._acknowledged
-        if self._was_refused or not isinstance(self._message, QUESTIONS):
-            return self.go_on(problem)
-        return Next.WAIT
+        may_push &= isinstance(self._message, QUESTIONS)
+        return Next.WAIT if may_push else self.go_on(problem)
 
     def _variants_wanted(self) -> list[str]:
         if not isinstance(self._message, QUESTIONS) or len(self._asked_for) >= WANTED_MAX:
@@ -434,8 +434,7 @@ class Negotiation:
         """An agent that acknowledged without content, or not yet, must have pushed its answer."""
         name = self._acknowledged or self.dialect.name * self._was_refused
         if name and self._type not in self._peer.worked:
-            self._peer.dialect, self._peer.pushes = name, self._question
-            self._forget_tried()
+            self._leave_to_it(name)
 
     def _may_go_on(self, problem: str) -> bool:
         peer = self._peer
@@ -445,9 +444,10 @@ class Negotiation:
             return False
         if isinstance(self._message, QUESTIONS):
             # Asked again, it has pushed nothing: another dialect is the right one.
-            is_left_to_it = problem == EMPTY and peer.pushes not in ("", self._question)
-            peer.pushes = self._question if is_left_to_it else peer.pushes
-            return not is_left_to_it
+            if problem != EMPTY or peer.pushes in ("", self._question):
+                return True
+            self._leave_to_it(self.dialect.name)
+            return False
         # Many agents know only some notices: that does not disprove a dialect that is known.
         is_known = peer.worked or peer.pushes or peer.was_searched
         return not is_known and self._forms < NOTICE_FORMS_MAX
@@ -455,6 +455,11 @@ class Negotiation:
     @property
     def _question(self) -> str:
         return f"{self._type} {getattr(self._message, 'match_id', '')}"
+
+    def _leave_to_it(self, dialect: str) -> None:
+        """It answers what it is asked in this dialect later, by itself."""
+        self._peer.dialect, self._peer.pushes = dialect, self._question
+        self._forget_tried()
 
     def _forget_tried(self) -> None:
         self._peer.tried = {each for each in self._peer.tried if each[0] != self._type}
