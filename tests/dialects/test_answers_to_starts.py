@@ -58,6 +58,7 @@ def test_an_answer_that_names_the_match_says_that_it_was_taken(wrap, said):
         ({"winner": "P01", "choices": {"x" * 65: "even"}}, "P01"),
         ({"status": "completed", "match_id": "R1M1", "result": {"winner": None}}, None),
         ({"player_a_id": "P01", "player_a_result": "WIN"}, "P01"),
+        ({"status": "completed", "matchId": "R1M1", "winnerId": "P01"}, "P01"),
     ],
 )
 def test_an_answer_with_a_winner_is_a_report_of_the_match_it_was_told_of(wrap, said, winner):

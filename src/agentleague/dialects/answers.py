@@ -18,7 +18,7 @@ from agentleague import errors
 from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.results import find_result, is_over
 from agentleague.dialects.search import squeezed
-from agentleague.protocol import json_text, jsonrpc, messages
+from agentleague.protocol import field_names, json_text, jsonrpc, messages
 from agentleague.protocol.codec import DECODERS, ENVELOPE, complaint, encode, without_nulls
 
 _UNREADABLE = (errors.UnreadableJson, *jsonrpc.UNREADABLE)
@@ -441,7 +441,7 @@ def read_started(
     for place in (*whole, text, *jsonrpc.look_deeper(text)):
         with suppress(errors.UnreadableJson, *jsonrpc.UNREADABLE):
             json_text.check_depth(place)  # What it says may go into the journal.
-            found = _read_start(_object.decode(place), match_id)
+            found = _read_start(_object.decode(field_names.documented(place)[0]), match_id)
             if found:
                 return found
     return messages.RoundAnnouncementAck(_said(text))
