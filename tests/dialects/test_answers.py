@@ -653,6 +653,8 @@ def registration(answer, referee=False):
         {"success": True, "player_id": "P07", "token": "abc", "league_id": "cup"},
         {"player": {"id": "P07"}, "status": "welcome", "token": "abc", "league_id": "cup"},
         {"message_type": "WELCOME", "player_id": "P07", "token": "abc", "league_id": "cup"},
+        {"status": "ACCEPTED", "playerId": "P07", "authToken": "abc", "leagueId": "cup"},
+        {"success": True, "agentId": "P07", "token": "abc", "leagueId": "cup"},
     ],
 )
 def test_a_registration_may_be_confirmed_in_other_words(said):
@@ -709,8 +711,9 @@ def test_an_answer_that_says_neither_yes_nor_an_id_registers_nobody(said):
 
 
 @rule("R-GUEST-07")
-def test_an_answer_to_a_query_may_be_a_list():
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": [{"match_id": "M1"}]}).encode()
+@each_row("name", ["match_id", "matchId"])
+def test_an_answer_to_a_query_may_be_a_list(name):
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": [{name: "M1"}]}).encode()
 
     answer = answers.read_answer(LeagueQuery("GET_ASSIGNED_MATCHES"), 200, body)
 

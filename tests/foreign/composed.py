@@ -57,10 +57,34 @@ REFEREE = AGENT | {
     "reads": "choice top",
     "report": "word empty flat winner_id seats points zero strange",
 }
-ROLES = {"player": PLAYER, "referee": REFEREE}
+MANAGER = {
+    "form": "league type lower message bare mcp path api named role",
+    "unknown": "404 400 405 422 500 501 ok type inside success html text rpc400",
+    "needs": "version agent_type endpoint",
+    "yes": "registered flat id unnamed empty",
+    "start": "assign_match run_match match_assignment announce get_assigned_matches"
+    " get_next_match GET_MATCHES",
+    "seats": "letters numbers list map",
+    "where": "asked",
+    "result": "answer",
+    "reads": "flat",
+    "draw": "empty DRAW",
+    "refuses": "400 500",
+    "fails": "500 rpc error",
+    "open": "yes",
+    "threads": "no",
+    "strict": "fields",
+    "rounds": "told",
+    **{name: AGENT[name] for name in ("method", "under", "names", "kind", "nulls", "stamp")},
+    **{name: AGENT[name] for name in ("place", "id", "returns", "http")},
+    "call": "TYPE lower Pascal camel camel_tool handle_ on_ dotted handler bare mcp",
+    "lacks": "sender timestamp conversation_id protocol message_type",
+}
+ROLES = {"player": PLAYER, "referee": REFEREE, "manager": MANAGER}
 SEVERAL = ("lacks", "needs")  # traits with more than one value at a time
-LIKELY = ("call", "unknown", "start", "players", "answer", "report")  # what most differ in
+LIKELY = ("call", "unknown", "start", "players", "answer", "report", "form", "yes")  # in most
 SHOWN = ("Pascal", "camel", "camel_tool", "dotted")  # only its registration can show these
+POLLS = ("get_assigned_matches", "get_next_match", "GET_MATCHES")  # A referee asks by its id.
 UNNAMED = ("game_id", "opponent", "game_invitation", "parity_context")  # no document has them
 
 
@@ -136,6 +160,14 @@ _MEANINGLESS = [  # if that is so, these traits mean nothing
     (lambda it: it.get("threads") == "one", "http"),
     (lambda it: it.get("call") in ("mcp", "own") and it.get("reads") == "top", "reads"),
     (lambda it: it.get("start") == "ROUND_ANNOUNCEMENT", "players"),
+    # Of managers.
+    (lambda it: it.get("start") in (*POLLS, "announce"), "result"),
+    (lambda it: it.get("start") in POLLS and it.get("yes") in ("unnamed", "empty"), "yes"),
+    (lambda it: it.get("result") == "answer", "reads draw refuses fails open"),
+    (lambda it: it.get("refuses") == "500" and "open" not in it, "refuses"),  # Or did it count?
+    (lambda it: "draw" not in it, "refuses"),
+    (lambda it: it.get("seats") == "map", "where"),
+    (lambda it: "strict" in it, "needs reads"),  # It wants more fields, or only the documented.
 ]
 
 

@@ -1,6 +1,7 @@
 """Plays leagues of composed agents, and says who did not play.
 
 python -m foreign.composed_league [--alone] [--shrink] ROLE FIRST END | singles | SHAPE …
+Of managers (the third role) each has a league of its own, with our referee and our player.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from agentleague.errors import LeagueError
 from agentleague.league.events import MatchDecided, read_event
 from agentleague.records.verify import verify
 from agentleague.roles.settings import ManagerSettings, PlayerSettings
@@ -16,9 +18,11 @@ from agentleague.runtime import plugins
 from agentleague.runtime.processes import Home, open_manager, open_player, open_referee
 from agentleague.storage.directory import open_reader
 from foreign import composed
+from foreign import test_our_referee_elsewhere as elsewhere
 from hostile.contest import place, referee
 
 HERE = Path(__file__)
+MANAGERS = HERE.with_name("composed_managers.py")
 LEAGUE_ID = "league_composed"
 SECONDS = 600  # within which a league must have ended, on however slow a machine
 AT_ONCE = 8  # leagues
@@ -117,13 +121,26 @@ def of_referees(league, decided, shapes):
     return failures
 
 
+async def play_under(shape):
+    """A league of this manager with our agents: shape -> why, if not every match counted once."""
+    try:
+        (matches,) = (await elsewhere.play([shape], program=MANAGERS)).values()
+        elsewhere.check(matches)
+    except (AssertionError, LeagueError, ValueError) as error:
+        return {shape: f"{type(error).__name__}: {error}"[:400]}
+    return {}
+
+
 async def play_alone(directory, role, shapes, **rules):
     """A league of each of these with ours, some at a time."""
     turns, failures = asyncio.Semaphore(AT_ONCE), {}
 
     async def one(number, shape):
         async with turns:
-            failures.update(await play(directory / str(number), role, [shape], **rules))
+            if role == "manager":
+                failures.update(await play_under(shape))
+            else:
+                failures.update(await play(directory / str(number), role, [shape], **rules))
 
     await asyncio.gather(*(one(number, shape) for number, shape in enumerate(shapes)))
     return failures
@@ -150,7 +167,8 @@ def main(*arguments):
     elif all(each.isdigit() for each in what):
         what = [composed.composed(role, seed) for seed in range(*map(int, what))]
     shapes, failed = list(what), {}
-    way, size = (play_alone, 16) if "--alone" in options else (play, 9 if role == "player" else 5)
+    is_alone = "--alone" in options or role == "manager"
+    way, size = (play_alone, 16) if is_alone else (play, 9 if role == "player" else 5)
     for at in range(0, len(shapes), size):
         some = shapes[at : at + size]
         failures = played(way, role, some)

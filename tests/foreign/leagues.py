@@ -5,7 +5,7 @@ was told of each match. A shape is a list of traits; what is not said is as the 
 
     form      how it wants to be spoken to: tool, league, type, lower, message, bare, mcp, or path,
               api, named, role (registrations at a path of their own)
-    unknown   what it says to the rest: ok, rpc, or an HTTP status
+    unknown   what it says to the rest: ok, rpc, … (http_agent.py), or an HTTP status
     needs     names beside the message without which it registers nobody, joined by +
     yes       how it takes somebody in: documented, registered, flat, id (no status), or without an
               id: unnamed, empty
@@ -13,7 +13,7 @@ was told of each match. A shape is a list of traits; what is not said is as the 
               MATCH_ASSIGNMENT, announce; or it is asked: get_assigned_matches, get_next_match,
               GET_MATCHES
     call      in which form it does so: flat, message, mcp, bare
-    names     documented, letters, numbers, list, map
+    seats     how it names the players: documented, letters, numbers, list, map
     where     told with the players, or asked: the referee has to ask for it; or said nowhere
     result    report, or answer: what it is told in a report does not count
     reads     flat: of a report it reads only what stands beside `result`
@@ -33,13 +33,13 @@ import json
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 if __name__ == "__main__":  # It runs apart from everything else, and finds its neighbour by itself.
     sys.path.append(str(Path(__file__).parents[1]))
 
-from foreign.http_agent import post, serve
+from foreign.http_agent import not_understood, post, serve, traits_of
 
 METHODS = {
     "tool": ("register_player", "register_referee", "report_match_result"),
@@ -57,20 +57,20 @@ META = {"display_name", "version", "game_types", "contact_endpoint", "max_concur
 POLLS = ("get_assigned_matches", "get_next_match", "GET_MATCHES")
 DRAWS = {"null": None, "empty": "", "DRAW": "DRAW"}
 LEAGUE = "league_elsewhere"
+SECONDS = 120  # within which what it waits for happens, on however slow a machine
 
 
 class ForeignManager:
     """Manager of one league."""
 
     def __init__(self, players, shape):
-        pairs = [trait.partition("=") for trait in shape.split(",")]
-        self.traits = {name: value for name, _, value in pairs}
+        self.traits = traits_of(shape)
         by_hand = [url for url in self.traits.get("players", "").split("+") if url]
         self.where = {f"P{number:02d}": url for number, url in enumerate(by_hand, 1)}
         self.wanted, self.referee, self.results, self.waiting = int(players), "", {}, {}
         self.changed = threading.Condition()
         self.busy = threading.Lock() if self.trait("threads") == "no" else None
-        self.server = serve(self.hear, self.trait("host", "127.0.0.1"))
+        self.server = serve(self.hear, self.trait("host", "127.0.0.1"), http=self.trait("http"))
 
     def trait(self, name, default=""):
         return self.traits.get(name, default)
@@ -91,7 +91,9 @@ class ForeignManager:
         if kind == "MATCH_RESULT_REPORT":
             return self.take_report(body, message)
         asked = self.find(message) if kind else None
-        return self.not_understood(body) if asked is None else self.wrap(body, asked)
+        if asked is None:
+            return not_understood(self.trait("unknown", "rpc"), body)
+        return self.wrap(body, asked)
 
     def find(self, query):
         """What a query asks for; None if it is not understood."""
@@ -206,19 +208,11 @@ class ForeignManager:
             content = {"content": [{"type": "text", "text": json.dumps(content)}]}
         return 200, {"jsonrpc": "2.0", "result": content, "id": body.get("id")}
 
-    def not_understood(self, body):
-        how = self.trait("unknown", "rpc")
-        if how == "ok":
-            return 200, {"status": "ok"}
-        error = {"code": -32601, "message": "Method not found"}
-        no = {"jsonrpc": "2.0", "error": error, "id": body.get("id")}
-        return (200, no) if how == "rpc" else (int(how), {"detail": "no"})
-
     # What it does
 
     def wait_for(self, is_so):
         with self.changed:
-            assert self.changed.wait_for(is_so, 120)
+            assert self.changed.wait_for(is_so, SECONDS)
 
     def run(self):
         """The whole league; match id -> players, results, and what the start was answered."""
@@ -243,7 +237,8 @@ class ForeignManager:
             rows = [{**row, "referee_endpoint": self.referee}]
             for player in (a, b):
                 fields = {"league_id": LEAGUE, "round_id": number, "matches": rows}
-                self.tell(self.where[player], "ROUND_ANNOUNCEMENT", fields)
+                with suppress(OSError, KeyError):
+                    self.tell(self.where[player], "ROUND_ANNOUNCEMENT", fields)
         way = self.trait("start", "start_match")
         if way == "announce":
             row["referee_endpoint"] = self.referee
@@ -261,10 +256,10 @@ class ForeignManager:
             "documented": ("player_A_id", "player_B_id", "player_A_endpoint", "player_B_endpoint"),
             "letters": ("player_a", "player_b", "player_a_url", "player_b_url"),
             "numbers": ("player1_id", "player2_id", "player1_endpoint", "player2_endpoint"),
-        }.get(self.trait("names", "documented"))
+        }.get(self.trait("seats", "documented"))
         if names:
             return dict(zip(names, (a, b, *(urls or ())), strict=False))
-        if self.trait("names") == "map":
+        if self.trait("seats") == "map":
             return {"players": [a, b], "player_endpoints": dict(zip((a, b), urls, strict=True))}
         seats = zip((a, b), urls or (None, None), strict=True)
         return {"players": [{"id": who, "endpoint": url} for who, url in seats]}
@@ -280,25 +275,26 @@ class ForeignManager:
             "bare": message,
         }[call]
         wrapped = body if call == "bare" else {"jsonrpc": "2.0", "id": 3, **body}
-        if self.busy:
-            with self.busy:
-                answer = post(url, wrapped)
-        else:
-            answer = post(url, wrapped)
+        answer = self.send(url, wrapped)
         if call == "bare":
             return answer
         result = answer["result"]
         return json.loads(result["content"][0]["text"]) if call == "mcp" else result
 
+    def send(self, url, body):
+        """What was answered; some hear nobody until then."""
+        with self.busy or nullcontext():
+            return post(url, body)
 
-def main(players, *shapes):
-    managers = [ForeignManager(players, shape) for shape in shapes]
+
+def main(players, *shapes, cls=ForeignManager):
+    managers = [cls(players, shape) for shape in shapes]
     for manager in managers:
         host, port = manager.server.server_address
         print(f"http://{host}:{port}/mcp", flush=True)
     leagues = []
     with ThreadPoolExecutor(len(managers)) as pool:
-        for told in pool.map(ForeignManager.run, managers):
+        for told in pool.map(cls.run, managers):
             leagues.append(told)
             print(json.dumps(told), flush=True)
     sys.stdin.read()  # Until then agents may still ask whether it is over, and tell more.

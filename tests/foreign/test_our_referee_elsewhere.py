@@ -22,16 +22,16 @@ MOVES = {"P01": "odd", "P02": "even", "P03": "even"}  # of the two by hand, and 
 # Every way to register, to start a match, and to say who plays, that was seen.
 SHAPES = [
     "start=start_match",
-    "form=type,unknown=404,start=START_MATCH,names=letters,yes=registered",
-    "form=league,unknown=ok,start=assign_match,names=numbers,where=asked",
+    "form=type,unknown=404,start=START_MATCH,seats=letters,yes=registered",
+    "form=league,unknown=ok,start=assign_match,seats=numbers,where=asked",
     "form=lower,unknown=500,start=announce",
-    "form=message,unknown=400,start=MATCH_ASSIGNMENT,call=message,names=list",
-    "form=bare,unknown=ok,start=MATCH_ASSIGNMENT,call=bare,names=map,yes=flat",
+    "form=message,unknown=400,start=MATCH_ASSIGNMENT,call=message,seats=list",
+    "form=bare,unknown=ok,start=MATCH_ASSIGNMENT,call=bare,seats=map,yes=flat",
     "form=mcp,unknown=rpc,start=run_match,call=mcp,result=answer",
     "form=path,unknown=404,start=run_match,result=answer,threads=no",
-    "form=api,unknown=405,start=start_match,threads=no,names=letters",
-    "form=named,unknown=404,start=announce,names=letters,where=asked,strict=fields",
-    "form=role,unknown=422,start=assign_match,call=mcp,names=list",
+    "form=api,unknown=405,start=start_match,threads=no,seats=letters",
+    "form=named,unknown=404,start=announce,seats=letters,where=asked,strict=fields",
+    "form=role,unknown=422,start=assign_match,call=mcp,seats=list",
 ]
 # Every way to take somebody in, to be asked for matches, and to read a report; `fails`: it counts,
 # and then answers with an error.
@@ -39,8 +39,8 @@ MORE_SHAPES = [
     "yes=unnamed,needs=version+agent_type,form=type,unknown=rpc,reads=flat,start=START_MATCH",
     "yes=empty,form=league,unknown=404,needs=endpoint,draw=DRAW,refuses=400,start=announce",
     "yes=id,form=message,unknown=ok,call=message,draw=empty,start=get_assigned_matches",
-    "form=type,unknown=404,names=list,fails=500,start=get_next_match",
-    "form=tool,names=letters,draw=DRAW,fails=rpc,start=GET_MATCHES",
+    "form=type,unknown=404,seats=list,fails=500,start=get_next_match",
+    "form=tool,seats=letters,draw=DRAW,fails=rpc,start=GET_MATCHES",
     "form=bare,unknown=400,call=bare,start=MATCH_ASSIGNMENT,fails=error",
     "form=lower,unknown=500,strict=fields,draw=DRAW,open=yes,refuses=500,start=assign_match",
 ]
@@ -58,12 +58,12 @@ def crossed(random):
         "unknown": random.choice(UNKNOWN),
         "start": random.choice(STARTS),
         "call": random.choice(["flat", "message", "mcp", "bare"]),
-        "names": random.choice(["documented", "letters", "numbers", "list"]),
+        "seats": random.choice(["documented", "letters", "numbers", "list"]),
     }
     return ",".join([random.choice(MORE), *(f"{name}={value}" for name, value in traits.items())])
 
 
-async def play(shapes, by_hand=BY_HAND, **how):
+async def play(shapes, by_hand=BY_HAND, program=FOREIGN_LEAGUES, **how):
     """A league of each of these shapes, with two foreign players, our player and our referee."""
     players = await asyncio.create_subprocess_exec(
         sys.executable, str(PLAYERS), "-", *by_hand, stdout=asyncio.subprocess.PIPE
@@ -72,7 +72,7 @@ async def play(shapes, by_hand=BY_HAND, **how):
     by_hand = f"players={'+'.join(urls)}"
     leagues = await asyncio.create_subprocess_exec(
         sys.executable,
-        *(str(FOREIGN_LEAGUES), "3", *(f"{shape},{by_hand}" for shape in shapes)),
+        *(str(program), "3", *(f"{shape},{by_hand}" for shape in shapes)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=2**20,
@@ -142,7 +142,7 @@ def test_it_registers_asks_for_matches_and_reports_once_as_each_league_wants_it(
         check(matches)
 
 
-NOWHERE = "where=nowhere,names=letters,start=assign_match"
+NOWHERE = "where=nowhere,seats=letters,start=assign_match"
 
 
 @rule("R-GUEST-08")

@@ -27,6 +27,7 @@ TOOLS = {
     "ASSIGN_MATCH": "assign_match",
     "MATCH_ASSIGNMENT": "match_assignment",
     "RUN_MATCH": "run_match",
+    "LEAGUE_COMPLETED": "notify_league_completed",
 }
 ENVELOPE = ("protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token")
 NO_MESSAGE = (None, {})

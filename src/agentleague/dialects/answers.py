@@ -271,7 +271,8 @@ def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
         found = msgspec.structs.replace(found, status="ACCEPTED")
     if found.status != "ACCEPTED" or (getattr(found, own) and found.auth_token):
         return found
-    fields = _object.decode(text) if bytes(text)[:1] == b"{" else {}
+    plain = field_names.without_camel_case(bytes(text))
+    fields = _object.decode(plain) if plain[:1] == b"{" else {}
     given = {
         own: _id_in(fields, own),
         "auth_token": fields.get("auth_token") or fields.get("token"),
@@ -341,6 +342,7 @@ def _is_taken(report: messages.MatchResultReport, status: int, body: bytes) -> b
 
 def _read_query_response(expected: str, text: bytes | Raw) -> messages.Message:
     """The answer to a query; in another shape than ours, all of it is `data`."""
+    text = field_names.documented(bytes(text))[0]
     try:
         answer = _read_any(expected, text)
     except msgspec.ValidationError:

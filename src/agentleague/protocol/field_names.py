@@ -19,8 +19,7 @@ def documented(body: bytes) -> tuple[bytes, str]:
     """A request with the documented names, and the marks of how it spelled them."""
     marks = ""
     if _IS_CAMEL.search(body):
-        body = _CAMEL_NAME.sub(lambda name: re.sub(rb"[A-Z]", rb"_\g<0>", name[0]).lower(), body)
-        marks = f"#{CAMEL}"
+        body, marks = without_camel_case(body), f"#{CAMEL}"
     if b'"message_type"' not in body:
         for found in _TYPE.finditer(body):
             if found[2].decode().lower() in METHODS:
@@ -29,6 +28,11 @@ def documented(body: bytes) -> tuple[bytes, str]:
                     : found.start(1)
                 ] + b"message_type" + rest, f"{marks}#{found[1].decode()}"
     return body, marks
+
+
+def without_camel_case(body: bytes) -> bytes:
+    """The same JSON text with its names in the documents' style."""
+    return _CAMEL_NAME.sub(lambda name: re.sub(rb"[A-Z]", rb"_\g<0>", name[0]).lower(), body)
 
 
 def spelled(body: bytes, marks: str) -> bytes:
