@@ -438,7 +438,11 @@ class Manager:
         for player_id in record.players:
             found = (report.dialects or {}).get(player_id, "")
             known = self.league.roster.dialects.get(player_id, "")
-            if is_found_from(known, found) and (player_id in lost or not found.endswith(LOST)):
+            if (
+                found
+                and is_found_from(known, found)
+                and (player_id in lost or not found.endswith(LOST))
+            ):
                 self._step.learn_dialect(player_id, found)
         self._not_understood.look_at(record.players, report.transcript or ())
         self._misuse.reported(record, report.wrong_tokens or {})

@@ -443,7 +443,7 @@ class Player(Agent):
         if self.agent_id and not own.has_id and message.player_id:  # Its manager gave it none.
             own.has_id, self.agent_id = True, message.player_id
             self.news.append(f"It is called {self.agent_id} here.")
-        if self.has_foreign_manager and message.player_id not in ("", UNSET, self.agent_id):
+        if message.player_id not in ("", UNSET, self.agent_id) and self.has_foreign_manager:
             mixed = f"a referee calls it {message.player_id}, and its manager {self.agent_id}"
             self._say_once(mixed, f"{message.match_id}: {mixed}: are the end points mixed up?")
         return self.agent_id or str(message.player_id)

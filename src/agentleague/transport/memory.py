@@ -95,6 +95,7 @@ class MemoryTransport:
         read_request = requests.read_request if decides else lenient.read_request
         incoming = read_request(body, self._taken, thorough=decides)
         envelope = incoming.envelope
+        write_answer = codec.write_answer if decides else lenient.write_reply
 
         def reply(answer: Message | LeagueError) -> None:
             if isinstance(answer, LeagueError):
@@ -103,7 +104,7 @@ class MemoryTransport:
                     codec.write_refusal(envelope, answer, sender=self._receiver, timestamp=now_text)
                 )
             else:
-                respond(lenient.write_reply(envelope, answer))
+                respond(write_answer(envelope, answer))
 
         if incoming.message is None:
             reply(incoming.error or NoAnswer("nothing to say"))
