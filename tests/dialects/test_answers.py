@@ -678,6 +678,7 @@ def test_a_registration_may_be_confirmed_in_other_words(said):
         ({"message": "Player Ann registered successfully"}, None),
         ({"status": "ok", "message": "welcome"}, None),
         ({"result": "registered"}, None),
+        ({"result": '{"status": "registered", "your_id": "P07"}'}, "P07"),
     ],
 )
 def test_an_agent_may_be_taken_in_without_an_id(said, player_id):

@@ -291,7 +291,8 @@ def _is_registered(text: bytes | Raw, expected: str, own: str) -> bool:
     is_other = named != expected and str(named) in messages.MESSAGES
     if is_no or is_other or status in _NOT_REGISTERED or _UNKNOWN.search(status):
         return False
-    words = " ".join(each for each in fields.values() if isinstance(each, str))
+    texts = (each for each in fields.values() if isinstance(each, str))
+    words = " ".join(each for each in texts if "{" not in each)  # Others hold more than words.
     is_said = _SAYS_YES.search(words) and not _SAYS_NO.search(words)
     is_flag = any(fields.get(each) is True for each in ("registered", "accepted"))
     return bool(is_said or is_flag) or _id_in(fields, own) is not None
