@@ -9,6 +9,7 @@ from typing import NamedTuple
 from agentleague.league.events import MatchDecided, read_event
 from agentleague.records.verify import Findings, verify
 from agentleague.roles.settings import ManagerSettings
+from agentleague.roles.stimuli import Asked
 from agentleague.runtime import plugins
 from agentleague.runtime.clock import wall
 from agentleague.runtime.manager_client import ManagerClient
@@ -43,8 +44,11 @@ class Played(NamedTuple):
         return [event for event in self.events if isinstance(event, kind)]
 
 
-async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
-    """A league of these shapes and our own players, to its end, with these referees and ours."""
+async def play(directory, shapes, *, good=1, referees=(), ours=True, watch=None, **rules):
+    """A league of these shapes and our own players, to its end, with these referees and ours.
+
+    `watch` is called with each message that reaches one of our players, and the player's id.
+    """
     settings = ManagerSettings(
         league_id=LEAGUE_ID,
         players=good + len(shapes),
@@ -62,6 +66,8 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
             await let_in_all_that_wait(manager, directory)
         for number in range(good):
             agents.append(await good_player(manager.url, number))
+            if watch:
+                watched(agents[-1].host.role, watch)
         for agent in agents:
             await agent.registered
         foreign_players = await start_agents(manager.url, *shapes)
@@ -78,6 +84,17 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, **rules):
     events = [read_event(row.kind, row.version, row.body) for row in rows]
     role = manager.host.role
     return Played(role.league, events, verify(rows, plugins.load_game), list(role.news))
+
+
+def watched(role, watch):
+    handle = role.handle
+
+    def watching(stimulus, now):
+        if isinstance(stimulus, Asked):
+            watch(role.agent_id, stimulus.message)
+        return handle(stimulus, now)
+
+    role.handle = watching
 
 
 async def let_in_all_that_wait(manager, directory):

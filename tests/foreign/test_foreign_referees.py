@@ -1,11 +1,14 @@
 """Foreign referees run the matches of our league, each in its own way."""
 
 import asyncio
+from collections import Counter
 from random import Random
 
+import msgspec
 import pytest
 
 from agentleague.league.events import RefereeRegistered, RoundScheduled
+from agentleague.protocol.messages import GameOver, LeagueStandingsUpdate
 from foreign.league import play
 from rules import rule
 
@@ -187,6 +190,30 @@ def test_our_players_play_under_referees_that_are_crossed_at_random(tmp_path, se
 
     assert_right(played)
     assert_all_had_some(played, shapes)
+
+
+@rule("R-FLOW-04", "R-TABLE-08")
+@pytest.mark.parametrize("referees", [[], ["start=start"]])
+def test_each_player_hears_how_its_match_ended_before_a_table_counts_it(tmp_path, referees):
+    over, early, shown = Counter(), [], set()
+
+    def watch(player_id, message):
+        if isinstance(message, GameOver):
+            over[player_id] += 1
+        elif isinstance(message, LeagueStandingsUpdate):
+            rows = msgspec.json.decode(msgspec.json.encode(message.standings))
+            played = {row["player_id"]: row["played"] for row in rows}
+            shown.add(sum(played.values()) // 2)
+            if played[player_id] > over[player_id]:
+                early.append(player_id)
+
+    ours = not referees
+    rules = {"watch": watch, "standings_seconds": 0.0}
+    asyncio.run(play(tmp_path, [], good=4, referees=referees, ours=ours, **rules))
+
+    assert (early, max(shown)) == ([], 6)
+    # One match at a time: the table of the first goes out before the second can end.
+    assert ours or {1, 3, 5} <= shown
 
 
 @rule("R-ACCESS-02")

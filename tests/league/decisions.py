@@ -93,6 +93,12 @@ class Decisions:
         request = LockRequest(match_id, epoch, index, list(moves), list(forfeits))
         return self.heed(self.adjudicator.lock(referee, request))
 
+    def played(self, moves, forfeits=(), **at):
+        """Lock a match, and report it: its players were told."""
+        locked = self.lock(moves, forfeits, **at).answer
+        at.pop("epoch", None)
+        self.report(locked.result.winner, **at)
+
     def report(
         self, winner, *, match_id="R1M1", referee="REF01", details=None, score=None, **fields
     ):
@@ -111,8 +117,7 @@ class Decisions:
         moves = [] if forfeits else [(0, file.players[0], "even"), (0, file.players[1], "odd")]
         at = {"match_id": match_id, "referee": file.referee_id}
         failed = [(p, "failed") for p in forfeits]
-        locked = self.lock(moves, failed, epoch=file.epoch, **at).answer
-        self.report(locked.result.winner, **at)
+        self.played(moves, failed, epoch=file.epoch, **at)
 
     def play_round(self):
         for match_id in sorted(self.league.open_matches):

@@ -3,7 +3,13 @@
 import msgspec
 import pytest
 
-from agentleague.league.events import MatchDecided, RoundEnded, read_event
+from agentleague.league.events import (
+    LeagueEnded,
+    MatchDecided,
+    MatchRuled,
+    RoundEnded,
+    read_event,
+)
 from agentleague.league.league import League, Phase
 from agentleague.protocol.messages import GameResult
 from games.throwaway import THROWAWAY
@@ -101,7 +107,12 @@ def test_a_match_is_open_from_its_round_until_it_is_closed():
     assert decisions.league.matches["R1M1"].closed
 
 
-def test_a_decided_match_counts_in_the_table_and_names_its_row():
+def points(decisions):
+    return [(row.player_id, row.points) for row in decisions.league.table.rows()]
+
+
+@rule("R-TABLE-08")
+def test_a_match_counts_in_the_table_once_it_is_closed_and_names_the_row_of_its_result():
     decisions = Decisions(2).start()
 
     decisions.lock([], [("P01", "left")])
@@ -111,11 +122,36 @@ def test_a_decided_match_counts_in_the_table_and_names_its_row():
         == decisions.league.seq
         == len(decisions.events)
     )
-    rows = decisions.league.table.rows()
-    assert [(row.player_id, row.points, row.technical_losses) for row in rows] == [
-        ("P02", 3, 0),
-        ("P01", 0, 1),
-    ]
+    assert points(decisions) == [("P01", 0), ("P02", 0)]  # The players do not know it yet.
+
+    decisions.report("P02")
+    assert points(decisions) == [("P02", 3), ("P01", 0)]
+
+
+@rule("R-TABLE-08")
+def test_the_final_table_counts_also_what_the_players_are_still_being_told():
+    decisions = Decisions(4).start()
+    decisions.lock([], [("P01", "left")])
+    assert decisions.league.champion_now() == "P02"
+    assert points(decisions)[0] == ("P01", 0)
+
+    decisions.record(LeagueEnded("P02", aborted=True))
+    assert points(decisions)[0] == ("P02", 3)
+
+    decisions.report("P02")
+    assert points(decisions)[0] == ("P02", 3)
+
+
+@rule("R-TABLE-08", "R-ORG-07")
+def test_a_ruling_before_the_players_were_told_counts_when_they_were():
+    decisions = Decisions(2).start()
+    decisions.lock([], [("P01", "left")])
+
+    decisions.record(MatchRuled("R1M1", "win", "P01", "it was there"))
+    assert points(decisions) == [("P01", 0), ("P02", 0)]
+
+    decisions.report("P02")
+    assert points(decisions) == [("P01", 3), ("P02", 0)]
 
 
 def test_a_match_is_decided_once():

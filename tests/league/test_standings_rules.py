@@ -26,7 +26,7 @@ def table(decisions):
 def test_a_win_is_worth_3_points_and_a_draw_1(moves, forfeits, expected):
     decisions = Decisions(2).start()
 
-    decisions.lock(moves, [(who, "failed") for who in forfeits])
+    decisions.played(moves, [(who, "failed") for who in forfeits])
 
     assert dict(table(decisions)) == expected
 
@@ -45,7 +45,7 @@ def test_the_points_of_a_report_count_for_nothing():
 def test_technical_wins_are_wins_and_technical_losses_are_counted_apart_as_well():
     decisions = Decisions(2).start()
 
-    decisions.lock([], [("P01", "failed")])
+    decisions.played([], [("P01", "failed")])
 
     won, lost = decisions.league.table.rows()
     assert (won.wins, won.losses, won.technical_losses) == (1, 0, 0)
@@ -58,10 +58,10 @@ def test_level_players_are_ranked_by_head_to_head_then_wins_technical_losses_and
     decisions = Decisions(4).start()
     assert table(decisions) == [("P01", 0), ("P02", 0), ("P03", 0), ("P04", 0)]  # by id
 
-    decisions.lock([], [("P01", "failed"), ("P02", "failed")], match_id="R1M1")
+    decisions.played([], [("P01", "failed"), ("P02", "failed")], match_id="R1M1")
     assert [row[0] for row in table(decisions)] == ["P03", "P04", "P01", "P02"]
 
-    decisions.lock([], [("P03", "failed")], match_id="R1M2")
+    decisions.played([], [("P03", "failed")], match_id="R1M2")
     assert [row[0] for row in table(decisions)] == ["P04", "P01", "P02", "P03"]
     assert [row.rank for row in decisions.league.table.rows()] == [1, 2, 3, 4]
 

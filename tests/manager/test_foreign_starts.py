@@ -14,11 +14,13 @@ from agentleague.manager.keys import (
     RoundStartDue,
     StartAgain,
     StartCall,
+    TableDue,
 )
 from agentleague.manager.leases import longest_match
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
+    LeagueStandingsUpdate,
     MatchResultReport,
     PlayerMeta,
     RefereeMeta,
@@ -561,3 +563,26 @@ def test_a_method_that_a_referee_names_is_learnt_and_used_for_its_next_match():
 
     assert call.to.dialect == "by conduct_game/tool"
     assert league.events(DialectLearnt) == [DialectLearnt("REF01", "by conduct_game/tool")]
+
+
+@rule("R-FLOW-04")
+def test_the_table_follows_a_report_and_never_at_once_the_table_of_a_round_that_ended():
+    league = League(names="ABCDEF", standings_seconds=5.0)
+    reports = [MatchResultReport(f"R1M{n}", ReportedResult(None)) for n in (1, 2, 3)]
+
+    def due():
+        return [e.when - league.now for e in league.effects if getattr(e, "key", 0) == TableDue()]
+
+    def tables():
+        messages = [getattr(each, "message", None) for each in league.effects]
+        return [each for each in messages if isinstance(each, LeagueStandingsUpdate)]
+
+    league.report(reports[0])
+    assert due() == [0.0]
+    assert len(league.wake(0.0, TableDue())) == len(tables()) == 6
+
+    league.report(reports[1])
+    assert due() == [5.0]
+    league.now += 1.0
+    league.report(reports[2])  # The table of the round waits behind the one before.
+    assert league.wake(4.0, TableDue()) == []  # Nothing is new.

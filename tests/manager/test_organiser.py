@@ -152,9 +152,10 @@ def test_a_pause_outlives_the_manager():
 def test_an_aborted_league_says_so_to_everybody_and_keeps_its_results():
     league = MemoryLeague(4, 2).fill()
     league.run_until(lambda: league.league.decided_total == 3)
-    rows = league.league.table.rows()
 
     assert "is aborted" in league.command("abort").said
+    rows = league.league.table.rows()
+    assert sum(row.played for row in rows) == 2 * 3
     league.play()
 
     told = [message for _, message in league.messages if isinstance(message, LeagueCompleted)]

@@ -246,8 +246,8 @@ def test_the_table_is_sent_at_most_once_a_second_while_a_round_runs_and_once_at_
     tables = [m for to, m in league.messages if isinstance(m, LeagueStandingsUpdate)]
     rounds = [m for to, m in league.messages if isinstance(m, RoundCompleted)]
     assert len(rounds) == 9 * 11
-    # No virtual time passes, so only the very first result is followed by a table of its own.
-    assert len(tables) == 9 * 10 + 10
+    # No virtual time passes, so only the ends of rounds are followed by tables.
+    assert len(tables) == 9 * 10
 
 
 def results_at_each_table(often_shown_players_max):
@@ -265,8 +265,8 @@ def results_at_each_table(often_shown_players_max):
 
 
 def test_in_a_large_league_a_table_waits_for_a_quarter_as_many_results():
-    # Else after each result, and once more at the end of a round.
-    assert results_at_each_table(10) == [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10]
+    # Else after each result.
+    assert results_at_each_table(10) == [*range(1, 11)]
     assert results_at_each_table(9) == [3, 5, 8, 10]
 
 

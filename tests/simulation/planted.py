@@ -463,6 +463,16 @@ def more_technical_losses_are_better(monkeypatch):
     monkeypatch.setitem(_DECIDERS, "technical_losses", wrong)
 
 
+def referees_report_what_they_told_nobody(monkeypatch):
+    """The table counts a match when it is reported, and its players do not know how it ended."""
+
+    def mute(match, now):
+        match.phase, match._open = Phase.TELLING, {}
+        return match._report(now)
+
+    monkeypatch.setattr(Match, "_tell", mute)
+
+
 SEEDS = 30  # to try of a mode; a bug that they do not find is not found
 
 
@@ -516,4 +526,5 @@ HUNTS = {
     retries_wait_too_long: Hunt("calm", "retry 1 came after"),
     results_are_noted_as_often_as_they_are_told: Hunt("chaos", "was noted"),
     more_technical_losses_are_better: Hunt("hostile", "I3", 20),
+    referees_report_what_they_told_nobody: Hunt("calm", "I11"),
 }

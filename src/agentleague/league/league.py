@@ -129,7 +129,11 @@ class League:
         """Who wins if it ends now; nobody before the start."""
         if not self.has_started:
             return ""
-        return self.champion_by_format() or self.table.rows()[0].player_id
+        untold = self._untold()
+        self._count(*untold)
+        champion = self.champion_by_format() or self.table.rows()[0].player_id
+        self._count(*untold, times=-1)
+        return champion
 
     def planned_round(self, round_id: int) -> formats.Round | None:
         """A round that was scheduled, or that the format can tell before."""
@@ -191,21 +195,29 @@ class League:
             self.contradictions.setdefault(record.claimed_by, set()).update(record.contradicted)
         if event.unconfirmed is True:
             self.unconfirmed[event.match_id] = None
-        self._count(record)
 
-    def _count(self, record: MatchRecord, times: int = 1) -> None:
-        result = record.result
-        assert result
-        if result.no_contest is not True:
-            winner, technical = result.winner_player_id, result.status == "TECHNICAL_LOSS"
-            self.table.count(*record.players, winner=winner, technical=technical, times=times)
+    def _untold(self) -> list[MatchRecord]:
+        """The matches that have a result, and that the table counts when the players know it."""
+        if self.phase is Phase.COMPLETED:
+            return []
+        records = [self.matches[match_id] for match_id in self.open_matches]
+        return [record for record in records if record.decided]
+
+    def _count(self, *records: MatchRecord, times: int = 1) -> None:
+        for record in records:
+            result = record.result
+            assert result
+            if result.no_contest is not True:
+                winner, technical = result.winner_player_id, result.status == "TECHNICAL_LOSS"
+                self.table.count(*record.players, winner=winner, technical=technical, times=times)
 
     def _ruled(self, event: events.MatchRuled) -> None:
         record = self.matches.hold(event.match_id)
         assert record.decided, f"{event.match_id} is ruled on and has no result"
-        self._count(record, -1)
+        counted = [record] if record.closed or self.phase is Phase.COMPLETED else []
+        self._count(*counted, times=-1)
         record.take(event, self.seq)
-        self._count(record)
+        self._count(*counted)
         if record.round_id <= len(self._results):
             place = int(record.match_id.partition("M")[2]) - 1
             self._results[record.round_id - 1][place] = _played(record)
@@ -216,8 +228,11 @@ class League:
             self.champion = self.champion_now()
 
     def _closed(self, event: events.MatchClosed) -> None:
-        self.matches[event.match_id].take(event, self.seq)
+        record = self.matches[event.match_id]
+        record.take(event, self.seq)
         self.open_matches.discard(event.match_id)
+        if self.phase is not Phase.COMPLETED:
+            self._count(record)
         for player_id, (unanswered, answered) in event.silences.items():
             before = 0 if answered else self._silences.get(player_id, 0)
             self._silences[player_id] = before + unanswered
@@ -241,6 +256,7 @@ class League:
                 del self.byes[forgotten]
 
     def _ended(self, event: events.LeagueEnded) -> None:
+        self._count(*self._untold())
         self.phase, self.champion = Phase.COMPLETED, event.champion
         self.aborted, self.paused = event.aborted, False
 

@@ -35,6 +35,7 @@ class Recount:
         self._players: list[str] = []  # that the league started with
         self._decided: dict[str, Score | None] = {}  # by its result; None: it does not count
         self._counting: dict[str, Score | None] = {}  # the same, or as the organiser ruled
+        self._told: set[str] = set()  # matches whose players know: they count, and at the end all
 
     def take(self, event: Event) -> None:
         """Take in the next event."""
@@ -78,7 +79,7 @@ class Recount:
         """Count all matches; `taken` gets everybody's points by opponent."""
         rows = {each: {"player_id": each, **dict.fromkeys(COUNTS, 0)} for each in self._players}
         for match_id, score in self._counting.items():
-            if score:
+            if score and match_id in self._told:
                 a, b = self.matches[match_id]
                 for one, other in ((a, b), (b, a)):
                     points = self._count_one(rows[one], score)
@@ -141,7 +142,9 @@ class Recount:
         events.LeagueStarted: _started,
         events.RoundScheduled: _scheduled,
         events.MatchDecided: _match_decided,
+        events.MatchClosed: lambda self, event: self._told.add(event.match_id),
         events.MatchRuled: _ruled,
+        events.LeagueEnded: lambda self, event: self._told.update(self._counting),
     }
 
 

@@ -27,6 +27,7 @@ class ResultNotices:
         self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
         self._league = step.league
         self._untold: dict[str, set[str]] = {}  # match -> players still to be told
+        self.closed: Callable[[], None] = lambda: None  # called after each match that it closes
 
     def tell(self, match_id: str) -> None:
         """Tell both players, except one whom the organiser removed."""
@@ -76,6 +77,7 @@ class ResultNotices:
             del self._untold[match_id]
             epoch = self._league.matches[match_id].epoch
             self._step.record(MatchClosed(match_id, epoch, told="manager"))
+            self.closed()
 
     def is_telling(self, match_id: str) -> bool:
         """Whether the players of a match are being told."""

@@ -121,10 +121,12 @@ class Organiser:
         before = league.table.rows()
         self._step.record(ruling)
         said = f"{record.match_id}: {ruling_in_words(ruling)}."
+        if record.match_id in league.open_matches and league.phase is not Phase.COMPLETED:
+            return f"{said} The table counts it as soon as its players were told how it ended."
         if league.table.rows() == before:
             return f"{said} The table is as it was."
-        self._rounds.ruled()
         if league.phase is not Phase.COMPLETED:
+            self._rounds.tell_table()
             return f"{said} The table counts it; what the two players were told is not told anew."
         return (
             f"{said} The table counts it, and the champion is {league.champion}. LEAGUE_COMPLETED "

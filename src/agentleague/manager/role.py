@@ -388,8 +388,6 @@ class Manager:
             self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
         elif not isinstance(decision.answer, LeagueError):
             self._assignments.locked(referee_id, message.match_id)
-        if record and record.decided and decision.events:
-            self._rounds.table_changed()
 
     def _report(self, asked: Asked, message: MatchResultReport) -> None:
         message = self._reporters.with_match(asked.caller, message)
@@ -399,20 +397,20 @@ class Manager:
         if isinstance(answer, MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
         self._step.reply(asked, answer, record.decided_seq if record and decision.receipt else None)
-        self._give_out_again(message.match_id, decision)
+        if decision.again:
+            self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
 
     def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
         """A foreign referee played a match before it answered, and expects no reply."""
         decision = self._decide_report(referee_id, message)
         if isinstance(decision.answer, MatchResultAck):
             self._assignments.after_report(referee_id, decision.answer)
-            self._give_out_again(message.match_id, decision)
+            if decision.again:
+                self._assignments.reassign(
+                    message.match_id, decision.again, claimed=decision.claimed
+                )
         else:
             self._assignments.not_started(message.match_id, f"answered: {decision.answer}")
-
-    def _give_out_again(self, match_id: str, decision: Decision) -> None:
-        if decision.again:
-            self._assignments.reassign(match_id, decision.again, claimed=decision.claimed)
 
     def _decide_report(self, referee_id: str, message: MatchResultReport) -> Decision:
         known = self.league.matches.get(message.match_id)
@@ -423,9 +421,10 @@ class Manager:
         self._write(decision.events)
         if self.league.phase is Phase.COMPLETED and isinstance(decision.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
-        is_closing = decision.events and isinstance(decision.answer, MatchResultAck)
-        if known and is_closing and self.league.roster.referees[referee_id].locks:
-            self._learn_from(known, message)
+        if known and decision.events and isinstance(decision.answer, MatchResultAck):
+            self._rounds.table_changed()
+            if self.league.roster.referees[referee_id].locks:
+                self._learn_from(known, message)
         return decision
 
     def _learn_from(self, record: MatchRecord, report: MatchResultReport) -> None:

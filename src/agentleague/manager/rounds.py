@@ -49,11 +49,12 @@ class Rounds:
         self._untold: dict[int, set[str]] = {}  # round that is over -> agents still to be told
         self._announced_at = self._began = 0.0
         self._table_at = float("-inf")  # when the table was last sent
-        self._table_results = 0  # how many results it had
+        self._new_results = 0  # matches that were closed since
         self._table_timer = False
         self._begun = 0  # the last round whose matches were handed out
         self._is_waiting = False  # for the end of a pause, to announce the next round
         self._is_over = False
+        result_notices.closed = self.table_changed
         self.rounds_max: int | None = None  # where a measurement ends the league as it stands
         self.is_trial = False  # it is held after its first round, and nobody is told of an end
 
@@ -288,38 +289,34 @@ class Rounds:
 
     # The table
 
-    def table_changed(self) -> None:
-        """Show the table soon, but not too often."""
-        if not self._table_timer and self._league.open_matches and self._is_worth_showing():
+    def table_changed(self, new: int = 1) -> None:
+        """So many matches were closed: show the table soon, but not too often."""
+        self._new_results += new
+        if not self._table_timer and self._is_worth_showing():
             self._table_timer = True
             due = self._table_at + self._settings.standings_seconds
             self._step.wake(keys.TableDue(), max(due, self._step.now))
 
     def _is_worth_showing(self) -> bool:
         players, limits = self._players_count(), self._step.limits
-        if players <= limits.often_shown_players_max:
-            return True
-        new_results = self._league.decided_total - self._table_results
-        return new_results >= players / limits.table_results_part
+        is_small = players <= limits.often_shown_players_max
+        wanted = 1 if is_small else players / limits.table_results_part
+        return bool(self._league.open_matches) and self._new_results >= wanted
 
     def table_due(self) -> None:
-        """It is time to show the table."""
+        """It is time to show the table, unless it was shown since, when a round ended."""
         self._table_timer = False
-        if self._league.open_matches:
+        if self._table_at + self._settings.standings_seconds > self._step.now:
+            self.table_changed(0)
+        elif self._is_worth_showing():
             self.tell_table()
 
     def tell_table(self) -> None:
         """Show all players the table."""
-        self._table_at, self._table_results = self._step.now, self._league.decided_total
+        self._table_at, self._new_results = self._step.now, 0
         rows = self._broadcasts.table_rows()
         for player_id in self._taking_part():
-            message = self._broadcasts.standings(rows, player_id)
-            self._step.tell(player_id, message)
-
-    def ruled(self) -> None:
-        """A ruling changed the table; after LEAGUE_COMPLETED nobody is told."""
-        if self._league.phase is Phase.RUNNING:
-            self.tell_table()
+            self._step.tell(player_id, self._broadcasts.standings(rows, player_id))
 
     # It ends
 

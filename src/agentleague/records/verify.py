@@ -375,6 +375,7 @@ class Inspector:
             of_all = f" of {league.totals.rounds} rounds" if league.totals else " rounds, too early"
             return f"the league ends after {league.rounds_ended}{of_all}"
         leader = ""
+        self._recount.take(event)
         if league.has_started:
             leader = league.champion_by_format() or self._recount.table()[0]["player_id"]
         if event.champion != leader and (event.champion or league.decided_total):

@@ -10,9 +10,10 @@
     I8  a player who is away loses technically, and nobody else does
     I9  what the journal holds is all there is: replay leads to the same state
     I10 nobody waits longer than the rules say
+    I11 no player sees a table that counts a match of its own before it was sent its GAME_OVER
 
-I2, I4, I5 and I6 are checked while the league runs (observer.py). Tables are recounted from the
-rows (league/recount.py), never taken from the league's own sums.
+I2, I4, I5, I6 and I11 are checked while the league runs (observer.py). Tables are recounted from
+the rows (league/recount.py), never taken from the league's own sums.
 
 Before the trouble ends a message may be lost at any time, so nobody can be sure to be told
 anything. From then on (`Recovery`) everybody who is there is told results, the ends of rounds and

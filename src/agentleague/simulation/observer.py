@@ -30,6 +30,7 @@ from agentleague.errors import (
 from agentleague.league.events import (
     LeagueEnded,
     LeagueStarted,
+    MatchClosed,
     MatchDecided,
     MatchRuled,
     RoundEnded,
@@ -65,7 +66,7 @@ from agentleague.simulation.rules import REGISTRATIONS, CapacityChecks, TokenChe
 
 Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draws, losses, points
 _COUNTED = ("played", "wins", "draws", "losses", "points")
-_COUNTING = (LeagueStarted, MatchDecided, MatchRuled)  # rows that change the table
+_COUNTING = (LeagueStarted, MatchClosed, MatchRuled, LeagueEnded)  # rows that change the table
 _JUDGED = (LockRequest, MatchResultReport)  # A union would be made anew for each answer.
 _LATER = (StorageError.code, RateLimited.code)  # refusals after which the same is sent again
 _encode = msgspec.json.Encoder().encode
@@ -93,6 +94,7 @@ class Observer(Watcher):
         self.deliveries: list[Delivery] = []  # in order
         self.incidents: list[tuple[float, str]] = []  # losses and faults, in words
         self.results_told: set[tuple[str, str]] = set()  # address and match
+        self._results_sent: set[tuple[str, str]] = set()  # the same, also if it never arrived
         self.end_told: set[str] = set()  # addresses that know that the league is over
         self.invited: dict[str, float] = {}  # match -> when a player was first invited to it
         self.waits: dict[str, float] = {}  # match -> seconds from there to the first GAME_OVER
@@ -100,7 +102,7 @@ class Observer(Watcher):
         self.rows: list[Row] = []  # that are on disk
         self.events: list[Event] = []  # of these rows
         self.league = League()  # as it is on disk
-        self.tables = TableChecks(self.violations.append)
+        self.tables = TableChecks(self.violations.append, self._own_results)
         self.locks = LockChecks(self.league, self.violations.append)
         self.tokens = TokenChecks(self.violations.append)
         self.capacity = CapacityChecks(self.league, self.violations.append)
@@ -215,6 +217,18 @@ class Observer(Watcher):
             return False
         return True
 
+    def _own_results(self, url: str, table: Counts) -> None:
+        """What a table counts of its receiver's own matches, the receiver was told before."""
+        roster, matches = self.league.roster, self.league.matches.of_player
+        for player_id, (played, *_) in table:
+            if roster.players[player_id].endpoint != url or player_id in roster.removed:
+                continue
+            sent = [
+                m for m in matches.get(player_id, ()) if (url, m.match_id) in self._results_sent
+            ]
+            if played > sum(bool(m.result and m.result.no_contest is not True) for m in sent):
+                self._wrong(f"I11: {url} is shown a result of its own before its GAME_OVER")
+
     def _attempt(self, url: str, message: GameMessage) -> None:
         self.attempts.setdefault((url, message.match_id), []).append(self._clock.time)
 
@@ -270,6 +284,7 @@ class Observer(Watcher):
         ChooseParityCall: _attempt,
         GameMoveCall: _attempt,
         RoundAnnouncement: _handed_out,
+        GameOver: lambda self, url, message: self._results_sent.add((url, message.match_id)),
         LeagueStandingsUpdate: lambda self, url, message: self.tables.sent(url, message),
         LeagueCompleted: lambda self, url, message: self.tables.end_sent(url, message),
     }
@@ -376,14 +391,15 @@ def _id_of(message: LockRequest | MatchResultReport) -> str:
 class TableChecks:
     """Compares tables with those that follow from the rows; `wrong` gets what does not fit.
 
-    It keeps every table that there ever was, to recognise one that is shown late.
+    `look` gets every table that is sent. It keeps every table that there ever was, to recognise one
+    that is shown late.
     """
 
-    def __init__(self, wrong: Callable[[str], None]) -> None:
+    def __init__(self, wrong: Callable[[str], None], look: Callable[[str, Counts], None]) -> None:
         self.recount = Recount()
         self.rounds_told: set[tuple[str, int]] = set()  # address and round: it knows of its end
         self.unshown: list[tuple[str, int]] = []  # it knew so before it saw the round's table
-        self._wrong = wrong
+        self._wrong, self._look = wrong, look
         self._rows = 0
         self._tables: dict[Counts, int] = {(): 0}  # each table -> the row that last led to it
         self._counted = 0  # the row that led to the present table
@@ -400,7 +416,7 @@ class TableChecks:
             counts = self.recount.counts().items()
             table = tuple((each, tuple(row[name] for name in _COUNTED)) for each, row in counts)
             self._tables[table] = self._counted = self._rows
-        elif isinstance(event, RoundEnded):
+        if isinstance(event, RoundEnded):
             self._rounds[event.round_id] = self._counted
         elif isinstance(event, LeagueEnded):
             self._end = self._counted
@@ -438,6 +454,7 @@ class TableChecks:
     def _row(self, url: str, rows: Any) -> int:
         """The row that led to this table."""
         table, _ = _shown(rows)
+        self._look(url, table)
         row = self._tables.get(table)
         if row is None:
             self._wrong(f"I3: {url} is shown {dict(table)}, which no rows on disk lead to")
