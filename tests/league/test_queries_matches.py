@@ -57,7 +57,7 @@ def test_a_match_that_runs_has_its_referee_epoch_and_commitment():
         "player_A_name": "Agent 1",
         "player_B_id": "P02",
         "player_B_name": "Agent 2",
-        "state": "WAITING_FOR_PLAYERS",
+        "state": "UNKNOWN",
         "referee_id": "REF02",
         "referee_name": "Ref02",
         "referee_endpoint": "http://127.0.0.1:80/REF02/mcp",
@@ -84,6 +84,9 @@ def test_no_move_and_no_seed_is_told_before_the_result():
     assert (shown["state"], shown["locks"]) == ("COLLECTING_CHOICES", 1)
     assert not {"draw", "result", "transcript", "forfeits"} & set(shown)
     assert decisions.adjudicator._seed("R1M1").hex() not in json.dumps(shown)
+
+    decisions.record(MatchAssigned("R1M1", 2, "REF01", "lease"))
+    assert match(decisions)["state"] == "UNKNOWN"  # Nobody locked anything in its new epoch.
 
 
 @rule("R-QUERY-05")

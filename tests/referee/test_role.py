@@ -46,6 +46,7 @@ from agentleague.protocol.messages import (
     Seated,
 )
 from agentleague.protocol.tokens import proof, proof_key
+from agentleague.referee.foreign_manager import RefereeLimits
 from agentleague.referee.role import Referee, StatusKey
 from agentleague.roles.agent import Refused, RegisterKey
 from agentleague.roles.effects import Call, Drop, End, Reply, WakeAt
@@ -426,6 +427,18 @@ def test_it_says_every_third_of_its_lease_which_matches_it_is_at():
     assert isinstance(status, RefereeStatus)
     assert (status.session, status.matches, status.auth_token) == ("ses_1", ["R1M1"], "tok_REF01_x")
     assert (call.until, timer) == (BEGAN + 6.0, WakeAt(StatusKey(), BEGAN + 6.0))
+    assert status.states == {"R1M1": "WAITING_FOR_PLAYERS"}
+
+
+@rule("R-REF-01")
+def test_a_status_of_very_many_matches_leaves_their_states_out():
+    role = leased()
+    ask(role, announced())
+    role._limits = RefereeLimits(states_max=0)
+
+    call, _ = role.handle(Woken(StatusKey()), BEGAN + 3.0)
+
+    assert (call.message.matches, call.message.states) == (["R1M1"], UNSET)
 
 
 @rule("R-REF-01")

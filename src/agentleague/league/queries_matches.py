@@ -131,10 +131,11 @@ def _ruling(event: MatchRuled) -> dict[str, Any]:
 
 
 def _state(record: MatchRecord) -> str:
-    """In the words of document 001 section 9.2, as far as the manager can know."""
+    """In the words of document 001 section 9.2, as far as the journal knows."""
     if record.decided:
         return "FINISHED"
-    return "COLLECTING_CHOICES" if record.locks else "WAITING_FOR_PLAYERS"
+    is_locked = bool(record.locks) and record.locks[-1].epoch == record.epoch
+    return "COLLECTING_CHOICES" if is_locked else "UNKNOWN"
 
 
 def _ended(record: MatchRecord) -> dict[str, Any]:

@@ -12,7 +12,7 @@ restarts nor a referee that crashes again and again decide what becomes of it.
 `Assignments` decides.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec import UNSET
@@ -249,13 +249,13 @@ class Assignments:
                 had_it = record.referee_id == referee_id
                 self.reassign(match_id, "no other referee was there", returned=had_it)
 
-    def status(self, referee_id: str, matches: Sequence[str]) -> None:
-        """A referee says which matches it runs: their leases are renewed."""
+    def status(self, referee_id: str, matches: Sequence[str], states: Mapping[str, str]) -> None:
+        """A referee says which matches it runs, and how far they are: their leases are renewed."""
         self.heard(referee_id)
         for match_id in matches:
             record = self._league.matches.get(match_id)
             if record and record.referee_id == referee_id:
-                self._leases.renew(match_id, self._step.now)
+                self._leases.renew(match_id, self._step.now, states.get(match_id, ""))
 
     def locked(self, referee_id: str, match_id: str) -> None:
         """A lock renews a lease; after the lock that decides, only the players are to be told."""
@@ -263,7 +263,7 @@ class Assignments:
             self._workload.plan(referee_id, match_id)
             self._lease(referee_id, [match_id])
         self.heard(referee_id)
-        self._leases.renew(match_id, self._step.now)
+        self._leases.renew(match_id, self._step.now, "COLLECTING_CHOICES")
         if self._league.matches[match_id].decided:
             seconds = self._settings.game_over_seconds
             self._leases.decide(match_id, self._step.now, seconds)

@@ -8,12 +8,15 @@ from agentleague.league.match_records import MatchRecord
 from agentleague.manager.step import Step
 from agentleague.protocol.messages import Rules
 
+STATES = ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")  # without a result
+
 
 class _Lease(Struct):
     seconds: float  # for how long a message from the referee renews it
     due: float
     latest: float  # no message renews it beyond this
     is_told: bool = False  # whether the organiser knows that it takes long
+    state: str = ""  # of the match, as its referee last said it
 
 
 class Leases:
@@ -29,11 +32,12 @@ class Leases:
         if match_id not in self._leases:
             self._leases[match_id] = _Lease(seconds, now + seconds, now + longest + seconds)
 
-    def renew(self, match_id: str, now: float) -> None:
-        """Its referee sent a message about it."""
+    def renew(self, match_id: str, now: float, state: str = "") -> None:
+        """Its referee sent a message about it, and may have said how far the match is."""
         lease = self._leases.get(match_id)
         if lease:
             lease.due = min(now + lease.seconds, lease.latest)
+            lease.state = state if state in STATES else lease.state
 
     def decide(self, match_id: str, now: float, telling_seconds: float) -> None:
         """The match is decided: only its players are still to be told."""
@@ -94,6 +98,11 @@ class Leases:
         lease = self._leases.get(match_id)
         return max(0.0, lease.due - now) if lease else None
 
+    def state(self, match_id: str) -> str:
+        """How far a match without a result is; nothing if its referee did not say."""
+        lease = self._leases.get(match_id)
+        return lease.state if lease else STATES[0]
+
     def __contains__(self, match_id: str) -> bool:
         """Whether the match is handed out."""
         return match_id in self._leases
@@ -115,6 +124,7 @@ class Awaited:
         next_referee: Callable[[MatchRecord], str | None],
     ) -> None:
         self._step, self._leases, self._next_referee = step, leases, next_referee
+        self.state_of = leases.state
         self._unassigned = unassigned
 
     def tell(self, refusals: Callable[[str], str]) -> None:

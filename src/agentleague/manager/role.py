@@ -473,7 +473,7 @@ class Manager:
             referee_id = waiting.agent_id
         else:
             referee_id = self.league.roster.referee_of(asked.caller.token)
-            self._assignments.status(referee_id, message.matches)
+            self._assignments.status(referee_id, message.matches, message.states or {})
         self._step.reply(asked, RefereeStatusAck(waiting=True if waiting else UNSET))
         if self.league.phase is Phase.COMPLETED:
             self._rounds.tell_the_end_to(referee_id)
@@ -497,9 +497,11 @@ class Manager:
             data["refused_registrations"] = self.refusals.rows()
 
     def _live_match(self, data: dict[str, Any], is_organiser: bool) -> None:
-        words = self._assignments.awaited.in_words(data["match"]["match_id"])
-        if words:
-            data["match"]["awaited"] = words
+        facts, awaited = data["match"], self._assignments.awaited
+        if words := awaited.in_words(facts["match_id"]):
+            facts["awaited"] = words
+        if facts["state"] not in (None, "FINISHED") and self.league.phase is Phase.RUNNING:
+            facts["state"] = awaited.state_of(facts["match_id"]) or facts["state"]
 
     def _command(self, asked: Asked, message: LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)

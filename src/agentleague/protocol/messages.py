@@ -590,6 +590,7 @@ class RefereeStatus(Message, tag="REFEREE_STATUS"):
     session: Id
     matches: list[Id] = []
     receipt: Receipt | UnsetType = UNSET
+    states: dict[Id, Id] | UnsetType = UNSET
 
 
 class RefereeStatusAck(Message, tag="REFEREE_STATUS_ACK"):

@@ -225,11 +225,13 @@ class Referee(Agent):
         return effects + [effect for asked in early for effect in self.asked(asked, now)]
 
     def _send_status(self, stimulus: Woken, now: float) -> list[Effect]:
-        """Tell the manager that this referee is alive, and which matches it runs."""
+        """Tell the manager that this referee is alive, which matches it runs, and their states."""
+        matches = self.matches.values() if len(self.matches) <= self._limits.states_max else ()
         status = RefereeStatus(
             self._registration.session,
             list(self.matches),
             receipt=self._registration.receipt or UNSET,
+            states={match.match_id: STATE[match.phase] for match in matches} or UNSET,
             sender=f"referee:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id="conv-referee-status",

@@ -54,7 +54,7 @@ def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
 
         asked = ask_manager(directory, lambda manager: manager.ask("GET_MATCH", match_id=match_id))
         told = (run(asked) or {}).get("match", {})
-        facts |= {name: told[name] for name in ("awaited",) if name in told}
+        facts |= {name: told[name] for name in ("awaited", "state") if name in told}
     return facts
 
 
