@@ -428,6 +428,21 @@ def test_the_schedule_is_read_in_pages_of_at_most_10_kb(players, cycles, pages):
 
 
 @rule("R-TABLE-07")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_that_is_cut_has_the_first_ranks_and_the_asker(name):
+    decisions = Decisions(100, name=NAMES[name]).start()
+    last = decisions.league.table.rows()[-1].player_id
+
+    for asker, own in (("P02", 2), (last, 100)):
+        rows = ask(decisions, "GET_STANDINGS", asker)["standings"]
+        *first, end = (row["rank"] for row in rows)
+
+        assert first == list(range(1, len(rows)))
+        assert end == max(own, len(rows))
+        assert size(decisions, "GET_STANDINGS", asker) <= BYTES_MAX
+
+
+@rule("R-TABLE-07")
 def test_a_page_is_what_was_asked_for_within_its_bounds():
     for params, ranks in [
         ({"limit": 2}, [1, 2]),

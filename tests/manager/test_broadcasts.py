@@ -287,18 +287,20 @@ def test_what_is_cut_keeps_the_receivers_own_row_and_says_so():
 
 
 @rule("R-TABLE-06")
-def test_the_nearest_rows_stay_and_as_many_as_fit():
+def test_the_first_three_and_the_nearest_rows_stay_and_as_many_as_fit():
     decisions = played(500, LONG_NAMES["letters"])
     ranks = {row.player_id: row.rank for row in decisions.league.table.rows()}
 
     for player_id, _, table, _ in to_each(decisions):
-        shown = [row.rank for row in read(table).standings]
+        first, second, third, *shown = [row.rank for row in read(table).standings]
         own = ranks[player_id]
         above, below = own - shown[0], shown[-1] - own
 
+        assert (first, second, third) == (1, 2, 3)
         assert shown == list(range(shown[0], shown[-1] + 1))
-        assert 44 <= len(shown) <= 60
-        if shown[0] > 1 and shown[-1] < 500:
+        assert 44 <= len(shown) + 3 <= 60
+        assert own <= 3 or shown[0] <= own <= shown[-1]
+        if shown[0] > 4 and shown[-1] < 500:
             assert abs(above - below) <= 1
 
 

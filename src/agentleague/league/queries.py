@@ -102,8 +102,11 @@ def answer(league: League, query_type: str, params: Mapping[str, Any], asker: st
 
 def _standings(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:
     rows = league.table.rows()
+    own = [] if params.keys() & {"offset", "limit"} else [r for r in rows if r.player_id == asker]
+    chosen = [row for row in page(rows, params, ROWS_A_PAGE) if row not in own]
+    shown = fitting([*own, *chosen], ROOM_BYTES // 2)
     return {
-        "standings": fitting(page(rows, params, ROWS_A_PAGE), ROOM_BYTES // 2),
+        "standings": sorted(shown, key=itemgetter("rank")),
         "current_round": league.round_id,
         "total": len(rows),
     }

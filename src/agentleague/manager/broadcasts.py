@@ -1,7 +1,7 @@
 """The messages that the manager sends to many: announcements, the table, ends of rounds and league.
 
 A message is at most 10 KB (document 004 section 14.1). If not all rows fit, the receiver's own row
-and those nearest to it are sent, and the message says so.
+and those nearest to it are sent, of a table also the first three, and the message says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -202,6 +202,7 @@ class Rows:
         self, rows: Sequence[bytes], index: Mapping[str, int], own: Sequence[bytes] | None = None
     ) -> None:
         self.rows, self._index, self._own = rows, index, own
+        self._head = 0 if own else 3  # Everybody sees the first three ranks of a table.
         longest = max(map(len, own or rows), default=0) + 1
         fits = sum(map(len, rows)) + len(rows) + longest <= ROWS_BYTES
         self._window = len(rows) if fits else ROWS_BYTES // longest
@@ -211,10 +212,10 @@ class Rows:
         """All rows, or as many as fit around this agent's own; and whether some are missing."""
         if self._whole:
             return self._whole, False
-        own = self._index.get(agent_id)
-        low = (own or 0) - self._window // 2
-        low = max(0, min(low, len(self.rows) - self._window))
-        chosen = list(self.rows[low : low + self._window])
+        own, head = self._index.get(agent_id), self._head
+        near = self._window - head
+        low = max(head, min((own or 0) - near // 2, len(self.rows) - near))
+        chosen = [*self.rows[:head], *self.rows[low : low + near]]
         if own is not None and self._own:
             chosen[own - low] = self._own[own]
         return b"[" + b",".join(chosen) + b"]", len(chosen) < len(self.rows)
