@@ -112,6 +112,8 @@ WRONG = [
         (),
         "line 1: referees is 101, and referees_max is 100; raise the latter",
     ),
+    ("draw_points = 4", (), "line 1: draw_points is 4, and win_points is 3; raise the latter"),
+    ("", ("--loss-points", 2), "--loss-points is 2, and draw_points is 1; raise the latter"),
     ("\ntie_breaks = ['wins', 'wins']", (), "line 2: tie_breaks names one twice; leave it out"),
     (
         "lan = ['192.168.1.7/24']",

@@ -50,6 +50,12 @@ from agentleague.runtime.state_files import new_join_code, new_league_id
 from agentleague.storage.directory import has_journal_file, remedy
 
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
+LIMITED = (  # Each may not be more than the other.
+    ("players", "players_max"),
+    ("referees", "referees_max"),
+    ("draw_points", "win_points"),
+    ("loss_points", "draw_points"),
+)
 EXAMPLES = """\b
 Examples:
   league manager --players 4
@@ -98,7 +104,8 @@ def command(
     config = config or config_too
     given = given_settings(ManagerSettings, config, options)
     asked = given.make(ManagerSettings)
-    _check(given, asked)
+    directory = directory or Path(config.stem if config else "league")
+    _check(given, asked, is_new=not has_journal_file(directory))
     game = asked.game_type
     played = _game(given, asked)
     settings = replace(
@@ -107,7 +114,6 @@ def command(
         game_type=played.name,
         seeded=seed is not None,
     )
-    directory = directory or Path(config.stem if config else "league")
     check_free(directory)
     _check_codes(given, asked, directory)
     where = place_of_manager(settings, say)
@@ -176,15 +182,12 @@ def _remarks(home: Home, role: Manager, settings: ManagerSettings) -> Iterator[s
         yield "There is no join code: anybody who reaches it may register."
 
 
-def _check(given: Given, asked: ManagerSettings) -> None:
-    """Raises Misused if two settings contradict each other."""
-    if asked.players and asked.players > asked.players_max:
-        problem = f"is {asked.players}, and players_max is {asked.players_max}; raise the latter"
-        raise given.wrong("players", problem)
-    if asked.referees > asked.referees_max:
-        problem = f"is {asked.referees}, and referees_max is {asked.referees_max}; raise the latter"
-        raise given.wrong("referees", problem)
-
+def _check(given: Given, asked: ManagerSettings, is_new: bool) -> None:
+    """Raises Misused if two settings contradict each other; a league that is there goes on."""
+    for name, most in LIMITED if is_new else LIMITED[:2]:
+        value, limit = getattr(asked, name), getattr(asked, most)
+        if value is not None and value > limit:
+            raise given.wrong(name, f"is {value}, and {most} is {limit}; raise the latter")
     is_code = asked.who_may_referee == "code"
     if asked.referee_access == "local" and is_code and not asked.referee_code:
         problem = 'is "local", which holds on one machine only: write "code", and a referee_code'
