@@ -181,17 +181,65 @@ def test_a_manager_whose_settings_contradict_one_another_says_so():
     assert not any("--network" in each for each in manager(bind="192.168.1.22", network="lan")[1])
 
 
-def test_a_manager_where_an_agent_may_not_call_is_refused_with_the_remedy():
-    with pytest.raises(EndpointNotAllowed, match="--network lan"):
-        agent(ELSEWHERE, network="local")
-    with pytest.raises(EndpointNotAllowed, match="--network lan"):
-        agent(ELSEWHERE, network="local", bind="192.168.1.22")
-    with pytest.raises(EndpointNotAllowed, match="--lan NETWORK/BITS"):
-        agent("http://203.0.113.7:8000/mcp")
-    with pytest.raises(EndpointNotAllowed, match="--lan NETWORK/BITS"):
-        agent(ELSEWHERE, lan=["10.0.0.0/8"])
+@pytest.mark.parametrize("network", ["local", "lan", None])
+def test_the_manager_that_its_user_typed_may_be_anywhere_and_nobody_else(network):
+    public = agent("http://203.0.113.7:8000/mcp", network=network, bind="192.168.1.22")[0].guard
+    named = agent("http://cup.example/mcp", network=network, bind="192.168.1.22")[0].guard
+
+    assert public.allows("203.0.113.7")
+    assert not public.allows("203.0.113.8")
+    assert named.allows("203.0.113.7", "cup.example")
+    assert not named.allows("203.0.113.7")
+    assert public.allows("192.168.1.5") is (network != "local")
+
+
+def test_a_manager_where_nobody_may_call_is_refused_with_the_remedy():
+    with pytest.raises(EndpointNotAllowed, match="nobody can; say the address that others see"):
+        agent("http://169.254.169.254:8000/mcp")
     with pytest.raises(EndpointNotAllowed, match="host or port"):
         agent("http://:8000")
+
+
+def test_others_are_not_sent_to_an_address_of_this_machine_where_nobody_listens(monkeypatch):
+    """Here a name leads to this machine; what an address does is seen where it has one."""
+    own = default_address() or "cup.example"
+    monkeypatch.setattr("socket.getaddrinfo", fixed(socket.getaddrinfo, "cup.example"))
+
+    for host, bind in (("cup.example", "0.0.0.0"), (own, default_address() or "0.0.0.0")):
+        for loopback in ("", "127.0.0.1", "localhost"):
+            with pytest.raises(LeagueError, match=f"loopback only, .* add: --bind {bind},"):
+                manager(endpoint=f"http://{host}:21000/mcp", bind=loopback)
+            with pytest.raises(LeagueError, match=f"loopback only, .* add: --bind {bind},"):
+                agent(endpoint=f"http://{host}:21101/mcp", bind=loopback)
+        assert manager(endpoint=f"http://{host}:21000/mcp", bind="0.0.0.0")
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "http://cup.example/mcp",  # A proxy has another port,
+        "https://cup.example:21000/mcp",  # or speaks TLS,
+        "http://192.0.2.1:21000/mcp",  # or is another machine.
+        "http://unknown.example:21000/mcp",
+        "http://127.0.0.1:21000/mcp",
+        "http://localhost:21000/mcp",
+    ],
+)
+def test_behind_a_proxy_a_manager_listens_on_loopback(endpoint, monkeypatch):
+    monkeypatch.setattr("socket.getaddrinfo", fixed(socket.getaddrinfo, "cup.example"))
+
+    assert manager(endpoint=endpoint, bind="127.0.0.1")[0].endpoint == endpoint
+
+
+def fixed(resolve, name):
+    """A resolver that knows one name, which is that of this machine, and addresses."""
+
+    def answer(host, port, **kind):
+        if host.endswith(".example") and host != name:
+            raise socket.gaierror(-2, "Name or service not known")
+        return resolve("127.0.0.1" if host == name else host, port, **kind)
+
+    return answer
 
 
 def test_its_own_address_is_the_one_from_which_it_reaches_the_manager():
@@ -255,12 +303,19 @@ def test_a_name_that_nobody_knows_is_said_with_what_to_try():
         own_address("http://teacher.local/", Guard("lan", PRIVATE), unknown)
 
 
-def test_where_no_way_leads_it_is_said():
-    """The address is one for documents: no network has it, but a default way may lead there."""
-    guard = Guard("lan", ["2001:db8::/32"])  # Its own address is then not of that network.
+def test_where_no_way_leads_it_is_said(monkeypatch):
+    monkeypatch.setattr("agentleague.runtime.network._way_to", lambda address: "")
 
     with pytest.raises(LeagueError, match="no way to the manager at http"):
-        own_address("http://[2001:db8::7]:8000/mcp", guard)
+        agent("http://[2001:db8::7]:8000/mcp")
+
+
+def test_the_address_of_a_machine_whose_manager_is_public_may_be_public_too(monkeypatch):
+    monkeypatch.setattr("agentleague.runtime.network._way_to", lambda address: "203.0.113.9")
+
+    place = agent("http://203.0.113.7:8000/mcp")[0]
+
+    assert (place.hosts, place.called_at) == (("203.0.113.9",), "203.0.113.9")
 
 
 def test_the_default_address_is_one_that_can_be_called_or_none():

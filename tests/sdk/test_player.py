@@ -192,7 +192,7 @@ def test_the_manager_of_the_environment_is_the_default(monkeypatch, tmp_path):
 
 
 WRONG_SETTINGS = [
-    ({"manager": "192.168.1.10:8000", "network": "local"}, "--network lan"),
+    ({"manager": "169.254.169.254:8000"}, "nobody can; say the address that others see"),
     ({"lan": ["192.168.1.7/24"]}, r"did you mean 192\.168\.1\.0/24"),
     ({"network": "wan"}, "--network must be"),
     ({"endpoint": "me:8101"}, "http://"),
@@ -213,7 +213,7 @@ def test_its_settings_may_stand_in_the_environment(monkeypatch, tmp_path):
     player = Player("Ann")
     player.plays("even_odd")(lambda turn: "even")
     monkeypatch.setenv("LEAGUE_MANAGER", "192.168.1.10:8000")
-    monkeypatch.setenv("LEAGUE_NETWORK", "local")
+    monkeypatch.setenv("LEAGUE_BIND", "300.1.1.1")
 
-    with pytest.raises(SystemExit, match=r"192\.168\.1\.10:8000/mcp.*--network lan"):
+    with pytest.raises(SystemExit, match=r"'300\.1\.1\.1' is no address"):
         player.run(state=tmp_path)

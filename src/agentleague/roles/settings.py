@@ -163,7 +163,7 @@ class AgentSettings:
     endpoint: Annotated[str, Meta(max_length=256)] = ""
     """The URL under which others reach it; made from address and port unless given."""
     network: Network | None = None
-    """Whom it calls: `local` or `lan`; unless given, `lan` if the manager is elsewhere."""
+    """Whom it calls besides its manager; unless given, `lan` if the manager is elsewhere."""
     lan: Sequence[str] = ()
     """The networks of `lan`, such as 192.168.7.0/24; all private ones unless given."""
     state: str = ""

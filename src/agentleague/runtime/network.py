@@ -36,13 +36,14 @@ ANY_PORT = 9  # To find the way to an address; nothing is sent.
 def guard_for(network: Network | None, lan: Sequence[str], manager: str | None = None) -> Guard:
     """Whom an agent may call: on this machine, or in the networks of `lan`, the private ones.
 
-    An agent that is not told follows its manager: is that elsewhere, so are the others.
+    An agent that is not told follows its manager: is that elsewhere, so are the others. Where its
+    own user sent it, it may call in any case.
     """
     for each in lan:
         _check_network(each)
     chosen = network or ("lan" if manager and not is_here(manager) else "local")
-    here = LOOPBACK if manager and is_here(manager) else ()  # Its own user sent it there.
-    return Guard(chosen, (*(lan or PRIVATE), *here))
+    here = LOOPBACK if manager and is_here(manager) else ()
+    return Guard(chosen, (*(lan or PRIVATE), *here), parse_url(manager) if manager else None)
 
 
 def is_here(url: str) -> bool:
@@ -113,7 +114,7 @@ def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -
     endpoint = parse_url(url)
     guard.check_url(url)
     found = _look_up(endpoint, resolve)
-    allowed = [each for each in found if guard.allows(each)]
+    allowed = [each for each in found if guard.allows(each, endpoint.host)]
     if not allowed and any(map(is_loopback, found)):
         raise EndpointNotAllowed(
             f"The manager's name {endpoint.host} leads to this very machine; say so with: "
@@ -126,7 +127,7 @@ def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -
         )
     for address in allowed:
         mine = _way_to(address)
-        if mine and guard.allows(mine):
+        if mine and guard.allows(mine, endpoint.host):
             return mine
     raise LeagueError(
         f"this machine has no way to the manager at {url}; is it in the same network? If so, say "
@@ -141,9 +142,35 @@ def default_address(everywhere: str = "0.0.0.0") -> str:
 
 def _place(settings: AgentSettings | ManagerSettings, guard: Guard, bind: str) -> Place:
     if settings.endpoint:
-        parse_url(settings.endpoint)
+        _check_reachable(parse_url(settings.endpoint), bind, settings.port)
     hosts = (bind,) if bind else LOCAL_HOSTS
     return Place(settings.port, hosts=hosts, endpoint=settings.endpoint or None, guard=guard)
+
+
+def _check_reachable(endpoint: Endpoint, bind: str, port: int) -> None:
+    """Raises LeagueError if others are sent to an address of this machine that nobody opens.
+
+    Behind a proxy the port, the scheme or the machine is another.
+    """
+    is_shut = not bind or is_loopback(bind)
+    if (endpoint.scheme, endpoint.port) != ("http", port) or not is_shut:
+        return
+    if is_loopback(endpoint.host) or not _is_own(endpoint):
+        return
+    raise LeagueError(
+        f"endpoint says http://{endpoint.authority}, an address of this machine, but it listens on "
+        f"loopback only, where nobody else can reach it; add: --bind "
+        f"{endpoint.host if endpoint.address else '0.0.0.0'}, or leave out the endpoint"
+    )
+
+
+def _is_own(endpoint: Endpoint) -> bool:
+    """Whether a host is this machine, from which the way to it begins where it ends."""
+    try:
+        found = _look_up(endpoint, socket.getaddrinfo)
+    except LeagueError:
+        return False
+    return all(is_loopback(each) or _way_to(each) == each for each in found)
 
 
 def _address(bind: str) -> str:
@@ -187,9 +214,10 @@ def _look_up(endpoint: Endpoint, resolve: Resolve) -> list[str]:
         return [endpoint.host]
     try:
         found = resolve(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # A part of a name may be too long to look up.
+        why = getattr(error, "strerror", None) or error
         raise LeagueError(
-            f"the manager's name {endpoint.host} cannot be looked up ({error.strerror or error}); "
+            f"the manager's name {endpoint.host} cannot be looked up ({why}); "
             "check how it is written, or give its address instead: --manager HOST:PORT with a HOST "
             "like 192.168.1.10"
         ) from None

@@ -120,12 +120,21 @@ class Guard:
     Where `lan` is to include this machine, loopback is one of the networks: otherwise an agent
     could have every manager and referee call whatever listens on their own machines.
 
+    `typed` is the host that the agent's own user named: it may be anywhere, and so it alone. Its
+    name never leads to this machine, else who owns the name could call what listens here.
+
     Raises: ValueError for what is no network.
     """
 
-    def __init__(self, network: Literal["local", "lan"] = "local", lan: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        network: Literal["local", "lan"] = "local",
+        lan: Iterable[str] = (),
+        typed: Endpoint | None = None,
+    ) -> None:
         given = [ip_network(cidr) for cidr in lan]
         self._networks = tuple(given) if network == "lan" else _LOOPBACK
+        self._typed = typed.host if typed else None
         self.remedy = (
             'it calls this machine only; to call others it needs network = "lan" in its settings, '
             "or --network lan"
@@ -163,18 +172,23 @@ class Guard:
                 f"{self.remedy}."
             )
 
-    def allows(self, address: str) -> bool:
-        """Whether this process may talk to this IP address, and to any it stands for."""
+    def allows(self, address: str, host: str = "") -> bool:
+        """Whether this process may talk to this IP address of a host, and to any it stands for."""
         try:
             outer = ip_address(address)
         except ValueError:
             return False
+        is_typed = self._typed in (host, str(outer))
         if isinstance(outer, IPv6Address) and outer.ipv4_mapped is not None:
-            return self._allows_plain(outer.ipv4_mapped)
-        return self._allows_plain(outer) and all(map(self._allows_plain, _embedded(outer)))
+            return self._allows_plain(outer.ipv4_mapped, is_typed)
+        meant = (outer, *_embedded(outer))
+        return all(self._allows_plain(each, is_typed) for each in meant)
 
-    def _allows_plain(self, address: IPv4Address | IPv6Address) -> bool:
-        return _within(address, self._networks) and not _within(address, _NEVER)
+    def _allows_plain(self, address: IPv4Address | IPv6Address, is_typed: bool) -> bool:
+        is_allowed = _within(address, self._networks) or (
+            is_typed and not _within(address, _LOOPBACK)
+        )
+        return is_allowed and not _within(address, _NEVER)
 
 
 def _within(
@@ -205,7 +219,7 @@ class Dialer:
         """Connects to the first allowed address that answers. Raises OSError or ValueError."""
         loop = asyncio.get_running_loop()
         addresses = await self._addresses(endpoint, loop)
-        allowed = [each for each in addresses if self._guard.allows(each[1][0])]
+        allowed = [each for each in addresses if self._guard.allows(each[1][0], endpoint.host)]
         problem = OSError("none of its addresses is allowed here")
         for family, address in allowed:
             try:
@@ -219,7 +233,7 @@ class Dialer:
         self, endpoint: Endpoint, family: int, address: Any, protocol: asyncio.Protocol
     ) -> None:
         is_plain = endpoint.scheme == "http"
-        gate = _Gate(protocol if is_plain else None, self._guard)
+        gate = _Gate(protocol if is_plain else None, self._guard, endpoint.host)
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_connection(lambda: gate, *address[:2], family=family)
         if gate.problem:
@@ -257,8 +271,8 @@ class _Gate(asyncio.Protocol):
     connects, uvloop ends the whole process.
     """
 
-    def __init__(self, protocol: asyncio.Protocol | None, guard: Guard) -> None:
-        self._protocol, self._guard = protocol, guard
+    def __init__(self, protocol: asyncio.Protocol | None, guard: Guard, host: str) -> None:
+        self._protocol, self._guard, self._host = protocol, guard, host
         self.problem: OSError | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -267,7 +281,7 @@ class _Gate(asyncio.Protocol):
             self.problem = ConnectionResetError("it hung up at once")
         elif peer == transport.get_extra_info("sockname"):  # Our own port happened to be that one.
             self.problem = ConnectionRefusedError("it reached only itself")
-        elif not self._guard.allows(peer[0]):
+        elif not self._guard.allows(peer[0], self._host):
             self.problem = PermissionError(f"{peer[0]} is not allowed here")
         if self.problem:
             transport.abort()
