@@ -28,6 +28,7 @@ def cup(tmp_path):
     directory = written(tmp_path / "cup", LEAGUE)
     for name in ("secret.key", "admin.token"):
         (directory / name).write_text(name)
+    (directory / "manager.settings").write_text("port = 0\n")
     return directory
 
 
@@ -60,31 +61,9 @@ def test_it_says_what_is_saved_what_is_lost_and_what_to_type_next(cup, tmp_path)
         f"Go on with: league manager --dir {new} --accept-loss\n"
     )
     assert read_rows(new) == read_rows(written(tmp_path / "again", LEAGUE))[:last]
-    assert [(new / name).read_text() for name in ("secret.key", "admin.token")] == [
-        "secret.key",
-        "admin.token",
-    ]
+    kept = ("secret.key", "admin.token", "manager.settings")
+    assert [(new / name).read_text() for name in kept] == [*kept[:2], "port = 0\n"]
     assert run("verify", new).exit_code == 3
-
-
-def test_it_names_the_command_that_began_the_league_and_no_other(cup, tmp_path):
-    damage(cup, len(LEAGUE))
-    for number, (kept, start) in enumerate(
-        [
-            ("league manager my.toml --dir cup --port 9000", "my.toml --port 9000 --dir"),
-            ("league manager --dir=cup 'a;b.toml'", "'a;b.toml' --dir"),
-            ("league manager; rm -r cup", "--dir"),
-            ("league manager 'cup.toml", "--dir"),
-        ]
-    ):
-        (cup / "manager.lock").write_text(f"7\nhttp://127.0.0.1:8000/mcp\n{kept}\n")
-        new = tmp_path / f"new{number}"
-
-        done = run("repair", cup, "--to", new)
-
-        assert f"\nGo on with: league manager {start} {new} --accept-loss\n" in done.stderr
-        after = run("status", "--dir", new).stderr
-        assert f"start it with: league manager {start} {new}\n" in after
 
 
 def test_what_is_damaged_is_told_with_its_repair_and_what_is_repaired_without(cup, tmp_path):

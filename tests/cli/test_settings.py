@@ -216,7 +216,8 @@ def test_a_league_begun_with_a_join_code_does_not_go_on_without_it(tmp_path, mon
     _, err = manager.communicate(timeout=SECONDS)
 
     assert "tipuf-sajil-gikop" not in err
-    assert err.endswith(f"Continue with: league manager --port {port}\n")
+    assert err.endswith("Continue with: league manager --dir league\n")
+    (tmp_path / "league" / "manager.settings").unlink()  # as an older agentleague left it
     refused = league("manager", "--port", port, cwd=tmp_path, check=False)
     assert refused.returncode == 1
     assert (
@@ -237,4 +238,4 @@ def test_a_manager_that_stopped_is_started_as_it_was_begun(tmp_path):
     done = league("pause", "--dir", "cup", cwd=tmp_path, check=False)
 
     assert done.returncode == 1
-    assert "no manager runs in cup; start it with: league manager cup.toml\n" in done.stderr
+    assert "no manager runs in cup; start it with: league manager --dir cup\n" in done.stderr

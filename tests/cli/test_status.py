@@ -93,14 +93,14 @@ def test_a_directory_says_where_its_manager_runs_while_that_holds_its_lock(tmp_p
     directory = keep(decisions, tmp_path)
 
     held = hold(directory)
-    publish(held, "http://127.0.0.1:9/mcp", "league manager cup.toml")
+    publish(held, "http://127.0.0.1:9/mcp")
     here = league("status", "--dir", directory).stderr
     release(held)
     elsewhere = league("status", "--dir", directory).stderr
 
     assert "; a manager runs, here at http://127.0.0.1:" in here
     assert here.endswith(f"; continue with: league start --dir {tmp_path}\n")
-    assert f"no manager runs in {tmp_path}; start it with: league manager cup.toml" in elsewhere
+    assert f"no manager runs in {tmp_path}; start it with: league manager --dir" in elsewhere
 
 
 def test_agents_that_cannot_be_reached_are_named():

@@ -43,8 +43,8 @@ def test_a_league_that_was_killed_is_played_to_its_end(journal):
     before = results_in(cup)
 
     manager = started(
-        *(BIN / "league", "manager", cup / "cup.toml", "--port", port, "--dir", cup),
-        *("--seed", 5, "--exit"),
+        *(BIN / "league", "manager", "--port", port, "--dir", cup),
+        *("--referee-wait-seconds", 5, "--exit"),
     )
     started(
         *(BIN / "league", "referee", "--manager", f"http://127.0.0.1:{port}/mcp", "--port", 0),

@@ -1,4 +1,4 @@
-"""A league goes on by the command that was printed, and by no other."""
+"""A league goes on by its directory alone; what is given again must agree."""
 
 import re
 import shlex
@@ -6,7 +6,8 @@ import signal
 
 import pytest
 
-from commands import BIN, SECONDS, first_line, free_port, league, started
+from agentleague.storage.directory import open_reader
+from commands import BIN, SECONDS, first_line, free_port, league, read_until, started
 from crash.cup import Cup, until
 
 GO_ON = re.compile(r"nothing is lost\. Continue with: (.+)")
@@ -39,7 +40,7 @@ def test_ctrl_c_prints_the_command_that_resumes_and_as_printed_it_does(tmp_path)
     cup.processes["manager"].send_signal(signal.SIGINT)
     assert cup.processes["manager"].wait(SECONDS) == 0
     printed = GO_ON.search(cup.said("manager"))[1]
-    assert printed == shlex.join(["league", *map(str, cup.commands["manager"])])
+    assert printed == f"league manager --dir {cup.disk.inside} --exit"
     cup.commands["manager"] = tuple(shlex.split(printed)[1:])
     cup.start("manager")
 
@@ -47,7 +48,7 @@ def test_ctrl_c_prints_the_command_that_resumes_and_as_printed_it_does(tmp_path)
     assert "Resumed in round" in cup.said("manager")
 
 
-def test_the_real_command_is_printed_as_it_was_typed(tmp_path):
+def test_the_command_that_is_printed_needs_no_more_than_the_directory(tmp_path):
     options = ("--players", "2", "--port", str(free_port()), "--dir", str(tmp_path / "a cup"))
     manager = started(BIN / "league", "manager", *options)
     league_and_place = first_line(manager)
@@ -57,12 +58,19 @@ def test_the_real_command_is_printed_as_it_was_typed(tmp_path):
     printed = GO_ON.search(said)[1]
     again = started(BIN / shlex.split(printed)[0], *shlex.split(printed)[1:])
 
-    assert shlex.split(printed) == ["league", "manager", *options]
+    assert shlex.split(printed) == ["league", "manager", *options[-2:]]
     assert first_line(again) == league_and_place
 
 
 @pytest.mark.parametrize(
-    ("changed", "name"), [(("--seed", "7"), "seeded"), (("--game", "tic_tac_toe"), "game_type")]
+    ("changed", "name"),
+    [
+        (("--seed", "7"), "seeded"),
+        (("--game", "tic_tac_toe"), "game_type"),
+        (("--league-id", "another"), "league_id"),
+        (("--draw-points", "2"), "draw_points"),
+        (("--move-seconds", "7"), "move_seconds"),
+    ],
 )
 def test_a_changed_rule_is_refused_and_named(changed, name, stopped):
     _, options = stopped
@@ -70,7 +78,83 @@ def test_a_changed_rule_is_refused_and_named(changed, name, stopped):
     said = refused(*options, *changed)
 
     assert f"was begun with {name} = " in said
-    assert "start it with the same rules" in said
+    assert "a league keeps its rules, so leave that out, or let it begin anew" in said
+
+
+CODES = ("tipuf-sajil-gikop", "lusab-bagod-gutuh")
+GAME = "from agentleague.games.even_odd import *\nname = 'mine'\n"
+
+
+def test_after_kill_9_the_directory_is_enough_and_its_codes_are_told_to_nobody(
+    tmp_path, monkeypatch
+):
+    cup, port = tmp_path / "cup", free_port()
+    (tmp_path / "rules.toml").write_text(
+        f'port = {port}\njoin_code = "{CODES[0]}"\nreferee_code = "{CODES[1]}"\nplayers = 4\n'
+        "move_seconds = 7\n"
+    )
+    manager = started(BIN / "league", "manager", "rules.toml", "--dir", cup, cwd=tmp_path)
+    place = first_line(manager)
+    monkeypatch.setenv("LEAGUE_JOIN_CODE", CODES[0])
+    player = started(BIN / "league", "player", "--manager", port, "--port", 0, "--name", "Ann")
+    read_until(player, "Registered as P01")
+    manager.kill()
+    manager.communicate()
+    monkeypatch.delenv("LEAGUE_JOIN_CODE")
+
+    again = started(BIN / "league", "manager", "--dir", cup)
+
+    assert first_line(again) == place
+    assert "Waiting for 4 players and a referee, 1 of them known" in read_until(again, "Waiting")
+    stranger = started(BIN / "league", "player", "--manager", port, "--port", 0, "--name", "Eve")
+    assert "join code" in read_until(stranger, "refused")
+    rules = next(open_reader(cup).read(place.partition(":")[0])).body
+    assert b'"move_seconds":7.0' in rules
+    league("export", cup, "--out", tmp_path / "files")
+    others = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".toml"]
+    holding = {path.name for path in others if any(c.encode() in path.read_bytes() for c in CODES)}
+    assert holding == {"manager.settings"}
+    assert (cup / "manager.settings").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_setting_that_is_no_rule_may_change_and_is_kept_from_then_on(stopped):
+    cup, _ = stopped
+    port = free_port()
+
+    for options in (("--port", port), ()):
+        manager = started(BIN / "league", "manager", "--dir", cup, *options)
+        assert f"http://127.0.0.1:{port}/mcp" in first_line(manager)
+        assert "Waiting for 2 players" in first_line(manager)
+        manager.send_signal(signal.SIGINT)
+        manager.communicate(timeout=SECONDS)
+
+
+def test_a_seed_that_is_given_again_must_be_the_same(tmp_path):
+    cup = tmp_path / "cup"
+    for seed in (("--seed", "7"), (), ("--seed", "7")):
+        manager = started(BIN / "league", "manager", "--port", 0, "--dir", cup, *seed)
+        first_line(manager)
+        manager.send_signal(signal.SIGINT)
+        manager.communicate(timeout=SECONDS)
+
+    assert "was begun with another --seed; leave it out" in refused("--dir", cup, "--seed", "8")
+
+
+def test_a_game_in_a_file_is_named_again_and_which_one_is_said(tmp_path):
+    (tmp_path / "mine.py").write_text(GAME)
+    typed = ("manager", "--dir", "cup", "--game", "./mine.py")
+    manager = started(BIN / "league", *typed, "--port", 0, cwd=tmp_path)
+    first_line(manager)
+    manager.send_signal(signal.SIGINT)
+    _, said = manager.communicate(timeout=SECONDS)
+
+    without = league("manager", "--dir", "cup", cwd=tmp_path, check=False)
+
+    assert shlex.split(GO_ON.search(said)[1]) == ["league", *typed]
+    assert without.stderr.endswith(
+        f"game_type mine came from a file; name that again, with: league {shlex.join(typed)}\n"
+    )
+    first_line(started(BIN / "league", *typed, cwd=tmp_path))
 
 
 def test_a_second_manager_of_the_same_directory_is_refused(stopped):

@@ -111,26 +111,19 @@ def test_a_text_names_what_is_installed_and_only_a_path_is_run(above):
         assert plugins.find_game(plugins.as_typed("./evil.py")).name == "tic_tac_toe"
 
 
-@pytest.mark.parametrize(
-    ("written_there", "shown"),
-    [
-        ("league manager --dir 'my cup'", "league manager --dir 'my cup'"),
-        ("league manager $(touch x); touch x", "league manager '$(touch' 'x);' touch x"),
-        ("touch x; league manager", "league manager --dir cup"),
-        ("league manager; touch x", "league manager --dir cup"),
-        ("league manager '", "league manager --dir cup"),
-    ],
-)
-def test_a_command_in_a_lock_file_is_shown_only_if_a_shell_starts_a_manager_by_it(
-    above, written_there, shown
-):
-    written(above / "cup", played()[:5])
-    (above / "cup" / "admin.token").write_text("x" * 43)
-    (above / "cup" / "manager.lock").write_text(f"1\nhttp://127.0.0.1:9/mcp\n{written_there}\n")
+def test_the_game_of_a_directory_is_run_only_if_its_user_names_its_file(above):
+    written(above / "cup", changed(played(), LeagueOpened, game_type="mine")[:5])
+    (above / "evil.py").write_text("open('run', 'w')\n")
+    (above / "cup" / "manager.settings").write_text('game_type = "./evil.py"\n')
 
-    for command in ("start", "status"):
-        told = league(command, "cup", cwd=above, check=False).stderr
-        assert told.rstrip().endswith(f"start it with: {shown}")
+    told = league("manager", "--dir", "cup", cwd=above, check=False)
+
+    assert told.returncode == 2
+    assert (
+        "game_type mine came from a file; name that again, with: league manager --dir cup --game "
+        in (told.stderr)
+    )
+    assert not (above / "run").exists()
 
 
 # What runs code, and the only files that may use it.

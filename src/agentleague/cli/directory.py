@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
-from agentleague.storage.directory import FILE_NAME, HEAD_NAME, has_journal_file
+from agentleague.storage.directory import FILE_NAME, HEAD_NAME, SETTINGS_NAME, has_journal_file
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-OWN_NAMES = (FILE_NAME, HEAD_NAME, "secret.key", "admin.token", "manager.lock", "log")
+SECRETS = ("secret.key", "admin.token")
+OWN_NAMES = (FILE_NAME, HEAD_NAME, SETTINGS_NAME, *SECRETS, "manager.lock", "log")
 SETTINGS = ".toml"  # A league may lie beside its settings.
 SHOWN_MAX = 3
 
@@ -86,37 +87,9 @@ def manager_address(directory: Path) -> str | None:
 
 
 def no_manager(directory: Path) -> str:
-    """The sentence for a directory where no manager runs: how to start it.
-
-    It names the command of the last start: another one may mean other rules, or no join code.
-    """
-    command = shlex.join(_words_of_start(directory)) or f"league manager {dir_option(directory)}"
-    return f"no manager runs in {directory}; start it with: {command}"
-
-
-def start_elsewhere(directory: Path, to: Path) -> str:
-    """The command that began the league of a directory, for a copy of it."""
-    kept = _words_of_start(directory) or ["league", "manager"]
-    words = [
-        word
-        for before, word in zip(["", *kept], kept, strict=False)
-        if "--dir" not in (before, word.partition("=")[0])
-    ]
-    return f"{shlex.join(words)} {dir_option(to)}"
-
-
-def _words_of_start(directory: Path) -> list[str]:
-    """The command of the last start, if it starts a manager and does nothing else in a shell.
-
-    Whoever made the directory may have written it, and a person may paste it.
-    """
-    from agentleague.storage.lock import command_in
-
-    try:
-        words = shlex.split(command_in(directory) or "")
-    except ValueError:
-        return []
-    return words if words[:2] == ["league", "manager"] else []
+    """The sentence for a directory where no manager runs: how to start it."""
+    start = f"league manager {dir_option(directory)}"
+    return f"no manager runs in {directory}; start it with: {start}"
 
 
 def how_to_approve(referees: Sequence[str], directory: Path | None) -> str:

@@ -117,8 +117,8 @@ class Journal(JournalReader, Protocol):
         done: Callable[[Sequence[Head] | StorageError], None],
     ) -> None: ...
 
-    def publish(self, address: str, command: str = "") -> None:
-        """Let commands on this machine find the manager and how it was started."""
+    def publish(self, address: str) -> None:
+        """Let commands on this machine find the manager."""
 
     def close(self) -> None: ...
 

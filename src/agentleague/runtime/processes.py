@@ -10,7 +10,7 @@ import errno
 import gc
 import logging
 import shlex
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -33,6 +33,7 @@ from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeS
 from agentleague.roles.stimuli import Answered, Stimulus
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, Ledger
+from agentleague.runtime.settings import as_toml
 from agentleague.runtime.state_files import StateFile
 from agentleague.runtime.strategy_runner import InlineRunner, Strategy, ThreadRunner
 from agentleague.transport.callers import Proxies
@@ -302,7 +303,7 @@ class Home(NamedTuple):
     seed: str | None = None
     resumes: bool = True  # whether a league that is there already goes on, or is an error
     logs: bool = False  # whether a log is kept beside the journal
-    command: str = ""  # how a person starts it again
+    given: Mapping[str, Any] | None = None  # the settings to keep for its next start
     accepts_loss: bool = False  # whether a league that has lost rows goes on without them
 
 
@@ -324,7 +325,7 @@ async def open_manager(
     from agentleague.manager.role import Manager
     from agentleague.runtime import plugins
     from agentleague.runtime.host import JournalArchive
-    from agentleague.runtime.state_files import read_secrets, write_secrets
+    from agentleague.runtime.state_files import keep_settings, read_secrets, write_secrets
     from agentleague.storage.directory import open_journal
 
     directory, seed = home.directory, home.seed
@@ -351,8 +352,10 @@ async def open_manager(
             )
         accept_loss = home.accepts_loss
         await asyncio.to_thread(journal.claim, settings.league_id, accept_loss=accept_loss)
-        journal.publish(place.here(transport.port), home.command)
-        secrets = read_secrets(directory) if league_id else write_secrets(directory, seed)
+        journal.publish(place.here(transport.port))
+        secrets = read_secrets(directory, seed) if league_id else write_secrets(directory, seed)
+        if home.given is not None:
+            keep_settings(directory, home.given)
         archive = JournalArchive(journal, settings.league_id)
         manager = Manager(
             settings, secrets, game, check_endpoint=place.guard.check_agent, league=League(archive)
@@ -501,15 +504,13 @@ def _league_there(journal: "Journal", home: Home) -> str:
 def same_league(
     settings: ManagerSettings, league_id: str, rows: Iterator[Row], directory: str
 ) -> ManagerSettings:
-    """The settings with the id of the league that is there.
+    """The settings, if they are those of the league that is there.
 
     Raises:
         StorageError: they differ from the rules it was begun with; the sentence names the first.
     """
     first = next(rows)
-    opened = read_event(first.kind, first.version, first.body)
-    if not isinstance(opened, LeagueOpened):
-        raise Damaged(f"the journal of {league_id} begins with {first.kind!r}, not with its rules")
+    opened = _opened(first)
     if opened.has_join_code and not settings.join_code:
         raise StorageError(
             f"{league_id} was begun with a join code, and now there is none; give it with "
@@ -520,26 +521,42 @@ def same_league(
             f"{league_id} was begun with a referee code, and now there is none; give it with "
             "LEAGUE_REFEREE_CODE, in the file of settings, or with --referee-code"
         )
-    wanted = {
-        "game_type": settings.game_type,
-        "cycles": settings.cycles,
-        "points": (settings.win_points, settings.draw_points, settings.loss_points),
-        "tie_breaks": list(settings.tie_breaks),
-        "seeded": settings.seeded,
-        **asdict(settings.rules),
-    }
-    begun = {**asdict(opened), **asdict(opened.rules)}
-    for name, value in wanted.items():
-        if begun[name] != value:
+    for name, begun in rules_of(opened).items():
+        value = getattr(settings, name)
+        if (list(value) if isinstance(value, tuple) else value) != begun:
             raise StorageError(
-                f"{league_id} was begun with {name} = {begun[name]!r}, and now it is {value!r}; "
-                f"start it with the same rules{_GAME_HINT if name == 'game_type' else ''}, or "
+                f"{league_id} was begun with {name} = {as_toml(begun)}, and now it is "
+                f"{as_toml(value)}; a league keeps its rules, so leave that out, or "
                 f"{_instead(rows, directory)}"
             )
-    return replace(settings, league_id=league_id)
+    return settings
 
 
-_GAME_HINT = " (--game NAME, or --game FILE.py if it is a file of yours)"
+def rules_of(opened: LeagueOpened) -> dict[str, Any]:
+    """The settings that a league was begun with and keeps to its end."""
+    points = zip(("win_points", "draw_points", "loss_points"), opened.points, strict=True)
+    names = ("league_id", "game_type", "cycles", "tie_breaks", "seeded")
+    own = {name: getattr(opened, name) for name in names}
+    return {**own, **dict(points), **asdict(opened.rules)}
+
+
+def kept_rules(directory: Path) -> dict[str, Any]:
+    """The rules of the league that is in a directory; none if there is none that can be read."""
+    from agentleague.storage.directory import open_reader
+
+    journal = open_reader(directory)
+    try:
+        return next((rules_of(_opened(next(journal.read(each)))) for each in journal.leagues()), {})
+    except StorageError:  # The manager, which opens it next, says what is wrong with it.
+        return {}
+
+
+def _opened(first: Row) -> LeagueOpened:
+    opened = read_event(first.kind, first.version, first.body)
+    if not isinstance(opened, LeagueOpened):
+        league_id = first.league_id
+        raise Damaged(f"the journal of {league_id} begins with {first.kind!r}, not with its rules")
+    return opened
 
 
 def _instead(rows: Iterator[Row], directory: str) -> str:

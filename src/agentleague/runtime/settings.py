@@ -128,7 +128,7 @@ def as_toml(value: Any) -> str:
         return "{" + ", ".join(f"{key} = {as_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(as_toml, value)) + "]"
-    return json.dumps(value)  # Numbers, texts, true and false are written alike.
+    return json.dumps(value, ensure_ascii=False)  # Numbers, texts, true and false alike.
 
 
 def _default(each: "Field[Any]") -> Any:

@@ -7,7 +7,8 @@ the agent runs: a second process with the same command takes the next file and i
 strategy can learn across leagues. A writer replaces the file whole with its own matches put in: two
 agents of one name write in turn, and each writes again what the other has overwritten.
 
-`DIR/secret.key` and `DIR/admin.token` are for the manager and the organiser alone (0600).
+`DIR/secret.key`, `DIR/admin.token` and `DIR/manager.settings`, which holds the codes, are for the
+manager and the organiser alone (0600).
 """
 
 import os
@@ -26,8 +27,10 @@ import msgspec
 from agentleague.errors import StorageError
 from agentleague.protocol import join_codes
 from agentleague.roles.agent import AgentState
-from agentleague.roles.settings import Secrets
+from agentleague.roles.settings import ManagerSettings, Secrets
 from agentleague.runtime.clock import wall
+from agentleague.runtime.settings import as_toml, read_settings
+from agentleague.storage.directory import SETTINGS_NAME
 from agentleague.storage.durable import sync_directory, write_private
 from agentleague.storage.lock import set_lock
 
@@ -220,8 +223,46 @@ def write_secrets(directory: Path, seed: str | None) -> Secrets:
     return made
 
 
-def read_secrets(directory: Path) -> Secrets:
-    """The secrets of the league that is there. Raises StorageError if they cannot be read."""
+def keep_settings(directory: Path, given: Mapping[str, Any]) -> None:
+    """Keep what a manager was given for its next start, as TOML; on disk before this returns.
+
+    The options of the game stand in the journal, as every rule; TOML may not be able to write them.
+    """
+    lines = [f"{name} = {as_toml(given[name])}\n" for name in given if name != "game_options"]
+    text = "".join(lines).encode(errors="replace")
+    path = directory / SETTINGS_NAME
+    draft = path.with_suffix(".new")
+    try:
+        write_private(draft, text)
+        os.replace(draft, path)  # All or nothing, whenever the machine stops.
+        sync_directory(directory)
+    except OSError as error:
+        raise StorageError(f"cannot keep the league's settings in {directory}: {error}") from None
+
+
+def kept_settings(directory: Path) -> Mapping[str, Any]:
+    """What the manager of a directory was given last. Raises SettingError if it cannot be read."""
+    path = directory / SETTINGS_NAME
+    if not path.exists():
+        return {}
+    return read_settings(ManagerSettings, file=path, environment={}, options={}).values
+
+
+def read_secrets(directory: Path, seed: str | None = None) -> Secrets:
+    """The secrets of the league that is there; with a seed, if its draws follow from that.
+
+    Raises StorageError if they cannot be read, or the seed is another.
+    """
+    kept = _read_secrets(directory)
+    if seed is not None and new_secrets(seed).draw_secret != kept.draw_secret:
+        raise StorageError(
+            f"the league in {directory} was begun with another --seed; leave it out, since the "
+            "directory keeps it, or begin another league with: --dir ANOTHER"
+        )
+    return kept
+
+
+def _read_secrets(directory: Path) -> Secrets:
     try:
         kept = msgspec.json.decode((directory / NAME).read_bytes(), type=_File)
         admin_token = (directory / ADMIN_NAME).read_text().strip()

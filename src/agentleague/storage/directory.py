@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # A command that only lists commands loads no database.
 
 FILE_NAME = "journal.sqlite"
 HEAD_NAME = "journal.head"
+SETTINGS_NAME = "manager.settings"  # what a manager was given besides the rules, with its codes
 
 
 def has_journal(directory: Path) -> bool:

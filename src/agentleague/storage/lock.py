@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 from agentleague.errors import Claimed
-from agentleague.storage.durable import write_private
 
 LOOKS_OUTLASTED, LOOK_SECONDS = 5, 0.02
 
@@ -25,8 +24,7 @@ def hold(directory: Path) -> int:
         raise Claimed(
             f"another manager (pid {pid}) writes to {directory}; stop it first or use another --dir"
         ) from None
-    # The command of before stays until another start succeeds: a repair names it.
-    publish(descriptor, "", command_in(directory) or "")
+    publish(descriptor, "")
     return descriptor
 
 
@@ -59,34 +57,20 @@ def _lock_patiently(descriptor: int) -> None:
     set_lock(descriptor, True)
 
 
-def publish(descriptor: int, address: str, command: str = "") -> None:
-    """Say where the manager that holds the lock is called, and with which command it was begun."""
+def publish(descriptor: int, address: str) -> None:
+    """Say where the manager that holds the lock is called."""
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    os.write(descriptor, f"{os.getpid()}\n{address}\n{command}\n".encode())
-
-
-def keep_command(directory: Path, command: str) -> None:
-    """Say in a directory where no manager has been yet with which command one is begun."""
-    write_private(directory / "manager.lock", f"0\n\n{command}\n".encode())
+    os.write(descriptor, f"{os.getpid()}\n{address}\n".encode())
 
 
 def address_in(directory: Path) -> str | None:
     """Where the manager of this directory is called, or was last."""
-    return _line(directory, 1)
-
-
-def command_in(directory: Path) -> str | None:
-    """The command with which the manager of this directory was begun last, if it is known."""
-    return _line(directory, 2)
-
-
-def _line(directory: Path, number: int) -> str | None:
     try:
         lines = (directory / "manager.lock").read_text(errors="replace").splitlines()
     except OSError:
         return None
-    return (lines[number] if len(lines) > number else "") or None
+    return (lines[1] if len(lines) > 1 else "") or None
 
 
 def release(descriptor: int) -> None:

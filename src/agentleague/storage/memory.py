@@ -35,7 +35,7 @@ class MemoryJournal:
         """The rows are as lost as they were."""
         return lost
 
-    def publish(self, address: str, command: str = "") -> None:
+    def publish(self, address: str) -> None:
         """No other process could look for its manager."""
 
     def close(self) -> None:

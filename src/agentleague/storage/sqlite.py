@@ -168,10 +168,10 @@ class SqliteJournal(SqliteReader):
         except sqlite3.Error as error:
             raise StorageError(f"cannot read the journal in {self._directory}: {error}") from error
 
-    def publish(self, address: str, command: str = "") -> None:
-        """Say in the directory where its manager is called, and how it was begun."""
+    def publish(self, address: str) -> None:
+        """Say in the directory where its manager is called."""
         assert self._lock is not None, "claim a league first"
-        publish(self._lock, address, command)
+        publish(self._lock, address)
 
     def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
         """Write the events behind row `after`, all or none.

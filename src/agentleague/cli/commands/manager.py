@@ -21,6 +21,7 @@ from agentleague.cli.output import (
     print_table,
     row_dicts,
     say,
+    shown,
     verbose_option,
 )
 from agentleague.cli.serving import stop_signal, until_stopped
@@ -42,11 +43,12 @@ from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import (
     CannotListen,
     Home,
+    kept_rules,
     open_manager,
     run,
 )
 from agentleague.runtime.settings import Given, describe
-from agentleague.runtime.state_files import new_join_code, new_league_id
+from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
 from agentleague.storage.directory import has_journal_file, remedy
 
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
@@ -103,24 +105,24 @@ def command(
     """Serve until the end, or until Ctrl-C."""
     config = config or config_too
     given = given_settings(ManagerSettings, config, options)
-    asked = given.make(ManagerSettings)
     directory = directory or Path(config.stem if config else "league")
+    check_free(directory)
+    kept, asked = _with_kept(given, directory)
     _check(given, asked, is_new=not has_journal_file(directory))
-    game = asked.game_type
+    game = kept.get("game_type", asked.game_type)
     played = _game(given, asked)
     settings = replace(
         asked,
         league_id=asked.league_id or new_league_id(played.name, seed),
         game_type=played.name,
-        seeded=seed is not None,
+        seeded=asked.seeded or seed is not None,
     )
-    check_free(directory)
     _check_codes(given, asked, directory)
     where = place_of_manager(settings, say)
 
     async def serve() -> tuple[League, bool]:
         stopped = stop_signal()
-        home = Home(directory, seed, logs=True, command=_this_command(), accepts_loss=accepts_loss)
+        home = Home(directory, seed, logs=True, given=kept, accepts_loss=accepts_loss)
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
         assert isinstance(role, Manager)
@@ -152,7 +154,28 @@ def command(
         return
     ended = league.rounds_ended
     _print_table(league, f"after round {ended}" if ended else "before the first round ended")
-    say(f"Stopped; nothing is lost. Continue with: {_this_command()}")
+    say(f"Stopped; nothing is lost. Continue with: {_resume(directory, game)}{' --exit' * exits}")
+
+
+def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSettings]:
+    """What to keep for the next start, and the settings, as a league that is there had them.
+
+    A file with a game runs only if it is named again.
+    """
+    if not has_journal_file(directory):
+        return dict(given.values), given.make(ManagerSettings)
+    kept = {**kept_settings(directory), **given.values}
+    asked = ManagerSettings(**{**kept, **kept_rules(directory), **given.values})
+    game = str(kept.get("game_type"))
+    if _file(game) and "game_type" not in given.values:
+        again = _resume(directory, shown(game))
+        problem = f"{shown(asked.game_type)} came from a file; name that again, with: {again}"
+        raise given.wrong("game_type", problem)
+    return kept, asked
+
+
+def _resume(directory: Path, game: str) -> str:
+    return f"league manager {dir_option(directory)}{_file(game)}"
 
 
 def _in_words(error: CannotListen | Damaged, settings: ManagerSettings, directory: Path) -> str:
@@ -218,9 +241,9 @@ def _check_codes(given: Given, asked: ManagerSettings, directory: Path) -> None:
 
 def _game(given: Given, asked: ManagerSettings) -> Game:
     """The game, if it is installed and takes these options."""
-    name = "game_type"
-    try:
-        game = find_game(as_typed(asked.game_type))
+    name, typed = "game_type", asked.game_type
+    try:  # What a journal names is never a file.
+        game = find_game(as_typed(typed) if name in given.values else typed)
         name = "game_options"
         game.start(asked.game_options)
     except (LeagueError, ValueError) as error:
@@ -232,13 +255,13 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
     return game
 
 
-def _this_command(without: str = "--join-code") -> str:
+def _this_command() -> str:
     """The command as it was typed, without the codes, which others may not see.
 
-    And without what holds for once only.
+    And without what holds for this league only.
     """
     words = [word for word in sys.argv[1:] if word != "--accept-loss"]
-    hidden = {"--join-code", "--referee-code", without}
+    hidden = {"--join-code", "--referee-code", "--dir"}
     shown = [
         word
         for before, word in zip(["", *words], words, strict=False)
@@ -251,12 +274,16 @@ def _print_end(league: League, directory: Path, game: str) -> None:
     """Print the final table, and what to do with a league that is over."""
     _print_table(league, "final table")
     shown = shlex.quote(str(directory))
-    file = f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
     say(
-        f"Check it with: league verify {shown}{file}\n"
+        f"Check it with: league verify {shown}{_file(game)}\n"
         f"Publish it with: league export {shown} --out {shlex.quote(f'{directory}-files')}\n"
-        f"Begin another with: {_this_command(without='--dir')} --dir ANOTHER"
+        f"Begin another with: {_this_command()} --dir ANOTHER"
     )
+
+
+def _file(game: str) -> str:
+    """How a game that is a file is named."""
+    return f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
 
 
 def _print_table(league: League, state: str) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentleague.cli.directory import directory_argument, start_elsewhere
+from agentleague.cli.directory import SECRETS, dir_option, directory_argument
 from agentleague.cli.output import counted, listed, say
 from agentleague.errors import LeagueError
-from agentleague.storage.directory import HEAD_NAME, has_journal_file
+from agentleague.storage.directory import HEAD_NAME, SETTINGS_NAME, has_journal_file
 
 if TYPE_CHECKING:
     from agentleague.league.league import League
@@ -30,7 +30,6 @@ Rows that SQLite no longer finds are looked for in its write-ahead log too, wher
 If rows are lost, the manager of the new directory says so until you let it go on without them:
 league manager --accept-loss.
 """
-SECRETS = ("secret.key", "admin.token")
 ROWS_SHOWN_MAX, MATCHES_SHOWN_MAX = 100, 20
 PROGRESS_ROWS = 50_000
 
@@ -46,16 +45,13 @@ PROGRESS_ROWS = 50_000
 )
 def command(directory: Path, to: Path) -> None:
     """Write the new directory, print what is lost."""
-    from agentleague.storage.lock import keep_command
     from agentleague.storage.repair import repair
 
     _check(directory, to)
-    start = start_elsewhere(directory, to)
-    made = repair(directory, to, SECRETS, _show_progress)
-    keep_command(to, start)
+    made = repair(directory, to, (*SECRETS, SETTINGS_NAME), _show_progress)
     for line in in_words(made, to):
         print(line)
-    for line in _next(made, to, start):
+    for line in _next(made, to):
         say(line)
 
 
@@ -127,7 +123,7 @@ def _sentence(row: "Row") -> str:
         return f"{row.kind}, which cannot be read"
 
 
-def _next(made: "Repaired", to: Path, start: str) -> Iterator[str]:
+def _next(made: "Repaired", to: Path) -> Iterator[str]:
     """What to type next."""
     shown = shlex.quote(str(to))
     yield f"Check it with: league verify {shown}"
@@ -137,4 +133,4 @@ def _next(made: "Repaired", to: Path, start: str) -> Iterator[str]:
         yield f"It can be read, but no manager can go on with it: there is no {files} to copy."
         return
     accept = " --accept-loss" if made.lost_until > made.last else ""
-    yield f"Go on with: {start}{accept}"
+    yield f"Go on with: league manager {dir_option(to)}{accept}"
