@@ -219,6 +219,43 @@ def test_a_proved_message_that_overtook_the_first_answer_counts():
     assert len(doubts(role)) == 1
 
 
+@rule("R-PROOF-05")
+def test_a_player_that_came_back_takes_in_what_is_proved_for_its_token_before_it_is_registered():
+    role = a_player(STATE, accepted=None)
+    (match,) = ANNOUNCED.matches
+    anew = msgspec.structs.replace(match, draw_generation=1)
+
+    tell(role, ANNOUNCED, TOKEN)
+    for _ in range(20):
+        tell(role, FORGED)  # A stranger: that waits, and leaves no room for more.
+    tell(role, msgspec.structs.replace(ANNOUNCED, matches=[anew]), TOKEN)
+    tell(role, TABLE, TOKEN)
+
+    assert "(generation 1)" in role.news[-1]
+    assert [each["points"] for each in role.memory.standings] == [9]
+    assert tell(role, OVER, TOKEN)[1:] == [End(OVER)]
+    assert role.news[-1] == "The league is over. P01 is number 1, with 3 points."
+
+
+@rule("R-PLAYER-02")
+def test_a_number_is_not_doubted_before_its_bounds_are_known():
+    role = a_player(STATE, accepted=None)
+    sealed = commitment(SEED, LEAGUE, "R1M1")
+    result = GameResult("WIN", "P01", drawn_number=77)
+    over = GameOver(
+        result,
+        **{"league_id": LEAGUE, "match_id": "R1M1", "player_id": "P01"},
+        **{"game_type": "even_odd", "draw": Draw(sealed, SEED.hex())},
+    )
+    over = msgspec.structs.replace(over, auth_token=role._tokens(over)[0])
+
+    role.handle(Asked(over, Caller("x"), 2), BEGAN)
+    assert "DRAW" not in role.news[-1]
+    registered(role)
+    role.handle(Asked(over, Caller("x"), 3), BEGAN)
+    assert "THE DRAW IS WRONG" in role.news[-1]
+
+
 def test_a_player_that_came_back_without_its_token_says_what_that_means():
     role = a_player(None, msgspec.structs.replace(ACCEPTED, match_tokens=False))
 

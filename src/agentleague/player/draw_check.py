@@ -34,12 +34,12 @@ class DrawCheck:
         self._announced: dict[str, tuple[int, str]] = {}  # with the generation of its draws
         self._newest = 0  # of these generations
         self._moved: dict[str, dict[int, list[Any]]] = {}
-        self._bounds = even_odd.State().bounds  # of the number in even_odd
+        self._bounds: tuple[int, int] | None = even_odd.State().bounds  # of even_odd's number
 
-    def agreed(self, options: Mapping[str, Any]) -> None:
-        """The manager said with which options the game is played, before anything was drawn."""
+    def agreed(self, options: Mapping[str, Any] | None) -> None:
+        """The manager said with which options the game is played; None: it has still to say."""
         with suppress(ValueError):  # Of another game.
-            self._bounds = even_odd.start(options).bounds
+            self._bounds = None if options is None else even_odd.start(options).bounds
 
     def announced(self, message: RoundAnnouncement, player_id: str) -> str:
         """The commitment of a player's own match in a round; the first one of a match binds.
@@ -79,7 +79,7 @@ class DrawCheck:
         doubts = [*_announced_doubts(over, over.draw, announced), *_seed_doubts(over, over.draw)]
         doubts += self._move_doubts(over, over.draw, player_id)
         is_drawn = over.game_result.status != "TECHNICAL_LOSS"
-        if over.game_type == even_odd.name and is_drawn and not doubts:
+        if over.game_type == even_odd.name and is_drawn and self._bounds and not doubts:
             doubts += _number_doubts(over, over.draw, self._bounds)
         return doubts
 

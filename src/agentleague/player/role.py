@@ -91,7 +91,7 @@ class Player(Agent):
         self._referee_endpoint = ""  # of its match of this round, as a foreign manager says
         self._early: list[Asked] = []  # messages that came before the registration was answered
         self._running: dict[int, Asked] = {}  # calls whose strategies run
-        self._channel = b""
+        self._channel, self._earlier_id = b"", ""  # The id is that of its last run.
         self._token_pair, self._tokens_of = ("", ""), ("", "", "", 0)
         self._completed: messages.LeagueCompleted | None = None  # to be confirmed by the manager
         self._is_unknown = False  # whether the manager took it out, and its token with it
@@ -103,7 +103,8 @@ class Player(Agent):
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept; its token also says how its referees are known."""
         super().remember(state)
-        self._channel = channel_key(state.token)
+        self._channel, self._earlier_id = channel_key(state.token), state.agent_id
+        self._draw_check.agreed(None)
 
     def registration_request(self, now: float) -> messages.Message:
         """Under its name, for the games it knows."""
@@ -223,10 +224,10 @@ class Player(Agent):
 
     def _told(self, asked: Asked, message: Any, now: float) -> list[Effect]:
         """The manager tells something, or a stranger does: where a proof is due, that shows it."""
-        if not self.agent_id:
-            self._keep_early(asked)
-        elif self._is_from_manager(asked.caller):
+        if self._is_from_manager(asked.caller):
             self._take_in(message)
+        elif not self.agent_id:
+            self._keep_early(asked)
         else:
             error = TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
             name = message.__struct_config__.tag
@@ -235,8 +236,9 @@ class Player(Agent):
         return [self.reply(asked, ack, now)]
 
     def _is_from_manager(self, caller: Caller) -> bool:
+        """By its proof, also for the token of an earlier run; unproved only once that is agreed."""
         own = self._registration
-        return not own.proofs or own.is_proved(caller)
+        return own.is_proved(caller) if own.proofs else bool(self.agent_id)
 
     def _keep_early(self, asked: Asked) -> bool:
         """Only the answer to the registration will say how manager and referees are known."""
@@ -253,16 +255,17 @@ class Player(Agent):
             self._notify("standings", lambda: self.memory.standings)
 
     def _announced(self, message: messages.RoundAnnouncement) -> None:
-        loss = self._draw_check.announced(message, self.agent_id)
+        me = self.agent_id or self._earlier_id
+        loss = self._draw_check.announced(message, me)
         if loss:
             self.news.append(loss)
         for each in message.matches:
-            if self.agent_id in (each.player_A_id, each.player_B_id):
+            if me in (each.player_A_id, each.player_B_id):
                 self._foreign_referees.announced = each.match_id
                 self._referee_endpoint = getattr(each, "referee_endpoint", "")
         if message.round_id != self._round_id:  # A match that changes hands is announced again.
             self._round_id = message.round_id
-            self._notify("round", lambda: seen_by(self.agent_id, message))
+            self._notify("round", lambda: seen_by(me, message))
 
     def _league_over(
         self, asked: Asked, message: messages.LeagueCompleted, now: float
@@ -337,8 +340,8 @@ class Player(Agent):
     def _end(self) -> list[Effect]:
         assert self._completed
         rows = {row.player_id: row for row in self._completed.final_standings}
-        own = rows.get(self.agent_id)
-        rank = f" {self.agent_id} is number {own.rank}, with {_points(own.points)}." if own else ""
+        own = rows.get(self.agent_id or self._earlier_id)
+        rank = f" {own.player_id} is number {own.rank}, with {_points(own.points)}." if own else ""
         self.news.append(f"The league is over.{rank}")
         self._notify("league_end", lambda: msgspec.to_builtins(self._completed))
         return [End(self._completed)]
