@@ -2,29 +2,21 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from agentleague.cli.directory import dir_option, manager_address, one_directory
 from agentleague.errors import LeagueError
+from agentleague.runtime.query_pages import Source, Work, all_rows
 
 T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
 MANAGER = "http://127.0.0.1:8000/mcp"
 VARIABLE = "LEAGUE_MANAGER"  # Not by click: --dir must work where it is set.
-
-
-class Source(Protocol):
-    """Answers queries."""
-
-    async def ask(self, query_type: str, **params: Any) -> dict[str, Any]: ...
-
-
-Work = Callable[[Any], Coroutine[Any, Any, T]]  # of a Source
 
 
 class JournalSource:
@@ -98,39 +90,6 @@ def source_option(directory: Path | None, manager_url: str | None) -> str:
     return f" --manager {manager_url}" if manager_url else ""
 
 
-async def all_rows(source: Source, query_type: str, key: str, **params: Any) -> list[Any]:
-    """The rows of all pages."""
-    rows: list[Any] = []
-    while True:
-        data = await source.ask(query_type, offset=len(rows), **params)
-        page = data.get(key)
-        if not isinstance(page, list):
-            raise LeagueError(
-                f"the answer to {query_type} has no {key!r}; this is not a manager of agentleague"
-            )
-        rows += page
-        if not page or len(rows) >= data.get("total", 0):
-            return rows
-
-
-async def all_rounds(source: Source, **params: Any) -> list[dict[str, Any]]:
-    """All rounds; a page counts matches, so it may end in the middle of one."""
-    rounds: dict[int, dict[str, Any]] = {}
-    seen = 0
-    while True:
-        data = await source.ask("GET_SCHEDULE", offset=seen, **params)
-        if not isinstance(data.get("rounds"), list):
-            raise LeagueError(
-                "the answer to GET_SCHEDULE has no 'rounds'; this is not a manager of agentleague"
-            )
-        for part in data["rounds"]:
-            whole = rounds.setdefault(part["round_id"], {**part, "matches": []})
-            whole["matches"] += part["matches"]
-            seen += len(part["matches"])
-        if not data["rounds"] or seen >= data.get("total", 0):
-            return list(rounds.values())
-
-
 def _as_url(text: str) -> str:
     from agentleague.runtime.network import manager_url
 
@@ -140,9 +99,9 @@ def _as_url(text: str) -> str:
 async def with_manager(url: str, work: Work[T], key: str = "") -> T:
     """What comes of `work` at a running manager; `key` is the organiser's, who is told more."""
     from agentleague.runtime.clock import wall
-    from agentleague.runtime.manager_client import ManagerClient
+    from agentleague.runtime.manager_client import Asker, ManagerClient
 
-    client = ManagerClient(url, wall, key)
+    client = ManagerClient(url, wall, Asker(token=key))
     try:
         return await work(client)
     finally:

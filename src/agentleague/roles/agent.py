@@ -286,7 +286,8 @@ class Agent(ABC):
         self.agent_id = ""  # that the manager gave it
         self._own_name = settings.display_name
         self._registration = Registration(settings)
-        self._reachability = ReachabilityCheck(self._registration.manager, settings, limits)
+        self.manager = self._registration.manager
+        self._reachability = ReachabilityCheck(self.manager, settings, limits)
         self.is_far = False  # whether something may stand between it and its manager
         self._calendar = Calendar(0.0)
         self.news: deque[str] = deque(maxlen=limits.news)  # sentences for the person who runs it

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import UNSET
 
 from agentleague.errors import (
@@ -33,12 +34,23 @@ PATIENCE = 100  # how often a manager may say that it wants to be asked later
 ANYWHERE = ("0.0.0.0/0", "::/0")  # A typed address is always allowed.
 
 
+NOT_DATA = {*Message.__struct_fields__, "query_type", "success", "data", "error", "warnings"}
+
+
+class Asker(NamedTuple):
+    """Who asks; the organiser and agents, who have a token, are told more."""
+
+    sender: str = "league_command"
+    token: str = ""
+    league_id: str = ""
+    dialect: str = ""  # that the manager understands, if not ours
+
+
 class ManagerClient:
     """Questions to one manager; close it in the end."""
 
-    def __init__(self, url: str, wall: Callable[[], float], key: str = "") -> None:
-        """`key` is the organiser's, who is told more."""
-        self._url, self._wall, self._key = url, wall, key
+    def __init__(self, url: str, wall: Callable[[], float], asker: Asker = Asker()) -> None:  # noqa: B008
+        self._url, self._wall, self._asker = url, wall, asker
         self._loop = asyncio.get_running_loop()
         guard = Guard("lan", ANYWHERE)
         guard.check_url(url)
@@ -53,12 +65,14 @@ class ManagerClient:
             if not isinstance(answer.error, RateLimited):
                 break
             await asyncio.sleep(float(answer.error.context.get("retry_after") or 1))
-        told = answer.message
-        if answer.error or not isinstance(told, LeagueQueryResponse):
-            raise _no_manager(self._url, answer.error)
+        told, error = answer.message, answer.error
+        if isinstance(error, PeerRefused) and error.context["number"] != UnknownMethod.number:
+            raise LeagueError(f"the manager refused {query_type}: {error}")
+        if error or not isinstance(told, LeagueQueryResponse):
+            raise _no_manager(self._url, error)
         if not told.success:
             raise LeagueError(told.error.error_description if told.error else "no answer")
-        return told.data or {}
+        return told.data or _beside_data(told)
 
     async def close(self) -> None:
         """Let the connections go."""
@@ -92,11 +106,12 @@ class ManagerClient:
     def _query(self, query_type: str, params: Mapping[str, Any]) -> LeagueQuery:
         return LeagueQuery(
             query_type,
+            self._asker.league_id,
             query_params=dict(params),
-            sender="league_command",
+            sender=self._asker.sender,
             timestamp=write(self._wall()),
             conversation_id="conv-query",
-            auth_token=self._key or UNSET,
+            auth_token=self._asker.token or UNSET,
         )
 
     async def _call(self, query: Message) -> Answer:
@@ -107,8 +122,15 @@ class ManagerClient:
             if not answered.done():  # Nobody waits any more when the command was stopped.
                 answered.set_result(answer)
 
-        self._transport.call(Address("manager", self._url), query, until, done)
+        to = Address("manager", self._url, self._asker.dialect)
+        self._transport.call(to, query, until, done)
         return await answered
+
+
+def _beside_data(told: LeagueQueryResponse) -> dict[str, Any]:
+    """Document 001 has no `data`: its fields stand in the answer itself."""
+    fields = msgspec.to_builtins(told)
+    return {name: value for name, value in fields.items() if name not in NOT_DATA}
 
 
 def _no_manager(url: str, error: LeagueError | None) -> LeagueError:

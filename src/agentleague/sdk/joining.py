@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agentleague.errors import LeagueError
 from agentleague.player.role import HookCall
@@ -16,8 +16,11 @@ from agentleague.roles.effects import Effect, Turn
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Stimulus
 from agentleague.runtime.author_functions import Background
+from agentleague.runtime.clock import wall
+from agentleague.runtime.manager_client import Asker, ManagerClient
 from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.processes import Place, Running, open_player, run
+from agentleague.runtime.query_pages import Work
 from agentleague.runtime.settings import SettingError, describe, read_settings
 from agentleague.runtime.state_files import HistoryFile, StateFile, Whose, kept
 from agentleague.sdk.player import Player
@@ -25,6 +28,7 @@ from agentleague.sdk.player import Player
 CLOSE_SECONDS = 10.0  # for hooks that are not done when the league is over
 INTERRUPTED_SECONDS = 1.0  # and after Ctrl-C
 Say = Callable[[str], None]
+T = TypeVar("T")
 
 
 def join_league(player: Player, given: Mapping[str, Any], say: Say) -> None:
@@ -82,6 +86,34 @@ async def _play(
         agent.check()
     finally:
         await agent.stop()
+
+
+class ManagerQuestions:
+    """Asks the manager of a player that runs, with its token, beside the player's own messages."""
+
+    def __init__(self, agent: Running) -> None:
+        role = agent.host.role
+        assert isinstance(role, Role)
+        self._role, self._dialects = role, agent.transport.dialects
+
+    @property
+    def player_id(self) -> str:
+        """Who asks; empty before the manager has said it."""
+        return self._role.agent_id
+
+    async def run(self, work: Work[T]) -> T:
+        """Do what asks. Raises LeagueError if there is no answer."""
+        own, url = self._role.state, self._role.manager.url
+        if not own.agent_id:
+            raise LeagueError(f"the player has not registered: nobody answers at {url} yet")
+        known = self._dialects.known.get(url)
+        dialect = known.dialect if known else ""
+        asker = Asker(f"player:{own.agent_id}", own.token, own.league_id, dialect)
+        client = ManagerClient(url, wall, asker)
+        try:
+            return await work(client)
+        finally:
+            await client.close()
 
 
 class Hooks:

@@ -7,7 +7,7 @@ nobody is late. A player that makes an illegal move is asked again; the third on
 
 from collections.abc import Callable, Iterator, Sequence
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -29,11 +29,13 @@ from agentleague.roles.effects import Turn
 from agentleague.runtime import plugins
 from agentleague.runtime.author_functions import LoopThread
 from agentleague.runtime.plugins import as_typed, find_game
+from agentleague.runtime.query_pages import Work
 from agentleague.runtime.state_files import new_league_id, new_secrets
 from agentleague.sdk.player import Player
 
 MOVE_SECONDS = 30.0  # what a turn says; no time passes
 PARITY_GAME = "even_odd"
+T = TypeVar("T")
 
 
 class Entrant(NamedTuple):
@@ -86,14 +88,14 @@ class OfflineLeague:
             names[player_id] = roster.effective_name(entrant.name, player_id)
             roster.add_player(PlayerRegistered(player_id, names[player_id], "", "", ""))
             self._players[player_id] = OfflinePlayer(player_id, entrant, Memory(seed))
-        self._entrants, self._options = list(names), {"cycles": cycles}
-        self._totals = ROUND_ROBIN.begin(self._entrants, self._options)
+        self.player_ids, self._options = list(names), {"cycles": cycles}
+        self._totals = ROUND_ROBIN.begin(self.player_ids, self._options)
         self.table = Table(names)
 
     def play(self) -> Iterator[PlayedMatch]:
         """Every match, in order."""
         for round_id in range(1, self._totals.rounds + 1):
-            planned = ROUND_ROBIN.planned(round_id, self._entrants, self._options, SEED)
+            planned = ROUND_ROBIN.planned(round_id, self.player_ids, self._options, SEED)
             assert planned
             self._announce(planned)
             rows = {row.player_id: row for row in self.table.rows()}
@@ -229,6 +231,30 @@ class OfflineLeague:
         return [messages.StandingRow(**msgspec.structs.asdict(row)) for row in self.table.rows()]
 
 
+class OfflineQuestions(NamedTuple):
+    """Where a player of such a league asks; there is no manager, but a table."""
+
+    league: OfflineLeague
+    player_id: str
+
+    async def run(self, work: Work[T]) -> T:
+        """Do what asks."""
+        return await work(self)
+
+    async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
+        """The `data` of the answer, as far as there is one."""
+        rows = {row.player_id: msgspec.to_builtins(row) for row in self.league.table.rows()}
+        if query_type == "GET_STANDINGS":
+            return {"standings": list(rows.values())}
+        if query_type == "GET_PLAYER_STATS" and params.get("player_id") in rows:
+            return {"player_stats": rows[params["player_id"]]}
+        if query_type == "GET_STATUS":
+            played = sum(row["played"] for row in rows.values()) // 2
+            totals = {"matches_completed": played, "players": len(rows), "you": self.player_id}
+            return {"status": "RUNNING_LEAGUE", **totals}
+        raise LeagueError(f"play_league has no manager, and no answer to {query_type} {params}")
+
+
 def _move_of(entrant: Entrant, turn: Turn) -> Any:
     """The move as it would arrive over the wire; an exception gets a note with the match."""
     try:
@@ -281,12 +307,16 @@ def play_league(
     drawn = token_hex(8) if seed is None else str(seed)
     entrants = [_entrant(player, rules.name, loop) for player in players]
     offline = OfflineLeague(rules, drawn, entrants, cycles)
+    for player_id, player in zip(offline.player_ids, players, strict=True):
+        if isinstance(player, Player):
+            player.questions = OfflineQuestions(offline, player_id)
     try:
         matches = list(offline.play())
     finally:
         loop.close()
         for player in players:
             if isinstance(player, Player):
+                player.questions = None
                 player.close()
     return PlayedLeague(rules.name, drawn, offline.table.rows(), matches, offline.illegal_moves)
 

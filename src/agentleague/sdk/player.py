@@ -5,8 +5,9 @@ The modules that it needs to play are imported when it plays, so importing this 
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agentleague.errors import LeagueError
 from agentleague.protocol.printable import printable
@@ -17,9 +18,21 @@ if TYPE_CHECKING:
     from agentleague.player.role import HookCall
     from agentleague.roles.effects import Turn
     from agentleague.runtime.processes import Running
+    from agentleague.runtime.query_pages import Work
 
 Strategy = Callable[["Turn"], Any]
 Hook = TypeVar("Hook", bound=Callable[[Any], Any])
+T = TypeVar("T")
+ASK_SECONDS = 10.0
+
+
+class Questions(Protocol):
+    """Where a player's questions are answered."""
+
+    @property
+    def player_id(self) -> str: ...
+
+    async def run(self, work: "Work[T]") -> T: ...
 
 
 class Player:
@@ -27,6 +40,11 @@ class Player:
 
     Functions and hooks may be async. Hooks are called one after another in a thread of their own:
     they delay no answer, and an exception in one is printed and changes nothing.
+
+    They may also ask the manager, with `standings`, `schedule`, `next_match`, `stats`, `status` and
+    `query`. Each waits for the answer, `seconds` at most, while the player goes on answering, and
+    raises LeagueError if it has not registered, or if the manager is away or refuses. An async
+    function awaits `asyncio.to_thread(player.standings)`.
     """
 
     def __init__(self, name: str) -> None:
@@ -34,6 +52,8 @@ class Player:
         self._strategies: dict[str, Strategy] = {}
         self._hooks: dict[str, Callable[[Any], Any]] = {}
         self._loop = LoopThread()  # one for all its async functions, so that they can share objects
+        self._asking = LoopThread()
+        self.questions: Questions | None = None
         self.author_errors = AuthorErrors(self._say)
 
     @property
@@ -92,6 +112,68 @@ class Player:
         given = {"manager_url": manager, "port": port, "join_code": join_code, "state": state}
         join_league(self, {**given, **settings}, self._say)
 
+    @property
+    def player_id(self) -> str:
+        """The id that the manager gave it, like "P01"; empty before that."""
+        return self.questions.player_id if self.questions else ""
+
+    def standings(self, *, seconds: float = ASK_SECONDS) -> list[dict[str, Any]]:
+        """The table as it is now, best first: rows as in `turn.standings`."""
+        from agentleague.runtime.query_pages import all_rows
+
+        return self._ask(lambda source: all_rows(source, "GET_STANDINGS", "standings"), seconds)
+
+    def schedule(self, *, seconds: float = ASK_SECONDS, **params: int) -> list[dict[str, Any]]:
+        """All rounds, or only that of `round_id=2`: each with `round_id`, `matches` and `byes`.
+
+        A match has `match_id`, `player_A_id` and `player_B_id`, and once it is decided `status` and
+        `winner_player_id`.
+        """
+        from agentleague.runtime.query_pages import all_rounds
+
+        return self._ask(lambda source: all_rounds(source, **params), seconds)
+
+    def next_match(self, *, seconds: float = ASK_SECONDS) -> dict[str, Any] | None:
+        """Its match that is played now or comes next; None when there is none left.
+
+        It has `match_id`, `round_id`, `opponent_id`, `referee_endpoint` and `game_type`.
+        """
+        told = self.query("GET_NEXT_MATCH", seconds=seconds, player_id=self.player_id)
+        return told.get("next_match")
+
+    def stats(self, player_id: str = "", *, seconds: float = ASK_SECONDS) -> dict[str, Any]:
+        """A player's row of the table and its last matches: its own, unless another is named."""
+        about = player_id or self.player_id
+        told = self.query("GET_PLAYER_STATS", seconds=seconds, player_id=about)
+        stats: dict[str, Any] = told.get("player_stats", told)
+        return stats
+
+    def status(self, *, seconds: float = ASK_SECONDS) -> dict[str, Any]:
+        """How far the league is: `status`, `current_round`, `total_rounds` and more."""
+        return self.query("GET_STATUS", seconds=seconds)
+
+    def query(
+        self, query_type: str, *, seconds: float = ASK_SECONDS, **params: Any
+    ) -> dict[str, Any]:
+        """Any LEAGUE_QUERY: `player.query("GET_MATCH", match_id="R1M1")`; the answer's `data`.
+
+        A long list comes in pages: ask on with `offset`.
+        """
+        return self._ask(lambda source: source.ask(query_type, **params), seconds)
+
+    def _ask(self, work: "Work[T]", seconds: float) -> T:
+        if self.questions is None:
+            raise LeagueError(f"{self.name} is in no league: ask when player.run() plays")
+        from asyncio import wait_for
+
+        try:
+            answer: T = self._asking.finish(wait_for(self.questions.run(work), seconds))
+        except TimeoutError:
+            raise LeagueError(f"the manager did not answer within {seconds:g} seconds") from None
+        except CancelledError:
+            raise LeagueError(f"{self.name} has stopped, and asks no more") from None
+        return answer
+
     def function_for(self, game: str) -> Strategy:
         """The function for this game; an async one is wrapped into a plain one."""
         if game not in self._strategies:
@@ -115,15 +197,17 @@ class Player:
             self._loop.finish(hook(heard.data))
 
     def attach(self, agent: "Running") -> None:
-        """From now on the hooks are called for this agent, and its history is kept."""
-        from agentleague.sdk.joining import Hooks
+        """From now on this agent asks, the hooks are called for it, and its history is kept."""
+        from agentleague.sdk.joining import Hooks, ManagerQuestions
 
+        self.questions = ManagerQuestions(agent)
         hooks = Hooks(self.name, self.call_hook, agent, self._say)
         agent.closing += [hooks.close, self.close, self.author_errors.close]
 
     def close(self) -> None:
         """Stop the event loop of its async functions; it may play again."""
         self._loop.close()
+        self._asking.close()
 
     def _hook(self, name: str, hook: Hook) -> Hook:
         self._hooks[name] = hook

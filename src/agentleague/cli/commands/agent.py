@@ -10,8 +10,6 @@ import msgspec
 from agentleague.cli.output import print_facts, print_json, say, shown
 from agentleague.cli.reading import (
     JournalSource,
-    Source,
-    all_rounds,
     find_agent_id,
     mark_reachable,
     read,
@@ -21,6 +19,7 @@ from agentleague.cli.reading import (
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
 from agentleague.records.player_story import PlayerMatch, in_words, player_match
+from agentleague.runtime.query_pages import Source, all_rounds
 
 EXAMPLES = """\b
 Examples:

@@ -7,7 +7,8 @@ import click
 
 from agentleague.cli.directory import how_to_approve
 from agentleague.cli.output import Column, counted, print_json, print_rows, say
-from agentleague.cli.reading import Source, all_rows, mark_reachable, read, reading_options
+from agentleague.cli.reading import mark_reachable, read, reading_options
+from agentleague.runtime.query_pages import Source, all_rows
 
 EXAMPLES = """\b
 Examples:

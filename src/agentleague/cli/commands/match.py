@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from agentleague.cli.output import print_json
-from agentleague.cli.reading import Source, ask_manager, read, reading_options
+from agentleague.cli.reading import ask_manager, read, reading_options
+from agentleague.runtime.query_pages import Source
 
 EXAMPLES = """\b
 Examples:

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from agentleague.cli.output import Column, counted, print_json, print_rows
-from agentleague.cli.reading import Source, all_rounds, all_rows, read, reading_options
+from agentleague.cli.reading import read, reading_options
 from agentleague.errors import LeagueError
+from agentleague.runtime.query_pages import Source, all_rounds, all_rows
 
 EXAMPLES = """\b
 Examples:

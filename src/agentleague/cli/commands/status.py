@@ -22,8 +22,6 @@ from agentleague.cli.output import (
     shown,
 )
 from agentleague.cli.reading import (
-    Source,
-    all_rows,
     ask_manager,
     mark_reachable,
     read,
@@ -31,6 +29,7 @@ from agentleague.cli.reading import (
 )
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
+from agentleague.runtime.query_pages import Source, all_rows
 
 EXAMPLES = """\b
 Examples:

@@ -13,7 +13,7 @@ def choose(turn):
 
     turn.game_type says which game it is, turn.position what there is to see, turn.history what
     became of the matches before. Chance comes from turn.rng: so a league with a seed can be played
-    again.
+    again. player.standings() and player.stats(turn.opponent_id) ask the manager.
     """
     return turn.rng.choice(turn.legal_moves)
 
