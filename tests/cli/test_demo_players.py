@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cli.agent_files import FUNCTION, TEN_LINES, listening_agent
-from commands import free_port, league
+from commands import league
 
 
 def demo(*arguments, cwd=None):
@@ -77,15 +77,15 @@ def test_the_same_seed_gives_the_same_table_with_a_file_in_it(tmp_path):
 
 
 def test_a_player_that_lost_without_a_game_is_named_with_what_to_type_to_see_why(tmp_path):
-    port = free_port()
-    dead = ("--player", f"http://127.0.0.1:{port}/mcp", "--player", "random")
+    (tmp_path / "wrong.py").write_text("def choose(turn):\n    return 'Even'\n")
+    wrong = ("--player", tmp_path / "wrong.py", "--player", "random")
 
-    done = league("demo", *dead, "--dir", tmp_path / "cup")
+    done = league("demo", *wrong, "--dir", tmp_path / "cup")
 
-    assert f"127.0.0.1:{port} lost 1 of its matches without a game; see why with:" in done.stderr
+    assert "wrong lost 1 of its matches without a game; see why with:" in done.stderr
     command = done.stderr.splitlines()[-1].split()[1:]
     assert command == ["agent", "P01", "--dir", str(tmp_path / "cup")]
-    assert f"127.0.0.1:{port}" in league(*command).stdout
+    assert '"Even", an illegal move' in league(*command).stdout
 
 
 @pytest.mark.parametrize(

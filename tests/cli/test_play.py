@@ -7,14 +7,18 @@ import socket
 
 import pytest
 
+from agentleague.cli.commands.play import compared, score_of
 from agentleague.cli.player_files import check_game, load_player
 from agentleague.errors import LeagueError
+from agentleague.league.standings import Table
+from agentleague.records.comparison import elo, wilson
 from cli import in_process
 from cli.agent_files import FUNCTION, TEN_LINES, listening_agent
 from commands import BIN, SECONDS, free_port, league, started
 
 
 def play(*arguments, cwd=None):
+    """Of several matches only the score is printed, unless --all is given."""
     return json.loads(league("play", *arguments, "--json", cwd=cwd).stdout)
 
 
@@ -32,7 +36,7 @@ def test_a_match_of_two_strategies_is_told_with_who_won():
 
 
 def test_several_matches_are_told_one_after_another_if_wanted_and_then_the_score():
-    played = play("random", "fixed", "--matches", 5, "--seed", "7")
+    played = play("random", "fixed", "--matches", 5, "--seed", "7", "--all")
     told = league("play", "random", "fixed", "--matches", 5, "--seed", "7", "-v").stdout
 
     wins = sorted((row["wins"] for row in played["players"]), reverse=True)
@@ -40,20 +44,82 @@ def test_several_matches_are_told_one_after_another_if_wanted_and_then_the_score
     assert [line[:4] for line in told.splitlines() if " against " in line] == [
         match["match_id"] for match in played["matches"]
     ]
-    assert f" wins: {wins[0]} to {wins[1]} in 5 matches" in told.splitlines()[-1]
+    assert f" wins: {wins[0]} to {wins[1]} in 5 matches" in told
 
 
-def test_several_matches_are_a_table_with_a_line_for_each():
-    done = league("play", "random", "fixed", "--matches", 12, "--seed", "7")
+def test_of_several_matches_the_score_is_shown_and_what_it_says():
+    done = league(
+        "play", "random", "fixed", "--game", "tic_tac_toe", "--matches", 40, "--seed", "7"
+    )
+    played = play("random", "fixed", "--game", "tic_tac_toe", "--matches", 40, "--seed", "7")
 
-    title, _, heading, _, *rows, _, score = done.stdout.splitlines()
+    score, (own, _) = played["score"], played["players"]
+    assert score["points"] == own["wins"] + own["draws"] / 2
+    assert score["share"] == score["points"] / 40
+    assert score["interval"] == list(wilson(score["share"], 40))
+    assert [score["elo"], *score["elo_interval"]] == [
+        elo(share) for share in (score["share"], *score["interval"])
+    ]
+    assert "matches" not in played
+    assert len(done.stdout.splitlines()) == 4
+    assert done.stdout.splitlines()[1:] == compared("random", score)
+    assert "See a line for each match with: --all" in done.stderr
+
+
+COMPARED = [
+    ((9, 0, 1), "% to 98.2 %: mine is better", "Elo difference: +382, +67 to +696"),
+    ((1, 0, 9), "1.8 % to 40.4 %: mine is weaker", "-382, -696 to -67"),
+    ((4, 2, 4), "which one is better, these matches do not show", "+0, -204 to +204"),
+    ((10, 0, 0), "72.2 % to 100.0 %", "more than +166: a score of 100 % has no finite one"),
+    ((0, 0, 10), "0.0 % to 27.8 %", "less than -166: a score of 0 % has no finite one"),
+]
+
+
+def test_a_score_says_who_is_better_only_where_its_interval_does():
+    for (wins, draws, losses), interval, difference in COMPARED:
+        table = Table({"P01": "mine", "P02": "other"})
+        for winner, times in (("P01", wins), (None, draws), ("P02", losses)):
+            for _ in range(times):
+                table.count("P01", "P02", winner=winner, technical=False)
+
+        _, second, third = compared("mine", score_of(table.rows()))
+
+        assert interval in second
+        assert difference in third
+
+
+def test_matches_that_both_lost_count_half_for_each():
+    table = Table({"P01": "mine", "P02": "other"})
+    table.count("P01", "P02", winner=None, technical=True)
+
+    assert score_of(table.rows())["share"] == 0.5
+
+
+def test_where_no_match_counts_there_is_no_score():
+    with pytest.raises(LeagueError, match="no match counts"):
+        score_of(Table({"P01": "mine", "P02": "other"}).rows())
+
+
+def test_the_journal_is_kept_if_wanted_and_can_be_verified(tmp_path):
+    done = league("play", "random", "fixed", "--matches", 3, "--dir", tmp_path / "kept")
+    again = league("play", "random", "fixed", "--dir", tmp_path / "kept", check=False)
+
+    assert f"league verify --dir {tmp_path / 'kept'}" in done.stderr
+    assert "3 of 3 matches are decided" in league("verify", tmp_path / "kept").stdout
+    assert again.returncode == 1
+    assert "holds a league already" in again.stderr
+
+
+def test_all_matches_are_a_table_with_a_line_for_each_if_wanted():
+    done = league("play", "random", "fixed", "--matches", 12, "--seed", "7", "--all")
+
+    title, _, heading, _, *rows, _, score, _, _, _ = done.stdout.splitlines()
     assert title == "even_odd: random (P01) against fixed (P02)"
     assert heading.split() == ["Match", "First", "Winner", "Why"]
     assert [row.split()[:2] for row in rows] == [
         [f"R{n}M1", f"P0{1 + (n + 1) % 2}"] for n in range(1, 13)
     ]
     assert "in 12 matches" in score
-    assert "See each match in full with: -v" in done.stderr
 
 
 def test_a_player_that_lost_by_silence_is_told_what_a_league_would_have_granted(tmp_path):
@@ -71,7 +137,7 @@ def test_a_player_that_lost_by_silence_is_told_what_a_league_would_have_granted(
 
 
 def test_seats_change_from_match_to_match():
-    played = play("fixed", "fixed", "--matches", 2)
+    played = play("fixed", "fixed", "--matches", 2, "--all")
 
     assert [match["player_A_name"] for match in played["matches"]] == ["fixed", "fixed-2"]
 
@@ -87,7 +153,8 @@ def test_the_same_seed_gives_the_same_matches(tmp_path):
     (tmp_path / "mine.py").write_text(FUNCTION)
 
     first, second = (
-        play("mine.py", "random", "--matches", 8, "--seed", "7", cwd=tmp_path) for _ in range(2)
+        play("mine.py", "random", "--matches", 8, "--seed", "7", "--all", cwd=tmp_path)
+        for _ in range(2)
     )
 
     assert first["players"] == second["players"]
@@ -167,15 +234,17 @@ def test_what_follows_the_path_of_a_url_is_never_told():
     )
 
 
-def test_where_nobody_listens_the_match_is_lost_and_told_why():
+def test_where_nobody_listens_there_is_no_match_and_the_error_says_what_to_do():
     port = free_port()
 
-    done = league("play", "random", f"http://127.0.0.1:{port}/mcp")
+    for command in ("play random", "demo --player random --player"):
+        done = league(*command.split(), f"http://127.0.0.1:{port}/mcp", check=False)
 
-    assert f"127.0.0.1:{port} (P02) lost without a game: P02 could not be reached" in done.stdout
-    assert "should be running first" in done.stdout
-    assert "Give more time" not in done.stderr
-    assert done.stdout.splitlines()[-1] == "random wins."
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"Error: 127.0.0.1:{port} refused the connection: nobody listens there; start the "
+            "agent first, in a terminal of its own\n"
+        )
 
 
 @pytest.mark.parametrize(

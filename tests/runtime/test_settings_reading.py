@@ -126,7 +126,7 @@ SLIPS = [
         "join_code must be a text of at most 64 characters: put it in quotes",
     ),
     ("league_id = '../up'", "league_id must be at most 64 letters, digits, _ and -"),
-    ("cycles = 1979-05-27", 'cycles must be a whole number from 1 to 1,000, not "1979-05-27"'),
+    ("cycles = 1979-05-27", 'cycles must be a whole number from 1 to 100,000, not "1979-05-27"'),
     (
         'move_seconds = "5"',
         "move_seconds must be a number above 0, at most 31,536,000, not '5': take",

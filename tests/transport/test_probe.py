@@ -3,14 +3,16 @@
 import asyncio
 import json
 import socket
+import ssl
 
 import pytest
 
+from agentleague.errors import NoConnection
 from agentleague.protocol.messages import LeagueRegisterResponse
 from agentleague.runtime.clock import LoopClock
-from agentleague.transport.guard import Guard, parse_url
+from agentleague.transport.guard import Guard, no_connection, parse_url
 from agentleague.transport.http import HttpTransport, TransportPolicy
-from agentleague.transport.probe import Probes, reachable
+from agentleague.transport.probe import Probes, check_listens, reachable
 from rules import rule
 
 LOCAL = Guard("local")
@@ -211,3 +213,48 @@ def test_a_name_and_an_end_point_are_a_registration_at_register_only(path, statu
 
     assert answer.get("status") == status
     assert answer.get("player_id") == ("Ann" if status else None)
+
+
+def test_why_nobody_can_be_connected_to_is_said_in_different_words():
+    async def refusal(url, seconds=10.0):
+        with pytest.raises(NoConnection) as refused:
+            await check_listens(LOCAL, url, seconds)
+        return str(refused.value)
+
+    async def main():
+        listener = Listener()  # It waits for the end of what it is sent, as a handshake has none.
+        port, free = await listener.start(), free_port()
+        words = [
+            await refusal(f"http://127.0.0.1:{free}/mcp"),
+            await refusal("http://nowhere.invalid/mcp"),
+            await refusal(f"https://127.0.0.1:{port}/mcp", SOON),
+        ]
+        await asyncio.wait_for(listener.done, 10)
+        await listener.stop()
+        return port, free, words
+
+    port, free, words = asyncio.run(main())
+
+    assert words == [
+        f"127.0.0.1:{free} refused the connection: nobody listens there",
+        "the name nowhere.invalid was not found",
+        f"127.0.0.1:{port} does not speak https; try http://127.0.0.1:{port}/mcp",
+    ]
+
+
+NO_CONNECTION = [
+    (TimeoutError(), "no connection to 127.0.0.1:1: it did not take it in time"),
+    (OSError(113, "No route to host"), "no connection to 127.0.0.1:1: No route to host"),
+    (OSError("none of its addresses is allowed here"), "none of its addresses is allowed here"),
+]
+
+
+def test_other_reasons_are_those_of_the_system():
+    for error, words in NO_CONNECTION:
+        assert words in str(no_connection(parse_url("http://127.0.0.1:1/mcp"), error))
+    expired = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    expired.verify_message = "certificate has expired"
+    untrusted = no_connection(parse_url("https://127.0.0.1:1/mcp"), expired)
+    assert (
+        str(untrusted) == "the certificate of 127.0.0.1:1 is not trusted: certificate has expired"
+    )

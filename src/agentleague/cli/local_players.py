@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentleague.cli.player_files import check_file, check_game, load_player
 from agentleague.cli.reading import with_manager
-from agentleague.errors import LeagueError
+from agentleague.errors import LeagueError, NoConnection
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.local_league import (
@@ -23,6 +23,7 @@ from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import Place, Running, open_player
 from agentleague.runtime.strategy_runner import Strategy
 from agentleague.transport.guard import Guard, parse_url
+from agentleague.transport.probe import check_listens
 
 IS_URL = re.compile(r"[a-z]+://", re.IGNORECASE)
 FINISH_SECONDS = 2.0  # for a file to receive the end of the league
@@ -93,7 +94,15 @@ class AddedPlayer:
         self._name, self._url, self._manager, self._key = name, url, manager, key
 
     async def start(self) -> None:
-        """Add it."""
+        """Add it. Raises NoConnection if nobody is there."""
+        try:
+            await check_listens(Guard("local"), self._url)
+        except NoConnection as error:
+            is_gone = "nobody listens" in str(error)
+            advice = (
+                "start the agent first, in a terminal of its own" if is_gone else "check the URL"
+            )
+            raise NoConnection(f"{error}; {advice}") from None
         params, key = {"name": self._name, "url": self._url}, self._key
         try:
             await with_manager(self._manager, lambda each: each.command("add_player", params, key))

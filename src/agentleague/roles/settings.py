@@ -37,7 +37,7 @@ class ManagerSettings:
     """The game to play: one that `league games` lists, or ./FILE.py."""
     game_options: Mapping[str, Any] = field(default_factory=dict)
     """Options of that game; `league games` lists them."""
-    cycles: Annotated[int, Meta(ge=1, le=1_000)] = 1
+    cycles: Annotated[int, Meta(ge=1, le=100_000)] = 1
     """How often everybody meets everybody."""
     players: Players | None = None
     """The league starts when so many players are there; else with `league start`."""

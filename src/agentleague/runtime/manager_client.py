@@ -140,11 +140,6 @@ def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
             f"the server at {url} is no manager: it takes no questions about a league; "
             "give the manager's address"
         )
-    if "SSL" in str(error) and url.lower().startswith("https:"):
-        return LeagueError(
-            f"nobody speaks https at {url} ({error}); managers speak http, so try: "
-            f"http{url[len('https') :]}"
-        )
     kind = NoConnection if isinstance(error, NoConnection) else LeagueError
     return kind(
         f"the manager at {url} did not answer: {error}; is it running? Start one with: league "

@@ -305,6 +305,7 @@ class Home(NamedTuple):
     logs: bool = False  # whether a log is kept beside the journal
     given: Mapping[str, Any] | None = None  # the settings to keep for its next start
     accepts_loss: bool = False  # whether a league that has lost rows goes on without them
+    survives: bool = True  # whether its journal survives a power cut
 
 
 async def open_manager(
@@ -341,7 +342,8 @@ async def open_manager(
     )
     transport = HttpTransport(clock, policy)
     url = await place.open(transport)
-    journal = open_journal(directory, wall, lambda call: _deliver(loop, call))
+    deliver = partial(_deliver, loop)
+    journal = open_journal(directory, wall, deliver, survives=home.survives)
     try:
         # In threads, so that callers meanwhile are told that the manager is starting.
         league_id = await asyncio.to_thread(_league_there, journal, home)

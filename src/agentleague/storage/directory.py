@@ -63,8 +63,14 @@ def open_journal(
     directory: Path,
     wall: Callable[[], float],
     deliver: Callable[[Callable[[], None]], None],
+    *,
+    survives: bool = True,
 ) -> "Journal":
-    """The journal of the manager that runs in this directory; a claim creates it."""
-    from agentleague.storage.sqlite import SqliteJournal
+    """The journal of the manager that runs in this directory; a claim creates it.
 
-    return SqliteJournal(directory, wall, deliver)
+    One that need not survive a power cut is faster.
+    """
+    from agentleague.storage.sqlite import SqliteJournal
+    from agentleague.storage.sqlite_reader import JournalLimits
+
+    return SqliteJournal(directory, wall, deliver, limits=JournalLimits(syncs=survives))

@@ -253,7 +253,8 @@ class SqliteJournal(SqliteReader):
     def _write(self) -> None:
         try:
             with closing(connect(self._directory, "rw")) as connection:
-                connection.execute("PRAGMA synchronous = FULL")
+                level = "FULL" if self._limits.syncs else "OFF"
+                connection.execute(f"PRAGMA synchronous = {level}")
                 self._until_there_is_room(lambda: self._take_over(connection))
                 while self._wait():
                     batch = self._take()

@@ -30,6 +30,7 @@ class JournalLimits:
     followed: int = 500  # rows that a follower reads before it hands them on
     follow_seconds: float = 0.1  # between two looks for rows that another process wrote
     sync_seconds: float = 1.0  # that journal.head may lag behind after a power cut
+    syncs: bool = True  # whether a commit is on disk before anybody hears of it
 
 
 COLUMNS = ", ".join(Row._fields)

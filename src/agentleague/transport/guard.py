@@ -13,7 +13,7 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Literal, NamedTuple
 
-from agentleague.errors import EndpointNotAllowed
+from agentleague.errors import EndpointNotAllowed, NoConnection
 from agentleague.protocol.hosts import is_loopback
 
 Resolve = Callable[..., Awaitable[Sequence[tuple[Any, ...]]]]  # Called like `loop.getaddrinfo`.
@@ -262,6 +262,22 @@ class Dialer:
         resolve = self._resolve or loop.getaddrinfo
         found = await resolve(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
         return list(dict.fromkeys((each[0], each[4]) for each in found))[:_ADDRESSES_MAX]
+
+
+def no_connection(endpoint: Endpoint, error: OSError | ValueError) -> NoConnection:
+    """Why nobody could be connected to, in words."""
+    where = endpoint.authority
+    if isinstance(error, ConnectionRefusedError):
+        return NoConnection(f"{where} refused the connection: nobody listens there")
+    if isinstance(error, socket.gaierror):
+        return NoConnection(f"the name {endpoint.host} was not found")
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return NoConnection(f"the certificate of {where} is not trusted: {error.verify_message}")
+    late = isinstance(error, TimeoutError)
+    if endpoint.scheme == "https" and (late or isinstance(error, ssl.SSLError | ConnectionError)):
+        return NoConnection(f"{where} does not speak https; try http://{where}{endpoint.path}")
+    why = "it did not take it in time" if late else getattr(error, "strerror", "") or error
+    return NoConnection(f"no connection to {where}: {why}")
 
 
 class _Gate(asyncio.Protocol):

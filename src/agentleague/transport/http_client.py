@@ -17,7 +17,7 @@ from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.effects import Headers
 from agentleague.roles.stimuli import write_headers
 from agentleague.transport.event_loop import Deadlines, WriteBatching
-from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, parse_url
+from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, no_connection, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, Done, HttpAnswer
 
 _LENGTH = b"\r\nContent-Length: "  # how each head ends
@@ -89,7 +89,7 @@ class Origin:
         try:
             await self._dialer.dial(self._endpoint, connection)
         except (OSError, ValueError) as error:
-            connection.end(NoConnection(f"no connection to {self._endpoint.authority}: {error}"))
+            connection.end(no_connection(self._endpoint, error))
 
     def rest(self, connection: Connection) -> None:
         connection.idle_since = self.loop.time()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from agentleague.transport.guard import Dialer, Endpoint, Guard, parse_url
+from agentleague.transport.guard import Dialer, Endpoint, Guard, no_connection, parse_url
 
 SECONDS = 5.0
 PAUSE_SECONDS = 1.0  # between two tries, at most
@@ -73,6 +73,16 @@ async def reachable(
                 pause = min(2 * pause, pause_seconds)
     except TimeoutError:
         return False
+
+
+async def check_listens(guard: Guard, url: str, seconds: float = SECONDS) -> None:
+    """Raises NoConnection, which says why, if nobody can be connected to."""
+    endpoint = parse_url(url)
+    try:
+        async with asyncio.timeout(seconds):
+            await Dialer(guard).dial(endpoint, _HangsUp())
+    except (OSError, ValueError) as error:
+        raise no_connection(endpoint, error) from None
 
 
 async def _connects(dialer: Dialer, endpoint: Endpoint) -> bool:

@@ -2,17 +2,25 @@
 
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import click
 
 from agentleague.cli import output
+from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import IS_URL, local_players
 from agentleague.cli.options import game_choice, read_game_options
 from agentleague.dialects.table import in_words
+from agentleague.errors import LeagueError
+from agentleague.league.events import MatchDecided
 from agentleague.league.league import League
+from agentleague.league.standings import Standing
+from agentleague.records.comparison import CONFIDENCE, elo, wilson
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import play
 from agentleague.runtime.plugins import as_typed, find_game
@@ -24,18 +32,20 @@ Examples:
   league play ./mine.py random
   league play ./mine.py http://127.0.0.1:8101/mcp
   league play random fixed --game tic_tac_toe --matches 10
+  league play ./mine.py pattern --matches 1000
   league play ./mine.py pattern --matches 3 -v
 """
 DESCRIPTION = """
-Play a match between two agents on this machine, over real HTTP, and show how it went. Several
-matches are shown as a table; with -v, each in full.
+Play a match between two agents on this machine, over real HTTP, and show how it went. Of several
+matches the score is shown: with its 95 % interval, by Wilson, and as an Elo difference; a drawn
+match counts half. With --all a line for each match is shown too, with -v each in full.
 
 An agent is a file that ends with .py, with `player = Player(...)` or a function `choose(turn)` in
 it; the URL of an agent that is running, which need not register; or the name of a strategy. A file
 runs in a process of its own, and may be a program that ends with `player.run()`.
 
 It exits with 0 when the matches were played, also when an agent failed and lost. It exits with 1 if
-they could not be played.
+they could not be played, as when nobody listens at a URL.
 """
 MATCHES = (
     output.Column("match_id", "Match", True),
@@ -43,6 +53,7 @@ MATCHES = (
     output.Column("winner", "Winner", True, True),
     output.Column("reason", "Why", True, True, True),
 )
+MATCHES_MAX = 100_000
 RETRIES = 1  # A third silence would show nothing new.
 RETRY_SECONDS = 0.2
 SILENCE = "timeout"  # in the cause of a loss that more time might have prevented
@@ -58,8 +69,8 @@ OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
     "--matches",
     default=1,
     show_default=True,
-    type=click.IntRange(1, 1000),
-    help="How many matches, from 1 to 1000, one after another; seats change each time.",
+    type=click.IntRange(1, MATCHES_MAX),
+    help=f"How many matches, from 1 to {MATCHES_MAX:,}, one after another; seats change each time.",
 )
 @click.option("--seed", help="Any text: the same seed gives the same draws and chances.")
 @click.option(
@@ -70,8 +81,15 @@ OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
     type=click.FloatRange(0.1, 3600.0),
     help="How long an agent may take for a move, from 0.1 to 3600; in a league it is 30.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Show each of several matches in full.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--all", "all_matches", is_flag=True, help="Show a line for each match.")
+@click.option("-v", "--verbose", is_flag=True, help="Show each match in full, with the rules.")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A new directory for the journal, to be kept; by default it is not.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; matches with --all or -v.")
 def command(
     a: str,
     b: str,
@@ -80,33 +98,45 @@ def command(
     matches: int,
     seed: str | None,
     move_seconds: float,
+    all_matches: bool,
     verbose: bool,
+    directory: Path | None,
     as_json: bool,
 ) -> None:
     """Play, print, exit."""
+    if directory:
+        check_free(directory)
     typed = as_typed(game)
     found = find_game(typed)
     options = read_game_options(found, game_options)
     settings = _settings(found.name, options, matches, move_seconds, seed)
     named = local_players((a, b), typed, seed, in_full=verbose or output.is_debugging())
-    with tempfile.TemporaryDirectory(prefix="league-") as folder:
+    with nullcontext(directory) if directory else _temporary() as folder:
+        home = Home(folder, seed, survives=directory is not None)
         with output.Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
-            home = Home(Path(folder), seed)
-            run(play(settings, home, watch, game=typed, local_players=named))
-        played = _played(Path(folder))
-    if as_json:
-        output.print_json(played)
-        return
-    _print(played, in_full=verbose or matches == 1)
-    for seat, text in zip("AB", (a, b), strict=True):
+            played = run(play(settings, home, watch, game=typed, local_players=named))
+        league, summary = played.league, _summary(played.league)
+        if as_json:
+            shown = all_matches or verbose or matches == 1
+            output.print_json(summary | ({"matches": list(_matches(league))} if shown else {}))
+            return
+        _print(league, summary, all_matches=all_matches, verbose=verbose)
+        failed = _first_failure(league, folder)
+    for player_id, text in (("P01", a), ("P02", b)):
         if IS_URL.match(text):
-            first = played["matches"][0]
-            player_id, name = first[f"player_{seat}_id"], first[f"player_{seat}_name"]
-            output.say(f"{name}: {understood(played, player_id)}")
-    causes = [cause for facts in played["matches"] for _, cause in facts.get("forfeits", ())]
-    if any(SILENCE in cause for cause in causes):
+            name = league.roster.member(player_id).display_name
+            output.say(f"{name}: {understood(league, failed, player_id)}")
+    if failed and any(SILENCE in cause for _, cause in failed["forfeits"]):
         output.say(_more_time(move_seconds))
+    if directory:
+        output.say(f"Check what was kept with: league verify {dir_option(directory)}")
+
+
+@contextmanager
+def _temporary() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="league-") as folder:
+        yield Path(folder)
 
 
 def _settings(
@@ -138,69 +168,138 @@ def try_once(url: str, game: str, options: dict[str, Any]) -> tuple[str, str]:
     """
     settings = _settings(game, options, 2, TRIAL_SECONDS, None)
     named = local_players((url, "random"), game, None)
-    with tempfile.TemporaryDirectory(prefix="league-") as folder:
-        home = Home(Path(folder))
-        run(play(settings, home, _no_progress, game=game, local_players=named, is_trial=True))
-        played = _played(Path(folder))
-    return understood(played, "P01"), played["dialects"].get("P01", "")
+    with _temporary() as folder:
+        home = Home(folder, survives=False)
+        played = run(
+            play(settings, home, _no_progress, game=game, local_players=named, is_trial=True)
+        )
+        league = played.league
+        words = understood(league, _first_failure(league, folder), "P01")
+    return words, league.roster.dialects.get("P01", "")
 
 
-def understood(played: dict[str, Any], player_id: str) -> str:
-    """What an agent made of what it was sent, in words."""
+def understood(league: League, failed: dict[str, Any] | None, player_id: str) -> str:
+    """What an agent made of what it was sent, in words; `failed` is a match without a game."""
     from agentleague.records.player_story import player_match
 
-    game, matches = played["game_type"], played["matches"]
-    failures = [each for facts in matches for each in player_match(facts, player_id).failures]
-    has_lost = any(player_id in dict(facts.get("forfeits", ())) for facts in matches)
-    if has_lost and failures:
+    game = league.rules.game_type
+    failures = player_match(failed, player_id).failures if failed else []
+    if failed and failures and player_id in dict(failed["forfeits"]):
         last = failures[-1]
         asked = f"when asked with {last.asked}, there came {last.came}"
         return f"It does not play {game} yet: {asked}. It should {last.change}."
-    return f"It plays {game}, and understands: {in_words(played['dialects'].get(player_id, ''))}."
+    dialect = in_words(league.roster.dialects.get(player_id, ""))
+    return f"It plays {game}, and understands: {dialect}."
 
 
 def _no_progress(league: League) -> None:
     """A single match needs no progress."""
 
 
-def _played(directory: Path) -> dict[str, Any]:
-    """The matches and the score, from the journal."""
+def _matches(league: League) -> Iterator[dict[str, Any]]:
+    """The facts of each match, one after another: they are not all held."""
     from agentleague.records.match_story import facts_of
-    from agentleague.records.reading import event_of, open_league
 
-    league, rows = open_league(directory)
-    assignments = [event_of(row) for row in rows if row.kind == "match_assigned"]
-    table = output.row_dicts(league.table.rows())
-    ids = [f"R{number}M1" for number in range(1, league.rounds_ended + 1)]
+    for number in range(1, league.rounds_ended + 1):
+        yield facts_of(league, f"R{number}M1")
+
+
+def _first_failure(league: League, directory: Path) -> dict[str, Any] | None:
+    """The facts of the first match that was lost without a game."""
+    from agentleague.records.match_story import facts_of
+    from agentleague.records.reading import event_of
+    from agentleague.storage.directory import open_reader
+
+    if not any(row.technical_losses for row in league.table.rows()):
+        return None
+    rows = open_reader(directory).read(league.rules.league_id)
+    decided = (event_of(row) for row in rows if row.kind == "match_decided")
+    lost = (each for each in decided if isinstance(each, MatchDecided) and each.forfeits)
+    return next((facts_of(league, each.match_id) for each in lost), None)
+
+
+def _summary(league: League) -> dict[str, Any]:
+    """What came of the matches, from the side of the first player."""
+    rows = sorted(league.table.rows(), key=lambda row: row.player_id)
+    ahead = rows[0].wins - rows[1].wins
     return {
         "game_type": league.rules.game_type,
-        "winner": _winner(table),
-        "players": table,
+        "winner": rows[ahead < 0].player_id if ahead else None,
+        "players": output.row_dicts(rows),
         "dialects": dict(league.roster.dialects),
-        "matches": [facts_of(league, match_id, assignments) for match_id in ids],
+        "score": score_of(rows),
     }
 
 
-def _winner(table: list[dict[str, Any]]) -> str | None:
-    """The id of the player that won more matches."""
-    first, second = sorted(table, key=lambda row: int(row["wins"]), reverse=True)
-    return str(first["player_id"]) if first["wins"] > second["wins"] else None
+def score_of(rows: Sequence[Standing]) -> dict[str, Any]:
+    """The score of the first of two players; a match that nobody won counts half.
+
+    Raises LeagueError if no match counts.
+    """
+    first, second = sorted(rows, key=lambda row: row.player_id)
+    matches = first.played
+    if not matches:
+        raise LeagueError("no match counts: its referee could reach neither player")
+    points = (matches + first.wins - second.wins) / 2
+    low, high = wilson(points / matches, matches)
+    differences = map(elo, (points / matches, low, high))
+    own, *interval = (each if isfinite(each) else None for each in differences)
+    return {
+        "player_id": first.player_id,
+        "matches": matches,
+        "points": points,
+        "share": points / matches,
+        "interval": [low, high],
+        "confidence": CONFIDENCE,
+        "method": "wilson",
+        "elo": own,
+        "elo_interval": interval,
+    }
 
 
-def _print(played: dict[str, Any], *, in_full: bool) -> None:
+def _print(league: League, summary: dict[str, Any], *, all_matches: bool, verbose: bool) -> None:
     from agentleague.records import match_story
 
-    if in_full:
-        for facts in played["matches"]:
+    first, second = summary["players"]
+    count = summary["score"]["matches"]
+    if verbose or count == 1:
+        for facts in _matches(league):
             print("\n".join([*match_story.in_words(facts), ""]))
+    elif all_matches:
+        rows = [_row(facts) for facts in _matches(league)]
+        title = f"{summary['game_type']}: {_named(first)} against {_named(second)}"
+        output.print_rows(rows, MATCHES, title)
+    winner = next((row for row in (first, second) if row["player_id"] == summary["winner"]), None)
+    wins = f"{output.shown(winner['display_name'])} wins" if winner else "Nobody wins"
+    if count == 1:
+        print(f"{wins}.")
+        return
+    most, least = sorted((first["wins"], second["wins"]), reverse=True)
+    drawn = count - most - least
+    rest = f", and {'one' if drawn == 1 else f'{drawn:,}'} that nobody won" if drawn else ""
+    print(f"{wins}: {most:,} to {least:,} in {count:,} matches{rest}.")
+    print("\n".join(compared(output.shown(first["display_name"]), summary["score"])))
+    if not all_matches and not verbose:
+        output.say("See a line for each match with: --all")
+
+
+def compared(name: str, score: Mapping[str, Any]) -> list[str]:
+    """The score of the first player, its interval, and what both mean."""
+    low, high = score["interval"]
+    share, percent = 100 * score["share"], f"{100 * low:.1f} % to {100 * high:.1f} %"
+    below, above = score["elo_interval"]
+    if score["elo"] is None:
+        end = f"more than {below:+.0f}" if share else f"less than {above:+.0f}"
+        difference = f"{end}: a score of {share:.0f} % has no finite one"
     else:
-        rows = [_row(facts) for facts in played["matches"]]
-        first, second = sorted(played["players"], key=lambda row: str(row["player_id"]))
-        output.print_rows(
-            rows, MATCHES, f"{played['game_type']}: {_named(first)} against {_named(second)}"
-        )
-        output.say("See each match in full with: -v")
-    print(_score(played))
+        difference = f"{score['elo']:+.0f}, {below:+.0f} to {above:+.0f}"
+    better = "is better" if low > 0.5 else "is weaker" if high < 0.5 else ""
+    said = f"{name} {better}" if better else "which one is better, these matches do not show"
+    return [
+        f"  Score of {name}: {score['points']:,g} of {score['matches']:,} points, {share:.1f} %",
+        f"  95 % interval (Wilson): {percent}: {said}",
+        f"  Elo difference: {difference}",
+    ]
 
 
 def _row(facts: dict[str, Any]) -> dict[str, Any]:
@@ -227,15 +326,3 @@ def _more_time(move_seconds: float) -> str:
         f"a league calls {usual['retries'] + 1} times, and a move has {usual['move_seconds']:g} s. "
         "Give more time with: --move-seconds"
     )
-
-
-def _score(played: dict[str, Any]) -> str:
-    """Who won, in one line."""
-    first, second = sorted(played["players"], key=lambda row: int(row["wins"]), reverse=True)
-    winner = f"{output.shown(first['display_name'])} wins" if played["winner"] else "Nobody wins"
-    count = len(played["matches"])
-    if count == 1:
-        return f"{winner}."
-    drawn = count - first["wins"] - second["wins"]
-    rest = f", and {'one' if drawn == 1 else drawn} that nobody won" if drawn else ""
-    return f"{winner}: {first['wins']} to {second['wins']} in {count} matches{rest}."
