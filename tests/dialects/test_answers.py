@@ -231,6 +231,27 @@ def test_an_answer_without_content_is_a_missing_field(request_, body, field):
     assert (caught.value.context["field"], caught.value.context["kind"]) == (field, "missing")
 
 
+@rule("R-FORM-15")
+@each_row(
+    ("content", "is_answer"),
+    [
+        ({"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "player_id": "P01"}, True),
+        ({"message_type": "choose_parity_response", "parity": "maybe"}, True),
+        ({"data": {"message_type": "GAME_MOVE_RESPONSE", "status": None}}, True),
+        ({"message_type": "CHOOSE_PARITY_RESPONSE", "status": "RECEIVED"}, False),
+        ({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}, False),
+        ({"message_type": "CHOOSE_PARITY_ACK"}, False),
+    ],
+)
+def test_a_choice_answer_by_its_type_is_no_acknowledgement(content, is_answer):
+    for call, field in ((CALL, "parity_choice"), (MOVE, "move")):
+        with pytest.raises(MissingField) as caught:
+            answered(call, rpc(content))
+
+        assert (caught.value.context["field"], caught.value.context["kind"]) == (field, "missing")
+        assert isinstance(caught.value, WrongType) is is_answer
+
+
 @rule("R-MSG-05")
 @each_row(
     ("request_", "body", "field"),

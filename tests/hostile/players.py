@@ -188,6 +188,22 @@ def says(player, ask):
     ask.result({**content(ask), "parity_choice": player.given})
 
 
+def lacks(player, ask):
+    """A choice answer by its type, without a choice."""
+    ask.result({"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": ask.params["match_id"]})
+
+
+def lacks_then_well(player, ask):
+    lacks(player, ask) if ask.number == 1 else well(player, ask)
+
+
+def lacks_and_pushes(player, ask):
+    """Acknowledges under the type of the answer, and pushes later than it could be asked again."""
+    ask.result({"message_type": "CHOOSE_PARITY_RESPONSE", "status": "RECEIVED"})
+    time.sleep(2.5)
+    push(player, ask)
+
+
 def says_then_well(player, ask):
     says(player, ask) if ask.number == 1 else well(player, ask)
 

@@ -50,6 +50,8 @@ PLAY = [
     ("pushes_first@join", ["pushed", "ok"]),
     ("pushes_first@move", ["ok", "pushed"]),
     ('says_then_well="Even"@move', ["ok", "E004", "ok"]),
+    ("lacks_then_well@move", ["ok", "E003", "ok"]),  # asked again in the same attempt
+    ("lacks_and_pushes@move", ["ok", "pushed"]),
     ("corrects@move", ["ok", "E004", "ok"]),  # in the answer to GAME_ERROR
     ("limits@join", ["rate limited", "ok", "ok"]),  # HTTP 429 with Retry-After
     ("limits@move", ["ok", "rate limited", "ok"]),
@@ -65,6 +67,7 @@ LOSE = [
     ("says=null@move", ["ok", "E004", "E004", "E004"], ILLEGAL),
     ('says=""@move', ["ok", "E004", "E004", "E004"], ILLEGAL),
     ('says=["even"]@move', ["ok", "E004", "E004", "E004"], ILLEGAL),
+    ("lacks@move", ["ok", "E003", "E003", "E003"], UNUSABLE),
     ("declines@join", ["declined"], DECLINED),  # at once
     ("dies@join", ["ok", "E009", "E009", "E009"], UNUSABLE_HTTP),  # and stays dead
 ]

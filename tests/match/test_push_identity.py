@@ -10,6 +10,7 @@ from agentleague.errors import (
     TokenInvalid,
     TokenMissing,
     UnexpectedMessage,
+    WrongType,
 )
 from agentleague.match.machine import MoveCall
 from agentleague.protocol.messages import (
@@ -158,6 +159,7 @@ def test_a_signed_push_counts_at_once_and_the_answer_to_the_call_no_more():
         ((5.0, ODD), "odd", 5.0),  # the answer itself has content: the push is forgotten
         ((5.0, NOTHING), "even", 5.0),
         ((5.0, NoConnection("HTML", status=200)), "even", 5.0),
+        ((5.0, WrongType("CHOOSE_PARITY_RESPONSE: no parity_choice")), "even", 5.0),
         (SILENCE, "even", 30.0),
     ],
 )

@@ -463,6 +463,21 @@ def test_a_rate_limit_is_told_at_once_whatever_the_form():
     assert len(ann.asked) == 2
 
 
+@rule("R-FORM-15")
+def test_an_answer_of_the_right_type_without_its_field_shows_that_the_form_is_understood():
+    typed = {"result": {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1"}}
+    ann = Ann(only("CHOOSE_PARITY_CALL plain", NO_METHOD, typed))
+
+    first = ann.call(CALL)
+    assert (first.error.code, first.error.context["field"]) == ("E003", "parity_choice")
+    tried = len(ann.asked)
+    ann.call(CALL)
+
+    assert ann.asked[tried:] == ["CHOOSE_PARITY_CALL plain"]
+    assert [answer.is_last for answer in ann.heard] == [True, True]
+    assert ann.clock.now() < 101.0  # Nothing was waited for.
+
+
 def test_silence_in_another_form_counts_as_what_the_first_one_said():
     ann = Ann(lambda request, ann: NO_METHOD if len(ann.asked) == 1 else None)
 

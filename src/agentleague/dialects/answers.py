@@ -34,6 +34,7 @@ _JOINED = {"ACK", "ACCEPT", "ACCEPTED", "JOIN", "JOINED", "READY"}  # what they 
 _DECLINED = {"DECLINED", "REJECTED", "REFUSED"}
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 _PARITIES = {b"even", b"odd"}
+_MOVES = ("CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE")
 _UNSAID = (UNSET, None)
 _QUERY_FIELDS = frozenset({"message_type", *messages.LeagueQueryResponse.__struct_fields__})
 _YES = ("success", "accepted", "registered", "ok")  # flags of an answer to a registration
@@ -158,8 +159,20 @@ def _read_content(expected: str, text: bytes | Raw, *, is_named: bool = False) -
         elif found is None and expected == "CHOOSE_PARITY_RESPONSE":
             found = _read_word(text)
         if found is None:
-            raise error from None
+            raise _without_choice(expected, text) or error from None
         return _with_ids(found, text) if expected in PUSHED else found
+
+
+def _without_choice(expected: str, text: bytes | Raw) -> errors.WrongType | None:
+    """What is wrong with a choice answer by its type; one with a status only acknowledges."""
+    for place in jsonrpc.look_everywhere(text) if expected in _MOVES else ():
+        with suppress(*_UNREADABLE):
+            content = _content.decode(place)
+            if _text(content.message_type).upper() in _MOVES and content.status in _UNSAID:
+                field = PUSHED[expected]
+                problem = f"{expected}: missing field {field!r}"  # Its type is wrong: it has none.
+                return errors.WrongType(problem, field=field, kind="missing")
+    return None
 
 
 def _with_ids(found: Any, text: bytes | Raw) -> messages.Message:

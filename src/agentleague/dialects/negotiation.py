@@ -181,7 +181,7 @@ def _misunderstanding(message: Message, error: LeagueError | None) -> str | None
     if isinstance(error, NoConnection):
         return _STATUSES.get(error.context.get("status", 0))
     if isinstance(error, WrongType) and not isinstance(message, REGISTRATIONS):
-        return None  # It is a join or a move, though not a valid one.
+        return None  # It is an answer to the question, though not a valid one.
     return EMPTY if isinstance(error, MissingField) else None
 
 
@@ -383,8 +383,9 @@ class Negotiation:
         else:  # It was not heard in this dialect, or says nothing of it; nor where it broke before.
             broken = (each.dialect for each in self._attempts if each.problem == BROKEN)
             self._peer.tried -= {(self._type, each) for each in (self.dialect.name, *broken)}
-        if is_draw_refused(self._message, error):
-            self._peer.worked[self._type] = self.dialect.name  # It knows this form.
+        is_valid_form = isinstance(error, WrongType) and problem is None
+        if is_valid_form or is_draw_refused(self._message, error):
+            self._peer.worked[self._type] = self.dialect.name
         if problem is None or not self._may_go_on(problem):
             return self._give_up(error)
         self._first = self._first or error
@@ -469,7 +470,7 @@ class Negotiation:
         self._peer.was_searched |= self._forms > 1
         is_refused = misunderstanding(self._message, error) is None
         says_more = isinstance(error, RateLimited) or (
-            isinstance(self._message, TO_A_MANAGER) and is_refused
+            is_refused and (isinstance(error, WrongType) or isinstance(self._message, TO_A_MANAGER))
         )
         counts = error if says_more else self._first or error
         if len(self._attempts) > 1:

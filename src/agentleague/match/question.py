@@ -41,7 +41,10 @@ from agentleague.protocol.messages import (
 
 ANSWERS_MAX = 3  # unusable ones; then the question is over
 FORM_ERRORS = (-32600, -32601, -32602)  # the player did not understand us
-EMPTY = (transcript.NO_CONTENT, transcript.RATE_LIMITED, NoConnection.code)  # verdicts
+EMPTY = (  # verdicts
+    *(transcript.NO_CONTENT, transcript.RATE_LIMITED),
+    *(NoConnection.code, MissingField.code),
+)
 ANSWERS = (GameJoinAck, ChooseParityResponse, GameMoveResponse)
 
 Judge = Callable[[Message], Any]  # returns the content of an answer, or raises its error
@@ -208,6 +211,7 @@ class Question:
 
     def _without_content(self, line: Line, error: LeagueError | None, now: float) -> list[Act]:
         if isinstance(error, WrongType):
+            self._judge_held(now)
             return self._complain_of(line, error, now)
         if self._terms.refusal_joins and _is_refusal(error):
             line.verdict = transcript.IN_IT_ALREADY
