@@ -28,7 +28,9 @@ LeagueError
 │   ├── DuplicateName
 │   ├── UnsupportedGame
 │   └── EndpointNotAllowed
-│       └── EndpointTaken
+│       ├── EndpointTaken
+│       └── EndpointUnreachable
+│           └── RefereeUnreachable
 ├── IllegalMove              the player broke the rules of the game
 ├── PeerUnavailable          nobody gave a usable answer
 │   ├── NoAnswer                 the time ran out
@@ -66,6 +68,7 @@ class LeagueError(Exception):
 
     code: ClassVar[str] = "E052"
     name: ClassVar[str] = "INTERNAL_ERROR"
+    title: ClassVar[str] = ""  # document 001's words for its number, where it has an example
     number: ClassVar[int] = -32603  # JSON-RPC code where `numbers` has none for the method
     numbers: ClassVar[Numbers] = {}
     http_status: ClassVar[int] = 200
@@ -169,7 +172,7 @@ class UnknownQuery(ProtocolViolation):
 class DuplicateReport(ProtocolViolation):
     """The match has another result already."""
 
-    code, name, number = "E044", "DUPLICATE_REPORT", 5003
+    code, name, number, title = "E044", "DUPLICATE_REPORT", 5003, "Duplicate report"
 
 
 class NotAuthorised(LeagueError):
@@ -218,7 +221,7 @@ class LateRegistration(RegistrationRefused):
 class LeagueFull(RegistrationRefused):
     """No place is left."""
 
-    code, name, number = "E020", "LEAGUE_FULL", 2001
+    code, name, number, title = "E020", "LEAGUE_FULL", 2001, "League full"
     numbers: ClassVar[Numbers] = {"REFEREE_REGISTER_REQUEST": 1001}
     reason = "Maximum players reached"
 
@@ -232,7 +235,7 @@ class RefereesFull(LeagueFull):
 class DuplicateName(RegistrationRefused):
     """The display name is taken and the league wants unique ones."""
 
-    code, name, number = "E041", "DUPLICATE_NAME", 2002
+    code, name, number, title = "E041", "DUPLICATE_NAME", 2002, "Duplicate name"
     reason = "Display name already taken"
 
 
@@ -240,6 +243,7 @@ class UnsupportedGame(RegistrationRefused):
     """The agent does not play this league's game."""
 
     code, name, number = "E042", "UNSUPPORTED_GAME_TYPE", 2004
+    title = "Unsupported game type"
     numbers: ClassVar[Numbers] = {"REFEREE_REGISTER_REQUEST": 1003}
     reason = "Unsupported game type"
 
@@ -247,7 +251,7 @@ class UnsupportedGame(RegistrationRefused):
 class EndpointNotAllowed(RegistrationRefused):
     """The end point is no http(s) URL, or lies where this league does not call."""
 
-    code, name, number = "E043", "ENDPOINT_NOT_ALLOWED", 2003
+    code, name, number, title = "E043", "ENDPOINT_NOT_ALLOWED", 2003, "Invalid endpoint"
     numbers: ClassVar[Numbers] = {"REFEREE_REGISTER_REQUEST": 1002}
     reason = "Contact endpoint not allowed"
 
@@ -256,6 +260,18 @@ class EndpointTaken(EndpointNotAllowed):
     """Another agent is at the end point, or this one may not leave its own; same wire code."""
 
     reason = "Contact endpoint belongs to another"
+
+
+class EndpointUnreachable(EndpointNotAllowed):
+    """Nobody listens at the end point of a player, and the league wants that; same wire code."""
+
+    reason = "Contact endpoint unreachable"
+
+
+class RefereeUnreachable(EndpointUnreachable):
+    """Nobody listens at the end point of a referee."""
+
+    reason = "Endpoint unreachable"
 
 
 class IllegalMove(LeagueError):

@@ -19,7 +19,7 @@ from agentleague.protocol.messages import (
     StartMatch,
 )
 from agentleague.referee.foreign_manager import LIMITS
-from agentleague.referee.manager_queries import QUERIES, EndpointCheck
+from agentleague.referee.manager_queries import QUERIES
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import Call, Reply, WakeAt
@@ -100,10 +100,10 @@ class Visit:
             self.answer(LeagueQuery, LeagueQueryResponse(data={}))
         tried = list(self.role.unchecked)
         self.role.unchecked.clear()
-        for player_id, _ in tried:
+        for key, _ in tried:
             error = None if is_there else NoConnection("nobody listens there")
-            self.do(Answered(EndpointCheck(player_id), None, error, 0.1))
-        return tried
+            self.do(Answered(key, None, error, 0.1))
+        return [(key.player_id, url) for key, url in tried]
 
     def news(self):
         return list(self.role.news)

@@ -263,18 +263,25 @@ def test_no_news_of_an_agent_tells_a_token():
 
 
 @rule("R-REG-13")
-def test_an_agent_that_is_too_late_is_told_how_it_would_have_come_back():
+def test_an_agent_that_is_too_late_is_told_how_it_would_have_come_back_whatever_the_form():
     late = LeagueRegisterResponse("REJECTED", reason="Registration closed", error_code="E019")
     full = LeagueRegisterResponse("REJECTED", reason="League full", error_code="E020")
+    data = {"error_message": "the league has begun"}
+    errors = [
+        PeerRefused("error 4005", number=4005, code="E019", data=data),
+        PeerRefused("error 2001: League full", number=2001, code="E020", data={}),
+    ]
     reasons = []
-    for answer in (late, full):
+    for answer, error in ((late, None), (None, errors[0]), (full, None), (None, errors[1])):
         role = a_player()
         asked(role)
-        (end,) = answered(role, answer)
+        (end,) = answered(role, answer, error=error)
         reasons.append(end.summary.reason)
 
-    assert "comes back with the same --manager, --name, --port and --state" in reasons[0]
-    assert reasons[1] == "League full"
+    back = "; one that was in it before comes back with the same --manager, --name, --port and"
+    assert reasons[0].startswith(f"Registration closed{back} --state")
+    assert reasons[1].startswith(f"the league has begun{back} --state")
+    assert reasons[2:] == ["League full", "error 2001: League full"]
 
 
 @rule("R-REG-13")

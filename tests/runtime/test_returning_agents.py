@@ -161,6 +161,26 @@ def test_organiser_and_agent_are_told_when_it_cannot_be_reached_and_when_it_can(
     asyncio.run(main())
 
 
+@rule("R-REG-18", "R-REG-19")
+@pytest.mark.parametrize("rejections", ["result", "error"])
+def test_an_agent_where_nobody_listens_is_refused_while_others_are_let_in(tmp_path, rejections):
+    async def main():
+        terms = {"unreachable": "refuse", "rejections": rejections}
+        manager = await open_manager(ManagerSettings(**terms), Home(tmp_path), anywhere())
+        manager.looks.seconds = 0.2
+        nowhere = Place(0, hosts=HOSTS, endpoint=f"http://127.0.0.1:{free_port()}/mcp")
+        lost = await open_player(settings_of(PlayerSettings, manager), strategies.random, nowhere)
+        referee, state = await opened("referee", manager, tmp_path)
+        await asyncio.wait_for(lost.ended, 20)
+        assert f"nobody listens at {nowhere.endpoint}" in lost.refusal
+        assert referee.registered.result() == "REF01"
+        await lost.stop()
+        await closed(referee, state)
+        await manager.stop()
+
+    asyncio.run(main())
+
+
 @rule("R-RESUME-04")
 def test_a_new_receipt_is_kept_while_the_agent_runs_and_when_it_stops(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "KEEP_SECONDS", 0.01)

@@ -258,7 +258,11 @@ class Adjudicator:
         events: tuple[Event, ...] = (
             decided,
             *((Disputed(record.match_id, referee_id, doubt),) if doubt else ()),
-            MatchClosed(record.match_id, record.epoch, told="unverified"),
+            MatchClosed(
+                *(record.match_id, record.epoch),
+                told="unverified",
+                reported_at=report.timestamp or UNSET,
+            ),
         )
         return Decision(events, ack, receipt=True)
 
@@ -278,9 +282,7 @@ class Adjudicator:
         return Decision(self._dispute(record, referee_id, NOT_ITS_REFEREE), refusal)
 
     def _contradiction(self, record: MatchRecord, referee_id: str) -> Decision:
-        refusal = DuplicateReport(
-            f"{record.match_id} has another result already, which stands", match_id=record.match_id
-        )
+        refusal = duplicate_report(record, "has another result already, which stands")
         return Decision(self._dispute(record, referee_id, ANOTHER_RESULT), refusal)
 
     def _dispute(self, record: MatchRecord, referee_id: str, why: str) -> tuple[Disputed, ...]:
@@ -354,6 +356,13 @@ def _drawn(event: MatchLocked) -> LockResponse:
     return LockResponse(event.match_id, event.index, event.value, event.moves)
 
 
+def duplicate_report(record: MatchRecord, why: str) -> DuplicateReport:
+    """The refusal of a further report, with the time of the one that counts, where it is known."""
+    at = record.closing.reported_at if record.closing else UNSET
+    known = {"previous_report_time": at} if at else {}
+    return DuplicateReport(f"{record.match_id} {why}", match_id=record.match_id, **known)
+
+
 def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
     """The referee's account of the match, without rows about other players."""
     rows: list[Exchange] = [] if report.transcript is UNSET else report.transcript
@@ -370,6 +379,7 @@ def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
             for player_id, (unanswered, answered) in silences.items()
             if player_id in record.players
         },
+        reported_at=report.timestamp or UNSET,
     )
 
 

@@ -233,6 +233,7 @@ class MatchClosed(Event, frozen=True, tag="match_closed"):
     # player -> attempts without an answer at the end, and whether it answered one before them
     silences: dict[str, tuple[int, bool]] = msgspec.field(default_factory=dict)
     told: str = "referee"  # or "manager", or "unverified" for a referee that does not lock
+    reported_at: str | UnsetType = UNSET  # the time in that report
 
     @property
     def exchanges(self) -> list[Exchange]:

@@ -41,6 +41,10 @@ class ProofAgain(Key, frozen=True):  # an agent's claim is shown once more at it
 
 
 # Calls
+class EndpointLook(Key, frozen=True):  # a registration waits until its end point was tried
+    reply: int
+
+
 class ProofCall(Key, frozen=True):  # the listener at an end point is shown an agent's claim
     agent_id: str
 

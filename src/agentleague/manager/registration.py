@@ -5,6 +5,7 @@ token counts as none. Agents that the organiser adds, by name and end point, are
 Anybody may send one, and each writes rows: so an agent may come back only so often.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -23,7 +24,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import Phase
 from agentleague.league.roster import Member, clean_name, is_marked, member_of
-from agentleague.manager import notices
+from agentleague.manager import keys, notices
 from agentleague.manager.claims import Claims, origin, renewal_of
 from agentleague.manager.guesses import Guesses
 from agentleague.manager.reachability import Reachability
@@ -81,6 +82,9 @@ class Registration:
         # name, place -> when, so often
         self._told_yes: dict[tuple[str, str], tuple[float, int]] = {}
         self._guesses = Guesses(step.limits)
+        self.unchecked: deque[tuple[keys.EndpointLook, str]] = deque()  # to be tried at once
+        self._waiting: dict[int, Asked] = {}  # registrations that are answered after that
+        self._seen: Asked | None = None  # one where somebody listens
 
     def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
         """Record a player's registration and answer it, or say why it is refused."""
@@ -95,10 +99,43 @@ class Registration:
     def _take(self, asked: Asked, admit: Callable[..., Any], came_back: bool) -> Admission:
         try:
             event, answer = admit(asked.message, asked.caller)
+            if event and self._is_looked_at_first(asked):
+                return Admission()
         except errors.RegistrationRefused as error:
             self._refuse(asked, error)
             return Admission()
         return self._accept(asked, event, answer, came_back)
+
+    def _is_looked_at_first(self, asked: Asked) -> bool:
+        """Whether its end point is tried before it is let in; only one that would be let in is."""
+        is_wanted = self._settings.unreachable == "refuse" and self._reachability.is_tried
+        if not is_wanted or asked is self._seen:
+            return False
+        limits = self._step.limits
+        if len(self._waiting) >= limits.looks_max:
+            raise errors.RateLimited(
+                f"many agents register at once; wait {limits.look_again_seconds} s and try again",
+                retry_after=limits.look_again_seconds,
+            )
+        self._waiting[asked.reply] = asked
+        self.unchecked.append((keys.EndpointLook(asked.reply), _meta(asked).contact_endpoint))
+        return True
+
+    def looked_at(self, reply: int, *, is_there: bool) -> Asked | None:
+        """The registration that waited, if somebody listens at its end point; else it is refused.
+
+        It is decided anew: others may have come meanwhile.
+        """
+        asked = self._waiting.pop(reply)
+        self._seen = asked if is_there else None
+        if not is_there:
+            is_player = isinstance(asked.message, LeagueRegisterRequest)
+            refusal = errors.EndpointUnreachable if is_player else errors.RefereeUnreachable
+            where = _meta(asked).contact_endpoint
+            self._refuse(
+                asked, refusal(f"nobody listens at {where}; start the server, then register again")
+            )
+        return self._seen
 
     def add_player(self, params: Mapping[str, Any]) -> PlayerRegistered:
         """The organiser adds a player, which will be called at its end point."""
@@ -381,8 +418,7 @@ class Registration:
 
         One that asks a second time may not have heard the answer, or was started again.
         """
-        message: Any = asked.message
-        meta = getattr(message, "player_meta", None) or message.referee_meta
+        meta = _meta(asked)
         if asked.caller.token or meta.claim:
             return "ACCEPTED"
         now, limit = self._step.now, self._step.limits.asked_again_seconds
@@ -393,7 +429,7 @@ class Registration:
         return "REGISTERED" if times and times % 2 == 0 else "ACCEPTED"
 
     def _refuse(self, asked: Asked, error: errors.RegistrationRefused) -> None:
-        """Answer no, in the words of document 004 and with our own beside them."""
+        """Answer no, in the words of document 004 and with our own beside them, or of 001."""
         number = error.number_for(WIRE_NAME[type(asked.message)])
         hint = str(error)[:500]
         is_player = isinstance(asked.message, LeagueRegisterRequest)
@@ -401,7 +437,7 @@ class Registration:
         answer = response(
             "REJECTED", reason=error.reason, hint=hint, error_code=error.code, code=number
         )
-        self._step.reply(asked, answer)
+        self._step.reply(asked, error if self._settings.rejections == "error" else answer)
         self.refusals.of(asked, error.code, str(error))
 
     def _check_return(self, agent_id: str) -> None:
@@ -455,7 +491,9 @@ class Registration:
         name = clean_name(wanted) or player_id
         if unique_names == "reject" and roster.is_taken(name):
             raise errors.DuplicateName(
-                f"a player is called {name!r} already; register under another name"
+                f"a player is called {name!r} already; register under another name",
+                display_name=name,
+                suggestion="Choose a different display_name",
             )
         if unique_names == "suffix" or is_marked(name, player_id):
             return roster.effective_name(wanted, player_id)
@@ -539,6 +577,11 @@ class Registration:
         _check_game(self._league.rules.game_type, meta.game_types)
         _check_version(meta.protocol_version)
         self._check_endpoint(meta.contact_endpoint, source)
+
+
+def _meta(asked: Asked) -> PlayerMeta | RefereeMeta:
+    message: Any = asked.message
+    return getattr(message, "player_meta", None) or message.referee_meta  # type: ignore[no-any-return]
 
 
 def _is_same(meta: PlayerMeta | RefereeMeta, member: Member) -> bool:

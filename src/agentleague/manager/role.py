@@ -14,7 +14,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | - ForeignStarts | calls under way | made again, unless `match_begun` is journalled |
 | - RefereeNotices | players still to hear of a new referee | forgotten; the match is handed out |
 | ResultNotices | players still to be told a result | told again while the match is open |
-| Registration | when agents came back, wrong join codes | forgotten |
+| Registration | who came back when, wrong join codes, who waits to be let in | forgotten |
 | - Refusals | who was refused, and how often | forgotten |
 | NotUnderstood | players that understood no dialect | forgotten |
 | Claims | which claims are open | `resume` shows them again |
@@ -35,7 +35,7 @@ from agentleague.dialects.table import LOST
 from agentleague.errors import AlreadyComplete, LeagueError, MissingField, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
-from agentleague.league.adjudicator import Adjudicator, Decision
+from agentleague.league.adjudicator import Adjudicator, Decision, duplicate_report
 from agentleague.league.events import Disputed, LeagueOpened, MatchDecided, RefereeSetAside
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
@@ -108,7 +108,7 @@ class Manager:
             claims=self._claims,
             check_endpoint=check_endpoint,
         )
-        self.refusals = self._registration.refusals
+        self.refusals, self.unchecked = self._registration.refusals, self._registration.unchecked
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
         self._receipts = Receipts(step, secrets.token_secret)
         self.receipt = self._receipts.give
@@ -293,6 +293,12 @@ class Manager:
         self._claims.answered(key.agent_id, stimulus)
         self._rounds.start_if_complete()
 
+    def _looked_at(self, key: keys.EndpointLook, stimulus: Answered) -> None:
+        """An end point was tried before its agent is let in."""
+        asked = self._registration.looked_at(key.reply, is_there=stimulus.error is None)
+        if asked:
+            self._asked(asked)
+
     def _start_answered(self, key: keys.StartCall, stimulus: Answered) -> None:
         """A foreign referee was told to run a match, and answered or did not."""
         referee_id, error = self._foreign_referee(key, stimulus), stimulus.error
@@ -396,9 +402,18 @@ class Manager:
         record, answer = self.league.matches.get(message.match_id), decision.answer
         if isinstance(answer, MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
+            if answer.duplicate and self._settings.rejections == "error":
+                answer = self._repeated(answer, referee_id)
         self._step.reply(asked, answer, record.decided_seq if record and decision.receipt else None)
         if decision.again:
             self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
+
+    def _repeated(self, ack: MatchResultAck, referee_id: str) -> MatchResultAck | LeagueError:
+        """A referee that locks asks for the answer that it did not get."""
+        if self.league.roster.referees[referee_id].locks:
+            return ack
+        record = self.league.matches[ack.match_id]
+        return duplicate_report(record, "was reported before, and that counts")
 
     def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
         """A foreign referee played a match before it answered, and expects no reply."""
@@ -530,6 +545,7 @@ class Manager:
     }
     _CALLS: ClassVar[dict[type, Callable[["Manager", Any, Answered], None]]] = {
         keys.OutboxCall: _message_answered,
+        keys.EndpointLook: _looked_at,
         keys.ProofCall: _proof_answered,
         keys.StartCall: _start_answered,
         keys.ControlCall: _control_answered,

@@ -67,6 +67,8 @@ class ManagerLimits:
     challenge_seconds_max: float = 15.0  # with pauses that double up to this: a minute in all
     challenges_max: int = 256  # end points that are asked at a time
     unchecked_max: int = 10_000  # end points that wait to be tried
+    looks_max: int = 64  # registrations that wait for that; further ones are to come again,
+    look_again_seconds: int = 2  # so much later
     notices_max: int = 100  # for the organiser, not read yet
 
 

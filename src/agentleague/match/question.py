@@ -235,7 +235,8 @@ class Question:
         is_empty = line.verdict == transcript.NO_CONTENT
         said, _ = read_note(line.note)
         more = {"said": said} if said else {}
-        return self._failed(NoAnswer(sentence, is_empty=is_empty, **more), now)
+        timeout = {"timeout_seconds": self._terms.seconds}
+        return self._failed(NoAnswer(sentence, is_empty=is_empty, **timeout, **more), now)
 
     def _failed(self, error: LeagueError, now: float) -> list[Act]:
         is_limited = isinstance(error, RateLimited)

@@ -168,7 +168,7 @@ def write_refusal(envelope: Envelope, error: LeagueError, *, sender: str, timest
     message = error_message(
         error, asked, sender=sender, timestamp=timestamp, request=_about(envelope)
     )
-    text = f"{message.error_name}: {message.error_message}"
+    text = f"{error.title or message.error_name}: {message.error_message}"
     return jsonrpc.write_error(envelope, error.number_for(asked), text, encode(error_data(message)))
 
 

@@ -142,7 +142,7 @@ class PlayerEndpoints:
             news.append(f"As --player says, it calls {listed}.")
         self._known: dict[str, str] = {}  # player -> end point
         self._asking: set[str] = set()
-        self.unchecked: deque[tuple[str, str]] = deque()  # players and where they may be
+        self.unchecked: deque[tuple[EndpointCheck, str]] = deque()  # where players may be
 
     def __getitem__(self, player_id: str) -> str:
         return self._given.get(player_id) or self._known[player_id]
@@ -179,7 +179,7 @@ class PlayerEndpoints:
         elif key.attempt < len(QUERIES):
             return [self._query(key.player_id, key.attempt + 1, now)]
         elif url := self._documented(key.player_id):
-            self.unchecked.append((key.player_id, url))
+            self.unchecked.append((EndpointCheck(key.player_id), url))
             return []
         self._asking.discard(key.player_id)
         return None

@@ -114,7 +114,7 @@ class Referee(Agent):
         self._secret = secret  # what it draws from where the manager does not draw; without: never
         self._early: list[Asked] = []
         self._foreign_manager: ForeignManager | None = None
-        self.unchecked: deque[tuple[str, str]] = deque()  # players, and where they may be
+        self.unchecked: deque[tuple[EndpointCheck, str]] = deque()  # where players may be
         self._status_seconds = 0.0  # between two signs of life; 0: none are wanted
         self._rules = Rules()
         self._round_id = 0

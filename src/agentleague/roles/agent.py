@@ -154,12 +154,11 @@ class Registration:
 
     def _in_words(self, error: PeerRefused) -> str:
         """The refusal for a person; a wrong code is told in the words of the command."""
-        if error.context["code"] not in BAD_TOKEN:
-            return str(error)
-        if "referee_code" in str(error):
+        code, said = error.context["code"], str(error.context["data"].get("error_message") or error)
+        if code in BAD_TOKEN and "referee_code" in said:
             return f"wrong referee code; give the right one with {GIVE_REFEREE_CODE}"
-        if "join_code" not in str(error):
-            return str(error)
+        if code not in BAD_TOKEN or "join_code" not in said:
+            return said[:500] + (TOO_LATE if code == LateRegistration.code else "")
         if self._settings.join_code:
             return f"wrong join code; {GIVE_CODE}"
         return f"this league has a join code; {GIVE_CODE.replace('the right one', 'it')}"

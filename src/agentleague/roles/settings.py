@@ -90,7 +90,11 @@ class ManagerSettings:
     unique_names: Literal["suffix", "reject", "off"] = "suffix"
     """What becomes of a name that is taken: the id is added to it, it is refused, or nothing."""
     missing_fields: Literal["warn", "refuse"] = "warn"
-    """What becomes of a message that lacks a documented field."""
+    """What becomes of a message that lacks a documented field, or has what document 004 forbids."""
+    rejections: Literal["result", "error"] = "result"
+    """Whether a registration is refused with status REJECTED, or with document 001's errors."""
+    unreachable: Literal["mark", "refuse"] = "mark"
+    """Whether an agent where nobody listens is registered and marked, or refused."""
     foreign_referees: Literal["mark", "refuse"] = "mark"
     """Whether referees that do not lock are taken and their matches marked, or refused."""
     tokenless_referees: bool | None = None

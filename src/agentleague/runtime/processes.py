@@ -143,6 +143,7 @@ class Running:
         self._keeping: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
         self.probes: Probes | None = None  # by which a manager's agents are tried
+        self.looks: Probes | None = None  # by which an end point is tried that a role waits for
         self._say: Callable[[str], None] | None = None
         self._watchers: list[Watcher] = []
         host.on_end, host.on_failure = self._on_end, self._on_failure
@@ -186,11 +187,11 @@ class Running:
             if role.has_foreign_manager:
                 self.transport.read_leniently()
             self.registered.set_result(role.agent_id)
-            if not self._say and not (self.probes and role.has_foreign_manager):
+            if not self._say and not (self.looks and role.has_foreign_manager):
                 self.host.on_step = None
-        if self.probes and isinstance(role, Agent):
-            self._try_players(role, self.probes)
-        elif self.probes:
+        if self.looks:
+            self._try_awaited(role, self.looks)
+        if self.probes:
             self._try_end_points(role, self.probes)
         while self._say and role.news:
             self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
@@ -226,32 +227,38 @@ class Running:
                     role.news.append(f"The newest receipt cannot be kept ({error}).")
                     return
 
-    def try_new_agents(self, probes: Probes) -> None:
-        """Until the league starts, find out whether foreign agents listen; ours do."""
+    def try_new_agents(self, guard: Guard, *, is_awaited: bool) -> None:
+        """Until the start, find out whether foreign agents listen; longer if they await it."""
         role: Any = self.host.role
-        self.probes, role.reachability.is_tried = probes, True
-        self.closing.append(probes.close)
+        self.probes, role.reachability.is_tried = Probes(guard), True
+        self.closing.append(self.probes.close)
+        if is_awaited:
+            self.try_what_is_awaited(guard)
         self.host.on_step = self._look_at_new
+
+    def try_what_is_awaited(self, guard: Guard) -> None:
+        """Find out whether somebody listens where the role waits to know it."""
+        self.looks = Probes(guard, seconds=ONE_TRY_SECONDS)
+        self.closing.append(self.looks.close)
 
     def _look_at_new(self) -> None:
         role: Any = self.host.role
-        if role.league.has_started:
+        if self.looks:
+            self._try_awaited(role, self.looks)
+        if role.league.has_started and not self.looks:
             self.host.on_step = None
         elif role.reachability.new and self.probes:
             self._try_end_points(role, self.probes)
 
-    def _try_players(self, role: Any, probes: Probes) -> None:
-        """Find out whether players listen where a referee supposes them."""
-        from agentleague.referee.manager_queries import EndpointCheck
-
-        def tried(key: EndpointCheck, is_there: bool) -> bool:
+    def _try_awaited(self, role: Any, looks: Probes) -> None:
+        def tried(key: Any, is_there: bool) -> bool:
             error = None if is_there else NoConnection("nobody listens there")
             self.host.feed(Answered(key, None, error, 0.0))
             return False
 
         while role.unchecked:
-            player_id, url = role.unchecked.popleft()
-            probes.check(player_id, url, partial(tried, EndpointCheck(player_id)))
+            key, url = role.unchecked.popleft()
+            looks.check(str(key), url, partial(tried, key))
 
     def _try_end_points(self, role: Any, probes: Probes) -> None:
         """Find out whether those who registered can be reached."""
@@ -376,7 +383,7 @@ async def open_manager(
         raise
     managers.append(manager)
     running = _begin(host, transport, url, journal.close)
-    running.try_new_agents(Probes(place.guard))
+    running.try_new_agents(place.guard, is_awaited=settings.unreachable == "refuse")
     if home.logs:
         _keep_log(running, directory / "log" / "manager.jsonl")
     # Who is told of it can read it. (A full disk is no event.)
@@ -401,8 +408,7 @@ async def open_referee(
     role = Referee(make(url), load_game or plugins.load_game, token_bytes(32))
     role.is_far = place.is_far
     running = _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
-    running.probes = Probes(place.guard, seconds=ONE_TRY_SECONDS)
-    running.closing.append(running.probes.close)
+    running.try_what_is_awaited(place.guard)
     return running
 
 
