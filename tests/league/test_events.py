@@ -145,7 +145,7 @@ def test_no_event_holds_a_token_or_a_secret():
 def test_a_seed_is_written_only_with_the_result_that_reveals_it():
     with_seed = {kind for kind, cls in KINDS.items() if "seed" in cls.__struct_fields__}
 
-    assert with_seed == {"match_decided"}
+    assert with_seed == {"match_decided", "league_ended"}
 
 
 def test_a_field_that_an_older_version_wrote_is_read_past():

@@ -35,12 +35,12 @@ def matches(draw):
     return (a, b), result, rulings
 
 
-def events(played, points, tie_breaks):
+def events(played, points, tie_breaks, sealed):
     """A league of one round in which all of these matches are played."""
     yield LeagueOpened("cup", "even_odd", Rules(), 1, points, tie_breaks, False)
     for player_id in PLAYERS:
         yield PlayerRegistered(player_id, f"Agent {player_id}", "http://a/mcp", "1", "")
-    yield LeagueStarted(PLAYERS)
+    yield LeagueStarted(PLAYERS, sealed)
     scheduled = [
         ScheduledMatch(f"R1M{n}", *players, "REF01", "") for n, (players, _, _) in enumerate(played)
     ]
@@ -56,14 +56,15 @@ def events(played, points, tie_breaks):
     st.lists(matches(), max_size=40),
     st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(-3, 3)),
     st.permutations(TIE_BREAKS).flatmap(lambda names: st.sampled_from([names, names[:2], []])),
+    st.sampled_from([msgspec.UNSET, "the commitment to the draw of a champion"]),
 )
-def test_both_tables_are_alike(played, points, tie_breaks):
+def test_both_tables_are_alike(played, points, tie_breaks, sealed):
     league, recount = League(), Recount()
-    for event in events(played, points, tie_breaks):
+    for event in events(played, points, tie_breaks, sealed):
         league.apply(event)
         recount.take(event)
 
-    own = [msgspec.structs.asdict(row) for row in league.table.rows()]
+    own = list(msgspec.to_builtins(league.table.rows()))
     assert recount.table() == own
     for row in own:
         counts = recount.counts()[row["player_id"]]

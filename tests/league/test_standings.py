@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from agentleague.league.standings import TIE_BREAKS, Points, Standing, Table
 
@@ -115,7 +116,7 @@ def test_a_table_of_nobody_has_no_rows():
         (["P01=P03", "P01=P04", "P03=P01", "P02>P04"], ["P02", "P01", "P03", "P04"]),
         # technical losses: P01 and P02 are level in all else
         (["P01>P03", "P04>P01!", "P02>P03", "P04>P02"], ["P04", "P02", "P01", "P03"]),
-        # player id: nothing else separates P01 and P02, nor P03 and P04
+        # nothing separates P01 and P02, nor P03 and P04: they stand by their id
         (["P02>P04", "P01>P03"], ["P01", "P02", "P03", "P04"]),
         # both lost: worth less than a draw
         (["P01=P02!", "P03=P04"], ["P03", "P04", "P01", "P02"]),
@@ -132,7 +133,7 @@ def test_points_rank_first_and_then_each_tie_break_in_turn(results, ranking):
 @pytest.mark.parametrize(
     ("results", "ranking"),
     [
-        # a circle: each took 3 points, so the ids decide
+        # a circle: each took 3 points, so they stand by their id
         (["P03>P02", "P02>P01", "P01>P03"], ["P01", "P02", "P03", "P04", "P05"]),
         # the same circle, but all have 6 points and P03 has a win more
         (
@@ -179,7 +180,7 @@ def test_head_to_head_adds_up_over_the_cycles():
         (["wins", "head_to_head"], ["P01", "P02"]),
         (["technical_losses", "head_to_head"], ["P01", "P02"]),
         (["player_id", "head_to_head"], ["P01", "P02"]),
-        ([], ["P01", "P02"]),  # the player id closes the list, named or not
+        ([], ["P01", "P02"]),
     ],
 )
 def test_the_order_of_the_tie_breaks_is_a_setting(tie_breaks, ranking):
@@ -189,6 +190,50 @@ def test_the_order_of_the_tie_breaks_is_a_setting(tie_breaks, ranking):
 
     assert [row.points for row in standings.rows()] == [6, 6, 3, 3]
     assert order(standings)[:2] == ranking
+
+
+@pytest.mark.parametrize(
+    ("tie_breaks", "rows"),
+    [
+        (
+            ["head_to_head", "wins"],
+            [(1, "P01", UNSET), (1, "P03", UNSET), (3, "P02", UNSET), (3, "P04", UNSET)],
+        ),
+        (
+            ["technical_losses"],
+            [
+                (1, "P01", UNSET),
+                (1, "P03", UNSET),
+                (3, "P02", UNSET),
+                (4, "P04", "technical_losses"),
+            ],
+        ),
+        (
+            ["wins", "player_id"],
+            [
+                (1, "P01", UNSET),
+                (2, "P03", "player_id"),
+                (3, "P02", UNSET),
+                (4, "P04", "player_id"),
+            ],
+        ),
+    ],
+)
+def test_who_is_equal_after_all_tie_breaks_shares_a_rank_unless_the_ids_decide(tie_breaks, rows):
+    standings = table("P01", "P02", "P03", "P04", tie_breaks=tie_breaks)
+
+    play(standings, "P01>P02", "P03>P04!")
+
+    assert [(row.rank, row.player_id, row.tie_break) for row in standings.rows()] == rows
+    assert [row.player_id for row in standings.first()] == [
+        each[1] for each in rows if each[0] == 1
+    ]
+
+
+def test_an_old_list_that_ends_with_the_ids_says_that_they_decided():
+    standings = table("P01", "P02", "P03", tie_breaks=TIE_BREAKS)
+
+    assert standings.why("P02") == "0 points, level with P01 and P03 until the player id decides"
 
 
 def test_an_unknown_tie_break_is_refused_with_the_known_ones():
@@ -238,14 +283,13 @@ def test_player_ids_compare_by_number_and_then_as_text(given_ids, ranking):
             "3 points, behind P02 by technical losses (1 to 0)",
         ),
         # player id
-        (["P02>P03", "P01>P04"], "P01", "3 points, level with P02 until the player id decides"),
-        ([], "P02", "0 points, level with P01 and P03 until the player id decides"),
+        (["P02>P03", "P01>P04"], "P01", "3 points, level with P02 after all tie-breaks"),
+        ([], "P02", "0 points, level with 3 others after all tie-breaks"),
         # between two neighbours, each for its own reason
         (
             ["P03>P01", "P01>P04", "P02>P04"],
             "P01",
-            "3 points, behind P03 by head-to-head (0 to 3), "
-            "level with P02 until the player id decides",
+            "3 points, behind P03 by head-to-head (0 to 3), level with P02 after all tie-breaks",
         ),
         (
             ["P03>P02", "P03>P01", "P02>P01", "P02>P04", "P01>P04", "P01>P04"],

@@ -62,12 +62,13 @@ def to_each(decisions):
     """What each player is sent: (player id, announcement, table, end)."""
     broadcasts = broadcasts_of(decisions)
     matches, table = broadcasts.match_rows(), broadcasts.table_rows()
+    final = broadcasts.final_table()
     for player_id in decisions.league.roster.players:
         yield (
             player_id,
             broadcasts.announcement(matches, player_id),
             broadcasts.standings(table, player_id),
-            broadcasts.league_completed(table, player_id),
+            broadcasts.league_completed(final, player_id),
         )
 
 
@@ -238,7 +239,7 @@ def test_the_end_of_the_league_has_all_its_fields():
     decisions.record(LeagueEnded("P02"))
     broadcasts = broadcasts_of(decisions)
 
-    message = broadcasts.league_completed(broadcasts.table_rows(), "REF01")
+    message = broadcasts.league_completed(broadcasts.final_table(), "REF01")
 
     assert read(message) == LeagueCompleted(
         **ENVELOPE,
@@ -246,6 +247,7 @@ def test_the_end_of_the_league_has_all_its_fields():
         total_rounds=1,
         total_matches=1,
         champion=Champion("P02", "Agent 2", 3),
+        champions=[Champion("P02", "Agent 2", 3)],
         session=Credentials(decisions.league, TOKEN_SECRET).session("REF01"),
         final_standings=[
             StandingRow(1, "P02", "Agent 2", 1, 1, 0, 0, 0, 3),
@@ -270,11 +272,12 @@ def test_what_is_cut_keeps_the_receivers_own_row_and_says_so():
             for player_id, announcement, table, end in to_each(played(players, LONG_NAMES[name])):
                 rows = read(table).standings
                 assert player_id in {row.player_id for row in rows}
-                assert read(end).final_standings == rows
+                final = read(end).final_standings
+                assert player_id in {row.player_id for row in final}
                 for message, shown, total in (
                     (announcement, read(announcement).matches, players // 2),
                     (table, rows, players),
-                    (end, rows, players),
+                    (end, final, players),
                 ):
                     is_cut = len(shown) < total
                     assert message.truncated is (True if is_cut else UNSET)
@@ -309,7 +312,7 @@ def test_a_referee_sees_the_head_of_a_table_that_is_cut():
     decisions = played(500)
     broadcasts = broadcasts_of(decisions)
 
-    end = read(broadcasts.league_completed(broadcasts.table_rows(), "REF01"))
+    end = read(broadcasts.league_completed(broadcasts.final_table(), "REF01"))
 
     assert end.final_standings[0].rank == 1
     assert end.truncated

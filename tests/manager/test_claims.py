@@ -385,7 +385,7 @@ def test_a_second_player_at_an_end_point_is_no_further_player_until_it_is_decide
     assert not league.of(LeagueStarted)
 
     league.comes("Bob", BOBS)
-    assert league.of(LeagueStarted) == [LeagueStarted(["P02", "P03"])]
+    assert [each.players for each in league.of(LeagueStarted)] == [["P02", "P03"]]
     assert league.manager.league.table.row("P02").display_name == "Ann"
 
 
@@ -398,7 +398,7 @@ def test_two_that_both_proved_it_are_two():
     league.claims[ANNS] = "hers"
     league.comes("Eve", claim="hers")
 
-    assert league.of(LeagueStarted) == [LeagueStarted(["P01", "P02"])]
+    assert [each.players for each in league.of(LeagueStarted)] == [["P01", "P02"]]
     assert not league.of(RegistrationDisplaced)
 
 
@@ -430,7 +430,7 @@ def test_a_league_starts_without_a_second_player_that_proved_nothing_yet():
     league.feed(command("start"))
 
     assert league.outcome(eve) == "out"
-    assert league.of(LeagueStarted) == [LeagueStarted(["P01", "P03"])]
+    assert [each.players for each in league.of(LeagueStarted)] == [["P01", "P03"]]
     assert not problems(league.events)
 
 
@@ -443,7 +443,7 @@ def test_one_that_was_probably_started_anew_starts_in_its_own_place():
 
     league.feed(command("start"))
 
-    assert league.of(LeagueStarted) == [LeagueStarted(["P02", "P03"])]
+    assert [each.players for each in league.of(LeagueStarted)] == [["P02", "P03"]]
     assert league.outcome(ann) == "Ann unproved"
     assert not problems(league.events)
 
@@ -471,7 +471,7 @@ def test_one_that_was_second_to_a_displaced_one_starts():
 
     league.feed(command("start"))
 
-    assert league.of(LeagueStarted) == [LeagueStarted(["P01", "P03", "P04"])]
+    assert [each.players for each in league.of(LeagueStarted)] == [["P01", "P03", "P04"]]
     assert not problems(league.events)
 
 

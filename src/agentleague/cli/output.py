@@ -89,7 +89,7 @@ def row_dicts(rows: Sequence["Standing"]) -> list[dict[str, Any]]:
     """The rows of a table as JSON has them."""
     import msgspec
 
-    return [dict(msgspec.structs.asdict(row)) for row in rows]
+    return [dict(msgspec.to_builtins(row)) for row in rows]
 
 
 def print_json(value: Any) -> None:
@@ -99,7 +99,11 @@ def print_json(value: Any) -> None:
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str) -> None:
     """The table of a league on stdout, its first row highlighted."""
-    print_rows(rows, STANDINGS, title, lambda row: "bold green" if row["rank"] == 1 else "")
+    columns: Sequence[Column] = STANDINGS
+    if any("tie_break" in row for row in rows):
+        columns = (*STANDINGS, Column("decided", "Behind by", True, True))
+        rows = [{**row, "decided": row.get("tie_break", "").replace("_", " ")} for row in rows]
+    print_rows(rows, columns, title, lambda row: "bold green" if row["rank"] == 1 else "")
 
 
 def print_rows(

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from agentleague.errors import (
@@ -32,7 +32,7 @@ from agentleague.league.events import (
     MatchDecided,
     MatchLocked,
 )
-from agentleague.league.league import League
+from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import (
     ANOTHER_RESULT,
@@ -89,7 +89,15 @@ class Adjudicator:
         for match_id in self._league.undecided:
             seed = draws.seed_of(self._secret, league_id, match_id, generation)
             commitments[match_id] = draws.commitment(seed, league_id, match_id)
-        return LossAccepted(generation, last, commitments)
+        champion: str | UnsetType = UNSET
+        if self._league.champion_commitment and self._league.phase is not Phase.COMPLETED:
+            seed = draws.seed_of(self._secret, league_id, draws.CHAMPION, generation)
+            champion = draws.commitment(seed, league_id, draws.CHAMPION)
+        return LossAccepted(generation, last, commitments, champion)
+
+    def champion_seed(self) -> str | UnsetType:
+        """What opens the commitment to the draw of the champion, if there is one."""
+        return self._seed(draws.CHAMPION).hex() if self._league.champion_commitment else UNSET
 
     def lock(self, referee_id: str, request: LockRequest, *, another: bool = False) -> Decision:
         """Fix the moves so far: a number follows, or the result.

@@ -147,6 +147,8 @@ class LeagueStarted(Event, frozen=True, tag="league_started"):
     """Registration is closed; the rounds follow from the players in this order."""
 
     players: list[str]
+    # to the draw of the champion among those who share rank 1; without it nobody shares a rank
+    champion_commitment: str | UnsetType = UNSET
 
 
 class ScheduledMatch(msgspec.Struct, frozen=True, array_like=True):
@@ -177,6 +179,7 @@ class LossAccepted(Event, frozen=True, tag="loss_accepted"):
     generation: int  # of draws, receipts, epochs and tokens; higher than any before, lost or not
     last: int  # the number of the last row that is known to be lost
     commitments: dict[str, str]  # match of the running round -> to its new draws
+    champion_commitment: str | UnsetType = UNSET  # the new one, if there was one
 
 
 class MatchAssigned(Event, frozen=True, tag="match_assigned"):
@@ -308,6 +311,7 @@ class LeagueEnded(Event, frozen=True, tag="league_ended"):
 
     champion: str
     aborted: bool = False
+    seed: str | UnsetType = UNSET  # opens the commitment to the draw of the champion
 
 
 KINDS: dict[str, type[Event]] = {

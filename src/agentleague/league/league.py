@@ -3,7 +3,7 @@
 Reading a journal into a League rebuilds all that the manager knows; deciding is the manager's.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from agentleague.league import events, formats
 from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
-from agentleague.league.standings import Points, Table
+from agentleague.league.standings import Points, Standing, Table, drawn_champion
 from agentleague.roles.effects import Event
 
 
@@ -63,6 +63,8 @@ class League:
         self.rules: events.LeagueOpened  # its id, game and rules, once it is opened
         self.table = Table({})
         self.champion = ""
+        self.champion_commitment: str | UnsetType = UNSET
+        self.champion_seed: str | UnsetType = UNSET  # once the league is over
         self.paused = self.aborted = False
         self.told: set[tuple[str, int]] = set()  # what everybody was told of the last rounds
         self.disputed: dict[str, None] = {}  # matches that wait for the organiser's word, in order
@@ -125,15 +127,24 @@ class League:
         """Who wins a started league if it ends now, if the format and not the table decides."""
         return self.format.champion(self._played, self.entrants, self._options)
 
-    def champion_now(self) -> str:
-        """Who wins if it ends now; nobody before the start."""
-        if not self.has_started:
-            return ""
+    def champions(self) -> Sequence[Standing]:
+        """Who wins if it ends now: all of rank 1; nobody before the first result."""
+        if not self.has_started or not self.decided_total:
+            return ()
+        by_format = self.champion_by_format()
+        return [self.table.row(by_format)] if by_format else self.table.first()
+
+    def champion_now(self, seed: str | UnsetType) -> str:
+        """The documents' one champion if it ends now: drawn among those who share rank 1."""
         untold = self._untold()
         self._count(*untold)
-        champion = self.champion_by_format() or self.table.rows()[0].player_id
+        first = self.champions()
         self._count(*untold, times=-1)
-        return champion
+        if not first:
+            return ""
+        if not seed:
+            return first[0].player_id
+        return drawn_champion(bytes.fromhex(seed), self.rules.league_id, first).player_id
 
     def planned_round(self, round_id: int) -> formats.Round | None:
         """A round that was scheduled, or that the format can tell before."""
@@ -164,7 +175,10 @@ class League:
         self.totals = self.format.begin(event.players, self._options)
         self.entrants = event.players
         names = self.names_of(event.players)
-        self.table = Table(names, Points(*self.rules.points), self.rules.tie_breaks)
+        self.champion_commitment = event.champion_commitment
+        by_id = () if event.champion_commitment else ("player_id",)
+        tie_breaks = (*self.rules.tie_breaks, *by_id)
+        self.table = Table(names, Points(*self.rules.points), tie_breaks)
 
     def _scheduled(self, event: events.RoundScheduled) -> None:
         self.phase = Phase.RUNNING
@@ -178,6 +192,7 @@ class League:
     def _lost(self, event: events.LossAccepted) -> None:
         self.generation = event.generation
         self.losses[self.seq] = event
+        self.champion_commitment = event.champion_commitment or self.champion_commitment
         self.told.discard(("announcement", self.round_id))  # Its new commitments are told too.
         for match_id in event.commitments:
             self.matches[match_id].take(event, self.seq)
@@ -225,7 +240,7 @@ class League:
         self.unconfirmed.pop(event.match_id, None)
         self.ruled[event.match_id] = None
         if self.champion:
-            self.champion = self.champion_now()
+            self.champion = self.champion_now(self.champion_seed)
 
     def _closed(self, event: events.MatchClosed) -> None:
         record = self.matches[event.match_id]
@@ -259,6 +274,7 @@ class League:
         self._count(*self._untold())
         self.phase, self.champion = Phase.COMPLETED, event.champion
         self.aborted, self.paused = event.aborted, False
+        self.champion_seed = event.seed
 
     def _paused(self, event: events.LeaguePaused | events.LeagueContinued) -> None:
         self.paused = isinstance(event, events.LeaguePaused)

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
+from msgspec import UNSET
+
 from agentleague.league import events
 from agentleague.roles.effects import Event
 
@@ -31,6 +33,7 @@ class Recount:
         self.decisions: Counter[str] = Counter()  # match -> how many events decide it
         self._points = (0, 0, 0)
         self._tie_breaks: list[str] = []
+        self._shares_ranks = False
         self._names: dict[str, str] = {}
         self._players: list[str] = []  # that the league started with
         self._decided: dict[str, Score | None] = {}  # by its result; None: it does not count
@@ -69,11 +72,20 @@ class Recount:
                     found.append(-row[name] if name == "technical_losses" else row[name])
             return found
 
-        order = sorted(sorted(rows, key=_number), key=merits, reverse=True)
-        return [
-            {"rank": rank, "display_name": self._names[player_id], **rows[player_id]}
-            for rank, player_id in enumerate(order, start=1)
-        ]
+        found = {player_id: merits(player_id) for player_id in sorted(rows, key=_number)}
+        order = sorted(found, key=found.__getitem__, reverse=True)
+        table: list[Row] = []
+        for place, player_id in enumerate(order, start=1):
+            above, own = found[order[max(place - 2, 0)]], found[player_id]
+            is_level = self._shares_ranks and place > 1 and above == own
+            rank = table[-1]["rank"] if is_level else place
+            row = {"rank": rank, "display_name": self._names[player_id], **rows[player_id]}
+            if place > 1 and above[0] == own[0] and not is_level:
+                differ = [more != less for more, less in zip(above, own, strict=True)]
+                names = ["points", *self._tie_breaks, "player_id"]
+                row["tie_break"] = names[[*differ, True].index(True)]
+            table.append(row)
+        return table
 
     def _count(self, taken: dict[str, dict[str, int]]) -> dict[str, Row]:
         """Count all matches; `taken` gets everybody's points by opponent."""
@@ -115,6 +127,8 @@ class Recount:
 
     def _started(self, event: events.LeagueStarted) -> None:
         self._players = sorted(event.players)
+        is_sealed = event.champion_commitment is not UNSET
+        self._shares_ranks = is_sealed and "player_id" not in self._tie_breaks
 
     def _scheduled(self, event: events.RoundScheduled) -> None:
         for match in event.matches:

@@ -1,16 +1,20 @@
 """Who stands where, and why: results go in, a ranked table comes out.
 
-Points decide first, then the tie-breaks in their order; ranks are 1 to n without repeats.
+Points decide first, then the tie-breaks in their order. Who is equal after all of them shares a
+rank, and the next rank is as many further on: 1, 1, 3.
 Head-to-head is a table of its own, over all matches among those who are level on points. It is made
 once: who is still level in it goes on to the next tie-break, and is not compared again in a smaller
 table among fewer players.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import takewhile
 from string import digits
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+
+from agentleague.protocol import draws
 
 
 class Points(NamedTuple):
@@ -33,6 +37,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     losses: int
     technical_losses: int
     points: int
+    tie_break: str | UnsetType = UNSET  # what put it behind the row above, with equal points
 
 
 class _Record(Struct):
@@ -72,7 +77,8 @@ _USUAL_POINTS = Points()
 class Table:
     """Count each finished match once, in any order; read the rows at any time.
 
-    The player id closes every list of tie-breaks, so what is named after it never decides.
+    With the player id among the tie-breaks nobody shares a rank; what is named after it never
+    decides.
     Raises ValueError for a tie-break that is not known.
     """
 
@@ -80,20 +86,22 @@ class Table:
         self,
         players: Mapping[str, str],
         points: Points = _USUAL_POINTS,
-        tie_breaks: Sequence[str] = TIE_BREAKS,
+        tie_breaks: Sequence[str] = tuple(_DECIDERS),
     ) -> None:
         for name in tie_breaks:
             if name not in TIE_BREAKS:
                 raise ValueError(f"Unknown tie-break {name!r}; known are {', '.join(TIE_BREAKS)}.")
-        names = [*tie_breaks, "player_id"]
-        self._deciders = [_DECIDERS[name] for name in names[: names.index("player_id")]]
+        self._ids_decide = "player_id" in tie_breaks
+        self._deciders: list[tuple[str, _TieBreak]] = []
+        for name in takewhile("player_id".__ne__, tie_breaks):
+            self._deciders.append((name, _DECIDERS[name]))
         self._points = points
         self._names = dict(players)
         # Sorted once by id, and every later sort is stable: so the id has the last word.
         self._records = {player_id: _Record() for player_id in sorted(players, key=_by_number)}
         self._scores: dict[str, tuple[int, ...]] = {}
         self._rows: tuple[Standing, ...] = ()
-        self._ranks: dict[str, int] = {}
+        self._places: dict[str, int] = {}  # in the rows
 
     def count(
         self,
@@ -136,15 +144,14 @@ class Table:
     def rows(self) -> Sequence[Standing]:
         """All rows, rank 1 first; made anew only after something was counted."""
         if not self._rows:
-            ranking = enumerate(self._ranking(), start=1)
-            self._rows = tuple(self._standing(rank, player_id) for rank, player_id in ranking)
-            self._ranks = {row.player_id: row.rank for row in self._rows}
+            self._rows = tuple(self._ranking())
+            self._places = {row.player_id: place for place, row in enumerate(self._rows)}
         return self._rows
 
     def row(self, player_id: str) -> Standing:
         """One player's row."""
         rows = self.rows()
-        return rows[self._ranks[player_id] - 1]
+        return rows[self._places[player_id]]
 
     def record(self, player_id: str) -> tuple[int, int, int, int]:
         """One player's wins, losses, draws and points; to know them nobody has to be ranked."""
@@ -153,34 +160,59 @@ class Table:
 
     def why(self, player_id: str) -> str:
         """In words why a player stands where it stands, between the ranks above and below."""
-        row = self.row(player_id)
+        row, place = self.row(player_id), self._places[player_id]
         reasons = [f"{row.points} point" if row.points == 1 else f"{row.points} points"]
         level = []
-        for other in self.rows()[max(row.rank - 2, 0) : row.rank + 1]:
+        for other in self.rows()[max(place - 1, 0) : place + 2]:
             if other is not row and other.points == row.points:
                 decided = self._decided(player_id, other.player_id)
                 if decided:
                     reasons.append(decided)
                 else:
                     level.append(other.player_id)
-        if level:
+        if level and self._ids_decide:
             reasons.append(f"level with {' and '.join(level)} until the player id decides")
+        elif level:
+            others = sum(each.rank == row.rank for each in self.rows()) - 1
+            with_whom = " and ".join(level) if others == len(level) else f"{others} others"
+            reasons.append(f"level with {with_whom} after all tie-breaks")
         return ", ".join(reasons)
 
-    def _ranking(self) -> Iterator[str]:
+    def first(self) -> Sequence[Standing]:
+        """The rows of rank 1."""
+        return [*takewhile(lambda row: row.rank == 1, self.rows())]
+
+    def _ranking(self) -> Iterator[Standing]:
+        place = rank = 0
         by_points: dict[int, list[str]] = {}
         for player_id, record in self._records.items():
             by_points.setdefault(record.points, []).append(player_id)
         for points in sorted(by_points, reverse=True):
-            level = frozenset(by_points[points])
+            level_by_id = by_points[points]
+            level = frozenset(level_by_id)
             for player_id in level:
                 record = self._records[player_id]
                 self._scores[player_id] = tuple(
-                    decider.sign * decider.value(record, level) for decider in self._deciders
+                    decider.sign * decider.value(record, level) for _, decider in self._deciders
                 )
-            yield from sorted(by_points[points], key=self._scores.__getitem__, reverse=True)
+            above: tuple[int, ...] | None = None
+            for player_id in sorted(level_by_id, key=self._scores.__getitem__, reverse=True):
+                place += 1
+                score = self._scores[player_id]
+                if score != above or self._ids_decide:
+                    rank = place
+                tie_break = UNSET if above is None else self._tie_break(above, score)
+                yield self._standing(rank, player_id, tie_break)
+                above = score
 
-    def _standing(self, rank: int, player_id: str) -> Standing:
+    def _tie_break(self, above: tuple[int, ...], below: tuple[int, ...]) -> str | UnsetType:
+        """The first tie-break in which two differ who are level on points."""
+        for (name, _), more, less in zip(self._deciders, above, below, strict=True):
+            if more != less:
+                return name
+        return "player_id" if self._ids_decide else UNSET
+
+    def _standing(self, rank: int, player_id: str, tie_break: str | UnsetType) -> Standing:
         record = self._records[player_id]
         return Standing(
             rank=rank,
@@ -192,16 +224,29 @@ class Table:
             losses=record.losses,
             technical_losses=record.technical_losses,
             points=record.points,
+            tie_break=tie_break,
         )
 
     def _decided(self, player_id: str, other_id: str) -> str | None:
-        """What separates two who are level on points; None if only their ids do."""
+        """What separates two who are level on points; None if no tie-break does."""
         scores = zip(self._scores[player_id], self._scores[other_id], strict=True)
-        for (words, sign, _), (own, others) in zip(self._deciders, scores, strict=True):
+        for (_, (words, sign, _)), (own, others) in zip(self._deciders, scores, strict=True):
             if own != others:
                 place = "ahead of" if own > others else "behind"
                 return f"{place} {other_id} by {words} ({sign * own} to {sign * others})"
         return None
+
+
+def drawn_champion(seed: bytes, league_id: str, first: Sequence[Standing]) -> Standing:
+    """The one champion that the documents know, among those who share rank 1."""
+    bounds, moves = (1, len(first)), champion_moves(first)
+    number = draws.number(seed, league_id, draws.CHAMPION, index=0, moves=moves, bounds=bounds)
+    return first[number - 1]
+
+
+def champion_moves(first: Sequence[Standing]) -> list[tuple[int, str, int]]:
+    """Those among whom the champion is drawn, in the form of a match's moves: rank, id, points."""
+    return [(row.rank, row.player_id, row.points) for row in first]
 
 
 def _by_number(player_id: str) -> tuple[str, int, str]:

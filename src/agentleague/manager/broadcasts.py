@@ -11,10 +11,12 @@ import msgspec
 from msgspec import UNSET
 
 from agentleague.league.match_records import MatchRecord
+from agentleague.league.standings import champion_moves
 from agentleague.manager.step import SENDER, Step
 from agentleague.manager.tokens import Credentials
 from agentleague.protocol.messages import (
     Champion,
+    Draw,
     GameOver,
     LeagueCompleted,
     LeagueStandingsUpdate,
@@ -29,6 +31,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.tokens import match_token
 
 encode = msgspec.json.Encoder().encode
+CHAMPIONS_TOLD = 10  # of those who share rank 1
 ROWS_BYTES = 9_400  # of the 10,240 that an agent reads; the rest is the envelope
 
 
@@ -98,11 +101,12 @@ class Broadcasts:
             draw=locked.draw,
         )
 
-    def table_rows(self) -> "Rows":
-        """The table, one row each."""
+    def table_rows(self, *, room: int = 0) -> "Rows":
+        """The table, one row each, with room for so many bytes beside it."""
         standings = self._league.table.rows()
         rows = [encode(standing) for standing in standings]
-        return Rows(rows, {row.player_id: number for number, row in enumerate(standings)})
+        index = {row.player_id: number for number, row in enumerate(standings)}
+        return Rows(rows, index, room=room)
 
     def standings(self, rows: "Rows", player_id: str) -> LeagueStandingsUpdate:
         """The table, for a player."""
@@ -134,16 +138,33 @@ class Broadcasts:
             ),
         )
 
-    def league_completed(self, rows: "Rows", agent_id: str) -> LeagueCompleted:
-        """The league is over; a referee is shown its session."""
+    def final_table(self) -> "FinalTable":
+        """The last table and who won, the same for all who are told of the end."""
         league = self._league
+        first = league.champions()
+        winners: dict[str, Any] = {"champion": None, "champions": []}
+        for row in first:
+            champion = Champion(row.player_id, row.display_name, row.points)
+            if row.player_id == league.champion:
+                winners["champion"] = champion
+            if len(winners["champions"]) < CHAMPIONS_TOLD:
+                winners["champions"].append(champion)
+        if 1 < len(first) <= CHAMPIONS_TOLD and league.champion_commitment:
+            moves = champion_moves(first)
+            winners["champion_draw"] = Draw(
+                league.champion_commitment, league.champion_seed or "", moves
+            )
+        return self.table_rows(room=len(encode(winners))), winners
+
+    def league_completed(self, table: "FinalTable", agent_id: str) -> LeagueCompleted:
+        """The league is over; a referee is shown its session."""
+        league, (rows, winners) = self._league, table
         is_referee = agent_id not in league.roster.players
-        first = league.table.row(league.champion) if league.champion else None
         return LeagueCompleted(
             **self._envelope("conv-league-complete"),
             total_rounds=league.total_rounds,
             total_matches=league.total_matches,
-            champion=Champion(first.player_id, first.display_name, first.points) if first else None,
+            **winners,
             aborted=True if league.aborted else UNSET,
             session=self._credentials.session(agent_id) if is_referee else UNSET,
             **_fitted("final_standings", rows, agent_id),
@@ -199,13 +220,19 @@ class Rows:
     """Rows of a message, encoded once for all its receivers; `own` are those that differ for it."""
 
     def __init__(
-        self, rows: Sequence[bytes], index: Mapping[str, int], own: Sequence[bytes] | None = None
+        self,
+        rows: Sequence[bytes],
+        index: Mapping[str, int],
+        own: Sequence[bytes] | None = None,
+        *,
+        room: int = 0,
     ) -> None:
         self.rows, self._index, self._own = rows, index, own
         self._head = 0 if own else 3  # Everybody sees the first three ranks of a table.
         longest = max(map(len, own or rows), default=0) + 1
-        fits = sum(map(len, rows)) + len(rows) + longest <= ROWS_BYTES
-        self._window = len(rows) if fits else ROWS_BYTES // longest
+        bytes_max = ROWS_BYTES - room
+        fits = sum(map(len, rows)) + len(rows) + longest <= bytes_max
+        self._window = len(rows) if fits else bytes_max // longest
         self._whole = b"" if own or not fits else b"[" + b",".join(rows) + b"]"  # The same for all.
 
     def fit(self, agent_id: str) -> tuple[bytes, bool]:
@@ -219,6 +246,9 @@ class Rows:
         if own is not None and self._own:
             chosen[own - low] = self._own[own]
         return b"[" + b",".join(chosen) + b"]", len(chosen) < len(self.rows)
+
+
+FinalTable = tuple[Rows, dict[str, Any]]  # and the fields that name the champions
 
 
 def _fitted(field: str, rows: Rows, agent_id: str) -> dict[str, Any]:

@@ -218,10 +218,16 @@ def rounds_in_words(league: League) -> str:
 
 def over(league: League) -> str:
     """The league is over, and who won it."""
-    first = league.table.row(league.champion)
+    return f"The league is over: {champion(league)}"
+
+
+def champion(league: League) -> str:
+    """Who won a league that is over, and by what."""
+    first, level = league.table.row(league.champion), len(league.champions())
+    drawn = f"; it was drawn by lot among the {level} who share rank 1" if level > 1 else ""
     return (
-        f"The league is over: {first.player_id} {first.display_name} is the champion with "
-        f"{league.table.why(first.player_id)}."
+        f"{first.player_id} {first.display_name} is the champion with "
+        f"{league.table.why(first.player_id)}{drawn}."
     )
 
 

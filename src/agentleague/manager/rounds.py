@@ -17,6 +17,7 @@ from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.step import Step
+from agentleague.protocol.draws import CHAMPION
 from agentleague.roles.effects import End
 
 REMOVED = "was removed by the organiser"
@@ -155,7 +156,9 @@ class Rounds:
         if not self.missing():
             self._began = self._step.now
             self.leave_out_undecided()
-            self._step.record(events.LeagueStarted(self._taking_part()))
+            by_id = "player_id" in self._league.rules.tie_breaks
+            commitment = UNSET if by_id else self._adjudicator.commitment(CHAMPION)
+            self._step.record(events.LeagueStarted(self._taking_part(), commitment))
             self._step.notify(notices.begun(self._league))
             self._go_on(self._league.next_round())
 
@@ -270,7 +273,7 @@ class Rounds:
         """Do what the format says after a round."""
         league = self._league
         if isinstance(following, Done):
-            self._step.record(events.LeagueEnded(league.champion_now()))
+            self._record_end()
             self._step.notify(notices.over(league))
             self._tell_the_end()
         elif self.rounds_max is not None and league.round_id >= self.rounds_max:
@@ -322,15 +325,20 @@ class Rounds:
 
     def abort(self) -> None:
         """The organiser ends the league as it stands."""
-        self._step.record(events.LeagueEnded(self._league.champion_now(), aborted=True))
+        self._record_end(aborted=True)
         self._result_notices.tell_all_decided()
         self._tell_the_end()
 
+    def _record_end(self, *, aborted: bool = False) -> None:
+        seed = self._adjudicator.champion_seed()
+        champion = self._league.champion_now(seed)
+        self._step.record(events.LeagueEnded(champion, aborted, seed))
+
     def _tell_the_end(self) -> None:
-        rows, waiting = self._broadcasts.table_rows(), self._league.roster.waiting
+        table, waiting = self._broadcasts.final_table(), self._league.roster.waiting
         ours = [each for each, member in waiting.items() if member.locks]  # They wait for this.
         for agent_id in (*self._everybody, *ours):
-            message = self._broadcasts.league_completed(rows, agent_id)
+            message = self._broadcasts.league_completed(table, agent_id)
             self._step.tell(agent_id, message, keys.LeagueEndTold())
         is_told = self._step.outbox.is_empty()  # There is nobody.
         wait = 0.0 if is_told else self._settings.reply_seconds
@@ -338,7 +346,7 @@ class Rounds:
 
     def tell_the_end_to(self, agent_id: str) -> None:
         """Tell an agent that speaks after the end; else it would wait for ever."""
-        message = self._broadcasts.league_completed(self._broadcasts.table_rows(), agent_id)
+        message = self._broadcasts.league_completed(self._broadcasts.final_table(), agent_id)
         self._step.tell(agent_id, message, keys.LeagueEndTold(), keep=True)
 
     def end_if_told(self) -> None:

@@ -131,9 +131,7 @@ class TableRows(Sequence[Mapping[str, Any]]):
         return len(self.rows)
 
     def __getitem__(self, number: Any) -> Any:
-        if isinstance(number, slice):
-            return [msgspec.structs.asdict(row) for row in self.rows[number]]
-        return msgspec.structs.asdict(self.rows[number])
+        return msgspec.to_builtins(self.rows[number])
 
 
 class _Known(NamedTuple):

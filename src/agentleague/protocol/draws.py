@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
+CHAMPION = "champion"  # in place of a match: the draw among those who share rank 1
 Moves = Sequence[tuple[int, str, Any]]
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode

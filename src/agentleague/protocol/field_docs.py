@@ -156,6 +156,11 @@ NOTES: dict[str, Note] = {
     "technical_losses": Note("Matches lost without a game: silence, or no legal move.", 0),
     "points": Note("Points.", 6),
     "champion": Note("Who won the league; null where nobody did."),
+    "champions": Note("All who share rank 1, at most ten; `champion` is drawn among them."),
+    "champion_draw": Note("How the champion was drawn, where more than one share rank 1."),
+    "tie_break": Note(
+        "What put this player behind the one above, with equal points.", "head_to_head"
+    ),
     "aborted": Note("True where the organiser ended the league early.", True),
     "status": Note("That the message was taken.", "ACKNOWLEDGED"),
     # A match
@@ -298,6 +303,7 @@ _SENT_TOO: dict[str, tuple[str, ...]] = {
     "RefereeRegisterResponse": ("auth_token", "session", "lease_seconds", "proofs"),
     "LeagueRegisterResponse": ("auth_token", "match_tokens", "proofs"),
     "RoundCompleted": ("receipt",),
+    "LeagueCompleted": ("champions",),
     "GameInvitation": ("auth_token",),
     "GameJoinAck": ("auth_token",),
     "ChooseParityCall": ("auth_token",),

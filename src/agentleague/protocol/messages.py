@@ -250,6 +250,7 @@ class StandingRow(Part):
     losses: Int = 0
     technical_losses: Int = 0
     points: Int = 0
+    tie_break: Id | UnsetType = UNSET
 
 
 class LeagueStandingsUpdate(Message, tag="LEAGUE_STANDINGS_UPDATE"):
@@ -315,6 +316,8 @@ class LeagueCompleted(Message, tag="LEAGUE_COMPLETED"):
     total_rounds: Int = 0
     total_matches: Int = 0
     champion: Champion | None = None
+    champions: list[Champion] | UnsetType = UNSET
+    champion_draw: Draw | UnsetType = UNSET
     final_standings: list[StandingRow] = []
     total: Int | UnsetType = UNSET
     truncated: bool | UnsetType = UNSET

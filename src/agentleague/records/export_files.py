@@ -160,6 +160,7 @@ def _state(league: League, times: Sequence[str]) -> dict[str, Any]:
         "rounds_completed": league.rounds_ended,
         "total_rounds": league.total_rounds,
         "champion": league.champion or None,
+        "champions": [row.player_id for row in league.champions()] if league.champion else [],
         "last_updated": times[-1],
     }
 

@@ -21,6 +21,7 @@ from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import loss_in_words
 from agentleague.league.recount import Recount
 from agentleague.league.standings import TIE_BREAKS
+from agentleague.protocol import draws
 from agentleague.records.match_check import order_problem, result_problem, ruling_problem
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
@@ -133,7 +134,7 @@ class Inspector:
 
     def table_problem(self) -> str | None:
         """Whether the league's own table differs from the recounted one."""
-        own = [msgspec.structs.asdict(row) for row in self._league.table.rows()]
+        own = msgspec.to_builtins(self._league.table.rows())
         for row, counted in zip(own, self._recount.table(), strict=True):
             if row != counted:
                 return f"the table has the row {row}, but by the results it is {counted}"
@@ -266,6 +267,8 @@ class Inspector:
         missing = roster.players.keys() - roster.removed.keys() - set(event.players)
         if missing:
             return f"{min(missing)} registered and does not start"
+        if event.champion_commitment and "player_id" in self._league.rules.tie_breaks:
+            return "a draw of the champion is sealed, but the player id decides all ties"
         return None
 
     def _round(self, event: events.RoundScheduled) -> str | None:
@@ -300,6 +303,9 @@ class Inspector:
             )
         matches = league.matches
         kept = [each for each, new in event.commitments.items() if matches[each].commitment == new]
+        is_drawn = not league.champion_commitment or league.phase is Phase.COMPLETED
+        if not is_drawn and event.champion_commitment in (UNSET, league.champion_commitment):
+            return "the draw of the champion keeps its commitment"
         return f"{kept[0]} is drawn anew and keeps its commitment" if kept else None
 
     def _assigned(self, event: events.MatchAssigned) -> str | None:
@@ -374,13 +380,31 @@ class Inspector:
         if not event.aborted and league.has_started and not isinstance(league.next_round(), Done):
             of_all = f" of {league.totals.rounds} rounds" if league.totals else " rounds, too early"
             return f"the league ends after {league.rounds_ended}{of_all}"
-        leader = ""
         self._recount.take(event)
-        if league.has_started:
-            leader = league.champion_by_format() or self._recount.table()[0]["player_id"]
+        leader = league.champion_by_format() if league.has_started else ""
+        if leader is None:
+            first = [row for row in self._recount.table() if row["rank"] == 1]
+            leader, problem = self._drawn_champion(event, first)
+            if problem:
+                return problem
         if event.champion != leader and (event.champion or league.decided_total):
             return f"its champion is {event.champion!r}, but by the results {leader!r} is first"
         return None
+
+    def _drawn_champion(
+        self, event: events.LeagueEnded, first: Sequence[dict[str, Any]]
+    ) -> tuple[str, str | None]:
+        """Who of those that share rank 1 is the champion by the sealed draw; and what is wrong."""
+        league_id, sealed = self._league.rules.league_id, self._league.champion_commitment
+        if not sealed:
+            return first[0]["player_id"], None
+        seed = bytes.fromhex(event.seed or "")
+        if draws.commitment(seed, league_id, draws.CHAMPION) != sealed:
+            return "", "the seed of the champion's draw does not open the commitment made before"
+        moves = [(1, row["player_id"], row["points"]) for row in first]
+        bounds = (1, len(first))
+        number = draws.number(seed, league_id, draws.CHAMPION, index=0, moves=moves, bounds=bounds)
+        return first[number - 1]["player_id"], None
 
     _CHECKS: ClassVar[dict[type[Event], Check]] = {
         events.LeagueOpened: _open,

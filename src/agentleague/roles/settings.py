@@ -69,8 +69,8 @@ class ManagerSettings:
     """Points for a draw."""
     loss_points: Points = 0
     """Points for a loss."""
-    tie_breaks: Sequence[TieBreak] = ("head_to_head", "wins", "technical_losses", "player_id")
-    """What decides between players with equal points, in this order."""
+    tie_breaks: Sequence[TieBreak] = ("head_to_head", "wins", "technical_losses")
+    """What decides between players with equal points, in this order; then they share a rank."""
     standings_seconds: Delay = 1.0
     """How often the table is sent while a round runs, at most."""
     lease_seconds: Seconds = 10.0

@@ -18,7 +18,7 @@ from agentleague.league.events import PlayerRegistered
 from agentleague.league.formats import ROUND_ROBIN, SEED, Players, Round
 from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.league.roster import Roster
-from agentleague.league.standings import Standing, Table
+from agentleague.league.standings import Standing, Table, drawn_champion
 from agentleague.match.answer_checks import failure_in_words
 from agentleague.match.game_progress import GameProgress
 from agentleague.match.question import ANSWERS_MAX
@@ -216,16 +216,25 @@ class OfflineLeague:
             player.call_hook("standings", player.memory.standings)
 
     def _end(self) -> None:
-        first = self.table.rows()[0]
+        first = [messages.Champion(r.player_id, r.display_name, r.points) for r in self.champions]
         message = messages.LeagueCompleted(
             league_id=self._league_id,
             total_rounds=self._totals.rounds,
             total_matches=self._totals.matches,
-            champion=messages.Champion(first.player_id, first.display_name, first.points),
+            champion=first[0],
+            champions=first,
             final_standings=self._rows(),
         )
         for player in self._players.values():
             player.call_hook("league_end", msgspec.to_builtins(message))
+
+    @property
+    def champions(self) -> list[Standing]:
+        """All who share rank 1; the champion, drawn by lot, comes first."""
+        first = self.table.first()
+        seed = draws.seed_of(self._secret, self._league_id, draws.CHAMPION)
+        drawn = drawn_champion(seed, self._league_id, first)
+        return [drawn, *(row for row in first if row is not drawn)]
 
     def _rows(self) -> list[messages.StandingRow]:
         return [messages.StandingRow(**msgspec.structs.asdict(row)) for row in self.table.rows()]
@@ -273,11 +282,12 @@ class PlayedLeague(Struct, frozen=True):
     table: Sequence[Standing]
     matches: Sequence[PlayedMatch]
     illegal_moves: Sequence[tuple[str, str]]  # player, and what was wrong in which match
+    champions: Sequence[Standing]  # all who share rank 1, the champion first
 
     @property
     def champion(self) -> Standing:
-        """Who won it."""
-        return self.table[0]
+        """Who won it; if several share rank 1, drawn by lot among them."""
+        return self.champions[0]
 
     def __str__(self) -> str:
         rows = [f"{r.rank:4}  {r.points:6}  {r.player_id}  {r.display_name}" for r in self.table]
@@ -318,7 +328,8 @@ def play_league(
             if isinstance(player, Player):
                 player.questions = None
                 player.close()
-    return PlayedLeague(rules.name, drawn, offline.table.rows(), matches, offline.illegal_moves)
+    table, illegal_moves, champions = offline.table.rows(), offline.illegal_moves, offline.champions
+    return PlayedLeague(rules.name, drawn, table, matches, illegal_moves, champions)
 
 
 def _entrant(player: Player | Callable[[Turn], Any] | str, game: str, loop: LoopThread) -> Entrant:

@@ -170,7 +170,7 @@ def _complete(league: League, recount: Recount, history: LeagueHistory) -> Itera
 
 
 def _table(league: League, recount: Recount) -> Iterator[str]:
-    own = [msgspec.structs.asdict(row) for row in league.table.rows()]
+    own = msgspec.to_builtins(league.table.rows())
     for row, counted in zip(own, recount.table(), strict=True):
         if row != counted:
             yield f"I3: the table has the row {row}, and by the results {counted}"

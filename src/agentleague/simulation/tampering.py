@@ -119,6 +119,9 @@ def _flipped(text: str) -> str:
 
 CHANGES: dict[tuple[type[Event], str], Callable[[Any], Sequence[Event] | None]] = {
     (LeagueStarted, "without a player"): _field("players", lambda players: players[1:]),
+    (LeagueStarted, "with another draw of the champion"): _field(
+        "champion_commitment", lambda sealed: _flipped(sealed) if sealed else None
+    ),
     (RoundScheduled, "with seats swapped"): _in_first_match(
         player_a=lambda match: match.player_b, player_b=lambda match: match.player_a
     ),
@@ -140,6 +143,9 @@ CHANGES: dict[tuple[type[Event], str], Callable[[Any], Sequence[Event] | None]] 
     (MatchClosed, "twice"): _twice,
     (MatchClosed, "left out"): _left_out,
     (RoundEnded, "left out"): _left_out,
+    (LeagueEnded, "with another seed"): _field(
+        "seed", lambda seed: _flipped(seed) if seed else None
+    ),
     (LeagueEnded, "with another champion"): _field("champion", lambda champion: "P99"),
     (LeagueEnded, "twice"): _twice,
 }

@@ -12,6 +12,7 @@ from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
 from agentleague.cli.options import game_choice, read_game_options, referees_option
+from agentleague.manager import notices
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
 from agentleague.runtime.plugins import as_typed, find_game
@@ -123,10 +124,8 @@ def _print_result(played: Played, folder: Path) -> None:
     rows = output.row_dicts(league.table.rows())
     output.print_table(rows, f"{league.rules.league_id}: final table")
     rate = league.total_matches / played.seconds if played.seconds else 0.0
-    is_tied = rows[0]["points"] == rows[1]["points"]
-    tie_break = f", with {league.table.why(rows[0]['player_id'])}" if is_tied else ""
     output.say(
-        f"{output.shown(rows[0]['display_name'])} is the champion{tie_break}. "
+        f"{output.shown(notices.champion(league))} "
         f"{output.counted(league.total_rounds, 'round')}, "
         f"{output.counted(league.total_matches, 'match', 'matches')} and "
         f"{output.counted(played.messages, 'message')} in {played.seconds:.2f} s "
@@ -158,7 +157,8 @@ def _command() -> str:
 
 def _summary(played: Played, folder: Path) -> dict[str, object]:
     league = played.league
-    rows = output.row_dicts(league.table.rows())
+    rows, names = output.row_dicts(league.table.rows()), ("player_id", "display_name", "points")
+    champions = [{name: getattr(row, name) for name in names} for row in league.champions()]
     return {
         "league_id": league.rules.league_id,
         "game_type": league.rules.game_type,
@@ -166,7 +166,8 @@ def _summary(played: Played, folder: Path) -> dict[str, object]:
         "referees": len(league.roster.referees),
         "total_rounds": league.total_rounds,
         "total_matches": league.total_matches,
-        "champion": {key: rows[0][key] for key in ("player_id", "display_name", "points")},
+        "champion": next(each for each in champions if each["player_id"] == league.champion),
+        "champions": champions,
         "final_standings": rows,
         "seconds": round(played.seconds, 4),
         "matches_per_second": round(league.total_matches / played.seconds, 1),

@@ -151,9 +151,10 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
         if status.get(field):
             facts[heading] = listed(status[field], SHOWN)
     if status.get("champion"):
-        facts["Leader" if status.get("aborted") else "Champion"] = (
-            f"{status['champion']} {name}" if name else status["champion"]
-        )
+        named = f"{status['champion']} {name}" if name else status["champion"]
+        level = status.get("champions") or ()
+        drawn = f", drawn among {listed(level, SHOWN)}" if len(level) > 1 else ""
+        facts["Leader" if status.get("aborted") else "Champion"] = f"{named}{drawn}"
     return facts
 
 
