@@ -27,7 +27,7 @@ from agentleague.records.verify import verify
 from agentleague.roles.effects import Call
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Asked, Caller
-from agentleague.runtime.processes import same_league
+from agentleague.runtime.processes import check_rules
 from manager.test_assignments import assert_complete, events_of
 from memory_league import MemoryLeague
 from rules import rule
@@ -275,9 +275,9 @@ def test_a_league_begun_with_a_referee_code_does_not_go_on_without_one():
     league = with_code()
     rows = list(league.journal.read("league_test"))
 
-    assert same_league(league.settings, "league_test", iter(rows), "cup")
+    check_rules(league.settings, iter(rows), "cup")
     with pytest.raises(StorageError, match="was begun with a referee code, and now there is none"):
-        same_league(ManagerSettings(players=2), "league_test", iter(rows), "cup")
+        check_rules(ManagerSettings(players=2), iter(rows), "cup")
 
 
 @rule("R-ACCESS-01")

@@ -17,7 +17,7 @@ from agentleague.manager.role import Manager
 from agentleague.roles.effects import Call, End
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Started
-from agentleague.runtime.processes import same_league
+from agentleague.runtime.processes import check_rules
 from league.decisions import Decisions
 from manager.test_assignments import assert_complete, events_of
 from memory_league import BEGAN, SECRETS, MemoryLeague
@@ -144,7 +144,7 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
     rows = list(league.journal.read("league_test"))
     same = ManagerSettings(league_id="league_test", players=2)
 
-    assert same_league(same, "league_test", iter(rows), "cup") is same
+    check_rules(same, iter(rows), "cup")
     for name, value in [
         ("league_id", "another"),
         ("move_seconds", 1.0),
@@ -159,7 +159,7 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
         with pytest.raises(
             StorageError, match=rf"was begun with {name} = .*; .* leave that out, or "
         ):
-            same_league(other, "league_test", iter(rows), "cup")
+            check_rules(other, iter(rows), "cup")
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,8 @@ def test_an_organiser_who_wants_other_rules_is_told_whether_the_league_can_be_th
     rows = rows_of(Decisions(players).events)
 
     with pytest.raises(StorageError, match=advice):
-        same_league(
+        check_rules(
             ManagerSettings(league_id="league_test", move_seconds=1.0),
-            "league_test",
             iter(rows),
             "a cup",
         )
@@ -188,7 +187,7 @@ def test_a_journal_that_does_not_begin_with_rules_is_not_resumed():
     rows = list(league.journal.read("league_test"))
 
     with pytest.raises(StorageError, match="begins with 'referee_registered'"):
-        same_league(league.settings, "league_test", iter(rows[1:]), "cup")
+        check_rules(league.settings, iter(rows[1:]), "cup")
 
 
 def test_a_finished_league_stays_silent_and_ends_at_once():

@@ -328,7 +328,6 @@ async def open_manager(
         StorageError: the league that is there has other rules, or cannot be read.
         OSError: its port is busy.
     """
-    from agentleague.league.events import read_event
     from agentleague.league.league import League
     from agentleague.manager.role import Manager
     from agentleague.runtime import plugins
@@ -353,16 +352,11 @@ async def open_manager(
     journal = open_journal(directory, wall, deliver, survives=home.survives)
     try:
         # In threads, so that callers meanwhile are told that the manager is starting.
-        league_id = await asyncio.to_thread(_league_there, journal, home)
-        if league_id:
-            rows = journal.read(league_id)
-            settings = await asyncio.to_thread(
-                same_league, settings, league_id, rows, str(directory)
-            )
+        is_there = await asyncio.to_thread(_is_there, settings, home, journal)
         accept_loss = home.accepts_loss
         await asyncio.to_thread(journal.claim, settings.league_id, accept_loss=accept_loss)
         journal.publish(place.here(transport.port))
-        secrets = read_secrets(directory, seed) if league_id else write_secrets(directory, seed)
+        secrets = read_secrets(directory, seed) if is_there else write_secrets(directory, seed)
         if home.given is not None:
             keep_settings(directory, home.given)
         archive = JournalArchive(journal, settings.league_id)
@@ -372,11 +366,8 @@ async def open_manager(
         ledger = Ledger(journal, settings.league_id, receipt=manager.receipt)
         host = Host(manager, clock, transport, ledger=ledger)
         manager.lost_until = journal.lost.context["lost_until"] if journal.lost else None
-        if league_id:
-            gc.disable()  # What is read stays: there is nothing to collect.
-            await asyncio.to_thread(host.replay, journal.read(settings.league_id), read_event)
-            gc.freeze()
-            gc.enable()
+        if is_there:
+            await asyncio.to_thread(_replay, host, journal.read(settings.league_id))
     except BaseException:
         journal.close()
         await transport.stop()
@@ -390,6 +381,15 @@ async def open_manager(
     while not host.is_written and journal.state == "ok":  # noqa: ASYNC110
         await asyncio.sleep(WRITTEN_SECONDS)
     return running
+
+
+def _replay(host: Host, rows: Iterator[Row]) -> None:
+    gc.disable()  # What is read stays: there is nothing to collect.
+    try:
+        host.replay(rows, read_event)
+        gc.freeze()
+    finally:
+        gc.enable()
 
 
 async def open_referee(
@@ -488,12 +488,12 @@ def _begin(
     return running
 
 
-def _league_there(journal: "Journal", home: Home) -> str:
-    """The league that a directory holds; empty if there is none.
+def _is_there(settings: ManagerSettings, home: Home, journal: "Journal") -> bool:
+    """Whether the directory holds this league, which then goes on.
 
     Raises:
         Claimed: there is one, and it may not be resumed.
-        StorageError: there is none, and it should go on.
+        StorageError: there is one of other rules; or there is none, and it should go on.
     """
     from agentleague.storage.directory import has_journal_file
 
@@ -506,19 +506,15 @@ def _league_there(journal: "Journal", home: Home) -> str:
         )
     if home.accepts_loss and not leagues:
         raise StorageError(f"{directory} has no league to go on with; leave out --accept-loss")
-    return leagues[0] if leagues else ""
+    if leagues:
+        check_rules(settings, journal.read(leagues[0]), str(directory))
+    return bool(leagues)
 
 
-def same_league(
-    settings: ManagerSettings, league_id: str, rows: Iterator[Row], directory: str
-) -> ManagerSettings:
-    """The settings, if they are those of the league that is there.
-
-    Raises:
-        StorageError: they differ from the rules it was begun with; the sentence names the first.
-    """
-    first = next(rows)
-    opened = _opened(first)
+def check_rules(settings: ManagerSettings, rows: Iterator[Row], directory: str) -> None:
+    """Raises StorageError if a league was begun with other rules; it names the first."""
+    opened = _opened(next(rows))
+    league_id = opened.league_id
     if opened.has_join_code and not settings.join_code:
         raise StorageError(
             f"{league_id} was begun with a join code, and now there is none; give it with "
@@ -537,7 +533,6 @@ def same_league(
                 f"{as_toml(value)}; a league keeps its rules, so leave that out, or "
                 f"{_instead(rows, directory)}"
             )
-    return settings
 
 
 def rules_of(opened: LeagueOpened) -> dict[str, Any]:
@@ -561,7 +556,7 @@ def kept_rules(directory: Path) -> dict[str, Any]:
 
 def _opened(first: Row) -> LeagueOpened:
     opened = read_event(first.kind, first.version, first.body)
-    if not isinstance(opened, LeagueOpened):
+    if not isinstance(opened, LeagueOpened) or opened.league_id != first.league_id:
         league_id = first.league_id
         raise Damaged(f"the journal of {league_id} begins with {first.kind!r}, not with its rules")
     return opened
