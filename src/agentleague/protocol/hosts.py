@@ -45,12 +45,13 @@ def owns(endpoint: str, other: str, others: frozenset[Place]) -> bool:
     The owner of a name decides which addresses it has: it owns what is called so, and no address.
     """
     host = (urlsplit(endpoint).hostname or "").rstrip(".")
-    if _is_address(host):
+    if is_address(host):
         return bool(places(endpoint) & others)
     return host == (urlsplit(other).hostname or "").rstrip(".")
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Whether the host is an IP address, not a name."""
     try:
         ip_address(host)
     except ValueError:

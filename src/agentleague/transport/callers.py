@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
-from agentleague.protocol.hosts import is_loopback
+from agentleague.protocol.hosts import is_address, is_loopback
 from agentleague.roles.stimuli import read_headers
 
 RESOLVE_SECONDS = 2.0
@@ -44,20 +44,12 @@ class Proxies:
             return ""
         hops = [hop.strip() for hop in headers.get("x-forwarded-for", "").split(",")]
         last = next((hop for hop in reversed(hops) if not self._trusts(hop)), "")
-        return last if _is_address(last) else ""
+        return last if is_address(last) else ""
 
     def _trusts(self, address: str) -> bool:
-        return _is_address(address) and any(
+        return is_address(address) and any(
             ip_address(address) in network for network in self._trusted
         )
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def name_in(url: str) -> str:
@@ -67,7 +59,7 @@ def name_in(url: str) -> str:
         host, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
-    is_name = parts.scheme == "http" and not is_loopback(host) and not _is_address(host)
+    is_name = parts.scheme == "http" and not is_loopback(host) and not is_address(host)
     return host if is_name and port != 0 else ""
 
 
