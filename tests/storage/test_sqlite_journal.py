@@ -176,7 +176,7 @@ def test_a_killed_process_holds_no_claim(directory: Path) -> None:
             second.claim("cup")
 
 
-def test_the_lock_file_names_the_writer_and_keeps_only_how_to_begin_it(directory: Path) -> None:
+def test_the_lock_file_names_the_writer_and_nothing_of_the_one_before(directory: Path) -> None:
     directory.mkdir()
     (directory / "manager.lock").write_text(
         "12345678901\nhttp://127.0.0.1:8000/mcp\nleague manager\n"
@@ -184,7 +184,7 @@ def test_the_lock_file_names_the_writer_and_keeps_only_how_to_begin_it(directory
 
     with closing(open_journal(directory)) as journal:
         journal.claim("cup")
-        assert (directory / "manager.lock").read_text() == f"{os.getpid()}\n\nleague manager\n"
+        assert (directory / "manager.lock").read_text() == f"{os.getpid()}\n\n"
 
 
 def test_without_its_lock_file_the_older_manager_stops_and_tells_nobody(
