@@ -9,7 +9,6 @@ from agentleague.errors import (
     MatchMismatch,
     MissingField,
     NoConnection,
-    PeerRefused,
     RateLimited,
     TokenInvalid,
     UnexpectedMessage,
@@ -42,7 +41,7 @@ from agentleague.referee.role import NOT_NEEDED, OWN_DRAWS
 from agentleague.roles.agent import RegisterKey
 from agentleague.roles.stimuli import Answered, Caller, Woken
 from games.throwaway import THREE_DRAWS
-from referee.visit import ANN, BOB, MATCH, NOW, START, Visit
+from referee.visit import ANN, BOB, MATCH, NOW, START, Visit, refused, status
 from rules import rule
 from tables import each_row
 
@@ -220,7 +219,7 @@ def test_where_players_are_is_asked_for_if_nobody_said_it():
 
     visit.do(Answered(ann.key, query_answer({"player": {"endpoint": ANN}}), None, 0.1))
     assert visit.calls == []
-    visit.do(Answered(bob.key, None, PeerRefused("?", number=6003, code=None, data={}), 0.1))
+    visit.do(Answered(bob.key, None, refused(6003), 0.1))
     visit.answer(LeagueQuery, query_answer({"agents": [{"agent_id": "P02", "endpoint": BOB}]}))
 
     assert [call.to.url for call in visit.take(GameInvitation)] == [ANN, BOB]
@@ -421,8 +420,8 @@ def test_a_referee_without_a_chance_of_its_own_draws_for_nobody():
 @pytest.mark.parametrize(
     "error",
     [
-        PeerRefused("the peer answered: no such method", number=-32601, code=None, data={}),
-        NoConnection("HTTP 404", status=404),
+        refused(-32601),
+        status(404),
     ],
 )
 def test_a_report_that_is_understood_in_no_form_is_said_aloud_unless_the_answer_said_it(error):
@@ -444,7 +443,7 @@ def test_a_report_that_is_understood_in_no_form_is_said_aloud_unless_the_answer_
 def test_what_was_tried_for_a_report_is_said():
     visit = Visit()
     visit.ask(RoundAnnouncement(matches=[MATCH]))
-    error = PeerRefused("no", number=-32601, code=None, data={})
+    error = refused(-32601)
     error.context["tried"] = "tried tool (error -32601)"
 
     visit.play(report=False).answer(MatchResultReport, None, error)

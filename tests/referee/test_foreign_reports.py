@@ -1,6 +1,6 @@
 """What our referee tells a foreign manager of a match, and what it tells it only once."""
 
-from agentleague.errors import MissingField, NoAnswer, NoConnection, PeerRefused
+from agentleague.errors import MissingField, NoAnswer
 from agentleague.match.machine import Clock
 from agentleague.protocol.messages import (
     GameInvitation,
@@ -14,18 +14,9 @@ from agentleague.protocol.messages import (
 )
 from agentleague.referee.foreign_manager import StartReplyTimer
 from agentleague.roles.stimuli import Answered, Woken
-from referee.visit import MATCH, START, Visit
+from referee.visit import MATCH, START, Visit, refused, status
 from rules import rule
 from tables import each_row
-
-
-def refused(number=None, said="no", **more):
-    return PeerRefused(f"the peer answered: {said}", number=number, code=None, data={}, **more)
-
-
-def status(number, said="no"):
-    return NoConnection(f"HTTP {number}, and there is no answer", status=number, said=said)
-
 
 NULL_WINNER = status(422, '{"loc": ["result", "winner"], "msg": "none is not allowed"}')
 BROKEN = status(500)

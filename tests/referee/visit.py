@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from agentleague.errors import NoConnection
+from agentleague.errors import NoConnection, PeerRefused
 from agentleague.games import even_odd
 from agentleague.protocol.messages import (
     ChooseParityCall,
@@ -32,6 +32,14 @@ ANN, BOB = "http://127.0.0.1:1/mcp", "http://127.0.0.1:2/mcp"
 MATCH = RoundMatch("M1", "", "P01", "P02", player_A_endpoint=ANN, player_B_endpoint=BOB)
 START = StartMatch([MATCH], round_id=4)
 HERE = Caller("127.0.0.1", rpc_method="start_match")
+
+
+def refused(number=None, said="no", **more):
+    return PeerRefused(f"the peer answered: {said}", number=number, code=None, data={}, **more)
+
+
+def status(number, said="no"):
+    return NoConnection(f"HTTP {number}, and there is no answer", status=number, said=said)
 
 
 class Visit:

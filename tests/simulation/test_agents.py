@@ -54,7 +54,11 @@ def test_it_waits_for_a_moment_only_and_for_none_of_ours(monkeypatch):
 
 @pytest.mark.parametrize("trait", [traits.LATE, traits.RUDE, traits.BABBLING])
 def test_a_player_that_misbehaves_harms_nobody_but_itself(trait):
-    played("player1", trait)
+    league = played("player1", trait)
+
+    lost = [each for each in results(league).values() if each.status == "TECHNICAL_LOSS"]
+    assert len(results(league)) == 6
+    assert all(each.winner not in (None, "P01") for each in lost)
 
 
 def test_a_mute_player_loses_all_its_matches_technically():

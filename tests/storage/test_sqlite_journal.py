@@ -175,6 +175,8 @@ def test_a_killed_process_holds_no_claim(directory: Path) -> None:
         with closing(open_journal(directory)) as second:
             second.claim("cup")
 
+            assert append(second, 0) != []
+
 
 def test_the_lock_file_names_the_writer_and_nothing_of_the_one_before(directory: Path) -> None:
     directory.mkdir()
