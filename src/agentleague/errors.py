@@ -292,6 +292,9 @@ class NoAnswer(PeerUnavailable):
     code, name, number = "E001", "TIMEOUT_ERROR", -1
 
 
+UNREACHABLE, CLOSED = "unreachable", "closed"  # kinds of NoConnection
+
+
 class NoConnection(PeerUnavailable):
     """No connection, or no usable HTTP answer."""
 

@@ -5,13 +5,15 @@ from collections import Counter
 
 import pytest
 
-from agentleague.league.events import MatchClosed
+from agentleague.league.events import MatchAssigned, MatchClosed
 from hostile.contest import contest, contests
 
 GOOD, BAD = "P01", "P02"  # The good player registers first.
 SILENT = "failed to respond within timeout"
 EMPTY = "gave no usable answer"
-UNUSABLE_HTTP = "could not be reached, or gave no usable HTTP answer"
+UNUSABLE_HTTP = "gave no usable HTTP answer"
+CLOSED = "closed the connection before it had answered"
+GONE = "could not be reached"
 UNUSABLE = "gave no usable answer"
 FAILED = "answered with an error of its own"
 ILLEGAL = "made an illegal move"
@@ -22,14 +24,14 @@ DECLINED = "declined the invitation"
 FAILURES = [
     ("silent", ["E001"] * 3, SILENT),
     ("trickles", ["E001"] * 3, SILENT),  # a byte a second
-    ("closes", ["E009"] * 3, UNUSABLE_HTTP),
+    ("closes", ["E009"] * 3, CLOSED),
     ("endless_headers", ["E009"] * 3, UNUSABLE_HTTP),
     ("long_body", ["E009"] * 3, UNUSABLE_HTTP),  # over 10,240 bytes
     ("zipped", ["E009"] * 3, UNUSABLE_HTTP),
-    ("redirects", ["E009"] * 3, UNUSABLE),
+    ("redirects", ["E009"] * 3, "answered with HTTP 307"),
     ("html", ["E009"] * 3, UNUSABLE),
     ("not_found", ["E009", "no content"], UNUSABLE),  # HTTP 404 without JSON
-    ("breaks", ["E009"] * 2, UNUSABLE),  # HTTP 500 without JSON
+    ("breaks", ["E009"] * 2, "answered with HTTP 500"),  # without JSON
     ("rpc_error", ["E052"] * 2, FAILED),
     ("empty_object", ["no content"] * 2, EMPTY),  # It may still push its answer until the deadline.
     ("status_ok", ["no content"] * 2, EMPTY),
@@ -69,7 +71,7 @@ LOSE = [
     ('says=["even"]@move', ["ok", "E004", "E004", "E004"], ILLEGAL),
     ("lacks@move", ["ok", "E003", "E003", "E003"], UNUSABLE),
     ("declines@join", ["declined"], DECLINED),  # at once
-    ("dies@join", ["ok", "E009", "E009", "E009"], UNUSABLE_HTTP),  # and stays dead
+    ("dies@join", ["ok", "E009", "E009", "E009"], GONE),  # and stays dead
 ]
 
 
@@ -169,16 +171,17 @@ def test_of_two_different_answers_the_first_counts(tmp_path, does, verdict):
 @pytest.mark.parametrize(
     ("does", "other", "words"),
     [
-        ("silent@all", "silent@all", "could not be reached"),  # first taken for our own fault
+        ("silent@all", "silent@all", SILENT),  # not begun again: they were reached
         ("closes@move", 'says="Even"@move', ILLEGAL),
         ("declines@join", "html@join", DECLINED),
-        ("dies@join", "dies@join", UNUSABLE_HTTP),
+        ("dies@join", "dies@join", GONE),
     ],
 )
 def test_two_who_fail_both_lose(tmp_path, does, other, words):
     game = played(tmp_path, does, other, good=0, join_seconds=0.3)
 
     (match,) = game.decided()
+    assert not [event for event in game.events if isinstance(event, MatchAssigned)]
     assert (match.result.status, match.result.winner_player_id) == ("TECHNICAL_LOSS", None)
     assert {player_id for player_id, _ in match.forfeits} == {"P01", "P02"}
     assert words in match.result.reason

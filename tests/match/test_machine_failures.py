@@ -6,6 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from agentleague.errors import (
+    CLOSED,
+    UNREACHABLE,
     MissingField,
     NoAnswer,
     NoConnection,
@@ -13,7 +15,6 @@ from agentleague.errors import (
     RateLimited,
     WrongType,
 )
-from agentleague.match.answer_checks import UNREACHABLE
 from agentleague.match.machine import GameOverCall, Phase
 from agentleague.match.transcript import MatchLimits
 from agentleague.protocol import codec
@@ -41,9 +42,13 @@ from match.virtual_match import SILENCE, Stage
 from rules import rule
 
 LATE = NoAnswer("the time ran out")
-GONE = NoConnection("refused")
+GONE = NoConnection("refused", kind=UNREACHABLE)
+LOST = NoConnection("lost", kind=CLOSED)
 TIMEOUT = "failed to respond within timeout"
-UNREACHED = "could not be reached, or gave no usable HTTP answer"
+CUT_OFF = "closed the connection before it had answered"
+NO_HTTP, HTTP_503 = "gave no usable HTTP answer", "answered with HTTP 503"
+LIMITED = "answered with a rate limit"
+UNREACHED = "could not be reached"
 UNUSABLE = "gave no usable answer"
 
 
@@ -77,7 +82,7 @@ def test_a_player_that_declines_loses_without_being_told_of_an_error():
 def test_the_other_player_is_still_awaited(step):
     match = joining() if step == "join" else playing()[0]
 
-    effects = answer(match, step, "P01", GONE)
+    effects = answer(match, step, "P01", LOST)
 
     assert said(effects) == [("GAME_ERROR", "P01")]
     assert match.phase is {"join": Phase.JOINING, "move": Phase.PLAYING}[step]
@@ -87,11 +92,15 @@ def test_the_other_player_is_still_awaited(step):
 @pytest.mark.parametrize(
     ("ann", "bob", "suspended", "forfeits"),
     [
-        (LATE, GONE, False, [("P01", UNREACHABLE), ("P02", UNREACHABLE)]),
-        (LATE, GONE, True, [("P01", TIMEOUT), ("P02", UNREACHED)]),  # Bob was known to be away
-        # something came from Ann, be it HTML: the referee can be reached, and can reach her
+        (GONE, GONE, False, [("P01", UNREACHABLE), ("P02", UNREACHABLE)]),
+        (GONE, GONE, True, [("P01", UNREACHED), ("P02", UNREACHED)]),  # Bob was known to be away
+        # Ann was reached, though she said nothing, closed the connection, or answered HTML
+        (LATE, GONE, False, [("P01", TIMEOUT), ("P02", UNREACHED)]),
+        (LOST, GONE, False, [("P01", CUT_OFF), ("P02", UNREACHED)]),
+        (NoConnection("HTML"), GONE, False, [("P01", NO_HTTP), ("P02", UNREACHED)]),
+        (NoConnection("503", status=503), GONE, False, [("P01", HTTP_503), ("P02", UNREACHED)]),
         (NoConnection("HTML", status=200), GONE, False, [("P01", UNUSABLE), ("P02", UNREACHED)]),
-        (RateLimited("429"), GONE, False, [("P01", UNREACHED), ("P02", UNREACHED)]),
+        (RateLimited("429"), GONE, False, [("P01", LIMITED), ("P02", UNREACHED)]),
         (
             GameJoinAck(accept=False),
             GONE,
@@ -100,31 +109,36 @@ def test_the_other_player_is_still_awaited(step):
         ),
     ],
 )
-def test_if_not_one_byte_came_from_either_the_league_is_told_so(ann, bob, suspended, forfeits):
+def test_if_neither_could_be_reached_the_league_is_told_so_and_nobody_else(
+    ann, bob, suspended, forfeits
+):
     match = joining(seats=[SEATS[0], replace(SEATS[1], suspended=suspended)])
     answer(match, "join", "P01", ann, now=5.0)
 
     effects = answer(match, "join", "P02", bob, now=5.0)
 
     assert only(effects, LockRequest).forfeits == forfeits
+    assert ("GAME_ERROR", "P02") not in said(effects)
 
 
 @rule("R-MATCH-22")
-def test_one_byte_in_an_earlier_phase_is_enough():
+def test_who_was_reached_in_an_earlier_phase_lost_by_itself_and_is_told_so():
     match, _ = playing()
     match.woken(5.0)
-    answer(match, "move", "P01", LATE, now=30.0)
+    answer(match, "move", "P01", GONE, now=30.0)
 
-    effects = answer(match, "move", "P02", LATE, now=30.0)
+    effects = answer(match, "move", "P02", GONE, now=30.0)
 
-    assert only(effects, LockRequest).forfeits == [("P01", TIMEOUT), ("P02", TIMEOUT)]
+    assert only(effects, GameError).consequence == "Technical loss"
+    assert only(effects, LockRequest).forfeits == [("P01", UNREACHED), ("P02", UNREACHED)]
 
 
 @rule("R-MATCH-15", "R-MATCH-22")
 def test_a_match_whose_players_were_not_reached_is_given_back_and_its_report_is_not_sent():
-    stage = Stage({"join": [SILENCE] * 4}, {"join": [GONE] * 4}).run()
+    stage = Stage({"join": [GONE] * 4}, {"join": [GONE] * 4}).run()
 
-    assert stage.log[-1] == (26.0, "LOCK_REQUEST", "league_manager")
+    assert stage.log[-1] == (6.0, "LOCK_REQUEST", "league_manager")
+    assert "Technical loss" not in [error.consequence for error in stage.told(GameError)]
     assert stage.is_closed
     assert stage.result is None
 
@@ -181,7 +195,7 @@ def test_the_player_is_told_what_was_wanted_and_when(step, game, action, state):
     arguments = {"game": THROWAWAY[game]} if game else {}
     match = joining(**arguments) if step == "join" else playing(**arguments)[0]
 
-    (call,) = calls(answer(match, step, "P02", GONE, now=3.0))
+    (call,) = calls(answer(match, step, "P02", LOST, now=3.0))
 
     assert (call.message.action_required, call.message.game_state) == (action, state)
     assert (call.to.agent_id, call.until) == ("P02", 7.0)

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentleague.errors import (
+    UNREACHABLE,
     IllegalMove,
     MissingField,
     NoConnection,
@@ -31,10 +32,10 @@ from rules import rule
 
 BROKEN = PeerRefused("its strategy failed", number=-32603, code="E052", data={})
 TIMEOUT = "failed to respond within timeout"
-UNREACHED = "could not be reached, or gave no usable HTTP answer"
+UNREACHED = "could not be reached"
 UNUSABLE = "gave no usable answer"
 ILLEGAL = "made an illegal move"
-GONE = NoConnection("connection refused")
+GONE = NoConnection("connection refused", kind=UNREACHABLE)
 REFUSED = PeerRefused("error -32603", number=-32603, code=None, data={})
 EMPTY = MissingField("no move in it", field="parity_choice")
 WRONG_MATCH = ChooseParityResponse("even", "R9M9")
@@ -131,7 +132,7 @@ MOVES = [
         [limited(3.0)] * 4,
         [(0, CALL), (3, CALL), (6, CALL), (9, CALL), (9, ERROR), (9, OVER)],
         ["E047"],
-        UNREACHED,
+        "answered with a rate limit",
     ),
 ]
 
@@ -165,9 +166,9 @@ JOINS = [
         [GONE] * 4,
         [
             *((0, INVITATION), (0, ERROR), (2, INVITATION), (2, ERROR), (4, INVITATION)),
-            *((4, ERROR), (6, INVITATION), (6, ERROR)),
+            *((4, ERROR), (6, INVITATION)),  # Nobody is there to be told that this was the last.
         ],
-        ["E009"] * 4,
+        ["E009"] * 3,
         UNREACHED,
     ),
     ([REFUSED], [(0, INVITATION), (5, ERROR), (7, INVITATION)], ["E001"], None),

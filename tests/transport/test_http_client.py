@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentleague.errors import NoAnswer, NoConnection
+from agentleague.transport import guard
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpClient, PostOptions
 from agentleague.transport.http_connection import Connection
@@ -892,6 +893,25 @@ def test_a_redirect_is_an_answer_and_nothing_is_sent_on(run):
             return answer.status, attacker.connections
 
     assert run(scenario()) == (307, 0)
+
+
+def test_who_answers_no_connection_could_not_be_reached_and_who_closes_it_could(run, monkeypatch):
+    async def unanswered(*about):
+        await asyncio.Event().wait()
+
+    async def closing(line):
+        await line.request()
+
+    async def scenario():
+        async with server(closing) as peer, Caller() as caller:
+            closed = await caller.post(peer.url)
+            monkeypatch.setattr(guard.Dialer, "_connect", unanswered)
+            monkeypatch.setattr(guard, "_LAST_SECONDS", 0.01)
+            return closed.error, (await caller.post(peer.url, seconds=60)).error
+
+    closed, unreached = run(scenario())
+    assert (type(closed), closed.context["kind"]) == (NoConnection, "closed")
+    assert (type(unreached), unreached.context["kind"]) == (NoConnection, "unreachable")
 
 
 def test_proxies_of_the_environment_are_ignored(run, monkeypatch):

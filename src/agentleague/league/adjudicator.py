@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from agentleague.errors import (
+    UNREACHABLE,
     DuplicateReport,
     IllegalMove,
     LeagueError,
@@ -37,7 +38,6 @@ from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import (
     ANOTHER_RESULT,
     NOT_ITS_REFEREE,
-    UNREACHABLE,
     Forfeits,
     MatchSetup,
     choices,

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import UNSET, Struct
 
+from agentleague.errors import UNREACHABLE
 from agentleague.league import events
-from agentleague.league.match_result import STAND, UNREACHABLE, counted
+from agentleague.league.match_result import STAND, counted
 from agentleague.protocol.messages import GameResult
 from agentleague.roles.effects import Event
 

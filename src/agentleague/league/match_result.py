@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from agentleague.errors import IllegalMove, WrongType
+from agentleague.errors import UNREACHABLE, IllegalMove, WrongType
 from agentleague.games.game import Game, Outcome, plain_details
 from agentleague.league.events import (
     Disputed,
@@ -21,8 +21,7 @@ from agentleague.league.events import (
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult, Status
 
-UNREACHABLE = "unreachable"  # not one byte came from this player, says the referee
-_IN_WORDS = {UNREACHABLE: "could not be reached"}
+_IN_WORDS = {UNREACHABLE: "could not be reached"}  # says the referee of both players
 
 Moves = Sequence[tuple[int, str, Any]]
 Forfeits = Sequence[tuple[str, str]]

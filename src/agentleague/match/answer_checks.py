@@ -15,7 +15,16 @@ from agentleague.protocol import tokens
 from agentleague.protocol.messages import GameJoinAck, LockResponse, Message, Seated
 from agentleague.roles.stimuli import Caller
 
-UNREACHABLE = "unreachable"  # tells the manager: not one byte came from this player
+_FAILURES = (
+    (errors.PeerRefused, "answered with an error of its own"),
+    (errors.IllegalMove, "made an illegal move"),
+    (errors.RateLimited, "answered with a rate limit"),
+)
+_UNCONNECTED = {
+    errors.UNREACHABLE: "could not be reached",
+    errors.CLOSED: "closed the connection before it had answered",
+    None: "gave no usable HTTP answer",
+}
 
 
 def check_answer(match_id: str, check: Callable[[Any], None] | None, message: Message) -> Any:
@@ -42,10 +51,10 @@ def check_answer(match_id: str, check: Callable[[Any], None] | None, message: Me
 def forfeits(
     seats: Sequence[Seated], failures: Mapping[int, errors.LeagueError | None], notes: Transcript
 ) -> list[tuple[str, str]]:
-    """Who failed, and why; if not a byte came from either, that may be the referee's fault."""
-    is_touched = any(at.suspended or notes.is_touched(seat) for seat, at in enumerate(seats))
-    if len(failures) == len(seats) and not is_touched:
-        return [(at.player_id, UNREACHABLE) for at in seats]
+    """Who failed, and why; if neither could be reached, that may be the referee's fault."""
+    is_fault = all(notes.is_unreached(seat) and not at.suspended for seat, at in enumerate(seats))
+    if len(failures) == len(seats) and is_fault:
+        return [(at.player_id, errors.UNREACHABLE) for at in seats]
     return [(seats[seat].player_id, failure_in_words(failures[seat])) for seat in sorted(failures)]
 
 
@@ -56,13 +65,12 @@ def failure_in_words(error: errors.LeagueError | None) -> str:
     if isinstance(error, errors.NoAnswer):
         is_empty = error.context.get("is_empty")
         return "gave no usable answer" if is_empty else "failed to respond within timeout"
-    if isinstance(error, errors.PeerRefused):
-        return "answered with an error of its own"
-    if isinstance(error, errors.IllegalMove):
-        return "made an illegal move"
-    if isinstance(error, errors.PeerUnavailable) and "status" not in error.context:
-        return "could not be reached, or gave no usable HTTP answer"
-    return "gave no usable answer"
+    if isinstance(error, errors.NoConnection) and "status" not in error.context:
+        return _UNCONNECTED[error.context.get("kind")]
+    if isinstance(error, errors.NoConnection) and error.context["status"] >= 300:
+        return f"answered with HTTP {error.context['status']}"
+    found = (words for kind, words in _FAILURES if isinstance(error, kind))
+    return next(found, "gave no usable answer")
 
 
 def is_refused(error: errors.LeagueError | None) -> bool:

@@ -21,6 +21,7 @@ from msgspec import Struct
 from agentleague.dialects.complaints import note_of, read_note
 from agentleague.dialects.table import NONE
 from agentleague.errors import (
+    UNREACHABLE,
     InternalError,
     LeagueError,
     MissingField,
@@ -148,8 +149,9 @@ class Question:
             return self._judged(line, message, verdict, now)
         if not isinstance(error, NoAnswer | NoConnection):
             line.hear(now)
-        elif "status" in error.context:  # HTTP, if not ours.
-            line.is_touched = True
+        else:
+            line.is_touched |= "status" in error.context  # HTTP, if not ours.
+            line.is_unreached = error.context.get("kind") == UNREACHABLE and not line.is_touched
         if error:
             line.note = note_of(error) or line.note
         is_awaited = attempt == len(self._lines) and self._next is Next.TIME_IS_UP
@@ -250,6 +252,8 @@ class Question:
             most = min(most, 0 if isinstance(error, NoAnswer) else 1)
         if self._retries >= most:
             self.result = Failure(error, is_final=False)
+            if self._notes.is_unreached(self._seat):  # The match may be given out again.
+                return acts
             return [*acts, self._complaint(error, None, (self._retries, most))]
         self._retries += 1
         self.due, self._next = now + self._wait(error, now), Next.RETRY

@@ -50,6 +50,7 @@ class Line(Struct):
     answered_after: float | None = None
     is_touched: bool = False  # whether a byte came back
     is_heard: bool = False  # whether that was an answer, usable or not
+    is_unreached: bool = False  # whether no connection could be opened
     note: str = ""
 
     def hear(self, now: float) -> None:
@@ -78,9 +79,9 @@ class Transcript:
         named = f"as {said[:ID_MAX]}" if said else "without player_id"
         line.note = "" if said == self._players[line.seat] else named
 
-    def is_touched(self, seat: int) -> bool:
-        """Whether that player sent a byte."""
-        return any(line.is_touched for line in self._lines if line.seat == seat)
+    def is_unreached(self, seat: int) -> bool:
+        """Whether no connection to that player could ever be opened."""
+        return all(line.is_unreached for line in self._lines if line.seat == seat)
 
     def is_heard(self, seat: int) -> bool:
         """Whether that player answered anything."""

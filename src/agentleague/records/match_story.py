@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.dialects.complaints import read_note
-from agentleague.errors import IllegalMove, LeagueError, MatchMismatch
+from agentleague.errors import UNREACHABLE, IllegalMove, LeagueError, MatchMismatch
 from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
-from agentleague.league.match_result import STAND, UNREACHABLE
+from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json, printable
 from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
 from agentleague.roles.effects import Event

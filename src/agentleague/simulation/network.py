@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from agentleague.dialects import answers
-from agentleague.errors import LeagueError, NoAnswer, NoConnection
+from agentleague.errors import CLOSED, UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.tokens import PROOF_HEADER, proof
@@ -254,7 +254,7 @@ class _Exchange:
     def _arrive(self, url: str, body: bytes) -> None:
         agent = self._network.alive.get(url)
         if agent is None:
-            self._break(f"nobody listens at {url}", host_of(url))
+            self._break(f"nobody listens at {url}", host_of(url), UNREACHABLE)
             return
         self._asked.append(agent)
         if self._is_open:
@@ -281,11 +281,11 @@ class _Exchange:
             network.watcher.lost(source, self._asker.source, self._message)
         network.on_sent()
 
-    def _break(self, why: str, source: str) -> None:
+    def _break(self, why: str, source: str, kind: str = CLOSED) -> None:
         """Tell the asker that the connection is gone, unless that is lost too."""
         links = self._network.links
         if links.is_reliable or not links.loses(source, self._asker.source):
-            self._network.later(partial(self._failed, NoConnection(why)))
+            self._network.later(partial(self._failed, NoConnection(why, kind=kind)))
 
     def _answered(self, source: str, body: bytes) -> None:
         if not self._can_notice(self._answered, source, body):

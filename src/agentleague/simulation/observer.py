@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from agentleague.dialects import answers
 from agentleague.errors import (
+    UNREACHABLE,
     AlreadyComplete,
     DuplicateReport,
     LeagueError,
@@ -38,7 +39,6 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
-from agentleague.league.match_result import UNREACHABLE
 from agentleague.league.recount import Recount
 from agentleague.protocol.messages import (
     ChooseParityCall,

@@ -13,7 +13,7 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Literal, NamedTuple
 
-from agentleague.errors import EndpointNotAllowed, NoConnection
+from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
 from agentleague.protocol.hosts import is_loopback
 
 Resolve = Callable[..., Awaitable[Sequence[tuple[Any, ...]]]]  # Called like `loop.getaddrinfo`.
@@ -21,6 +21,7 @@ Resolve = Callable[..., Awaitable[Sequence[tuple[Any, ...]]]]  # Called like `lo
 URL_LENGTH_MAX = 256
 _ADDRESSES_MAX = 8
 _ADDRESS_SECONDS = 1.0  # So long for an address that says nothing, if there is another to try.
+_LAST_SECONDS = 4.0  # And for the last: TCP asks three times; less than the time for a join.
 
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 # Refused even where a given network covers them.
@@ -223,7 +224,8 @@ class Dialer:
         problem = OSError("none of its addresses is allowed here")
         for family, address in allowed:
             try:
-                async with asyncio.timeout(None if address == allowed[-1][1] else _ADDRESS_SECONDS):
+                is_last = address == allowed[-1][1]
+                async with asyncio.timeout(_LAST_SECONDS if is_last else _ADDRESS_SECONDS):
                     return await self._connect(endpoint, family, address, protocol)
             except OSError as error:
                 problem = error
@@ -265,19 +267,23 @@ class Dialer:
 
 
 def no_connection(endpoint: Endpoint, error: OSError | ValueError) -> NoConnection:
-    """Why nobody could be connected to, in words."""
+    """Why nobody could be connected to."""
+    return NoConnection(_why_not(endpoint, error), kind=UNREACHABLE)
+
+
+def _why_not(endpoint: Endpoint, error: OSError | ValueError) -> str:
     where = endpoint.authority
     if isinstance(error, ConnectionRefusedError):
-        return NoConnection(f"{where} refused the connection: nobody listens there")
+        return f"{where} refused the connection: nobody listens there"
     if isinstance(error, socket.gaierror):
-        return NoConnection(f"the name {endpoint.host} was not found")
+        return f"the name {endpoint.host} was not found"
     if isinstance(error, ssl.SSLCertVerificationError):
-        return NoConnection(f"the certificate of {where} is not trusted: {error.verify_message}")
+        return f"the certificate of {where} is not trusted: {error.verify_message}"
     late = isinstance(error, TimeoutError)
     if endpoint.scheme == "https" and (late or isinstance(error, ssl.SSLError | ConnectionError)):
-        return NoConnection(f"{where} does not speak https; try http://{where}{endpoint.path}")
+        return f"{where} does not speak https; try http://{where}{endpoint.path}"
     why = "it did not take it in time" if late else getattr(error, "strerror", "") or error
-    return NoConnection(f"no connection to {where}: {why}")
+    return f"no connection to {where}: {why}"
 
 
 class _Gate(asyncio.Protocol):

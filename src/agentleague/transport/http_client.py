@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from agentleague.errors import EndpointNotAllowed, NoConnection
+from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
 from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.effects import Headers
 from agentleague.roles.stimuli import write_headers
@@ -137,7 +137,7 @@ class HttpClient:
         try:
             head, origin = self._targets.get(url) or self._target(url)
         except EndpointNotAllowed as refusal:
-            answer = HttpAnswer(0, b"", None, NoConnection(str(refusal)), 0.0)
+            answer = HttpAnswer(0, b"", None, NoConnection(str(refusal), kind=UNREACHABLE), 0.0)
             return asyncio.get_running_loop().call_soon(done, answer).cancel
         shared, headers, proof = options
         if headers:

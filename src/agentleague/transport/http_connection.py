@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httptools
 
-from agentleague.errors import LeagueError, NoAnswer, NoConnection
+from agentleague.errors import CLOSED, LeagueError, NoAnswer, NoConnection
 
 if TYPE_CHECKING:
     from agentleague.transport.http_client import Origin
@@ -240,11 +240,11 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> None:
         if self.calls and self._in_body and not self._framed:
             self.on_message_complete()
-        self._problem = NoConnection("the connection ended before the answer did")
+        self._problem = NoConnection("the connection ended before the answer did", kind=CLOSED)
         self._settle()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end(NoConnection(f"the connection was lost: {exc or 'closed'}"))
+        self.end(NoConnection(f"the connection was lost: {exc or 'closed'}", kind=CLOSED))
 
     def _settle(self) -> None:
         """Acts on all that was read at once, so that no surplus is taken for a later answer."""

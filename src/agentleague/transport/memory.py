@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
-from agentleague.errors import LeagueError, NoAnswer, NoConnection
+from agentleague.errors import UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
@@ -141,7 +141,7 @@ class _Request:
     def _deliver(self, url: str, body: bytes) -> None:
         agent = self._network.agents.get(url)
         if agent is None:
-            self._finish(b"", NoConnection(f"nobody listens at {url}"))
+            self._finish(b"", NoConnection(f"nobody listens at {url}", kind=UNREACHABLE))
             return
         if self._message:
             self._network.watch(url, self._message)
