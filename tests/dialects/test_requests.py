@@ -331,7 +331,7 @@ def test_documented_places_that_were_not_used_are_named(params, missing):
     incoming = read(request({name: at for name, at in params.items() if at is not ...}))
 
     optional = ("player_meta.version", "player_meta.game_types")
-    assert incoming.missing == (*missing, *optional)
+    assert set(incoming.missing) == {*missing, *optional}
 
 
 @rule("R-QUERY-09")
@@ -354,4 +354,4 @@ def test_a_query_may_go_by_other_names(asked, params):
 def test_no_other_message_is_looked_at_for_the_places_of_a_registration():
     incoming = read(request({**ENVELOPE, "query_type": "GET_STATUS"}, "league_query"))
 
-    assert incoming.missing == ("message_type", "league_id")
+    assert incoming.missing == ("message_type", "league_id", "query_params")

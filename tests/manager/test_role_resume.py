@@ -154,12 +154,21 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
         ("tie_breaks", ("wins",)),
         ("retries", 1),
         ("seeded", True),
+        ("missing_fields", "refuse"),
     ]:
         other = replace(same, **{name: value})
         with pytest.raises(
             StorageError, match=rf"was begun with {name} = .*; .* leave that out, or "
         ):
             check_rules(other, iter(rows), "cup")
+
+
+@rule("R-RESUME-02")
+def test_a_journal_from_before_a_rule_was_one_is_resumed_whatever_is_set_now():
+    rows = rows_of(Decisions(0).events)
+    strict = ManagerSettings(missing_fields="refuse")
+
+    assert same_league(strict, "league_test", iter(rows), "cup").missing_fields == "refuse"
 
 
 @pytest.mark.parametrize(

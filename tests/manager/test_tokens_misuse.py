@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from agentleague.errors import LeagueError, TokenInvalid
 from agentleague.league.events import TokenMisused
 from agentleague.protocol.messages import (
+    Exchange,
     LeagueCommand,
     LeagueQuery,
     LeagueRegisterRequest,
@@ -83,6 +84,20 @@ def test_a_wrong_token_that_a_referee_let_count_as_none_is_noted_once():
     assert events_of(league, TokenMisused) == [TokenMisused("P01", "GAME_JOIN_ACK", "unknown")]
     said = "P01: an unknown token came with a GAME_JOIN_ACK of it, which counted as if with none."
     assert said in league.manager.news
+
+
+@rule("R-REG-20")
+def test_the_organiser_is_told_who_answered_a_referee_in_the_name_of_another():
+    league = playing()
+    ask(league, replace(LOCK, forfeits=[("P02", "declined")]), token_of("REF01"))
+    row = Exchange(0, "P01", "GAME_INVITATION", 1, "ok", note="as P02")
+    rows = [row, row, replace(row, player_id="P09"), replace(row, player_id="P02", note="")]
+    league.manager.news.clear()
+
+    ask(league, replace(REPORT, transcript=rows), token_of("REF01"))
+
+    assert "Contradiction of P01: it answered as P02 (E012)." in league.manager.news
+    assert sum("Contradiction" in each for each in league.manager.news) == 1
 
 
 @rule("R-LEAGUE-35")

@@ -136,17 +136,23 @@ def test_unknown_fields_are_ignored(body):
         ),
         (
             request({**ENVELOPE, "referee_meta": PLAYER_META}, "register_referee"),
-            ("message_type", "referee_meta.version", "referee_meta.game_types"),
+            (
+                *("message_type", "referee_meta.version", "referee_meta.game_types"),
+                "referee_meta.max_concurrent_matches",
+            ),
         ),
         (
             request(
                 {**ENVELOPE, "match_id": "R1M1", "result": {"winner": None}}, "report_match_result"
             ),
-            ("message_type", "league_id", "round_id", "game_type", "result.score"),
+            (
+                *("message_type", "league_id", "round_id", "game_type", "result.score"),
+                *("result.details", "result.details.choices"),
+            ),
         ),
         (
             request({**ENVELOPE, "query_type": "GET_STANDINGS"}, "league_query"),
-            ("message_type", "league_id"),
+            ("message_type", "league_id", "query_params"),
         ),
     ],
 )

@@ -9,6 +9,7 @@ with an "ok" that it gives to everything: comparing it with the answer to nonsen
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -57,8 +58,16 @@ class _Content(Struct, gc=False):
     parity_choice: Any = UNSET
     choice: Any = UNSET
     move: Any = UNSET
+    arrival_timestamp: Any = ""
+    protocol: Any = messages.PROTOCOL
+    sender: Any = ""
+    timestamp: Any = ""
+    conversation_id: Any = ""
+    auth_token: Any = UNSET
 
 
+_ENVELOPE = messages.Message.__struct_fields__
+_values = attrgetter(*_ENVELOPE)
 _content = msgspec.json.Decoder(_Content)
 _object = msgspec.json.Decoder(dict[str, Any])
 
@@ -213,7 +222,8 @@ def _read_join(content: _Content) -> messages.GameJoinAck:
     if accept in _UNSAID:
         raise _nothing("GAME_JOIN_ACK")
     accept = _BOOLEANS.get(_text(accept).lower(), accept)
-    return messages.GameJoinAck(_text(content.match_id), _text(content.player_id), accept=accept)
+    made = (_text(content.match_id), _text(content.player_id), content.arrival_timestamp, accept)
+    return messages.GameJoinAck(*made, **dict(zip(_ENVELOPE, _values(content), strict=True)))
 
 
 def _read_unsaid_join(
@@ -238,7 +248,10 @@ def _read_parity(content: _Content) -> messages.ChooseParityResponse:
     # An object may hold it; in the documented field it is judged as it is.
     if choice is UNSET or (isinstance(choice, dict) and content.parity_choice is UNSET):
         raise _nothing("CHOOSE_PARITY_RESPONSE")
-    return messages.ChooseParityResponse(choice, _text(content.match_id), _text(content.player_id))
+    made = (choice, _text(content.match_id), _text(content.player_id))
+    return messages.ChooseParityResponse(
+        *made, **dict(zip(_ENVELOPE, _values(content), strict=True))
+    )
 
 
 def _read_word(text: bytes | Raw) -> messages.ChooseParityResponse | None:
@@ -251,7 +264,8 @@ def _read_move(content: _Content) -> messages.GameMoveResponse:
     move = _first_sent(content.move, content.choice, content.parity_choice)
     if move is UNSET:
         raise _nothing("GAME_MOVE_RESPONSE")
-    return messages.GameMoveResponse(move, _text(content.match_id), _text(content.player_id))
+    made = (move, _text(content.match_id), _text(content.player_id))
+    return messages.GameMoveResponse(*made, **dict(zip(_ENVELOPE, _values(content), strict=True)))
 
 
 def _first_sent(*values: Any) -> Any:

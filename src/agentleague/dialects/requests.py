@@ -249,7 +249,7 @@ def _unused_places(name: str, body: bytes) -> Iterator[str]:
         yield meta
     elif meta:
         for field in _REQUIRED:
-            if b'"%b"' % field.encode() not in body:
+            if not re.search(rb'"%b"\s*:\s*(?!\s|""|null)' % field.encode(), body):
                 yield f"{meta}.{field}"
 
 

@@ -8,10 +8,13 @@ points are tried, the start waits a moment for those who are `new`.
 from collections import deque
 from urllib.parse import urlsplit
 
-from agentleague.errors import LeagueError, NoAnswer, NoConnection
+from agentleague.errors import LeagueError, NoAnswer, NoConnection, RateLimited
 from agentleague.league.league import League, Phase
+from agentleague.manager.keys import EndpointLook
 from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.hosts import is_loopback
+from agentleague.protocol.messages import PlayerMeta, RefereeMeta
+from agentleague.roles.stimuli import Asked
 
 
 class Reachability:
@@ -26,6 +29,27 @@ class Reachability:
         self.is_tried = False  # whether there is somebody who tries
         self.new: dict[str, float] = {}  # agents that may not listen yet -> when they registered
         self._doubted: set[str] = set()  # agents that were reachable and are tried again
+        self.awaited: deque[tuple[EndpointLook, str]] = deque()  # end points to be tried at once,
+        self._waiting: dict[int, Asked] = {}  # of registrations that are answered after that
+        self._seen: Asked | None = None  # one where somebody listens
+
+    def awaits(self, asked: Asked, meta: PlayerMeta | RefereeMeta) -> bool:
+        """Whether a registration waits until its end point was tried. Raises RateLimited."""
+        if not self.is_tried or asked is self._seen:
+            return False
+        if len(self._waiting) >= self._limits.looks_max:
+            wait = self._limits.look_again_seconds
+            why = f"many agents register at once; wait {wait} s and try again"
+            raise RateLimited(why, retry_after=wait)
+        self._waiting[asked.reply] = asked
+        self.awaited.append((EndpointLook(asked.reply), meta.contact_endpoint))
+        return True
+
+    def looked_at(self, reply: int, *, is_there: bool) -> Asked:
+        """The registration that waited; it is decided now, for others may have come meanwhile."""
+        asked = self._waiting.pop(reply)
+        self._seen = asked if is_there else None
+        return asked
 
     def resume(self) -> None:
         """After a restart all end points are tried, unless the league is over."""

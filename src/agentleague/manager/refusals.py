@@ -1,4 +1,4 @@
-"""Registrations that were refused: the organiser is told of each once, and can see how often."""
+"""What was refused or contradicted: the organiser is told of each once, and sees how often."""
 
 from itertools import islice
 
@@ -10,7 +10,7 @@ from agentleague.protocol.messages import LeagueRegisterRequest, RefereeRegister
 from agentleague.protocol.printable import log_text, printable
 from agentleague.roles.stimuli import Asked
 
-MORE = "More registrations were refused in the last minute; all are in the log of the manager."
+MORE = "More of that came in the last minute; all are in the log of the manager."
 A_PROXY = "a proxy"  # from which it came, if the address behind it is not known
 
 
@@ -26,8 +26,8 @@ class _Refusal(Struct):
 class Refusals:
     """State: who was refused why, and how often; the longest unseen is forgotten first."""
 
-    def __init__(self, step: Step) -> None:
-        self._step, self._limits = step, step.limits
+    def __init__(self, step: Step, opening: str = "Refused") -> None:
+        self._step, self._limits, self._opening = step, step.limits, opening
         self._known: dict[tuple[str, str], _Refusal] = {}  # by who and why
         self._minute, self._in_it = 0.0, 0  # when it began, and how many were told since
 
@@ -40,18 +40,19 @@ class Refusals:
             name = f"referee {log_text(message.referee_meta.display_name)!r}"
         else:
             return
-        self._add((f"{name} from {source or A_PROXY}", code), why, code)
+        self.add((f"{name} from {source or A_PROXY}", code), why, code)
 
     def unread(self, source: str, error: LeagueError) -> None:
         """A registration could not be read, so nobody knows whose it is."""
-        self._add((f"a registration from {source}", str(error)), str(error), error.code)
+        self.add((f"a registration from {source}", str(error)), str(error), error.code)
 
     def rows(self) -> list[str]:
         """The last ones, in words."""
         newest_first = reversed(self._known.values())
         return [str(each) for each in islice(newest_first, self._limits.refusals_shown)]
 
-    def _add(self, key: tuple[str, str], why: str, code: str) -> None:
+    def add(self, key: tuple[str, str], why: str, code: str) -> None:
+        """Count it, and tell the organiser unless that was done lately; the key is who and what."""
         limits, now = self._limits, self._step.now
         words = f"{key[0]}: {log_text(why, limits.refusal_size)} ({code})"
         known = self._known.pop(key, None) or _Refusal("", now - limits.refusal_seconds)
@@ -61,7 +62,7 @@ class Refusals:
             del self._known[next(iter(self._known))]
         if now - known.told >= limits.refusal_seconds and self._may_tell(now):
             known.told = now
-            self._step.notify(f"Refused {known}.")
+            self._step.notify(f"{self._opening} {known}.")
 
     def _may_tell(self, now: float) -> bool:
         """Only so many sentences a minute; the first that is too many is summed up."""

@@ -5,7 +5,6 @@ token counts as none. Agents that the organiser adds, by name and end point, are
 Anybody may send one, and each writes rows: so an agent may come back only so often.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -24,7 +23,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import Phase
 from agentleague.league.roster import Member, clean_name, is_marked, member_of
-from agentleague.manager import keys, notices
+from agentleague.manager import notices
 from agentleague.manager.claims import Claims, origin, renewal_of
 from agentleague.manager.guesses import Guesses
 from agentleague.manager.reachability import Reachability
@@ -82,9 +81,6 @@ class Registration:
         # name, place -> when, so often
         self._told_yes: dict[tuple[str, str], tuple[float, int]] = {}
         self._guesses = Guesses(step.limits)
-        self.unchecked: deque[tuple[keys.EndpointLook, str]] = deque()  # to be tried at once
-        self._waiting: dict[int, Asked] = {}  # registrations that are answered after that
-        self._seen: Asked | None = None  # one where somebody listens
 
     def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
         """Record a player's registration and answer it, or say why it is refused."""
@@ -99,43 +95,21 @@ class Registration:
     def _take(self, asked: Asked, admit: Callable[..., Any], came_back: bool) -> Admission:
         try:
             event, answer = admit(asked.message, asked.caller)
-            if event and self._is_looked_at_first(asked):
+            is_strict = self._settings.unreachable == "refuse"  # Only one that would be let in.
+            if event and is_strict and self._reachability.awaits(asked, _meta(asked)):
                 return Admission()
         except errors.RegistrationRefused as error:
             self._refuse(asked, error)
             return Admission()
         return self._accept(asked, event, answer, came_back)
 
-    def _is_looked_at_first(self, asked: Asked) -> bool:
-        """Whether its end point is tried before it is let in; only one that would be let in is."""
-        is_wanted = self._settings.unreachable == "refuse" and self._reachability.is_tried
-        if not is_wanted or asked is self._seen:
-            return False
-        limits = self._step.limits
-        if len(self._waiting) >= limits.looks_max:
-            raise errors.RateLimited(
-                f"many agents register at once; wait {limits.look_again_seconds} s and try again",
-                retry_after=limits.look_again_seconds,
-            )
-        self._waiting[asked.reply] = asked
-        self.unchecked.append((keys.EndpointLook(asked.reply), _meta(asked).contact_endpoint))
-        return True
-
-    def looked_at(self, reply: int, *, is_there: bool) -> Asked | None:
-        """The registration that waited, if somebody listens at its end point; else it is refused.
-
-        It is decided anew: others may have come meanwhile.
-        """
-        asked = self._waiting.pop(reply)
-        self._seen = asked if is_there else None
-        if not is_there:
-            is_player = isinstance(asked.message, LeagueRegisterRequest)
-            refusal = errors.EndpointUnreachable if is_player else errors.RefereeUnreachable
-            where = _meta(asked).contact_endpoint
-            self._refuse(
-                asked, refusal(f"nobody listens at {where}; start the server, then register again")
-            )
-        return self._seen
+    def unreachable(self, asked: Asked) -> None:
+        """Nobody listens at the end point of a registration that waited for that."""
+        is_player = isinstance(asked.message, LeagueRegisterRequest)
+        refusal = errors.EndpointUnreachable if is_player else errors.RefereeUnreachable
+        where = _meta(asked).contact_endpoint
+        why = f"nobody listens at {where}; start the server, then register again"
+        self._refuse(asked, refusal(why))
 
     def add_player(self, params: Mapping[str, Any]) -> PlayerRegistered:
         """The organiser adds a player, which will be called at its end point."""

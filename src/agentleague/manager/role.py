@@ -14,11 +14,13 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | - ForeignStarts | calls under way | made again, unless `match_begun` is journalled |
 | - RefereeNotices | players still to hear of a new referee | forgotten; the match is handed out |
 | ResultNotices | players still to be told a result | told again while the match is open |
-| Registration | who came back when, wrong join codes, who waits to be let in | forgotten |
+| Registration | when agents came back, wrong join codes | forgotten |
 | - Refusals | who was refused, and how often | forgotten |
+| FieldChecks | who contradicted itself, and how often | forgotten |
 | NotUnderstood | players that understood no dialect | forgotten |
 | Claims | which claims are open | `resume` shows them again |
 | Reachability | which end points answer, who is new | `resume` has all tried again |
+| - | registrations that wait until their end point was tried | forgotten; they come again |
 | Receipts | agents that showed a false one | forgotten |
 | Reporters | the last reports that named no match | forgotten; one more may count |
 | Organiser, TokenMisuse, Broadcasts, Credentials | none | |
@@ -32,7 +34,7 @@ from msgspec import UNSET
 
 from agentleague.dialects.negotiation import is_found_from
 from agentleague.dialects.table import LOST
-from agentleague.errors import AlreadyComplete, LeagueError, MissingField, NoAnswer, TokenInvalid
+from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import queries
 from agentleague.league.adjudicator import Adjudicator, Decision, duplicate_report
@@ -45,6 +47,7 @@ from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.claims import Claims
+from agentleague.manager.field_checks import FieldChecks
 from agentleague.manager.notices import NotUnderstood, ResultNotices
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
@@ -108,12 +111,13 @@ class Manager:
             claims=self._claims,
             check_endpoint=check_endpoint,
         )
-        self.refusals, self.unchecked = self._registration.refusals, self._registration.unchecked
+        self.refusals, self.unchecked = self._registration.refusals, self.reachability.awaited
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
         self._receipts = Receipts(step, secrets.token_secret)
         self.receipt = self._receipts.give
         broadcasts = Broadcasts(step, credentials)
         self._misuse = TokenMisuse(step, credentials)
+        self._field_checks = FieldChecks(step)
         self._reporters = Reporters(
             step, self.is_known, lambda each: self._assignments.is_told(each)
         )
@@ -248,25 +252,13 @@ class Manager:
             used = self.league.roster.unconfirmed(stimulus.caller.token)
             if used:
                 self._step.record(used)
-            self._check_complete(stimulus)
+            stimulus = self._field_checks.check(stimulus)
             self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message)
         except LeagueError as error:
             if isinstance(error, TokenInvalid):
                 self._misuse.refused(stimulus)
             self.refusals.of(stimulus, error.code, str(error))
             self._step.effects.append(Reply(stimulus.reply, error))
-
-    def _check_complete(self, asked: Asked) -> None:
-        """Refuse a message that lacks documented fields, if the settings say so."""
-        missing = asked.caller.missing
-        if missing and self._settings.missing_fields == "refuse":
-            raise MissingField(
-                f"this league wants every documented field, and these do not fit or are missing: "
-                f"{', '.join(missing)}"[:500],
-                field=missing[0].partition(" ")[0],
-                missing=list(missing),
-                kind="missing",
-            )
 
     def _message_answered(self, key: keys.OutboxCall, stimulus: Answered) -> None:
         """A message of the outbox was answered, or given up."""
@@ -295,8 +287,10 @@ class Manager:
 
     def _looked_at(self, key: keys.EndpointLook, stimulus: Answered) -> None:
         """An end point was tried before its agent is let in."""
-        asked = self._registration.looked_at(key.reply, is_there=stimulus.error is None)
-        if asked:
+        asked = self.reachability.looked_at(key.reply, is_there=stimulus.error is None)
+        if stimulus.error:
+            self._registration.unreachable(asked)
+        else:
             self._asked(asked)
 
     def _start_answered(self, key: keys.StartCall, stimulus: Answered) -> None:
@@ -459,6 +453,9 @@ class Manager:
             ):
                 self._step.learn_dialect(player_id, found)
         self._not_understood.look_at(record.players, report.transcript or ())
+        for row in report.transcript or ():
+            if row.note[:3] == "as " and row.player_id in record.players:
+                self._field_checks.answered_as(row.player_id, row.note)
         self._misuse.reported(record, report.wrong_tokens or {})
 
     def _write(self, events: Sequence[Event]) -> None:
@@ -510,6 +507,7 @@ class Manager:
         data["awaited_reports"] = self._assignments.awaited.rows()[: queries.STATUS_ROWS]
         if is_organiser:
             data["refused_registrations"] = self.refusals.rows()
+            data["contradictions"] = self._field_checks.told.rows()
 
     def _live_match(self, data: dict[str, Any], is_organiser: bool) -> None:
         facts, awaited = data["match"], self._assignments.awaited

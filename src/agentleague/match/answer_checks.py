@@ -11,8 +11,8 @@ from msgspec import UNSET
 from agentleague import errors
 from agentleague.match.question import content
 from agentleague.match.transcript import Transcript
-from agentleague.protocol import tokens
-from agentleague.protocol.messages import GameJoinAck, LockResponse, Message, Seated
+from agentleague.protocol import timestamps, tokens
+from agentleague.protocol.messages import PROTOCOL, GameJoinAck, LockResponse, Seated
 from agentleague.roles.stimuli import Caller
 
 _FAILURES = (
@@ -27,14 +27,20 @@ _UNCONNECTED = {
 }
 
 
-def check_answer(match_id: str, check: Callable[[Any], None] | None, message: Message) -> Any:
+def check_answer(
+    match_id: str, check: Callable[[Any], None] | None, strict: Seated | None, message: Any
+) -> Any:
     """The content of a player's answer; `check` checks a move, and is None for a join.
+
+    A strict league wants all of document 004's fields, as they are of the player that was asked.
 
     Raises:
         MatchMismatch: it is about another match.
         MissingField: it is no join; WrongType if it is one that says neither yes nor no.
         IllegalMove: it is no legal move.
     """
+    if strict:
+        _check_documented(strict, message)
     named = getattr(message, "match_id", "")
     if named and named != match_id:
         raise errors.MatchMismatch(f"the answer is about match {named!r}, not {match_id!r}")
@@ -46,6 +52,30 @@ def check_answer(match_id: str, check: Callable[[Any], None] | None, message: Me
     elif type(content(message)) is not bool:
         raise errors.WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
     return content(message)
+
+
+DOCUMENTED = ("protocol", "sender", "timestamp", "conversation_id", "match_id", "player_id")
+
+
+def _check_documented(asked: Seated, message: Any) -> None:
+    more = ["arrival_timestamp"] if isinstance(message, GameJoinAck) else []
+    for field in (*DOCUMENTED, *more):
+        value = getattr(message, field, None)
+        if not value or not isinstance(value, str):
+            raise errors.MissingField(f"missing field '{field}'", field=field, kind="missing")
+        if field.endswith("timestamp"):
+            timestamps.parse(value)
+    own, token = asked.player_id, message.auth_token
+    rules = (
+        (message.protocol == PROTOCOL, errors.VersionMismatch, f"protocol is not {PROTOCOL}"),
+        (message.player_id == own, errors.NotRegistered, f"player_id is not {own}"),
+        (message.sender == f"player:{own}", errors.WrongType, f"sender is not player:{own}"),
+        (token, errors.TokenMissing, "auth_token is missing"),
+        (_is_token_of(asked, str(token)), errors.TokenInvalid, "auth_token is not yours"),
+    )
+    for is_so, error, why in rules:
+        if not is_so:
+            raise error(why, field=why.partition(" ")[0])
 
 
 def forfeits(

@@ -162,6 +162,7 @@ class Match:
         self.closing: MatchResultAck | None = None  # the manager's answer to the report
         self._assignment, self._manager, self._limits = assignment, manager, limits
         self._rules = assignment.rules
+        self._is_strict = assignment.rules.missing_fields == "refuse"
         self._messages = MatchMessages(assignment, identity)
         self.players = addresses(assignment.seats)  # Where and how they are called.
         players = [seat.player_id for seat in assignment.seats]
@@ -286,7 +287,9 @@ class Match:
             is_patient &= self.phase is PLAYING or not self.players[seat].dialect.endswith(LOST)
             own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
             check = partial(self._progress.check, seat) if self.phase is PLAYING else None
-            question = Question(own, seat, partial(check_answer, self.match_id, check), self._notes)
+            seated = self._assignment.seats[seat] if self._is_strict else None
+            judge = partial(check_answer, self.match_id, check, seated)
+            question = Question(own, seat, judge, self._notes)
             self._questions[seat] = question
             effects += self._carry_out(seat, question.ask(now), now)
         return effects

@@ -294,7 +294,7 @@ class Question:
     def _judged(self, line: Line, message: Message, verdict: str, now: float) -> list[Act]:
         self.was_understood = True
         line.hear(now)
-        self._notes.identify(line, getattr(message, "player_id", ""))
+        self._notes.identify(line, message)
         if isinstance(self.result, Success) or (self.result and self.result.is_final):
             return []
         if not isinstance(message, GameJoinAck):

@@ -1,5 +1,6 @@
 """What a referee notes during a match: one line for each attempt to get an answer."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +24,7 @@ class MatchLimits:
 
 
 LIMITS = MatchLimits()
-
-
+AGENT_ID = re.compile(r"(?:P|REF)\d{2,}", re.ASCII)  # as the manager gives them
 ID_MAX = 20
 INT_MAX = 2**31 - 1
 
@@ -74,10 +74,14 @@ class Transcript:
         self._lines.append(line)
         return line
 
-    def identify(self, line: Line, said: str) -> None:
-        """Note the sender that an answer names; its identity is the end point."""
+    def identify(self, line: Line, message: Any) -> None:
+        """Note the player that an answer names, or its sender; its identity is the end point."""
+        own, said = self._players[line.seat], getattr(message, "player_id", "")
+        sender = str(message.sender).rpartition(":")[2]
+        if said == own and AGENT_ID.fullmatch(sender):
+            said = sender
         named = f"as {said[:ID_MAX]}" if said else "without player_id"
-        line.note = "" if said == self._players[line.seat] else named
+        line.note = "" if said == own else named
 
     def is_unreached(self, seat: int) -> bool:
         """Whether no connection to that player could ever be opened."""

@@ -101,7 +101,7 @@ class ForeignReferees:
             "GET_MATCH",
             league_id,
             {"match_id": match_id if _OURS.fullmatch(match_id) else self.announced},
-            sender="player",
+            sender="agent:player",
             timestamp=timestamp,
             conversation_id=message.conversation_id,
         )

@@ -293,7 +293,7 @@ class Player(Agent):
         query = messages.LeagueQuery(
             "GET_STATUS",
             message.league_id,
-            sender=f"player:{self.agent_id}",
+            sender=f"agent:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id=message.conversation_id,
             # Unknown callers get fewer answers.

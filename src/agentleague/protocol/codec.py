@@ -40,11 +40,22 @@ _NAMED = re.compile(r"required field `(\w+)`")
 
 # Documented fields that a peer may leave out; the answer names those that were missing.
 EXPECTED: dict[str, tuple[str, ...]] = {
-    "REFEREE_REGISTER_REQUEST": ("referee_meta.version", "referee_meta.game_types"),
+    "REFEREE_REGISTER_REQUEST": (
+        *("referee_meta.version", "referee_meta.game_types"),
+        "referee_meta.max_concurrent_matches",
+    ),
     "LEAGUE_REGISTER_REQUEST": ("player_meta.version", "player_meta.game_types"),
-    "MATCH_RESULT_REPORT": ("league_id", "round_id", "game_type", "result.score"),
-    "LEAGUE_QUERY": ("league_id",),
+    "MATCH_RESULT_REPORT": (
+        *("league_id", "round_id", "game_type", "result.score"),
+        *("result.details", "result.details.choices"),
+    ),
+    "LEAGUE_QUERY": ("league_id", "query_params"),
 }
+# Decoding fills these in, or they may be empty; if the name is in the text, they count as sent.
+FILLED_IN = (
+    *("protocol", "message_type", "referee_meta.max_concurrent_matches", "query_params"),
+    *("result.details", "result.details.choices"),
+)
 ENVELOPE = ("sender", "timestamp", "conversation_id")
 # What says who may do something, or what is to be done: it fits, or the message is refused. Any
 # other optional field gives its sender no more if it is left out here than if it was never sent.
@@ -55,8 +66,11 @@ DECIDING = frozenset(
     }
 )
 MISFITS_MAX = 20  # in one message; each is found by reading it once more
-_EXPECTED = {
-    MESSAGES[name].cls: [(path, attrgetter(path)) for path in (*ENVELOPE, *paths)]
+_EXPECTED: dict[type[Message], list[tuple[str, Any]]] = {  # paths, and names or getters
+    MESSAGES[name].cls: [
+        (path, f'"{path.rpartition(".")[2]}"'.encode() if path in FILLED_IN else attrgetter(path))
+        for path in ("protocol", "message_type", *ENVELOPE, *paths)
+    ]
     for name, paths in EXPECTED.items()
 }
 
@@ -140,8 +154,7 @@ def read_request(
     except jsonrpc.UNREADABLE as error:
         return Incoming(envelope, None, json_text.explain(body, error))
     if type(message) in _EXPECTED:
-        unfit = {each.partition(" ")[0] for each in misfits}
-        misfits += [each for each in _missing(message, body, spelling) if each not in unfit]
+        _add_missing(misfits, message, body, spelling)
     return Incoming(envelope, message, None, tuple(misfits))
 
 
@@ -341,11 +354,13 @@ def _check_protocol(given: str) -> None:
         )
 
 
-def _missing(message: Message, body: bytes, spelling: Spelling) -> tuple[str, ...]:
-    # Decoding fills these two in; if the name is anywhere in the text, they count as sent.
-    unsent = (each for each in ("protocol", "message_type") if b'"%b"' % each.encode() not in body)
-    unused = spelling.unused(WIRE_NAME[type(message)], body)
-    return (*unsent, *unused, *(path for path, get in _EXPECTED[type(message)] if not get(message)))
+def _add_missing(misfits: list[str], message: Message, body: bytes, spelling: Spelling) -> None:
+    unfit = {each.partition(" ")[0] for each in misfits} if misfits else ()
+    misfits += spelling.unused(WIRE_NAME[type(message)], body)
+    for path, at in _EXPECTED[type(message)]:
+        is_there = at in body if isinstance(at, bytes) else at(message)
+        if not is_there and path not in unfit:
+            misfits.append(path)
 
 
 class _Refused(Struct):

@@ -144,6 +144,7 @@ NOTES: dict[str, Note] = {
     "retry_delay_seconds": Note("How long the first retry waits.", 2.0),
     "retry_backoff": Note("By how much each further retry waits longer.", 1.0),
     "unsigned_pushes": Note("Whether a pushed answer counts without a token.", True),
+    "missing_fields": Note("`refuse`: answers have all of document 004's fields.", "warn"),
     # The table
     "standings": Note("The table, its first row the leader."),
     "final_standings": Note("The table at the end."),

@@ -69,6 +69,7 @@ class Rules(Part):
     retry_delay_seconds: float = 2.0
     retry_backoff: float = 1.0
     unsigned_pushes: bool = True
+    missing_fields: Id | UnsetType = UNSET
 
 
 # Registration

@@ -19,7 +19,7 @@ from secrets import token_bytes, token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from msgspec import structs
+from msgspec import UNSET, structs
 from msgspec.structs import asdict
 
 from agentleague.errors import Claimed, Damaged, LeagueError, NoConnection, StorageError
@@ -348,8 +348,7 @@ async def open_manager(
     )
     transport = HttpTransport(clock, policy)
     url = await place.open(transport)
-    deliver = partial(_deliver, loop)
-    journal = open_journal(directory, wall, deliver, survives=home.survives)
+    journal = open_journal(directory, wall, partial(_deliver, loop), survives=home.survives)
     try:
         # In threads, so that callers meanwhile are told that the manager is starting.
         is_there = await asyncio.to_thread(_is_there, settings, home, journal)
@@ -540,7 +539,8 @@ def rules_of(opened: LeagueOpened) -> dict[str, Any]:
     points = zip(("win_points", "draw_points", "loss_points"), opened.points, strict=True)
     names = ("league_id", "game_type", "cycles", "tie_breaks", "seeded")
     own = {name: getattr(opened, name) for name in names}
-    return {**own, **dict(points), **asdict(opened.rules)}
+    kept = {**own, **dict(points), **asdict(opened.rules)}
+    return {name: value for name, value in kept.items() if value is not UNSET}  # Newer than it.
 
 
 def kept_rules(directory: Path) -> dict[str, Any]:

@@ -59,6 +59,7 @@ LIVE = {  # what only a running manager knows: a line for each
     "not_understood": "Understands no form",
     "awaited_reports": "Not reported yet",
     "refused_registrations": "Refused",
+    "contradictions": "Contradictions",
 }
 WANTED = "players_wanted"  # the running manager knows that, too, before the start
 VERDICTS = {True: "yes", False: "NO", None: ""}
