@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from agentleague.errors import (
@@ -15,12 +16,14 @@ from agentleague.errors import (
     UnreadableJson,
     WrongType,
 )
+from agentleague.games import rock_paper_scissors as rps
 from agentleague.match.game_progress import GameProgress
 from agentleague.match.transcript import MatchLimits
 from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameError,
     GameJoinAck,
+    GameMoveResponse,
     GameOver,
     RetryInfo,
 )
@@ -458,3 +461,54 @@ def test_a_move_that_the_manager_could_not_read_is_illegal_in_any_game(depth, is
     else:
         with pytest.raises(IllegalMove, match="nested at most 8 levels deep"):
             progress.check(0, move)
+
+
+LEARNING = replace(PATIENT, patience="learning")
+HUNG = [replace(SEATS[0], timed_out=CALL), SEATS[1]]
+
+
+@rule("R-MATCH-19")
+@pytest.mark.parametrize(
+    ("ann", "noted"),
+    [
+        ({"move": [SILENCE] * 4}, {"P01": CALL}),
+        ({"move": [EMPTY] * 4}, {"P01": CALL}),  # It answers, and never with a move.
+        ({"join": [SILENCE] * 4}, {"P01": INVITATION}),
+        ({"move": [SILENCE] * 3}, UNSET),
+        ({"move": [SILENCE, GONE, SILENCE, SILENCE]}, UNSET),
+        ({"move": [ChooseParityResponse("Even")] * 3}, UNSET),
+    ],
+)
+def test_a_referee_reports_who_let_every_attempt_run_out(ann, noted):
+    assert Stage(ann, rules=LEARNING).run().report.timed_out == noted
+    assert Stage(ann, rules=PATIENT).run().report.timed_out is UNSET
+
+
+@rule("R-MATCH-19")
+def test_who_let_every_attempt_run_out_has_one_a_question_until_it_answers_such_a_question():
+    hanging = Stage({"move": [SILENCE]}, seats=HUNG, rules=LEARNING).run()
+    gone = Stage({"join": [SILENCE]}, seats=HUNG, rules=LEARNING).run()
+    awake = Stage(seats=HUNG, rules=LEARNING).run()
+
+    assert hanging.heard("P01") == [(0, INVITATION), (0, CALL), (30, ERROR), (30, OVER)]
+    assert [retry_fields(error) for error in hanging.told(GameError)] == [(False, 0, 0, None)]
+    assert gone.heard("P01") == [(0, INVITATION), (5, ERROR), (5, OVER)]
+    assert [stage.report.timed_out for stage in (hanging, gone, awake)] == [
+        {"P01": CALL},
+        {"P01": INVITATION},
+        {"P01": ""},
+    ]
+
+
+@rule("R-MATCH-19")
+def test_in_the_match_in_which_it_answers_again_it_has_all_retries_again():
+    seats = [replace(SEATS[0], timed_out="GAME_MOVE_CALL"), SEATS[1]]
+    rock, paper = GameMoveResponse("rock", "R1M1"), GameMoveResponse("paper", "R1M1")
+    ann = {"move": [rock, *[SILENCE] * 4]}
+
+    stage = Stage(ann, {"move": [rock, paper]}, game=rps, seats=seats, rules=LEARNING).run()
+
+    assert [when for when, name in stage.heard("P01") if name == "GAME_MOVE_CALL"] == [
+        *(0, 0, 32, 64, 96)
+    ]
+    assert stage.report.timed_out == {"P01": "GAME_MOVE_CALL"}

@@ -296,6 +296,12 @@ def suspended_at_the_first_silence(monkeypatch):
     )
 
 
+def who_hangs_keeps_its_retries(monkeypatch):
+    """That a player let every attempt run out is forgotten."""
+    nothing = property(lambda league: {}, lambda league, known: None)
+    monkeypatch.setattr(League, "timed_out", nothing, raising=False)
+
+
 def referees_are_not_believed(monkeypatch):
     """The adjudicator decides by other moves than it was sent: both choose as the first did."""
     decide = Adjudicator._decide
@@ -509,6 +515,7 @@ HUNTS = {
     draws_count_as_wins: Hunt("calm", "I3"),
     nobody_is_suspended: Hunt("calm", "was asked 4 times"),
     suspended_at_the_first_silence: Hunt("calm", "was asked 1 times"),
+    who_hangs_keeps_its_retries: Hunt("calm", "was asked 4 times"),
     referees_are_not_believed: Hunt("calm", "that no referee locked"),
     honest_locks_are_refused: Hunt("calm", "was refused"),
     rows_are_written_with_the_next_ones: Hunt("chaos", "confirmed before it was on disk"),

@@ -388,6 +388,13 @@ def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
             if player_id in record.players
         },
         reported_at=report.timestamp or UNSET,
+        timed_out={
+            player_id: question
+            for player_id, question in report.timed_out.items()
+            if player_id in record.players
+        }
+        if report.timed_out
+        else UNSET,
     )
 
 

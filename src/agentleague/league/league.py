@@ -5,7 +5,7 @@ Reading a journal into a League rebuilds all that the manager knows; deciding is
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import UNSET, UnsetType
 
@@ -73,6 +73,7 @@ class League:
         self.ruled: dict[str, None] = {}  # matches on which the organiser ruled, in order
         self.misuses: dict[str, list[events.TokenMisused]] = {}  # by agent: whose token it was
         self._silences: dict[str, int] = {}  # player -> attempts in a row without an answer
+        self.timed_out: dict[str, Any] = {}  # player -> the question of which every attempt ran out
 
     def apply(self, event: Event) -> None:
         """Take in one decision."""
@@ -251,6 +252,9 @@ class League:
         for player_id, (unanswered, answered) in event.silences.items():
             before = 0 if answered else self._silences.get(player_id, 0)
             self._silences[player_id] = before + unanswered
+        if event.timed_out and self.rules.rules.patience == "learning":
+            known = self.timed_out | event.timed_out
+            self.timed_out = {player: question for player, question in known.items() if question}
 
     def _disputed(self, event: events.Disputed) -> None:
         self.matches.hold(event.match_id).take(event, self.seq)

@@ -115,7 +115,8 @@ def state_of(league: League, agent_id: str) -> str:
         return "WAITING"
     if league.phase is Phase.REGISTERING:
         return "REGISTERED"
-    is_suspended = league.is_suspended(agent_id) or agent_id in league.roster.set_aside
+    is_silent = league.is_suspended(agent_id) or agent_id in league.timed_out
+    is_suspended = is_silent or agent_id in league.roster.set_aside
     return "SUSPENDED" if is_suspended else "ACTIVE"
 
 

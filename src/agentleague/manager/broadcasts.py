@@ -205,6 +205,7 @@ class Broadcasts:
             league.roster.digests_of(player_id),
             league.is_suspended(player_id),
             league.roster.dialects.get(player_id, UNSET),
+            league.timed_out.get(player_id, UNSET) if league.timed_out else UNSET,
         )
 
 

@@ -283,7 +283,9 @@ class Match:
         self._questions = {}
         effects: list[Effect] = []
         for seat in seats:
-            is_patient = not self._assignment.seats[seat].suspended or self._notes.is_heard(seat)
+            seated = self._assignment.seats[seat]
+            is_patient = not seated.suspended or self._notes.is_heard(seat)
+            is_patient &= not self._notes.timed_out.get(seated.player_id, seated.timed_out)
             is_patient &= self.phase is PLAYING or not self.players[seat].dialect.endswith(LOST)
             own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
             check = partial(self._progress.check, seat) if self.phase is PLAYING else None
@@ -363,10 +365,22 @@ class Match:
         for seat, question in self._questions.items():
             if isinstance(question.result, Failure):
                 self._failures[seat] = question.result.error
+            if question.is_timed_out or self._assignment.seats[seat].timed_out:
+                self._learn(seat, question)
         drops = self._drop_calls()
         if self.phase is PLAYING:
             return drops + self._moved(moves, now)
         return drops + (self._lock(now) if self._failures else self._ask_for_moves(now))
+
+    def _learn(self, seat: int, question: Question) -> None:
+        """Note whether a player let every attempt run out, or answers such a question again."""
+        seated, noted = self._assignment.seats[seat], self._notes.timed_out
+        asked = question.terms.message
+        if isinstance(question.result, Success):
+            if noted.get(seated.player_id, seated.timed_out) == asked:
+                noted[seated.player_id] = ""
+        elif question.is_timed_out and self._rules.patience == "learning":
+            noted[seated.player_id] = asked
 
     def _moved(self, moves: dict[int, Any], now: float) -> list[Effect]:
         if self._failures or self._progress.wants_number:

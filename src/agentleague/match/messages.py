@@ -204,6 +204,7 @@ class MatchMessages:
             left_out or UNSET,
             notes.silences(),
             wrong_tokens=notes.wrong_tokens or UNSET,
+            timed_out=notes.timed_out or UNSET,
             sender=self._sender,
             timestamp=self._identity.calendar.write(now),
             conversation_id=f"conv-{match.match_id.lower()}-report",

@@ -122,20 +122,21 @@ class Question:
         self.result: Success | Failure | None = None
         self.lost = ""  # the mark of a player that understood the question in no dialect
         self.was_understood = False
+        self.is_timed_out = False  # on every attempt
         self.deadline = self.due = 0.0
-        self._terms, self._seat, self._judge, self._notes = terms, seat, judge, notes
+        self.terms, self._seat, self._judge, self._notes = terms, seat, judge, notes
         self._next = Next.TIME_IS_UP
         self._lines: list[Line] = []  # of the attempts
         self._open: set[int] = set()  # attempts whose answer may still come
         self._interrupted: set[int] = set()  # open attempts that ended because this machine slept
-        self._retries = 0
+        self._retries = self._timeouts = 0
         self._unusable = 0
         self._complaints = 0
         self._held: Message | None = None
 
     def ask(self, now: float) -> list[Act]:
         """Call, with a fresh deadline."""
-        self.deadline = now + self._terms.seconds
+        self.deadline = now + self.terms.seconds
         return self._call(now)
 
     def answered(
@@ -206,7 +207,7 @@ class Question:
 
     def _call(self, now: float) -> list[Act]:
         attempt = len(self._lines) + 1
-        self._lines.append(self._notes.begin(self._seat, self._terms.message, attempt, now))
+        self._lines.append(self._notes.begin(self._seat, self.terms.message, attempt, now))
         self._open.add(attempt)
         self.due, self._next = self.deadline, Next.TIME_IS_UP
         return [Ask(attempt)]
@@ -215,7 +216,7 @@ class Question:
         if isinstance(error, WrongType):
             self._judge_held(now)
             return self._complain_of(line, error, now)
-        if self._terms.refusal_joins and _is_refusal(error):
+        if self.terms.refusal_joins and _is_refusal(error):
             line.verdict = transcript.IN_IT_ALREADY
             self.result = Success(True)
             return []
@@ -232,12 +233,12 @@ class Question:
         return self._failed(error, now)
 
     def _time_is_up(self, now: float) -> list[Act]:
-        sentence = f"nothing usable came within {self._terms.seconds:g} seconds"
+        sentence = f"nothing usable came within {self.terms.seconds:g} seconds"
         line = self._lines[-1]
         is_empty = line.verdict == transcript.NO_CONTENT
         said, _ = read_note(line.note)
         more = {"said": said} if said else {}
-        timeout = {"timeout_seconds": self._terms.seconds}
+        timeout = {"timeout_seconds": self.terms.seconds}
         return self._failed(NoAnswer(sentence, is_empty=is_empty, **timeout, **more), now)
 
     def _failed(self, error: LeagueError, now: float) -> list[Act]:
@@ -247,11 +248,13 @@ class Question:
         acts = self._judge_held(now) if self._is_without_content(now) else []
         if self.result:
             return acts
-        most = self._terms.retries
+        self._timeouts += isinstance(error, NoAnswer)
+        most = self.terms.retries
         if self.lost == NONE:  # One that answers with nothing had its time; a refusal may pass.
             most = min(most, 0 if isinstance(error, NoAnswer) else 1)
         if self._retries >= most:
             self.result = Failure(error, is_final=False)
+            self.is_timed_out = self._timeouts > self._retries
             if self._notes.is_unreached(self._seat):  # The match may be given out again.
                 return acts
             return [*acts, self._complaint(error, None, (self._retries, most))]
@@ -264,7 +267,7 @@ class Question:
 
     def _wait(self, error: LeagueError, now: float) -> float:
         """Until the next attempt; at most what is left of this attempt is added on request."""
-        own = self._terms.wait(self._retries)
+        own = self.terms.wait(self._retries)
         asked = error.context.get("retry_after") or 0.0
         return max(own, min(asked, self.deadline - now + own))
 
@@ -288,7 +291,7 @@ class Question:
     def _judge_push(self, message: Message, now: float) -> list[Act]:
         line = self._lines[-1]
         if line.verdict not in (transcript.OPEN, transcript.NO_CONTENT):
-            line = self._notes.begin(self._seat, self._terms.message, len(self._lines), now)
+            line = self._notes.begin(self._seat, self.terms.message, len(self._lines), now)
         return self._judged(line, message, transcript.PUSHED, now)
 
     def _judged(self, line: Line, message: Message, verdict: str, now: float) -> list[Act]:
@@ -318,7 +321,7 @@ class Question:
         if self._unusable == ANSWERS_MAX:
             self.result = Failure(error, is_final=True)
             return [self._complaint(error, line.move, (ANSWERS_MAX, ANSWERS_MAX))]
-        again = now + self._terms.again_seconds
+        again = now + self.terms.again_seconds
         is_asked = self._next is not Next.TIME_IS_UP or len(self._lines) in self._open
         if not is_asked and again < self.deadline:
             self.due, self._next = again, Next.ASK_AGAIN

@@ -66,6 +66,7 @@ class Transcript:
     def __init__(self, players: Sequence[str], limits: MatchLimits = LIMITS) -> None:
         self._players, self._limits = players, limits
         self._lines: list[Line] = []
+        self.timed_out: dict[str, Any] = {}  # player -> the question of which every attempt ran out
         self.wrong_tokens: dict[str, str] = {}  # player -> with what it, or another here, sent one
 
     def begin(self, seat: int, message: str, attempt: int, now: float) -> Line:

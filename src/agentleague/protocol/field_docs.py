@@ -126,6 +126,11 @@ NOTES: dict[str, Note] = {
     "push_token": Note("What the player shows to the referee.", "mtok_77aa"),
     "digests": Note("SHA-256 of other tokens by which the player may be known.", [_HASH]),
     "suspended": Note("Whether it was silent so often that it is asked once only.", False),
+    "timed_out": Note(
+        "The question of which it let every attempt run out: it is asked once only, until an "
+        "answer to such a question counts.",
+        "CHOOSE_PARITY_CALL",
+    ),
     "dialect": Note("How it wants to be spoken to, where that is known.", "type"),
     "matches_played": Note("How many matches of the round were played.", 2),
     "matches_completed": Note("How many matches are over.", 2),
@@ -145,6 +150,7 @@ NOTES: dict[str, Note] = {
     "retry_backoff": Note("By how much each further retry waits longer.", 1.0),
     "unsigned_pushes": Note("Whether a pushed answer counts without a token.", True),
     "missing_fields": Note("`refuse`: answers have all of document 004's fields.", "warn"),
+    "patience": Note("Whether `timed_out` counts (`learning`) or not (`documents`).", "learning"),
     # The table
     "standings": Note("The table, its first row the leader."),
     "final_standings": Note("The table at the end."),
@@ -231,6 +237,10 @@ NOTES: dict[str, Note] = {
         "Players for whom an answer was pushed with a wrong token, and which.",
         {"P02": "GAME_JOIN_ACK"},
     ),
+    "MatchResultReport.timed_out": Note(
+        "Players of whom `timed_out` is another now; empty: it answered.",
+        {"P02": "CHOOSE_PARITY_CALL"},
+    ),
     "duplicate": Note("True where the same was reported before.", True),
     "StartMatchResponse.status": Note("Whether it runs, or is over: `COMPLETED`.", "ACCEPTED"),
     "StartMatchResponse.result": Note("How the match ended, where it is over."),
@@ -301,6 +311,7 @@ _SENT_TOO: dict[str, tuple[str, ...]] = {
     "RefereeMeta": ("protocol_version", "locks", "proofs"),
     "PlayerMeta": ("protocol_version", "proofs"),
     "RoundMatch": ("draw_commitment",),
+    "Rules": ("patience",),
     "RefereeRegisterResponse": ("auth_token", "session", "lease_seconds", "proofs"),
     "LeagueRegisterResponse": ("auth_token", "match_tokens", "proofs"),
     "RoundCompleted": ("receipt",),

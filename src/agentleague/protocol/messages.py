@@ -15,6 +15,7 @@ Id = Annotated[str, Meta(max_length=64)]
 ConversationId = Annotated[str, Meta(max_length=128)]
 Url = Annotated[str, Meta(max_length=256)]
 Token = Annotated[str, Meta(max_length=256)]
+Question = Literal["", "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"]
 Text = Annotated[str, Meta(max_length=500)]
 Int = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Accept = Annotated[Any, Meta(extra_json_schema={"type": "boolean"})]  # The match checks it.
@@ -70,6 +71,7 @@ class Rules(Part):
     retry_backoff: float = 1.0
     unsigned_pushes: bool = True
     missing_fields: Id | UnsetType = UNSET
+    patience: Literal["documents", "learning"] | UnsetType = UNSET
 
 
 # Registration
@@ -189,6 +191,7 @@ class Seated(Part):
     digests: list[Id] = []
     suspended: bool = False
     dialect: Id | UnsetType = UNSET
+    timed_out: Question | UnsetType = UNSET
 
 
 class RoundMatch(Part):
@@ -558,6 +561,7 @@ class MatchResultReport(Message, tag="MATCH_RESULT_REPORT"):
     silences: dict[Id, tuple[Int, bool]] | UnsetType = UNSET
     dialects: dict[Id, Id] | UnsetType = UNSET
     wrong_tokens: dict[Id, Id] | UnsetType = UNSET
+    timed_out: dict[Id, Question] | UnsetType = UNSET
 
 
 class MatchResultAck(Message, tag="MATCH_RESULT_ACK"):

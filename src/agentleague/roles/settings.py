@@ -63,6 +63,8 @@ class ManagerSettings:
     """How long the first retry waits."""
     retry_backoff: Annotated[float, Meta(ge=1, le=100)] = 1.0
     """By how much each further retry waits longer: 2.0 doubles the delay."""
+    patience: Literal["learning", "documents"] = "learning"
+    """Who let every attempt run out is asked once until it answers, or always gets all retries."""
     win_points: Points = 3
     """Points for a win."""
     draw_points: Points = 1

@@ -19,7 +19,9 @@ from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.player import strategies
 from agentleague.protocol.messages import (
     WIRE_NAME,
+    ChooseParityCall,
     GameMessage,
+    GameMoveCall,
     LockedResult,
     LockRequest,
     LockResponse,
@@ -41,6 +43,7 @@ from agentleague.simulation.network import AnswerFilter, SimulatedNetwork
 
 # Traits of players.
 SLOW, LATE, RUDE, BABBLING, MUTE, IMPOSTOR = "slow", "late", "rude", "babbling", "mute", "impostor"
+HANGING = "hanging"  # joins every match, and never moves
 UNREADY = "unready"  # a foreign one, or a referee, that registers before it listens
 # Traits of referees.
 FOREIGN, FALSE, HOLDING, MEDDLING = "foreign", "false", "holding", "meddling"
@@ -97,6 +100,9 @@ def answer_filter(trait: str, seed: str) -> AnswerFilter | None:
     chance = Random(f"tongue|{seed}")
     if trait == MUTE:
         return lambda question, body: None
+    if trait == HANGING:
+        moves = (ChooseParityCall, GameMoveCall)
+        return lambda question, body: None if isinstance(question, moves) else body
     if trait != BABBLING:
         return None
 

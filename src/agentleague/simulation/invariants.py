@@ -44,7 +44,7 @@ from agentleague.manager.leases import longest_match
 from agentleague.records.verify import verify
 from agentleague.roles.effects import Event
 from agentleague.simulation import rules
-from agentleague.simulation.agents import HOLDING
+from agentleague.simulation.agents import HANGING, HOLDING
 from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
 from agentleague.simulation.network import host_of
 from agentleague.simulation.tampering import forge
@@ -69,7 +69,7 @@ class LeagueHistory(NamedTuple):
     referees_away: bool = False  # referees were dead at some time
     no_contests: bool = False  # there was a time without any referee
     odd: Collection[str] = ()  # agents that misbehave all the time
-    silent: str = ""  # a player that never answered anybody
+    silent: str = ""  # a player that never answered anybody, or no call for a move
     aborted: bool = False  # the organiser may have ended it
     lossy: bool = False  # messages were lost: anybody may lose or not be told
     disputes: bool = False  # a referee lies
@@ -308,12 +308,18 @@ def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
 def _suspended(simulated: SimulatedLeague, league: League, name: str) -> Iterator[str]:
     """A silent player is asked as often as the rules say, until it is suspended; then once."""
     terms, silences = league.rules.rules, 0
+    trait = simulated.agents.traits.get(name)  # Without one it is dead, and nothing times out.
+    joins, retries, seconds = 0, terms.join_retries, terms.join_seconds
+    if trait == HANGING:
+        joins, retries, seconds = 1, terms.retries, terms.move_seconds
     for match in league.matches.of_player.get(simulated.player_id(name), ()):
-        wanted = 1 if silences >= SILENCES_MAX else 1 + terms.join_retries
-        times = simulated.observer.attempts.get((url_of(name), match.match_id), [])
+        is_known = silences > 0 and trait is not None and terms.patience == "learning"
+        is_suspended = is_known or (silences >= SILENCES_MAX and not joins)
+        wanted = 1 if is_suspended else 1 + retries
+        times = simulated.observer.attempts.get((url_of(name), match.match_id), [])[joins:]
         if len(times) != wanted:
             yield f"{name} was asked {len(times)} times in {match.match_id}, not {wanted}"
-        for wrong in rules.wrong_gaps(terms, times, terms.join_seconds):
+        for wrong in rules.wrong_gaps(terms, times, seconds):
             yield f"{name} in {match.match_id}: {wrong}"
         silences += len(times)
 

@@ -23,6 +23,7 @@ from agentleague.simulation.agents import (
     DEFAULT,
     FALSE,
     FOREIGN,
+    HANGING,
     HOLDING,
     IMPOSTOR,
     LATE,
@@ -81,7 +82,9 @@ def calm(seed: int) -> Scenario:
     plain = Scenario("calm", seed, chance.randint(2, 8), chance.randint(1, 3))
     one = chance.choice(plain.names("player"))
     trait = chance.choice(("", "dead", MUTE, SLOW, RUDE, BABBLING, IMPOSTOR))
-    loses = trait in ("dead", MUTE, RUDE, BABBLING)
+    if trait == MUTE and seed % 2:
+        trait = HANGING
+    loses = trait in ("dead", MUTE, HANGING, RUDE, BABBLING)
     traits = {one: trait} if trait and trait != "dead" else {}
     return plain._replace(
         settings={"cycles": chance.choice((1, 1, 2)), **_other_rules(seed)},
@@ -91,7 +94,7 @@ def calm(seed: int) -> Scenario:
         sqlite=_has_files(seed),
         history=LeagueHistory(
             away=[one] if loses else (),
-            silent=one if trait in ("dead", MUTE) else "",
+            silent=one if trait in ("dead", MUTE, HANGING) else "",
             prompt=True,
         ),
     )
@@ -192,6 +195,7 @@ def _other_rules(seed: int) -> dict[str, Any]:
     return {
         "tie_breaks": chance.choice(TIE_BREAKS),
         "retry_backoff": chance.choice((1.0, 2.0)),
+        "patience": chance.choice(("learning", "documents")),
     }
 
 

@@ -1,0 +1,83 @@
+"""One player that hangs costs the others all its retries once, and then one attempt a match."""
+
+from msgspec import UNSET
+
+from agentleague.league.queries_agents import state_of
+from agentleague.protocol.messages import ChooseParityCall
+from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.processes import same_league
+from memory_league import MemoryLeague
+from rules import rule
+
+
+class Hanging:
+    """Runs a strategy that never ends, until it is mended."""
+
+    is_mended = False
+
+    def run(self, turn, done):
+        if self.is_mended:
+            done("even", None)
+
+
+def league_with_a_hanging_player(**settings):
+    league, hanging = MemoryLeague(4, 2, cycles=2, **settings), Hanging()
+    for add in (league.add_referee, league.add_referee, *[league.add_player] * 4):
+        add()
+    league.hosts[3]._runner = hanging
+    return league, hanging
+
+
+def attempts(league):
+    """How often the first player was asked for its move, in each of its matches."""
+    asked = [
+        message.match_id
+        for _, message in league.messages
+        if isinstance(message, ChooseParityCall) and message.player_id == "P01"
+    ]
+    return [asked.count(match_id) for match_id in dict.fromkeys(asked)]
+
+
+@rule("R-MATCH-19", "R-QUERY-02")
+def test_by_default_only_its_first_match_takes_all_retries_with_each_referee_and_after_a_restart():
+    league, hanging = league_with_a_hanging_player()
+
+    league.run_until(lambda: league.league.rounds_ended == 1)
+    league.kill(league.hosts[1])  # The referee to which this happened.
+    league.run_until(lambda: league.league.rounds_ended == 2)
+    league.restart_manager()
+    league.run_until(lambda: league.league.rounds_ended == 3)
+    states = [state_of(league.league, player_id) for player_id in ("P01", "P02")]
+    hanging.is_mended = True
+    league.run_until(lambda: league.league.rounds_ended == 4)
+    states.append(state_of(league.league, "P01"))
+    hanging.is_mended = False
+    league.play()
+
+    assert attempts(league) == [4, 1, 1, 1, 4, 1]
+    assert states == ["SUSPENDED", "ACTIVE", "ACTIVE"]
+    referees = [record.referee_id for record in league.league.matches.of_player["P01"]]
+    assert referees == ["REF01", *["REF02"] * 5]
+
+
+@rule("R-MATCH-19")
+def test_with_the_patience_of_the_documents_every_match_takes_all_retries():
+    league, _ = league_with_a_hanging_player(patience="documents")
+
+    league.play()
+
+    assert attempts(league) == [4] * 6
+
+
+@rule("R-RESUME-02")
+def test_a_league_that_was_begun_before_there_was_patience_goes_on_and_keeps_all_retries():
+    league, _ = league_with_a_hanging_player(patience=UNSET)
+    rows = list(league.journal.read("league_test"))
+    assert b"patience" not in rows[0].body
+
+    league.settings = same_league(ManagerSettings(cycles=2), "league_test", iter(rows), "cup")
+    league.restart_manager()
+    league.play()
+
+    assert league.settings.patience == "learning"
+    assert attempts(league) == [4] * 6
