@@ -3,8 +3,9 @@
 from msgspec import UNSET
 
 from agentleague.league.queries_agents import state_of
-from agentleague.protocol.messages import ChooseParityCall
+from agentleague.protocol.messages import AwaitedAnswer, ChooseParityCall, LeagueQuery
 from agentleague.roles.settings import ManagerSettings
+from agentleague.roles.stimuli import Caller
 from agentleague.runtime.processes import same_league
 from memory_league import MemoryLeague
 from rules import rule
@@ -81,3 +82,56 @@ def test_a_league_that_was_begun_before_there_was_patience_goes_on_and_keeps_all
 
     assert league.settings.patience == "learning"
     assert attempts(league) == [4] * 6
+
+
+def waits(league):
+    return league.manager.awaited_answers(league.clock.now())
+
+
+def said_about_waiting(league):
+    return [sentence for sentence in league.manager.news if sentence.startswith("Waiting")]
+
+
+@rule("R-QUERY-10")
+def test_everybody_can_ask_who_is_waited_for_and_the_organiser_is_told_once():
+    league, _ = league_with_a_hanging_player()
+    league.run_until(lambda: attempts(league))
+    league.wait(1.0)
+    at_once = waits(league)
+
+    league.wait(6.0)
+    soon = waits(league)
+    league.wait(5.0)
+    before_half, asked_then = said_about_waiting(league), waits(league)
+    answers = []
+    query = LeagueQuery("GET_STATUS")
+    league.hosts[0]._on_ask(query, Caller("127.0.0.1"), answers.append)
+    league.wait(24.0)
+    again = waits(league)
+    league.run_until(lambda: league.league.rounds_ended == 1)
+
+    who = "P01 'Player' to choose in R1M1: "
+    assert at_once == before_half == []
+    assert soon == [f"{who}23 s left, attempt 1 of 4"]
+    assert asked_then == answers[0].data["awaited_answers"] == [f"{who}18 s left, attempt 1 of 4"]
+    assert again == [f"{who}26 s left, attempt 2 of 4"]
+    assert waits(league) == []
+    assert said_about_waiting(league) == [f"Waiting for {who}13 s left, attempt 1 of 4."]
+
+
+def test_a_referee_can_only_wait_for_players_of_its_own_open_matches():
+    league, _ = league_with_a_hanging_player()
+    league.run_until(lambda: len(league.league.open_matches) > 0)
+    named = [
+        AwaitedAnswer(match_id, player_id, "GAME_INVITATION", 1.0, 1, 1)
+        for match_id in ("R1M1", "R1M2", "R9M9")
+        for player_id in ("P01", "P02", "P09")
+    ]
+
+    league.manager._assignments.awaited.hear("REF01", named)
+
+    mine = league.league.matches["R1M1"]
+    assert mine.referee_id == "REF01"
+    assert [words.split()[0] for words in waits(league)] == [
+        player_id for player_id in ("P01", "P02") if player_id in mine.players
+    ]

@@ -496,7 +496,7 @@ def test_who_let_every_attempt_run_out_has_one_a_question_until_it_answers_such_
     assert [stage.report.timed_out for stage in (hanging, gone, awake)] == [
         {"P01": CALL},
         {"P01": INVITATION},
-        {"P01": ""},
+        {"P01": None},
     ]
 
 
@@ -512,3 +512,17 @@ def test_in_the_match_in_which_it_answers_again_it_has_all_retries_again():
         *(0, 0, 32, 64, 96)
     ]
     assert stage.report.timed_out == {"P01": "GAME_MOVE_CALL"}
+
+
+def test_a_match_says_whom_it_waits_for_how_long_still_and_at_which_attempt():
+    stage = Stage({"move": [SILENCE] * 2, "join": [(1.5, JOINED)]}, {"move": [(3.0, ODD)]})
+
+    def awaited(when):
+        rows = stage.run(until=when).match.awaited(when)
+        return [(row.player_id, row.message, row.time_remaining, row.attempt) for row in rows]
+
+    assert awaited(1.4) == []  # Not long enough.
+    assert awaited(4.0) == [("P01", CALL, 27.5, 1), ("P02", CALL, 27.5, 1)]
+    assert awaited(30.0) == [("P01", CALL, 1.5, 1)]
+    assert awaited(32.0) == [("P01", CALL, 31.5, 2)]  # Of the one that comes.
+    assert awaited(70.0) == []

@@ -27,7 +27,7 @@ def test_a_journal_that_fails_ends_the_demo_with_its_error(rows, tmp_path, monke
 
     monkeypatch.setattr(SqliteJournal, "_insert", fail_after)
     settings = ManagerSettings(league_id="league_test", players=4, referees=1)
-    playing = play(settings, Home(tmp_path, "7"), lambda league: None, game="even_odd")
+    playing = play(settings, Home(tmp_path, "7"), lambda league, awaited: None, game="even_odd")
 
     with pytest.raises(StorageError, match="the disk is gone"):
         asyncio.run(asyncio.wait_for(playing, 30))

@@ -171,7 +171,8 @@ def _widths(
     return widths
 
 
-LINES_MAX = 10  # of progress, where stderr is not a terminal
+LINES_MAX = 10  # of progress, where stderr is not a terminal; as many about waiting
+WAITS_SHOWN = 3  # at once, below the bar
 
 
 class Progress:
@@ -179,8 +180,10 @@ class Progress:
 
     def __init__(self) -> None:
         self._bar: Any = None
+        self._live: Any = None
         self._task: Any = None
         self._rounds_printed = 0
+        self._waits_printed: set[str] = set()
 
     def __enter__(self) -> "Progress":
         return self
@@ -191,29 +194,48 @@ class Progress:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        if self._bar:
-            self._bar.stop()
+        if self._live:
+            self._live.update(self._bar)
+            self._live.stop()
 
-    def __call__(self, league: "League") -> None:
+    def __call__(self, league: "League", awaited: Sequence[str] = ()) -> None:
         if not league.has_started or is_quiet():
             return
         if not is_plain(sys.stderr):
-            self._show_bar(league, league.total_rounds, league.total_matches)
+            self._show_bar(league, league.total_rounds, awaited)
         else:
             self._print_round(league, league.total_rounds)
+            for words in awaited:
+                self._print_wait(words)
 
-    def _show_bar(self, league: "League", rounds: int, matches: int) -> None:
+    def _show_bar(self, league: "League", rounds: int, awaited: Sequence[str]) -> None:
+        from rich.console import Console, Group
+        from rich.text import Text
+
         if self._bar is None:
-            from rich.console import Console
+            from rich.live import Live
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
             from rich.progress import Progress as Bar
 
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            self._bar = Bar(*columns, TextColumn("matches"), console=Console(stderr=True))
-            self._task = self._bar.add_task("", total=matches)
-            self._bar.start()
+            self._bar = Bar(*columns, TextColumn("matches"))
+            self._task = self._bar.add_task("", total=league.total_matches)
+            self._live = Live(console=Console(stderr=True))
+            self._live.start()
         text = f"Round {league.round_id} of {rounds}"
         self._bar.update(self._task, completed=league.decided_total, description=text)
+        lines = [f"Waiting for {words}" for words in awaited[:WAITS_SHOWN]]
+        if len(awaited) > WAITS_SHOWN:
+            lines.append(f"and for {len(awaited) - WAITS_SHOWN} more")
+        texts = (Text(shown(line), no_wrap=True, overflow="ellipsis") for line in lines)
+        self._live.update(Group(self._bar, *texts))
+
+    def _print_wait(self, words: str) -> None:
+        """Once for each; only the time that is left changes."""
+        whom = words.rpartition(": ")[0]
+        if whom not in self._waits_printed and len(self._waits_printed) < LINES_MAX:
+            self._waits_printed.add(whom)
+            say(f"Waiting for {words}.")
 
     def _print_round(self, league: "League", rounds: int) -> None:
         step = max(1, rounds // LINES_MAX)

@@ -1,12 +1,15 @@
 """How long each referee may hold each match without a message, and what happens then."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from agentleague.league.match_records import MatchRecord
 from agentleague.manager.step import Step
-from agentleague.protocol.messages import Rules
+from agentleague.protocol.messages import AwaitedAnswer, Rules
+
+TO_DO = {"GAME_INVITATION": "join", "CHOOSE_PARITY_CALL": "choose", "GAME_MOVE_CALL": "move"}
+AWAITED_MAX = 10  # answers that a status names
 
 STATES = ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")  # without a result
 
@@ -126,6 +129,37 @@ class Awaited:
         self._step, self._leases, self._next_referee = step, leases, next_referee
         self.state_of = leases.state
         self._unassigned = unassigned
+        # Referee -> when it said so, and for which answers it waits; those the organiser knows of.
+        self._answers: dict[str, tuple[float, Sequence[AwaitedAnswer]]] = {}
+        self._told: set[tuple[str, str, str]] = set()
+
+    def hear(self, referee_id: str, rows: Sequence[AwaitedAnswer]) -> None:
+        """A referee says what it waits for; the organiser hears, once, of what is half over."""
+        rules, known = self._step.league.rules.rules, self._told
+        self._answers[referee_id], self._told = (self._step.now, rows), set()
+        for row, words in self._awaited(self._step.now):
+            asked = (row.match_id, row.player_id, row.message)
+            seconds = rules.join_seconds if TO_DO[row.message] == "join" else rules.move_seconds
+            if asked in known or row.attempt > 1 or row.time_remaining < seconds / 2:
+                self._told.add(asked)
+                if asked not in known:
+                    self._step.notify(f"Waiting for {words}.")
+
+    def answers(self, now: float) -> list[str]:
+        """For which answers of players referees wait, in words."""
+        return [words for _, words in self._awaited(now)][:AWAITED_MAX]
+
+    def _awaited(self, now: float) -> Iterator[tuple[AwaitedAnswer, str]]:
+        league = self._step.league
+        for referee_id, (heard_at, rows) in self._answers.items():
+            for row in (row for row in rows if row.match_id in league.open_matches):
+                record = league.matches[row.match_id]
+                is_its = record.referee_id == referee_id and row.player_id in record.players
+                if is_its and not record.decided:
+                    left = max(0.0, row.time_remaining - (now - heard_at))
+                    name = league.roster.players[row.player_id].display_name
+                    who = f"{row.player_id} '{name}' to {TO_DO[row.message]} in {row.match_id}"
+                    yield row, f"{who}: {left:.0f} s left, attempt {row.attempt} of {row.attempts}"
 
     def tell(self, refusals: Callable[[str], str]) -> None:
         """Tell the organiser, once, of each match that takes longer than its players may.

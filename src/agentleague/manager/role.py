@@ -486,6 +486,7 @@ class Manager:
         else:
             referee_id = self.league.roster.referee_of(asked.caller.token)
             self._assignments.status(referee_id, message.matches, message.states or {})
+            self._assignments.awaited.hear(referee_id, message.awaited or ())
         self._step.reply(asked, RefereeStatusAck(waiting=True if waiting else UNSET))
         if self.league.phase is Phase.COMPLETED:
             self._rounds.tell_the_end_to(referee_id)
@@ -504,10 +505,15 @@ class Manager:
         if self.league.phase is Phase.REGISTERING and self._step.settings.players:
             data["players_wanted"] = self._step.settings.players
         data["not_understood"] = self._not_understood.rows()[: queries.STATUS_ROWS]
+        data["awaited_answers"] = self.awaited_answers(self._step.now)
         data["awaited_reports"] = self._assignments.awaited.rows()[: queries.STATUS_ROWS]
         if is_organiser:
             data["refused_registrations"] = self.refusals.rows()
             data["contradictions"] = self._field_checks.told.rows()
+
+    def awaited_answers(self, now: float) -> list[str]:
+        """For which answers its referees have been waiting, and how long still."""
+        return self._assignments.awaited.answers(now)
 
     def _live_match(self, data: dict[str, Any], is_organiser: bool) -> None:
         facts, awaited = data["match"], self._assignments.awaited

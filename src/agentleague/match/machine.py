@@ -17,7 +17,7 @@ that failed loses. An answer to a call that is not open any more changes nothing
 clock, rings when something is due; it may ring too early, and runs until the match is closed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from itertools import product
@@ -48,12 +48,14 @@ from agentleague.match.messages import (
 from agentleague.match.question import Act, Ask, Complain, Failure, Question, Success, Terms
 from agentleague.match.transcript import LIMITS, MatchLimits, Transcript
 from agentleague.protocol.messages import (
+    AwaitedAnswer,
     ChooseParityResponse,
     GameJoinAck,
     GameMoveResponse,
     LockResponse,
     MatchResultAck,
     Message,
+    QuestionType,
     Seated,
     tag_of,
 )
@@ -192,6 +194,13 @@ class Match:
             return [self.players[seat].agent_id for seat in self._untold()]
         return [] if self.phase is CLOSED else [self._manager.agent_id]
 
+    def awaited(self, now: float) -> Iterator[AwaitedAnswer]:
+        """The answers that it has been waiting for, for a few seconds or longer."""
+        for seat, question in self._questions.items():
+            wait, player_id = question.wait(now), self.players[seat].agent_id
+            if wait:
+                yield AwaitedAnswer(self.match_id, player_id, question.terms.message, *wait)
+
     def start(self, now: float) -> list[Effect]:
         """Invite both players at once; or first learn how far the match is."""
         return self._step(Start, None, now)
@@ -266,11 +275,11 @@ class Match:
     def _ask_for_moves(self, now: float) -> list[Effect]:
         self.phase = PLAYING
         is_parity = self._progress.game.name == PARITY_GAME
-        message = "CHOOSE_PARITY_CALL" if is_parity else "GAME_MOVE_CALL"
+        message: QuestionType = "CHOOSE_PARITY_CALL" if is_parity else "GAME_MOVE_CALL"
         terms = self._terms(message, self._rules.move_seconds, self._rules.retries)
         return self._ask_players(self._progress.to_move(), terms, now)
 
-    def _terms(self, message: str, seconds: float, retries: int) -> Terms:
+    def _terms(self, message: QuestionType, seconds: float, retries: int) -> Terms:
         rules = self._rules
         again = min(1.0, rules.move_seconds / 5)
         joins = self.epoch > 1 and self.phase is JOINING
@@ -378,7 +387,7 @@ class Match:
         asked = question.terms.message
         if isinstance(question.result, Success):
             if noted.get(seated.player_id, seated.timed_out) == asked:
-                noted[seated.player_id] = ""
+                noted[seated.player_id] = None
         elif question.is_timed_out and self._rules.patience == "learning":
             noted[seated.player_id] = asked
 

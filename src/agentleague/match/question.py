@@ -38,9 +38,11 @@ from agentleague.protocol.messages import (
     GameJoinAck,
     GameMoveResponse,
     Message,
+    QuestionType,
 )
 
 ANSWERS_MAX = 3  # unusable ones; then the question is over
+LONG_SECONDS = 2.0  # a shorter wait is not told
 FORM_ERRORS = (-32600, -32601, -32602)  # the player did not understand us
 EMPTY = (  # verdicts
     *(transcript.NO_CONTENT, transcript.RATE_LIMITED),
@@ -54,7 +56,7 @@ Judge = Callable[[Message], Any]  # returns the content of an answer, or raises 
 class Terms(Struct, frozen=True):
     """How a question is asked, by the rules of the league."""
 
-    message: str  # the type of the call
+    message: QuestionType
     seconds: float
     retries: int
     delay: float
@@ -198,6 +200,16 @@ class Question:
         if self._next is Next.ASK_AGAIN:
             return self._call(now)
         return self._time_is_up(now)
+
+    def wait(self, now: float) -> tuple[float, int, int] | None:
+        """What is left of the attempt, its number, and of how many; nothing if it is new, or over.
+
+        Between two attempts it is the next one.
+        """
+        if self.result or now < self._lines[0].began + LONG_SECONDS:
+            return None
+        ends = self.due + self.terms.seconds if self._next is Next.RETRY else self.deadline
+        return ends - now, self._retries + 1, self.terms.retries + 1
 
     def extend(self, seconds: float) -> None:
         """This machine slept: that time does not count against the player."""

@@ -15,7 +15,7 @@ Id = Annotated[str, Meta(max_length=64)]
 ConversationId = Annotated[str, Meta(max_length=128)]
 Url = Annotated[str, Meta(max_length=256)]
 Token = Annotated[str, Meta(max_length=256)]
-Question = Literal["", "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"]
+QuestionType = Literal["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"]
 Text = Annotated[str, Meta(max_length=500)]
 Int = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Accept = Annotated[Any, Meta(extra_json_schema={"type": "boolean"})]  # The match checks it.
@@ -191,7 +191,7 @@ class Seated(Part):
     digests: list[Id] = []
     suspended: bool = False
     dialect: Id | UnsetType = UNSET
-    timed_out: Question | UnsetType = UNSET
+    timed_out: QuestionType | UnsetType = UNSET
 
 
 class RoundMatch(Part):
@@ -561,7 +561,7 @@ class MatchResultReport(Message, tag="MATCH_RESULT_REPORT"):
     silences: dict[Id, tuple[Int, bool]] | UnsetType = UNSET
     dialects: dict[Id, Id] | UnsetType = UNSET
     wrong_tokens: dict[Id, Id] | UnsetType = UNSET
-    timed_out: dict[Id, Question] | UnsetType = UNSET
+    timed_out: dict[Id, QuestionType | None] | UnsetType = UNSET
 
 
 class MatchResultAck(Message, tag="MATCH_RESULT_ACK"):
@@ -592,6 +592,17 @@ class StartMatchResponse(Message, tag="START_MATCH_RESPONSE"):
     choices: dict[Id, Any] | UnsetType = UNSET
 
 
+class AwaitedAnswer(Part):
+    """What a referee waits for, if for long."""
+
+    match_id: Id
+    player_id: Id
+    message: QuestionType
+    time_remaining: float
+    attempt: Int
+    attempts: Int
+
+
 class RefereeStatus(Message, tag="REFEREE_STATUS"):
     """A referee says which matches it is at; ours."""
 
@@ -599,6 +610,7 @@ class RefereeStatus(Message, tag="REFEREE_STATUS"):
     matches: list[Id] = []
     receipt: Receipt | UnsetType = UNSET
     states: dict[Id, Id] | UnsetType = UNSET
+    awaited: list[AwaitedAnswer] | UnsetType = UNSET
 
 
 class RefereeStatusAck(Message, tag="REFEREE_STATUS_ACK"):

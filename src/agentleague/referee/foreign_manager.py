@@ -108,6 +108,7 @@ class RefereeLimits(AgentLimits):
     early_messages: int = 100  # that come before the registration is answered
     status_per_lease: int = 3  # signs of life
     states_max: int = 100  # matches whose states one of them can hold
+    awaited_max: int = 20  # answers that a sign of life names
     # At a foreign manager:
     start_reply_seconds: float = 3.0  # how long a start waits for the result; callers give up soon
     poll: PollSeconds = PollSeconds()  # noqa: RUF009 (It is immutable.)

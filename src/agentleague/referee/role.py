@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 from msgspec import UNSET, Struct, UnsetType
@@ -227,11 +228,13 @@ class Referee(Agent):
     def _send_status(self, stimulus: Woken, now: float) -> list[Effect]:
         """Tell the manager that this referee is alive, which matches it runs, and their states."""
         matches = self.matches.values() if len(self.matches) <= self._limits.states_max else ()
+        awaited = chain.from_iterable(match.awaited(now) for match in self.matches.values())
         status = RefereeStatus(
             self._registration.session,
             list(self.matches),
             receipt=self._registration.receipt or UNSET,
             states={match.match_id: STATE[match.phase] for match in matches} or UNSET,
+            awaited=list(islice(awaited, self._limits.awaited_max)) or UNSET,
             sender=f"referee:{self.agent_id}",
             timestamp=self._calendar.write(now),
             conversation_id="conv-referee-status",

@@ -103,12 +103,13 @@ class Workers(Protocol):
 
 # Starts one player that was named, at the manager with this URL and this key of its organiser.
 LocalPlayer = Callable[[str, str], Workers]
+OnProgress = Callable[[League, Sequence[str]], None]  # with the answers that are awaited, in words
 
 
 async def play(  # noqa: PLR0913 - what a league is played with.
     settings: ManagerSettings,
     home: Home,
-    on_progress: Callable[[League], None],
+    on_progress: OnProgress,
     *,
     game: str | Path,
     local_players: Sequence[LocalPlayer] = (),
@@ -171,12 +172,13 @@ async def _unless_failed(manager: Running, work: Coroutine[Any, Any, None]) -> N
     task.result()
 
 
-async def _watch(manager: Running, role: Manager, on_progress: Callable[[League], None]) -> None:
+async def _watch(manager: Running, role: Manager, on_progress: OnProgress) -> None:
     waits: list[asyncio.Future[Any]] = [manager.ended, manager.failed]
+    clock = asyncio.get_running_loop().time
     while not any(wait.done() for wait in waits) and not role.is_held:
-        on_progress(role.league)
+        on_progress(role.league, role.awaited_answers(clock()))
         await asyncio.wait(waits, timeout=0.05, return_when=asyncio.FIRST_COMPLETED)
-    on_progress(role.league)
+    on_progress(role.league, ())
     if manager.failed.done():
         raise manager.failed.result()
 

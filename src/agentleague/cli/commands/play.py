@@ -192,7 +192,7 @@ def understood(league: League, failed: dict[str, Any] | None, player_id: str) ->
     return f"It plays {game}, and understands: {dialect}."
 
 
-def _no_progress(league: League) -> None:
+def _no_progress(league: League, awaited: Sequence[str]) -> None:
     """A single match needs no progress."""
 
 

@@ -57,6 +57,7 @@ LISTS = {  # of matches or agents, shown where they are not empty
 }
 LIVE = {  # what only a running manager knows: a line for each
     "not_understood": "Understands no form",
+    "awaited_answers": "Waiting for",
     "awaited_reports": "Not reported yet",
     "refused_registrations": "Refused",
     "contradictions": "Contradictions",
