@@ -75,19 +75,24 @@ requirements:  ## Pin the newest versions, with hashes.
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "agentleague needs Python 3.11 or later; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv .venv
+	@echo "Making a virtual environment in .venv (once) …"
+	@$(PYTHON) -m venv .venv
+
+# A requirements file, and what it is for; pip itself would say nothing, or far too much.
+install = @echo "Installing $(2): $$(grep -c == $(1)) packages of $(1) (once) …"; $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(1)
 
 .venv/run: .venv/bin/python requirements/run.txt pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/run.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(call install,requirements/run.txt,what it runs with)
+	@echo "Installing agentleague itself …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 .venv/dev: .venv/run requirements/dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
+	$(call install,requirements/dev.txt,what its tests need)
 	@touch $@
 
 .venv/docs: .venv/run requirements/docs.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/docs.txt
+	$(call install,requirements/docs.txt,what its pages need)
 	@touch $@
 
 clean:  ## Remove what was built.

@@ -5,12 +5,13 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 
 import pytest
 
 from agentleague.protocol.messages import MESSAGES
 from cli import in_process
-from commands import BIN, SECONDS, first_line, free_port, league, started
+from commands import BIN, SECONDS, first_line, free_port, league, read_until, started
 
 
 def demo(*arguments, run=in_process.league):
@@ -27,6 +28,47 @@ def test_demo_plays_a_league_of_four_and_prints_the_table(tmp_path):
     assert "3 rounds, 6 matches" in done.stderr
     assert "is the champion" in done.stderr
     assert f"league standings --dir {tmp_path / 'cup'}" in done.stderr
+
+
+def test_demo_leaves_nothing_behind_unless_it_is_to_keep_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    removed = in_process.league("demo")
+    failed = in_process.league("demo", "--port", "1", check=False)
+    nothing = list(tmp_path.iterdir())
+    kept = in_process.league("demo", "--keep")
+
+    assert (demo()["dir"], failed.returncode, nothing) == (None, 2, [])
+    (folder,) = tmp_path.iterdir()
+    assert f"The journal is in {folder}; " in kept.stderr
+    assert "journal" not in removed.stderr
+
+
+def test_demo_takes_its_settings_from_options_and_from_the_environment():
+    there = {"LEAGUE_CYCLES": "3", "LEAGUE_PLAYERS": "2", "LEAGUE_WIN_POINTS": "7"}
+    closed = {"LEAGUE_JOIN_CODE": "tipuf-sajil-gikop", "LEAGUE_BIND": "192.0.2.1"}  # It is not.
+
+    played = json.loads(in_process.league("demo", "--json", **there, **closed).stdout)
+    typed = json.loads(in_process.league("demo", "--cycles", 2, "--json", **there).stdout)
+    wrong = in_process.league("demo", check=False, LEAGUE_MOVE_SECONDS="soon")
+
+    assert (played["players"], played["total_rounds"], typed["total_rounds"]) == (2, 3, 2)
+    assert all(row["points"] == 7 * row["wins"] + row["draws"] for row in played["final_standings"])
+    assert "LEAGUE_MOVE_SECONDS must be a number above 0" in wrong.stderr
+
+
+def test_demo_says_whom_it_waits_for(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\ndef choose(turn): time.sleep(600)\n")
+    process = started(
+        *(BIN / "league", "demo", "--player", "slow.py", "--players", 2, "--move-seconds", 600),
+        cwd=tmp_path,
+    )
+
+    said = read_until(process, "Waiting for")
+
+    assert re.search(
+        r"Waiting for P01 'slow' to choose in R1M1: 5\d\d s left, attempt 1 of 4\.", said
+    )
 
 
 def test_demo_as_json_has_all_that_the_design_promises(tmp_path):
@@ -342,7 +384,7 @@ def test_a_busy_port_leaves_nothing_behind(tmp_path):
 
 @pytest.mark.slow  # test_interrupts.py stops smaller ones, which may be over before the signal.
 def test_ctrl_c_ends_a_demo_at_once_with_a_word_and_without_a_traceback(tmp_path):
-    demo = started(BIN / "league", "demo", "--players", 300, cwd=tmp_path)
+    demo = started(BIN / "league", "demo", "--players", 300, "--dir", tmp_path / "cup")
     first_line(demo)
 
     demo.send_signal(signal.SIGINT)

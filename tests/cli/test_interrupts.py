@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from commands import BIN, SECONDS, environment, first_line, free_port, league, started
+from commands import BIN, SECONDS, environment, first_line, free_port, league, read_until, started
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows cannot signal one process")
@@ -61,7 +61,8 @@ def test_a_demo_that_is_stopped_keeps_what_was_played(number, code, players, tmp
 
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
-def test_a_match_that_is_stopped_leaves_nothing_behind(number, code, tmp_path, monkeypatch):
+@pytest.mark.parametrize("words", [("play", "mine.py", "random"), ("demo", "--player", "mine.py")])
+def test_a_match_that_is_stopped_leaves_nothing_behind(number, code, words, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     (tmp_path / "mine.py").write_text(
         "import sys, time\n"
@@ -69,9 +70,8 @@ def test_a_match_that_is_stopped_leaves_nothing_behind(number, code, tmp_path, m
         "    print('thinking', file=sys.stderr, flush=True)\n"
         "    time.sleep(600)\n"
     )
-    options = ("mine.py", "random", "--move-seconds", 600)
-    process = started(BIN / "league", "play", *options, cwd=tmp_path)
-    assert first_line(process) == "thinking\n"
+    process = started(BIN / "league", *words, "--move-seconds", 600, cwd=tmp_path)
+    read_until(process, "thinking\n")
 
     returned, out, said = stopped(process, number)
 

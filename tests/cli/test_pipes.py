@@ -9,7 +9,9 @@ import subprocess
 import pytest
 
 from cli import snapshot
+from cli.two_sources import keep
 from commands import BIN, SECONDS, environment, league
+from league.decisions import Decisions
 
 ESCAPE = "\x1b"
 TABLES = {  # name: what is typed; CUP is a league that was played
@@ -168,6 +170,19 @@ def test_a_terminal_gets_colours_and_a_bar_unless_it_wants_none(variables, is_pl
     assert (ESCAPE not in sent) == is_plain
     assert ("Round 3 of 3 is over" in sent) == is_plain
     assert "is the champion" in sent
+
+
+def test_what_is_long_is_cut_on_a_terminal_with_the_command_that_shows_all(tmp_path):
+    where = ("--dir", keep(Decisions(50).start(), tmp_path))
+
+    table, schedule = on_a_terminal("standings", *where), on_a_terminal("schedule", *where)
+
+    assert f"… 10 more players; see all with: league standings --dir {tmp_path} --all" in table
+    assert f"… 47 more rounds; see all with: league schedule --dir {tmp_path} --all" in schedule
+    assert "P40" in table
+    assert ("R2M25" in schedule, "R3M1 " in schedule) == (True, False)
+    assert "R49M25" in on_a_terminal("schedule", "--all", *where)
+    assert "P50" in league("standings", *where).stdout  # A pipe gets all.
 
 
 def test_a_pipe_gets_no_colours_even_if_they_are_forced(cup):

@@ -123,6 +123,7 @@ game_option = click.option(
     "--game",
     default="even_odd",
     show_default=True,
+    envvar=("LEAGUE_GAME_TYPE", "LEAGUE_GAME"),
     help="The game to play: a name that `league games` lists, or a file that ends with .py.",
 )
 referees_option = click.option(
@@ -130,6 +131,7 @@ referees_option = click.option(
     default=2,
     show_default=True,
     type=click.IntRange(1, 10),
+    envvar="LEAGUE_REFEREES",
     help="How many referees, from 1 to 10.",
 )
 game_options_option = click.option(
@@ -146,11 +148,11 @@ def game_choice(command: Command) -> Command:
 
 def read_game_options(game: "Game", typed: str | None) -> dict[str, Any]:
     """The options of the game."""
+    from agentleague.cli.settings_options import given_settings
     from agentleague.errors import LeagueError
     from agentleague.roles.settings import ManagerSettings
-    from agentleague.runtime.settings import read_settings
 
-    given = read_settings(ManagerSettings, environment={}, options={"game_options": typed})
+    given = given_settings(ManagerSettings, None, {"game_options": typed})
     options: dict[str, Any] = given.values.get("game_options", {})
     try:
         game.start(options)

@@ -60,6 +60,7 @@ def listed(names: Sequence[str], most: int) -> str:
 
 WIDTH_ELSEWHERE = 120  # where stdout is not a terminal
 WIDTH_MIN = 4  # of a column
+ROWS_MAX = 40  # of a table on a terminal, unless all are wanted
 
 
 class Column(NamedTuple):
@@ -97,13 +98,20 @@ def print_json(value: Any) -> None:
     print(printable_json(value, indent=2 if sys.stdout.isatty() else None))
 
 
-def print_table(rows: Sequence[Mapping[str, Any]], title: str) -> None:
-    """The table of a league on stdout, its first row highlighted."""
+def print_table(rows: Sequence[Mapping[str, Any]], title: str, rest: str = "") -> None:
+    """The table of a league on stdout, its first row highlighted.
+
+    With `rest`, the command that prints all of it, a long one is cut on a terminal.
+    """
+    left_out = max(0, len(rows) - ROWS_MAX) if rest and sys.stdout.isatty() else 0
     columns: Sequence[Column] = STANDINGS
     if any("tie_break" in row for row in rows):
         columns = (*STANDINGS, Column("decided", "Behind by", True, True))
         rows = [{**row, "decided": row.get("tie_break", "").replace("_", " ")} for row in rows]
-    print_rows(rows, columns, title, lambda row: "bold green" if row["rank"] == 1 else "")
+    cut = rows[: len(rows) - left_out]
+    print_rows(cut, columns, title, lambda row: "bold green" if row["rank"] == 1 else "")
+    if left_out:
+        print(f"… {counted(left_out, 'more player')}; see all with: {rest}")
 
 
 def print_rows(

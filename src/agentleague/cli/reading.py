@@ -71,6 +71,16 @@ def reading_options(command: Command) -> Command:
     return decorated  # type: ignore[no-any-return]
 
 
+all_option = click.option(
+    "--all", "is_all", is_flag=True, help="Cut nothing on a terminal, however long it is."
+)
+
+
+def see_all(command: str, directory: Path | None) -> str:
+    """The command that cuts nothing."""
+    return f"league {command} {f'{dir_option(directory)} ' if directory else ''}--all"
+
+
 def read(directory: Path | None, manager_url: str | None, work: Work[T]) -> T:
     """Run `work` with the source that was named, and return its result."""
     if directory is not None and manager_url is not None:

@@ -54,12 +54,13 @@ class SettingsCommand(click.Command):
                 formatter.write_dl(records, col_max=34)
 
 
-def settings_options(cls: type) -> Callable[[Decorated], Decorated]:
-    """Give a command an option for each setting of this role."""
+def settings_options(cls: type, *names: str) -> Callable[[Decorated], Decorated]:
+    """Give a command an option for each setting of this role, or for these."""
 
     def add(command: Decorated) -> Decorated:
         parameters = command.__dict__.setdefault("__click_params__", [])
-        parameters.extend(SettingOption(row) for row in reversed(describe(cls)))
+        rows = [row for row in reversed(describe(cls)) if not names or row.name in names]
+        parameters.extend(map(SettingOption, rows))
         return command
 
     return add

@@ -3,8 +3,12 @@
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
@@ -12,11 +16,13 @@ from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
 from agentleague.cli.options import game_choice, read_game_options, referees_option
+from agentleague.cli.settings_options import given_settings, settings_options
 from agentleague.manager import notices
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Home, run
+from agentleague.runtime.settings import describe
 from agentleague.runtime.state_files import new_league_id
 
 EXAMPLES = """\b
@@ -34,10 +40,12 @@ DESCRIPTION = """
 Play a whole league on this machine over real HTTP.
 
 Each --player is a file that ends with .py, the URL of an agent that is running, or the name of a
-strategy. --players fills up with built-in ones. The journal stays, so all commands that look at a
-league work on this one too.
+strategy. --players fills up with built-in ones. With --keep or --dir the journal stays, so all
+commands that look at a league work on this one too. Settings also come from the environment
+(LEAGUE_MOVE_SECONDS=10).
 """
 PLAYERS = 4  # by default
+NOT_HERE = ("When it starts", "Who may take part", "The network", "Files")  # groups of settings
 LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 
 
@@ -46,6 +54,7 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 @click.option(
     "--players",
     type=click.IntRange(2, 500),
+    envvar="LEAGUE_PLAYERS",
     help=f"How many players, from 2 to 500; by default those of --player, or {PLAYERS}.",
 )
 @click.option(
@@ -56,13 +65,15 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
     help="A player of yours; give it once for each.",
 )
 @referees_option
+@settings_options(ManagerSettings, "cycles", "move_seconds")
 @click.option("--seed", help="Any text: the same seed gives the same table.")
 @click.option(
     "--dir",
     "directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the journal goes; by default a new temporary folder.",
+    help="Where the journal goes; by default a temporary folder, which is removed.",
 )
+@click.option("--keep", is_flag=True, help="Keep the journal, and say where it is.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     game: str,
@@ -72,7 +83,9 @@ def command(
     referees: int,
     seed: str | None,
     directory: Path | None,
+    keep: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Play, print, exit."""
     if directory:
@@ -81,27 +94,29 @@ def command(
     how_many = _how_many(players, brought)
     typed = as_typed(game)
     found = find_game(typed)
-    options = read_game_options(found, game_options)
+    given = given_settings(ManagerSettings, None, options).values
+    rules = {row.name for row in describe(ManagerSettings) if row.heading not in NOT_HERE}
     named = local_players(brought, typed, seed, in_full=output.is_debugging())
-    settings = ManagerSettings(
+    settings = replace(
+        ManagerSettings(**{name: given[name] for name in rules & given.keys()}),
         league_id=new_league_id(found.name, seed),
-        game_options=options,
+        game_options=read_game_options(found, game_options),
         players=how_many,
         referees=referees,
         seeded=seed is not None,
     )
-    folder = directory or Path(tempfile.mkdtemp(prefix="league-"))
+    kept = directory or (Path(tempfile.mkdtemp(prefix="league-")) if keep else None)
+    temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
     try:
-        with output.Progress() as progress:
-            played = run(
-                play(settings, Home(folder, seed), progress, game=typed, local_players=named)
-            )
+        with temporary as folder, output.Progress() as progress:
+            home = Home(Path(folder), seed)
+            played = run(play(settings, home, progress, game=typed, local_players=named))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(*_interrupted(folder)) from None
+        raise KeyboardInterrupt(*_interrupted(kept)) from None
     if as_json:
-        output.print_json(_summary(played, folder))
+        output.print_json(_summary(played, kept))
     else:
-        _print_result(played, folder)
+        _print_result(played, kept)
 
 
 def _how_many(players: int | None, brought: Sequence[str]) -> int:
@@ -119,35 +134,38 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
     return players
 
 
-def _print_result(played: Played, folder: Path) -> None:
+def _print_result(played: Played, kept: Path | None) -> None:
     league = played.league
     rows = output.row_dicts(league.table.rows())
-    output.print_table(rows, f"{league.rules.league_id}: final table")
+    again = f"{_command()} standings {dir_option(kept)}" if kept else ""
+    rest = f"{again} --all" if kept else "league demo --json, or --keep"
+    output.print_table(rows, f"{league.rules.league_id}: final table", rest)
     rate = league.total_matches / played.seconds if played.seconds else 0.0
     output.say(
         f"{output.shown(notices.champion(league))} "
         f"{output.counted(league.total_rounds, 'round')}, "
         f"{output.counted(league.total_matches, 'match', 'matches')} and "
         f"{output.counted(played.messages, 'message')} in {played.seconds:.2f} s "
-        f"({rate:,.0f} matches/s).\n"
-        f"The journal is in {folder}; print the table again with:\n"
-        f"  {_command()} standings {dir_option(folder)}"
+        f"({rate:,.0f} matches/s)."
     )
+    if kept:
+        output.say(f"The journal is in {kept}; print the table again with:\n  {again}")
     for row in [row for row in rows if row["technical_losses"]][:LOSERS_MAX]:
+        where = dir_option(kept) if kept else "--dir DIR, if you play with --dir DIR"
         output.say(
             f"{output.shown(row['display_name'])} lost "
             f"{row['technical_losses']} of its matches without a game; see why with:\n"
-            f"  {_command()} agent {row['player_id']} {dir_option(folder)}"
+            f"  {_command()} agent {row['player_id']} {where}"
         )
 
 
-def _interrupted(folder: Path) -> list[str]:
+def _interrupted(kept: Path | None) -> list[str]:
     """The text after Ctrl-C, if there is anything to see."""
     from agentleague.storage.directory import has_journal
 
-    if not has_journal(folder):
+    if not kept or not has_journal(kept):
         return []
-    return [f"What was played is kept; see it with: {_command()} status {dir_option(folder)}"]
+    return [f"What was played is kept; see it with: {_command()} status {dir_option(kept)}"]
 
 
 def _command() -> str:
@@ -155,7 +173,7 @@ def _command() -> str:
     return "league" if which("league") else sys.argv[0]
 
 
-def _summary(played: Played, folder: Path) -> dict[str, object]:
+def _summary(played: Played, kept: Path | None) -> dict[str, object]:
     league = played.league
     rows, names = output.row_dicts(league.table.rows()), ("player_id", "display_name", "points")
     champions = [{name: getattr(row, name) for name in names} for row in league.champions()]
@@ -172,5 +190,5 @@ def _summary(played: Played, folder: Path) -> dict[str, object]:
         "seconds": round(played.seconds, 4),
         "matches_per_second": round(league.total_matches / played.seconds, 1),
         "messages": played.messages,
-        "dir": str(folder),
+        "dir": str(kept) if kept else None,
     }

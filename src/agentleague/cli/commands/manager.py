@@ -24,6 +24,7 @@ from agentleague.cli.output import (
     shown,
     verbose_option,
 )
+from agentleague.cli.reading import see_all
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
@@ -153,7 +154,8 @@ def command(
         _print_end(league, directory, game)
         return
     ended = league.rounds_ended
-    _print_table(league, f"after round {ended}" if ended else "before the first round ended")
+    state = f"after round {ended}" if ended else "before the first round ended"
+    _print_table(league, state, directory)
     say(f"Stopped; nothing is lost. Continue with: {_resume(directory, game)}{' --exit' * exits}")
 
 
@@ -272,7 +274,7 @@ def _this_command() -> str:
 
 def _print_end(league: League, directory: Path, game: str) -> None:
     """Print the final table, and what to do with a league that is over."""
-    _print_table(league, "final table")
+    _print_table(league, "final table", directory)
     shown = shlex.quote(str(directory))
     say(
         f"Check it with: league verify {shown}{_file(game)}\n"
@@ -286,9 +288,10 @@ def _file(game: str) -> str:
     return f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
 
 
-def _print_table(league: League, state: str) -> None:
+def _print_table(league: League, state: str, directory: Path) -> None:
     if league.has_started:
-        print_table(row_dicts(league.table.rows()), f"{league.rules.league_id}: {state}")
+        title = f"{league.rules.league_id}: {state}"
+        print_table(row_dicts(league.table.rows()), title, see_all("standings", directory))
         sys.stdout.flush()
 
 

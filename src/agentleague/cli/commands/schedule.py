@@ -1,13 +1,14 @@
 """`league schedule`: who meets whom, and how each match ended."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from agentleague.cli.output import Column, counted, print_json, print_rows
-from agentleague.cli.reading import read, reading_options
+from agentleague.cli.output import ROWS_MAX, Column, counted, print_json, print_rows
+from agentleague.cli.reading import all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
 from agentleague.runtime.query_pages import Source, all_rounds, all_rows
 
@@ -30,36 +31,56 @@ MARKS = {  # what is special about a match
     "unconfirmed": "unconfirmed",
     "disputed": "disputed",
 }
-Schedule = tuple[list[dict[str, Any]], dict[str, str]]
+Schedule = tuple[list[dict[str, Any]], dict[str, str], int]
 
 
 @click.command(help=EXAMPLES + "\nPrint who meets whom, and how each match ended.")
 @click.option(
     "--round", "round_id", metavar="N", type=click.IntRange(min=1), help="This round alone."
 )
+@all_option
 @reading_options
 def command(
-    directory: Path | None, manager_url: str | None, as_json: bool, round_id: int | None
+    directory: Path | None,
+    manager_url: str | None,
+    as_json: bool,
+    round_id: int | None,
+    is_all: bool,
 ) -> None:
     """Print the schedule."""
 
     async def ask(source: Source) -> Schedule:
+        status = await source.ask("GET_STATUS")
         if round_id:
-            await _check_round(source, round_id)
+            _check_round(status, round_id)
         rounds = await all_rounds(source, **({"round_id": round_id} if round_id else {}))
         agents = [] if as_json else await all_rows(source, "GET_AGENTS", "agents", kind="player")
-        return rounds, {row["agent_id"]: row["display_name"] for row in agents}
+        names = {row["agent_id"]: row["display_name"] for row in agents}
+        return rounds, names, status.get("current_round") or 1
 
-    rounds, names = read(directory, manager_url, ask)
+    rounds, names, current = read(directory, manager_url, ask)
     if as_json:
         print_json(rounds)
         return
+    cut = rounds if is_all or not sys.stdout.isatty() else _about(rounds, current)
     title = f"Round {round_id}" if round_id else counted(len(rounds), "round")
-    print_rows(list(_rows(rounds, names)), COLUMNS, title)
+    print_rows(list(_rows(cut, names)), COLUMNS, title)
+    if len(cut) < len(rounds):
+        left_out = counted(len(rounds) - len(cut), "more round")
+        print(f"… {left_out}; see all with: {see_all('schedule', directory)}, one with: --round N")
 
 
-async def _check_round(source: Source, round_id: int) -> None:
-    total = (await source.ask("GET_STATUS")).get("total_rounds")
+def _about(rounds: list[dict[str, Any]], current: int) -> list[dict[str, Any]]:
+    """As many rounds as fit on a screen: the one before the current one, and those after it."""
+    if sum(len(each["matches"]) for each in rounds) <= ROWS_MAX:
+        return rounds
+    most = max(2, ROWS_MAX // max(1, len(rounds[0]["matches"])))
+    first = max(0, min(current - 2, len(rounds) - most))
+    return rounds[first : first + most]
+
+
+def _check_round(status: dict[str, Any], round_id: int) -> None:
+    total = status.get("total_rounds")
     if isinstance(total, int) and 0 < total < round_id:
         raise LeagueError(f"there is no round {round_id}; there are rounds 1 to {total}")
 

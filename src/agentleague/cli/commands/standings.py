@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from agentleague.cli.output import print_json, print_table, say, shown
-from agentleague.cli.reading import read, reading_options
+from agentleague.cli.reading import all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
 from agentleague.runtime.query_pages import Source, all_rows
 
@@ -22,14 +22,16 @@ TRIES = 5  # to read a long table that changes between its pages
 
 
 @click.command(help=EXAMPLES + "\nPrint the table of a league, running or over.")
+@all_option
 @reading_options
-def command(directory: Path | None, manager_url: str | None, as_json: bool) -> None:
+def command(directory: Path | None, manager_url: str | None, as_json: bool, is_all: bool) -> None:
     """Print the table."""
     status, rows, notes, tie = read(directory, manager_url, _table)
     if as_json:
         print_json(rows)
         return
-    print_table(rows, f"{status.get('league_id')}: {where_it_stands(status)}")
+    rest = "" if is_all else see_all("standings", directory)
+    print_table(rows, f"{status.get('league_id')}: {where_it_stands(status)}", rest)
     for note in notes:
         print(shown(note))
     if tie:
