@@ -276,14 +276,14 @@ def test_a_message_beside_its_method_is_read_and_answered_on_both_levels():
 
 @rule("R-PLAYER-05")
 def test_a_join_without_our_token_is_answered_on_both_levels_and_one_with_it_as_always():
-    flat, unsigned = Envelope(id=5), GameJoinAck("M1", "P01", sender="player:P01")
+    flat, unsigned = Envelope(id=5), GameJoinAck("M1", "P01", auth_token="mtok_0_1")
     signed = msgspec.structs.replace(unsigned, auth_token="mtok_1")
 
     both = json.loads(lenient.write_reply(flat, unsigned))
 
     for place in (both, both["result"]):
         assert (place["accept"], place["accepted"], place["status"]) == (True, True, "ACK")
-        assert place["auth_token"] == "none"
+        assert place["auth_token"] == "mtok_0_1"
     assert both["id"] == 5
     for form in (Form.JSONRPC, Form.BARE, Form.TOOL, Form.NESTED):
         envelope = Envelope(form, "a")

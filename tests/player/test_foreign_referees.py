@@ -17,7 +17,7 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     RoundMatch,
 )
-from agentleague.protocol.tokens import channel_key, match_token
+from agentleague.protocol.tokens import channel_key, guest_token, match_token
 from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import Address, Call, Reply
 from agentleague.roles.settings import PlayerSettings
@@ -177,13 +177,14 @@ def test_it_remembers_so_many_matches_and_no_more():
     assert isinstance(newest[0], Reply)
 
 
-def test_what_proves_who_it_is_is_for_nobody_without_the_token():
+@rule("R-TOK-06")
+def test_who_shows_no_token_is_shown_one_that_proves_nothing_whatever_epoch_it_names():
     role = a_player()
     later = msgspec.structs.replace(INVITATION, epoch=2)  # Of which our own referee may be.
     (joined,) = explain(role, *ask(role, later))
 
     assert joined.answer.accept
-    assert joined.answer.auth_token is msgspec.UNSET
+    assert joined.answer.auth_token == guest_token(channel_key(TOKEN), "league_1", "R1M1", "P01")
 
 
 @rule("R-PLAYER-05")
@@ -265,7 +266,7 @@ def test_a_referee_that_calls_by_message_types_gets_the_answer_pushed_too(method
     reply, push = explain(role, *by_type(role, method=method))
 
     assert push.message == reply.answer
-    assert push.message.auth_token is msgspec.UNSET
+    assert push.message.auth_token.startswith("mtok_0_")
     assert push.to == Address("referee", MATCH["referee_endpoint"], dialect)
     assert push.until == BEGAN + PlayerSettings().reply_seconds
 

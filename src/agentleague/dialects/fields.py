@@ -90,8 +90,7 @@ def extended(message_type: str, body: bytes) -> bytes:
     more: _Tree = {"choice": said}
     if message_type == "GAME_JOIN_ACK":
         more = {"accepted": said, "status": "ACK" if said else "DECLINED"}
-    # The documents require a token; this one is good for nothing.
-    return msgspec.json.encode({"auth_token": "none", **more, **fields})
+    return msgspec.json.encode(more | fields)
 
 
 def _kept(value: Any, tree: _Tree) -> Any:

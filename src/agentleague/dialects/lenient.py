@@ -8,7 +8,6 @@ import re
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
 from agentleague.dialects import answers, requests, starting
 from agentleague.dialects.fields import EXTENDED, PUSHED, extended
@@ -33,6 +32,7 @@ from agentleague.protocol.messages import (
     MoveContext,
     tag_of,
 )
+from agentleague.protocol.tokens import GUEST_TOKEN
 
 CORRECTED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)
 MISFITS_MAX = 100  # in one message
@@ -71,8 +71,8 @@ def read_request(
 
 
 def write_reply(envelope: Envelope, message: Message) -> bytes:
-    """An answer in the form of its request; a join or move without our token under all names."""
-    if isinstance(message, _SIGNED) and message.auth_token is UNSET:
+    """An answer in the form of its request; to a referee without a token under all names."""
+    if isinstance(message, _SIGNED) and str(message.auth_token).startswith(GUEST_TOKEN):
         return write_answer(envelope, message)
     return codec.write_answer(envelope, message)
 

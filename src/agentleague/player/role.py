@@ -21,7 +21,13 @@ from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
 from agentleague.protocol.hosts import is_at
-from agentleague.protocol.tokens import MATCH_TOKEN, PROOF_HEADER, channel_key, match_token
+from agentleague.protocol.tokens import (
+    MATCH_TOKEN,
+    PROOF_HEADER,
+    channel_key,
+    guest_token,
+    match_token,
+)
 from agentleague.roles.agent import (
     BAD_TOKEN,
     Agent,
@@ -180,7 +186,7 @@ class Player(Agent):
     def _answer(self, asked: Asked, answer: messages.Message, now: float) -> list[Effect]:
         """A join or a move; a foreign referee may want it pushed too."""
         message: Any = asked.message
-        reply = self.reply(asked, answer, now, **self._proof(message))
+        reply = self.reply(asked, answer, now, auth_token=self._proof(message))
         endpoint = self._foreign_referees.trusted and self._foreign_referees.endpoint(asked)
         if self.has_foreign_manager:  # Nobody says who its referees are: none but the caller.
             named = message.referee_endpoint or self._referee_endpoint
@@ -451,11 +457,12 @@ class Player(Agent):
             self._say_once(mixed, f"{message.match_id}: {mixed}: are the end points mixed up?")
         return self.agent_id or str(message.player_id)
 
-    def _proof(self, message: Any) -> dict[str, str]:
-        """Our token for the referee; nobody else gets it, or it could show it in our name."""
+    def _proof(self, message: Any) -> str:
+        """Our token for the referee; who shows none could show it in our name: it gets another."""
         shown, own = self._tokens(message)
-        is_for_it = not self._registration.match_tokens or message.auth_token == shown
-        return {"auth_token": own} if is_for_it else {}
+        if not self._registration.match_tokens or message.auth_token == shown:
+            return own
+        return guest_token(self._channel, message.league_id, message.match_id, self._me(message))
 
     def _tokens(self, message: Any) -> tuple[str, str]:
         """What the referee shows us in this match, and what we show it."""
