@@ -58,7 +58,9 @@ def test_a_player_that_does_not_play_yet_is_added_all_the_same_and_its_words_are
     )
     assert "complained of. Try it again with: league play " in strict.stderr
     assert absent.stdout == "Bob is P02, and is called at http://127.0.0.1:9.\n"
-    assert "It was not tried: 127.0.0.1:9 refused the connection: nobody listens" in absent.stderr
+    assert (
+        "It was not tried: 127.0.0.1:9: the connection was refused: nobody listens" in absent.stderr
+    )
 
 
 def test_a_referee_that_never_registers_is_brought_in(tmp_path):

@@ -307,7 +307,8 @@ def test_an_agent_without_a_manager_says_that_it_waits():
     player = started(BIN / "league", "player", "--manager", url)
 
     assert "listens at" in first_line(player)
-    assert f"No manager answers at {url} yet; trying again until it does." in first_line(player)
+    why = "(the connection was refused: nobody listens there); trying again until it does."
+    assert f"No manager answers at {url} yet {why}" in first_line(player)
 
 
 def test_the_manager_says_who_comes_and_how_far_the_league_is(tmp_path):

@@ -31,7 +31,8 @@ def test_a_match_is_told_line_by_line(cup, match_id):
     lines = done.stdout.splitlines()
     assert done.exit_code == 0
     assert lines[0] == "R1M1 of round 1, even_odd: Agent 1 (P01) against Agent 2 (P02)."
-    assert "(R-GAME-03)" in lines[-1]
+    assert "R-" not in lines[-1]
+    assert "(R-GAME-03)" in run("match", match_id, "--dir", cup, "-v").stdout
     assert done.stderr == ""
 
 

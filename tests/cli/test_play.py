@@ -242,7 +242,7 @@ def test_where_nobody_listens_there_is_no_match_and_the_error_says_what_to_do():
 
         assert done.returncode == 1
         assert done.stderr == (
-            f"Error: 127.0.0.1:{port} refused the connection: nobody listens there; start the "
+            f"Error: 127.0.0.1:{port}: the connection was refused: nobody listens there; start the "
             "agent first, in a terminal of its own\n"
         )
 
@@ -252,7 +252,11 @@ def test_where_nobody_listens_there_is_no_match_and_the_error_says_what_to_do():
     [
         ("return turn.nothing", "lost without a game", "AttributeError: 'Turn' object has no attr"),
         ("return 'Even'", "made an illegal move", "returned 'Even' in R1M1; legal: 'even', 'odd'"),
-        ("import os; os._exit(1)", "could not be reached", ""),
+        (
+            "import os; os._exit(3)",
+            "could not be reached",
+            "mine.py: its process ended with exit code 3",
+        ),
         ("import time; time.sleep(600)", "failed to respond within timeout", ""),
     ],
 )

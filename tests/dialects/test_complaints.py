@@ -32,8 +32,24 @@ MISSING = b'{"detail":[{"type":"missing","loc":["body","game_invitation"],"msg":
             b"\n\n  Traceback (most recent call last):\n  File",
             "HTTP 500: Traceback (most recent call last):",
         ),
-        (404, b"", "HTTP 404"),
-        (200, b"", ""),
+        (404, b"", "HTTP 404 with an empty body"),
+        (200, b" ", "HTTP 200 with an empty body"),
+        # What is no JSON is told with the place, and a page by what is seen first.
+        (200, b"Hello", "text that is not JSON, from byte 0 on: Hello"),
+        (200, b'{"a": 1, b}', 'text that is not JSON, from byte 9 on: {"a": 1, b}'),
+        (200, b'{"accept": tru', 'JSON that breaks off after 14 bytes: {"accept": tru'),
+        (200, b"event: message\ndata: {", "event: message"),
+        (
+            500,
+            b"<!doctype html>\n<title>500 Server Error</title>\n<h1>Server Error</h1>\n<p>x</p>",
+            "HTTP 500: 500 Server Error",
+        ),
+        (
+            500,
+            b"<html><style>p {}</style><title>Error</title><pre>TypeError: no<br>at x.js",
+            "HTTP 500: Error: TypeError: no",
+        ),
+        (502, b"<html>", "HTTP 502"),
         (200, b'{"error":{"error":{"error":{"error":{"error":[1]}}}}}', "[1]"),
     ],
 )
@@ -69,5 +85,6 @@ def test_a_note_can_be_read_again():
     assert read_note(note_of(searched)) == ("HTTP 422: a", ["tool", "type"])
     assert read_note(note_of(error))[0] == "HTTP 422: a"  # It is not ours, and only less is shown.
     assert read_note(note_of(NoConnection("no", said="HTTP 500"))) == ("HTTP 500", [])
-    assert note_of(NoConnection("no")) == ""
+    assert note_of(NoConnection(f"no {MATCH_TOKEN}")) == "came no ***"
+    assert read_note("came no") == ("", [])
     assert read_note("as P07") == ("", [])

@@ -227,8 +227,8 @@ def test_a_registration_in_vain_is_told_by_what_came_back_and_with_what_would_he
     ]
 
     assert what_to_do(forms) == (
-        "error -32601 to tool, type; HTTP 422 to bare. Nearest was bare, to which it said: "
-        "HTTP 422: no name. It knows that form, and wants other fields; its organiser knows which."
+        "it said: HTTP 422: no name. It knows that form, and wants other fields; its organiser "
+        "knows which."
     )
 
 

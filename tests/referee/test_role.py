@@ -608,8 +608,8 @@ def test_it_says_once_that_a_player_understood_no_dialect_and_what_that_said():
 
     (said,) = role.news
     assert said.startswith("P01 at http")
-    assert "(tool names of the documents; message type as method)" in said
-    assert "It said: HTTP 422: team: Field required." in said
+    assert "does not understand what it is asked. It said: HTTP 422: team: Field required." in said
+    assert "tool" not in said
 
 
 def test_a_report_says_the_dialects_beside_other_calls():

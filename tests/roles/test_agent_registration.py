@@ -60,16 +60,16 @@ def refusal(code):
 
 @rule("R-GUEST-04")
 @pytest.mark.parametrize("make", [a_player, a_referee])
-def test_an_agent_that_is_understood_in_no_form_ends_and_says_what_was_tried(make):
+def test_an_agent_that_is_understood_in_no_form_ends_and_says_what_would_help(make):
     role = make()
     asked(role)
-    error = NoConnection("HTTP 404", status=404, what_to_do="HTTP 404 to tool, bare. Ask.")
+    error = NoConnection("HTTP 404", status=404, what_to_do="it said: HTTP 404. Ask.")
 
     (end,) = answered(role, error=error)
 
     assert isinstance(end, End)
     assert end.summary.reason.endswith(
-        "/mcp understands no registration of ours: HTTP 404 to tool, bare. Ask."
+        "/mcp understands no registration of ours: it said: HTTP 404. Ask."
     )
 
 

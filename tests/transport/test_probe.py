@@ -223,28 +223,26 @@ def test_why_nobody_can_be_connected_to_is_said_in_different_words():
 
     async def main():
         listener = Listener()  # It waits for the end of what it is sent, as a handshake has none.
-        port, free = await listener.start(), free_port()
+        port = await listener.start()
         words = [
-            await refusal(f"http://127.0.0.1:{free}/mcp"),
+            await refusal(f"http://127.0.0.1:{free_port()}/mcp"),
             await refusal("http://nowhere.invalid/mcp"),
             await refusal(f"https://127.0.0.1:{port}/mcp", SOON),
         ]
         await asyncio.wait_for(listener.done, 10)
         await listener.stop()
-        return port, free, words
+        return words
 
-    port, free, words = asyncio.run(main())
-
-    assert words == [
-        f"127.0.0.1:{free} refused the connection: nobody listens there",
-        "the name nowhere.invalid was not found",
-        f"127.0.0.1:{port} does not speak https; try http://127.0.0.1:{port}/mcp",
+    assert asyncio.run(main()) == [
+        "the connection was refused: nobody listens there",
+        "the name of the host was not found",
+        "it does not speak https; try the same URL with http://",
     ]
 
 
 NO_CONNECTION = [
-    (TimeoutError(), "no connection to 127.0.0.1:1: it did not take it in time"),
-    (OSError(113, "No route to host"), "no connection to 127.0.0.1:1: No route to host"),
+    (TimeoutError(), "no connection: not within the time"),
+    (OSError(113, "No route to host"), "no connection: No route to host"),
     (OSError("none of its addresses is allowed here"), "none of its addresses is allowed here"),
 ]
 
@@ -255,6 +253,4 @@ def test_other_reasons_are_those_of_the_system():
     expired = ssl.SSLCertVerificationError(1, "certificate verify failed")
     expired.verify_message = "certificate has expired"
     untrusted = no_connection(parse_url("https://127.0.0.1:1/mcp"), expired)
-    assert (
-        str(untrusted) == "the certificate of 127.0.0.1:1 is not trusted: certificate has expired"
-    )
+    assert str(untrusted) == "its certificate is not trusted: certificate has expired"

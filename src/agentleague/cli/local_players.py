@@ -3,9 +3,11 @@
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from agentleague.cli.output import say
 from agentleague.cli.player_files import check_file, check_game, load_player
 from agentleague.cli.reading import with_manager
 from agentleague.errors import LeagueError, NoConnection
@@ -81,10 +83,12 @@ class FileWorkers(RemoteWorkers):
 
     async def finish(self) -> Tally:
         """Wait a moment for it to receive the end of the league."""
-        try:
-            return await asyncio.wait_for(super().finish(), FINISH_SECONDS)
-        except (LeagueError, TimeoutError):  # Its lost matches are in the result.
-            return Tally("player", 0, 0, 0, 0.0)
+        with suppress(TimeoutError):
+            try:
+                return await asyncio.wait_for(super().finish(), FINISH_SECONDS)
+            except LeagueError as error:  # Its lost matches are in the result.
+                say(f"{error}.")
+        return Tally("player", 0, 0, 0, 0.0)
 
 
 class AddedPlayer:
@@ -102,7 +106,7 @@ class AddedPlayer:
             advice = (
                 "start the agent first, in a terminal of its own" if is_gone else "check the URL"
             )
-            raise NoConnection(f"{error}; {advice}") from None
+            raise NoConnection(f"{self._name}: {error}; {advice}") from None
         params, key = {"name": self._name, "url": self._url}, self._key
         try:
             await with_manager(self._manager, lambda each: each.command("add_player", params, key))

@@ -38,6 +38,11 @@ class JournalSource:
         return queries.answer(self._league, query_type, params, None)
 
 
+rules_option = click.option(
+    "-v", "--verbose", is_flag=True, help="Say which rules of docs/protocol.md apply."
+)
+
+
 def reading_options(command: Command) -> Command:
     """Add DIR, --manager, --dir and --json; the command gets one `directory`."""
 

@@ -92,7 +92,9 @@ def read_answer(
         return messages.MatchResultAck(match_id=request.match_id)
     try:
         found = _read_content(expected, _text_of(body))
-        if status >= 300 and isinstance(found, messages.MatchResultAck) and not found.match_id:
+        is_ack = isinstance(found, messages.MatchResultAck) and not found.match_id
+        is_other = isinstance(found, messages.LeagueQueryResponse) and not found.query_type
+        if status >= 300 and (is_ack or is_other):
             raise _nothing(expected)
         return found
     except (errors.MissingField, *_UNREADABLE) as error:

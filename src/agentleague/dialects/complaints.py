@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from agentleague.dialects.table import in_words
 from agentleague.dialects.tools import field_called, message_like
 from agentleague.errors import LeagueError
 from agentleague.protocol import jsonrpc
@@ -18,12 +17,15 @@ NOTE_MAX = 500  # characters of a note in a report
 PARTS_MAX = 3  # of a list of complaints
 DEPTH_MAX = 5
 FIELDS_MAX = 3  # that are added because a complaint names them
-FORMS_SHOWN = 6
 _WORDS = (
     *("error", "detail", "details", "errors", "error_message", "message", "error_description"),
     *("reason", "data", "result", "content", "text"),
 )
 _SAID, _ASKED_AS = "said ", " [asked as "  # in a note of a transcript
+CAME = "came "  # there, before our own words for what came
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_STREAMS = (b"data:", b"event:", b"id:", b":")  # of events, which hold the JSON
+_PAGE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z]\w{2,31}\b", re.ASCII)
 _MISSING = re.compile(r"missing|required|KeyError|expected", re.IGNORECASE)
 _PLACES = ("body", "params")  # in which a field is, before the field itself
@@ -32,16 +34,29 @@ _PLACES = ("body", "params")  # in which a field is, before the field itself
 def in_its_words(status: int, body: bytes) -> str:
     """HTTP status and complaint on one line: `HTTP 422: game_invitation: Field required`.
 
-    It is shortened, can be printed, and holds none of the tokens that the peer was sent.
+    Of what is no JSON it has the place at which it is not, and the first line, or the title of a
+    page. It is shortened, can be printed, and holds none of the tokens that the peer was sent.
     """
+    if not body.strip():
+        return f"HTTP {status} with an empty body"
+    said = problem = ""
     try:
         said = _complaint(msgspec.json.decode(body), DEPTH_MAX)
-    except jsonrpc.UNREADABLE:
-        said = ""
-    lines = body[: SAID_MAX * 4].decode(errors="replace").split("\n")
-    said = said or next((line.strip() for line in lines if line.strip()), "")
-    http = f"HTTP {status}" if status >= 300 else ""
+    except jsonrpc.UNREADABLE as error:
+        at = _BYTE.search(str(error))
+        if not body.startswith(_STREAMS):
+            cut = f"JSON that breaks off after {len(body)} bytes"
+            problem = f"text that is not JSON, from byte {at[1]} on" if at else cut
+    said = said or _first_line(body.decode(errors="replace").strip())
+    http = f"HTTP {status}" if status >= 300 else problem
     return log_text(": ".join(filter(None, (http, said))), SAID_MAX)
+
+
+def _first_line(text: str) -> str:
+    """Of a page the first two lines that are seen: the first is its title."""
+    lines = (_PAGE.sub("\n", text) if text.startswith("<") else text).strip().split("\n")
+    seen = [line.strip() for line in lines if line.strip()][: 2 if text.startswith("<") else 1]
+    return ": ".join(line for n, line in enumerate(seen) if not n or line not in seen[0])
 
 
 def variants_in(said: str, message: Message, had: Sequence[str]) -> Iterator[str]:
@@ -59,10 +74,13 @@ def variants_in(said: str, message: Message, had: Sequence[str]) -> Iterator[str
 
 
 def note_of(error: LeagueError) -> str:
-    """What a transcript notes of a failed call: what was said, and the dialects that were tried."""
+    """What a transcript notes of a failed call: what was said, and the dialects that were tried.
+
+    Where nothing was said, it is what came instead, in our words.
+    """
     said, forms = error.context.get("said"), error.context.get("forms")
-    note = f"{_SAID}{said}" + (f"{_ASKED_AS}{forms}]" if forms else "") if said else ""
-    return note[:NOTE_MAX]
+    asked_as = f"{_ASKED_AS}{forms}]" if forms else ""
+    return (f"{_SAID}{said}{asked_as}" if said else CAME + log_text(str(error)))[:NOTE_MAX]
 
 
 def read_note(note: str) -> tuple[str, list[str]]:
@@ -73,14 +91,11 @@ def read_note(note: str) -> tuple[str, list[str]]:
     return (before, forms.rstrip("]").split(", ")) if found else (forms, [])
 
 
-def in_vain(said: str, forms: Sequence[str]) -> str:
+def in_vain(said: str) -> str:
     """What to say of an agent that understood no dialect; follows its name."""
-    asked = "; ".join(in_words(each) for each in forms[:FORMS_SHOWN])
-    more = len(forms) - FORMS_SHOWN
-    rest = f"; and {more} more" if more > 0 else ""
     return (
-        f"understands no form in which it was asked ({asked}{rest}). It said: {log_text(said)}. "
-        "From now on it is asked once each time, until it understands"
+        f"does not understand what it is asked. It said: {log_text(said)}. From now on it is asked "
+        "once each time, until it understands"
     )
 
 

@@ -270,12 +270,9 @@ def describe_search(attempts: Sequence[Attempt]) -> str:
 
 
 def what_to_do(attempts: Sequence[Attempt]) -> str:
-    """What came back to which dialect, what the nearest was answered with, and who can help."""
-    by_answer = _by_answer(attempts, most=len(attempts))
-    listed = "; ".join(f"{answer} to {names}" for answer, names in by_answer.items())
+    """What the nearest dialect was answered with, and who can help."""
     best = _nearest(attempts)
-    nearest = f"Nearest was {best.dialect}, to which it said: {best.said}"
-    return f"{listed}. {nearest}. {_ADVICE[best.problem]}"
+    return f"it said: {best.said}. {_ADVICE[best.problem]}"
 
 
 def _by_answer(attempts: Sequence[Attempt], most: int = 4) -> dict[str, str]:

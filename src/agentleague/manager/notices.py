@@ -154,7 +154,7 @@ class NotUnderstood:
             member = self._step.league.roster.member(player_id)
             self._said[player_id] = log_text(said)
             self._step.notify(
-                f"{player_id} {member.display_name} {in_vain(said, forms)}. Its author can try it "
+                f"{player_id} {member.display_name} {in_vain(said)}. Its author can try it "
                 f"with: league play {member.endpoint} random; see its matches with: league agent "
                 f"{player_id} --dir DIR"
             )

@@ -155,8 +155,8 @@ class Question:
         else:
             line.is_touched |= "status" in error.context  # HTTP, if not ours.
             line.is_unreached = error.context.get("kind") == UNREACHABLE and not line.is_touched
-        if error:
-            line.note = note_of(error) or line.note
+        if error and (error.context.get("said") or not line.note):
+            line.note = note_of(error)
         is_awaited = attempt == len(self._lines) and self._next is Next.TIME_IS_UP
         if self.result or not is_awaited:
             return []
@@ -326,7 +326,7 @@ class Question:
 
     def _complain_of(self, line: Line, error: LeagueError, now: float) -> list[Act]:
         """The answer is unusable; only so many are allowed."""
-        line.verdict = error.code
+        line.verdict, line.note = error.code, note_of(error)
         if self.result:
             return []
         self._unusable += 1

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from agentleague.dialects.complaints import CAME, read_note
 from agentleague.protocol.printable import one_line
 
 
@@ -43,7 +44,7 @@ CAUSES = {  # by verdict
         "R-MATCH-21",
         _CONTENT,
     ),
-    "E004": Cause("an illegal move", "R-MATCH-20", "send one of the legal moves, exactly"),
+    "E004": Cause("an illegal move", "R-MATCH-20", "send a legal move, exactly as it is named"),
     NULL_MOVE: Cause(
         "null, which is no move",
         "R-MATCH-20",
@@ -51,7 +52,7 @@ CAUSES = {  # by verdict
         "its own terminal says which",
     ),
     "E009": Cause(
-        "no connection, or no usable HTTP answer",
+        "no usable answer",
         "R-MATCH-19",
         "be running first (start it in a terminal of its own), be reachable at the end point that "
         "it registered, and answer every POST with HTTP 200 and JSON",
@@ -62,7 +63,7 @@ CAUSES = {  # by verdict
     "E052": Cause(
         "an error of its own: its strategy failed",
         "R-MATCH-21",
-        "look at its own output: its strategy raised an exception",
+        "answer without an error: its own output says what failed",
     ),
     "declined": Cause(
         "a refusal to play", "R-MATCH-07", "answer GAME_INVITATION with `accept: true`"
@@ -75,9 +76,22 @@ CAUSES = {  # by verdict
 }
 
 
-_COMPLAINTS = {  # the first that is found in what it said itself -> what to change
+_COMPLAINTS = {  # the first that is found in what it said itself, or in what came -> what to change
+    r"^the connection was refused|^no connection": (
+        "be running first (start it in a terminal of its own), at the end point that it registered"
+    ),
+    r"^the name of": "be given by a name that can be looked up here, or by an address",
+    r"^it does not speak https": "be given by a URL that begins with http://",
+    r"^it is not HTTP": "speak HTTP: another program may listen at that port",
+    r"^it closed": "send a whole answer: its own output says whether it ended",
+    r"^text that is not JSON|^JSON that breaks": "answer with one whole JSON object",
+    r"^{": _CONTENT,  # An answer without any complaint.
+    r"^its ": "answer every POST with HTTP 200 and JSON",
+    r"HTTP 3": "be given by the URL to which it redirects: nobody follows that",
+    r"HTTP 429": "answer the referee of a match without a rate limit",
     r"HTTP 5": "not break: its own log says at what",
     r"HTTP 40[45]": "be given by its whole URL, with the path at which it takes messages",
+    r"^HTTP 200": _CONTENT,
     r"-32601|(?i:method)": "take one of the methods of docs/reference/messages.md",
     r"-32602|HTTP 4|(?i:field|missing|required|need|want|expected|extra|permitted|KeyError)": (
         "take the messages of docs/reference/messages.md with or without what it complained of"
@@ -85,13 +99,25 @@ _COMPLAINTS = {  # the first that is found in what it said itself -> what to cha
 }
 
 
-def complained(said: str, verdict: str) -> Cause:
-    """What to say of an answer in which a player itself said what was wrong."""
-    change = CAUSES[verdict].change if verdict in CAUSES else _CONTENT
-    found = (each for words, each in _COMPLAINTS.items() if re.search(words, said))
-    is_empty = said.startswith("{")  # An answer without any complaint.
-    change = _CONTENT if is_empty else next(found, change)
-    return Cause(f"an answer that said: {said}", "R-DIA-09", change)
+_OURS = ("HTTP ", "text that is not JSON", "JSON that breaks")  # how `in_its_words` may begin
+
+
+def explained(verdict: str, note: str) -> Cause | None:
+    """What came, by the verdict on it and by the note of it; None if nobody knows the verdict."""
+    known, (said, _) = CAUSES.get(verdict), read_note(note)
+    came = note.removeprefix(CAME) if note.startswith(CAME) else ""
+    heard = one_line(said or came)
+    if not heard or verdict == NULL_MOVE or not (said or known):
+        return known
+    is_own = known is None or (said and verdict == "no content")  # It says itself what is wrong.
+    change = CAUSES["E052"].change if is_own or known is None else known.change
+    if said or verdict == "E009":
+        found = (each for words, each in _COMPLAINTS.items() if re.search(words, heard))
+        change = next(found, change)
+    if said or known is None:
+        quoted = heard if heard.startswith(_OURS) else f"an answer that said: {heard}"
+        return Cause(quoted, "R-DIA-09", change)
+    return Cause(f"{known.came}: {heard}", known.rule, change)
 
 
 class Result(Struct):
@@ -150,14 +176,10 @@ def ending_of(  # noqa: PLR0913 - seven facts of one match.
     result: Result,
     *,
     forfeits: Mapping[str, str],
-    verdicts: Mapping[str, str],
-    said: Mapping[str, str],
+    troubles: Mapping[str, tuple[str, str]],
     verified: bool,
 ) -> Ending:
-    """Why a match ended; `forfeits` says why players lost, `verdicts` what was wrong last.
-
-    `said` has what players themselves said about that.
-    """
+    """Why a match ended; `forfeits` says why players lost, `troubles` the last verdict and note."""
     game = GAMES.get(game_type, _OTHER_GAME)
     losers = [player_id for player_id in names if player_id != result.winner_player_id]
     reason = one_line(result.reason, 500)
@@ -172,16 +194,10 @@ def ending_of(  # noqa: PLR0913 - seven facts of one match.
         )
     if result.status == "TECHNICAL_LOSS":
         failed = [player_id for player_id in losers if player_id in forfeits]
-        blamed = {each: _blamed(forfeits[each], verdicts.get(each, "")) for each in failed}
-        advice = [
-            f"{names[each]} said: {one_line(said[each])}. "
-            f"It should {complained(said[each], blamed[each]).change}."
-            if said.get(each)
-            else f"{names[each]} {_advice(forfeits[each], blamed[each], game)}."
-            for each in failed
-        ]
+        last = {each: troubles.get(each, ("", "")) for each in failed}
+        advice = [f"{names[each]} {_advice(forfeits[each], *last[each])}." for each in failed]
         lost = " and ".join(names[each] for each in failed)
-        if set(blamed.values()) == {NULL_MOVE}:
+        if {_blamed(forfeits[each], last[each][0]) for each in failed} == {NULL_MOVE}:
             reason = "no move was sent, only null"
         return Ending(f"{lost} lost without a game: {reason}", ["R-MATCH-07"], advice)
     if result.status == "DRAW":
@@ -204,8 +220,12 @@ def _blamed(cause: str, verdict: str) -> str:
     return NULL_MOVE if blamed == "E004" and verdict == NULL_MOVE else blamed
 
 
-def _advice(cause: str, blamed: str, game: _GameRules) -> str:
+def _advice(cause: str, verdict: str, note: str) -> str:
     if "removed" in cause:
         return _REMOVED
-    legal = f"; {game.moves} says which" if blamed == "E004" else ""
-    return f"should {CAUSES.get(blamed, CAUSES['no content']).change}{legal}"
+    blamed, (said, _) = _blamed(cause, verdict), read_note(note)
+    found = explained(blamed, note if said or blamed == verdict else "")
+    change = (found or CAUSES["no content"]).change
+    if found and blamed == "E004":  # The game says which are legal.
+        change += found.came.removeprefix(CAUSES[blamed].came)
+    return f"answered: {one_line(said)}. It should {change}" if said else f"should {change}"

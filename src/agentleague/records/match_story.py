@@ -13,14 +13,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentleague.dialects.complaints import read_note
 from agentleague.errors import UNREACHABLE, IllegalMove, LeagueError, MatchMismatch
 from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
 from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json, printable
-from agentleague.records.explanations import CAUSES, NULL_MOVE, Ending, Result, ending_of
+from agentleague.records.explanations import NULL_MOVE, Cause, Ending, Result, ending_of, explained
 from agentleague.roles.effects import Event
 
 TRIED = "tried "  # how a note of earlier versions began: in which forms a player was asked
@@ -175,9 +174,12 @@ def with_ending(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {**facts, "ending": msgspec.to_builtins(ending) if ending else None}
 
 
-def in_words(facts: Mapping[str, Any]) -> list[str]:
-    """The match for people, a line for each exchange; the last line says why it ended so."""
-    return [printable(line.replace("\n", "?")) for line in _lines(_read(facts))]
+def in_words(facts: Mapping[str, Any], *, in_full: bool = False) -> list[str]:
+    """The match for people, a line for each exchange; the last line says why it ended so.
+
+    `in_full`: with the rules of docs/protocol.md, and in which forms players were asked.
+    """
+    return [printable(line.replace("\n", "?")) for line in _lines(_read(facts), in_full)]
 
 
 def _read(facts: Mapping[str, Any]) -> Facts:
@@ -187,7 +189,7 @@ def _read(facts: Mapping[str, Any]) -> Facts:
         raise LeagueError(f"these are no facts of a match: {error}") from None
 
 
-def _lines(facts: Facts) -> Iterator[str]:
+def _lines(facts: Facts, in_full: bool) -> Iterator[str]:
     players = f"{facts.name(facts.player_A_id)} against {facts.name(facts.player_B_id)}"
     yield f"{facts.match_id} of round {facts.round_id}, {facts.game_type}: {players}."
     if facts.state is None:
@@ -195,7 +197,7 @@ def _lines(facts: Facts) -> Iterator[str]:
         return
     yield from _referees(facts)
     if facts.transcript or not facts.closed:
-        yield from (_exchange(facts, contact) for contact in facts.transcript)
+        yield from (_exchange(facts, contact, in_full) for contact in facts.transcript)
     else:
         yield "What was said to whom was not kept, only the moves."
         yield from _moves(facts)
@@ -206,7 +208,7 @@ def _lines(facts: Facts) -> Iterator[str]:
     if facts.told == "manager":
         yield "No referee was left to tell the players the result; the manager did."
     yield from _doubts(facts)
-    yield _last(facts)
+    yield _last(facts, in_full)
     if facts.ruling:
         yield _ruling(facts.ruling)
 
@@ -245,30 +247,27 @@ _HARMLESS = {
 _REASSIGNED = {UNREACHABLE: "the referee before reached neither player"}
 
 
-def _exchange(facts: Facts, contact: Contact) -> str:
+def _exchange(facts: Facts, contact: Contact, in_full: bool) -> str:
     asked = one_line(contact.message, 64)
     attempt = f", attempt {contact.attempt}" if contact.attempt > 1 else ""
     move = "" if contact.move is None else f" {one_line_json(contact.move)},"
     verdict = one_line(contact.verdict, 64)
-    cause = CAUSES.get(verdict_of(contact))
+    cause = cause_of(contact) if _failed(contact) else None
     why = cause.came if cause else _HARMLESS.get(contact.verdict)
-    said, note = said_in(contact), ""
-    if said:
-        why = f"it said: {said}"
-    elif contact.note.startswith(("as ", TRIED)):
-        note = f" ({one_line(contact.note, NOTE_MAX)})"
+    shown = ("as ", *((TRIED, "said ") if in_full else ()))
+    note = f" ({one_line(contact.note, NOTE_MAX)})" if contact.note.startswith(shown) else ""
     verdict += f" ({why})" if why else ""
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
     who = facts.name(contact.player_id)
     return f"{contact.at / 1000:9.3f} s  {who}  {asked}{attempt}:{move} {verdict}{after}{note}"
 
 
-def said_in(contact: Contact) -> str:
-    """What a player said that did not do as it was asked."""
-    return one_line(read_note(contact.note)[0]) if _failed(contact) else ""
+def cause_of(contact: Contact) -> Cause | None:
+    """What came instead of a good answer."""
+    return explained(_verdict(contact), contact.note)
 
 
-def verdict_of(contact: Contact) -> str:
+def _verdict(contact: Contact) -> str:
     """The verdict on an answer; null has one of its own."""
     is_null = contact.verdict == IllegalMove.code and contact.move is None
     return NULL_MOVE if is_null else contact.verdict
@@ -309,15 +308,18 @@ def _game_details(facts: Facts) -> Iterator[str]:
 def _ending(facts: Facts) -> Ending | None:
     if facts.result is None:
         return None
-    troubles = {contact.player_id: contact for contact in facts.transcript if _failed(contact)}
+    troubles = {
+        contact.player_id: (_verdict(contact), contact.note)
+        for contact in facts.transcript
+        if _failed(contact)
+    }
     players = (facts.player_A_id, facts.player_B_id)
     return ending_of(
         facts.game_type,
         {player_id: facts.name(player_id) for player_id in players},
         facts.result,
         forfeits=dict(facts.forfeits),
-        verdicts={player_id: verdict_of(each) for player_id, each in troubles.items()},
-        said={player_id: said_in(each) for player_id, each in troubles.items()},
+        troubles=troubles,
         verified=facts.verified,
     )
 
@@ -326,7 +328,7 @@ def _failed(contact: Contact) -> bool:
     return contact.verdict not in ("ok", "late", "pushed", "in it already")
 
 
-def _last(facts: Facts) -> str:
+def _last(facts: Facts, in_full: bool) -> str:
     ending = _ending(facts)
     if ending is None:
         more = f" I{one_line(facts.awaited)[1:]}." if facts.awaited else ""
@@ -335,7 +337,7 @@ def _last(facts: Facts) -> str:
         return f"It is being played: {facts.referee_id} has it, and there is no result yet.{more}"
     if facts.ruling and facts.ruling.verdict != STAND:  # Neither rule nor advice counts any more.
         return f"{ending.sentence}."
-    rules = f" ({', '.join(ending.rules)})" if ending.rules else ""
+    rules = f" ({', '.join(ending.rules)})" if ending.rules and in_full else ""
     return " ".join([f"{ending.sentence}{rules}.", *ending.advice])
 
 

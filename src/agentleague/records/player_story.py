@@ -12,14 +12,11 @@ from msgspec import Struct
 
 from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json
-from agentleague.records.explanations import CAUSES, GAMES, Cause, complained
+from agentleague.records.explanations import GAMES, Cause
 from agentleague.records.match_story import (
-    NOTE_MAX,
-    TRIED,
     Contact,
+    cause_of,
     named,
-    said_in,
-    verdict_of,
     with_ending,
 )
 
@@ -83,16 +80,20 @@ def player_match(facts: Mapping[str, Any], player_id: str) -> PlayerMatch:
     )
 
 
-def in_words(match: PlayerMatch) -> Iterator[str]:
-    """A match for people: how it ended, then each failure, then what to change."""
-    rules = f" ({', '.join(match.rules)})" if match.rules else ""
+def in_words(match: PlayerMatch, *, in_full: bool = False) -> Iterator[str]:
+    """A match for people: how it ended, then each failure, then what to change.
+
+    `in_full`: with the rules of docs/protocol.md.
+    """
+    rules = f" ({', '.join(match.rules)})" if match.rules and in_full else ""
     yield f"{match.match_id:<6}  {match.sentence}{rules}."
     for failure in match.failures:
         again = f", attempt {failure.attempt}," if failure.attempt > 1 else ""
         took = "" if failure.answered_after is None else f" after {failure.answered_after} ms"
         yield (
             f"{INDENT}At {failure.at / 1000:.3f} s it was asked with {failure.asked}{again} and "
-            f"there came {failure.came}{took} ({', '.join([failure.verdict, *failure.rules])})."
+            f"there came {failure.came}{took} "
+            f"({', '.join([failure.verdict, *(failure.rules if in_full else ())])})."
         )
     for change in dict.fromkeys(failure.change for failure in match.failures):
         yield f"{INDENT}To change: {change}."
@@ -140,15 +141,11 @@ def _because(facts: Mapping[str, Any]) -> str:
 
 
 def _failure(row: Contact, game_type: str) -> Failure:
-    known, said = CAUSES.get(verdict_of(row), _UNKNOWN), said_in(row)
-    if said:
-        known = complained(said, verdict_of(row))
+    known = cause_of(row) or _UNKNOWN
     came, rules = known.came, [known.rule]
     if row.verdict == "E004":
         came = came if row.move is None else f"{one_line_json(row.move)}, {came}"
         rules += [GAMES[game_type].moves] if game_type in GAMES else []
-    if row.note.startswith(TRIED):
-        came, rules = f"{came} ({one_line(row.note, NOTE_MAX)})", [*rules, "R-DIA-01"]
     return Failure(
         one_line(row.message, 64),
         row.attempt,

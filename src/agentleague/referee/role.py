@@ -163,7 +163,7 @@ class Referee(Agent):
         said, forms = read_note(note_of(error))
         if forms and player.agent_id not in self._in_vain:
             self._in_vain.add(player.agent_id)
-            self.news.append(f"{player.agent_id} at {player.url} {in_vain(said, forms)}.")
+            self.news.append(f"{player.agent_id} at {player.url} {in_vain(said)}.")
 
     def _keep_newest(self, receipt: Receipt | UnsetType) -> None:
         """A manager that lost rows gives receipts of earlier ones: they prove nothing."""

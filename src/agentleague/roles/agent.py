@@ -36,6 +36,7 @@ from agentleague.protocol.messages import (
     Receipt,
     RefereeRegisterResponse,
 )
+from agentleague.protocol.printable import log_text
 from agentleague.protocol.timestamps import Calendar
 from agentleague.protocol.tokens import is_proved, proof_key
 from agentleague.roles.effects import Address, Call, Effect, End, Event, Reply, WakeAt
@@ -365,7 +366,11 @@ class Agent(ABC):
                 effects = self._reachability.begin(now)
         elif is_first and self._registration.failed_tries:
             url = self._registration.manager.url
-            self.news.append(f"No manager answers at {url} yet; trying again until it does.")
+            error = stimulus.error
+            came = log_text(error.context.get("said") or str(error)) if error else "it said nothing"
+            self.news.append(
+                f"No manager answers at {url} yet ({came}); trying again until it does."
+            )
         return effects
 
     def _waiting_in_words(self) -> str:

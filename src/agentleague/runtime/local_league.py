@@ -253,7 +253,7 @@ class RemoteWorkers:
         with ignoring_interrupts():  # A new process inherits that.
             self._process.start()
         theirs.close()
-        self._is_done = False
+        self._is_done, self._group = False, group
 
     @property
     def pid(self) -> int | None:
@@ -287,10 +287,19 @@ class RemoteWorkers:
         try:
             said = await asyncio.to_thread(self._pipe.recv)
         except EOFError:
-            raise LeagueError("a process with agents died; its last words are above") from None
+            await asyncio.to_thread(self._process.join)  # Its end of the pipe is closed.
+            whose = self._group.source or f"{self._group.role}s"
+            raise LeagueError(f"{whose}: its process {ended(self._process.exitcode)}") from None
         if isinstance(said, Exception):
             raise said
         return said
+
+
+def ended(code: int | None) -> str:
+    """How a process ended, by what `multiprocessing` says of it."""
+    if code is not None and code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
 
 
 @contextmanager

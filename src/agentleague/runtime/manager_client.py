@@ -72,7 +72,10 @@ class ManagerClient:
             raise _no_manager(self._url, error)
         if not told.success:
             raise LeagueError(told.error.error_description if told.error else "no answer")
-        return told.data or _beside_data(told)
+        data = told.data or _beside_data(told)
+        if not data and not told.query_type:
+            raise _no_manager(self._url, LeagueError("no data", said="nothing to the question"))
+        return data
 
     async def close(self) -> None:
         """Let the connections go."""
@@ -139,6 +142,14 @@ def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
         return LeagueError(
             f"the server at {url} is no manager: it takes no questions about a league; "
             "give the manager's address"
+        )
+    if "https" in str(error) and url.lower().startswith("https:"):
+        plain = f"http{url[len('https') :]}"
+        return LeagueError(f"nobody speaks https at {url}; managers speak http, so try: {plain}")
+    said = error.context.get("said") if error else ""
+    if said:
+        return LeagueError(
+            f"the server at {url} is no manager: it answered {said}; give the manager's address"
         )
     kind = NoConnection if isinstance(error, NoConnection) else LeagueError
     return kind(

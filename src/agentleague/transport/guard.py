@@ -267,23 +267,20 @@ class Dialer:
 
 
 def no_connection(endpoint: Endpoint, error: OSError | ValueError) -> NoConnection:
-    """Why nobody could be connected to."""
-    return NoConnection(_why_not(endpoint, error), kind=UNREACHABLE)
-
-
-def _why_not(endpoint: Endpoint, error: OSError | ValueError) -> str:
-    where = endpoint.authority
-    if isinstance(error, ConnectionRefusedError):
-        return f"{where} refused the connection: nobody listens there"
-    if isinstance(error, socket.gaierror):
-        return f"the name {endpoint.host} was not found"
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the certificate of {where} is not trusted: {error.verify_message}"
+    """Why nobody could be connected to, in words; without the address, which not all may know."""
     late = isinstance(error, TimeoutError)
-    if endpoint.scheme == "https" and (late or isinstance(error, ssl.SSLError | ConnectionError)):
-        return f"{where} does not speak https; try http://{where}{endpoint.path}"
-    why = "it did not take it in time" if late else getattr(error, "strerror", "") or error
-    return f"no connection to {where}: {why}"
+    if isinstance(error, ConnectionRefusedError):
+        why = "the connection was refused: nobody listens there"
+    elif isinstance(error, socket.gaierror):
+        why = "the name of the host was not found"
+    elif isinstance(error, ssl.SSLCertVerificationError):
+        why = f"its certificate is not trusted: {error.verify_message}"
+    elif endpoint.scheme == "https" and (late or isinstance(error, ssl.SSLError | ConnectionError)):
+        why = "it does not speak https; try the same URL with http://"
+    else:
+        reason = "not within the time" if late else getattr(error, "strerror", "") or error
+        why = f"no connection: {reason}"
+    return NoConnection(why, kind=UNREACHABLE)
 
 
 class _Gate(asyncio.Protocol):

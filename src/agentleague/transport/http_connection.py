@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import httptools
 
 from agentleague.errors import CLOSED, LeagueError, NoAnswer, NoConnection
+from agentleague.protocol.printable import log_text
 
 if TYPE_CHECKING:
     from agentleague.transport.http_client import Origin
@@ -18,6 +19,7 @@ _FRAMING = (b"content-length", b"transfer-encoding")
 _ONLY = {b"transfer-encoding": b"chunked", b"content-encoding": b"identity"}
 _PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
 _PLAIN_BYTES = len(_PLAIN)
+SHOWN_BYTES = 60  # of what is not HTTP
 Done = Callable[["HttpAnswer"], None]
 
 
@@ -82,8 +84,9 @@ class Call:
 
     def expire(self) -> None:
         """Its time is up."""
+        how = self.connection.progress if self.connection else "it had to wait for a connection"
         self.cancel()  # First, so that a retry cannot meet the same connection.
-        self.finish(0, b"", None, NoAnswer("no answer in time"))
+        self.finish(0, b"", None, NoAnswer(how))
 
 
 class Connection(asyncio.Protocol):
@@ -128,6 +131,13 @@ class Connection(asyncio.Protocol):
         unsent, self._unsent = self._unsent, []
         if not self._dropped:
             self._transport.write(unsent[0] if len(unsent) == 1 else b"".join(unsent))
+
+    @property
+    def progress(self) -> str:
+        """How far it came, for a call whose time is up."""
+        if self._transport is None:
+            return "nobody took the connection in time"
+        return "its answer began and did not end in time" if self._begun else "no answer in time"
 
     def retire(self) -> None:
         """Takes no more calls, and goes when nobody waits for an answer any more."""
@@ -186,7 +196,8 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._problem = NoConnection(str(error.__context__ or f"not HTTP: {error}"))
+            came = log_text(data[:SHOWN_BYTES].decode(errors="replace").strip())
+            self._problem = NoConnection(str(error.__context__ or f"it is not HTTP: {came}"))
         if self._wire_bytes_left < 0 and self._problem is None:
             self._problem = NoConnection("headers, chunk headers or trailers without end")
         self._settle()
@@ -240,11 +251,15 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> None:
         if self.calls and self._in_body and not self._framed:
             self.on_message_complete()
-        self._problem = NoConnection("the connection ended before the answer did", kind=CLOSED)
+        self._problem = self._closed()
         self._settle()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end(NoConnection(f"the connection was lost: {exc or 'closed'}", kind=CLOSED))
+        self.end(self._closed())
+
+    def _closed(self) -> NoConnection:
+        how = "in the middle of its answer" if self._begun else "without an answer"
+        return NoConnection(f"it closed the connection {how}", kind=CLOSED)
 
     def _settle(self) -> None:
         """Acts on all that was read at once, so that no surplus is taken for a later answer."""
@@ -275,7 +290,8 @@ class Connection(asyncio.Protocol):
         if name in _FRAMING:  # The body ends before the connection does.
             self._framed = True
         if name in _ONLY and value.strip().lower() != _ONLY[name]:
-            raise NoConnection(f"{name!r} is {value[:40]!r}, and only {_ONLY[name]!r} is read")
+            sent, read = log_text(value[:40].decode(errors="replace")), _ONLY[name].decode()
+            raise NoConnection(f"its {name.decode()} is {sent}, and only {read} is read")
         if name == b"retry-after" and value.isdigit():
             self._retry_after = min(float(value), _RETRY_AFTER_MAX)
 
@@ -290,7 +306,7 @@ class Connection(asyncio.Protocol):
     def on_body(self, piece: bytes) -> None:
         self._body += piece
         if len(self._body) > self._limits.body_bytes:
-            raise NoConnection(f"answer longer than {self._limits.body_bytes} bytes")
+            raise NoConnection(f"its answer is longer than {self._limits.body_bytes} bytes")
 
     def on_message_complete(self) -> None:
         if self._status < 200:

@@ -141,7 +141,7 @@ class _Request:
     def _deliver(self, url: str, body: bytes) -> None:
         agent = self._network.agents.get(url)
         if agent is None:
-            self._finish(b"", NoConnection(f"nobody listens at {url}", kind=UNREACHABLE))
+            self._finish(b"", NoConnection("nobody listens there", kind=UNREACHABLE))
             return
         if self._message:
             self._network.watch(url, self._message)

@@ -1,6 +1,5 @@
 """`league agent P03`: everything public about one agent, and why it lost matches."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ from agentleague.cli.reading import (
     mark_reachable,
     read,
     reading_options,
+    rules_option,
     source_option,
 )
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
-from agentleague.records.player_story import PlayerMatch, in_words, player_match
+from agentleague.records.player_story import in_words, player_match
 from agentleague.runtime.query_pages import Source, all_rounds
 
 EXAMPLES = """\b
@@ -30,8 +30,8 @@ Examples:
 """
 DESCRIPTION = """
 Print everything about one agent, by its id or its name. For a player this includes its matches: how
-each ended, and for each error what was asked, what was answered, how long it took, which rule of
-docs/protocol.md applies, and what to change.
+each ended, and for each error what was asked, what was answered, how long it took, and what to
+change; with -v also which rule of docs/protocol.md applies.
 """
 HEADINGS = {
     "kind": "Kind",
@@ -60,6 +60,7 @@ HEADINGS = {
 @click.command(help=EXAMPLES + DESCRIPTION)
 @click.argument("agent_id", metavar="AGENT")
 @click.option("--all", "all_matches", is_flag=True, help="Show all matches, not the last 20.")
+@rules_option
 @reading_options
 def command(
     agent_id: str,
@@ -67,6 +68,7 @@ def command(
     directory: Path | None,
     manager_url: str | None,
     as_json: bool,
+    verbose: bool,
 ) -> None:
     """Print the agent."""
 
@@ -91,13 +93,9 @@ def command(
         return
     agent["endpoint"] = endpoint
     print_facts(_facts(agent), f"{agent.get('agent_id')} {agent.get('display_name')}")
-    _print_stories(stories, agent.get("matches") or 0)
-
-
-def _print_stories(stories: Sequence[PlayerMatch], total: int) -> None:
-    for story in stories:
-        for line in in_words(story):
-            print(shown(line))
+    for line in (line for story in stories for line in in_words(story, in_full=verbose)):
+        print(shown(line))
+    total = agent.get("matches") or 0
     if len(stories) < total:
         say(f"These are the last {len(stories)} of {total} matches; see all with: --all")
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from agentleague.cli.output import print_json
-from agentleague.cli.reading import ask_manager, read, reading_options
+from agentleague.cli.reading import ask_manager, read, reading_options, rules_option
 from agentleague.runtime.query_pages import Source
 
 EXAMPLES = """\b
@@ -17,15 +17,19 @@ Examples:
 """
 DESCRIPTION = """
 Show how a match went: a line for each message to a player and its answer, then the draw, and in the
-last line why it ended, by which rule of docs/protocol.md, and what the loser could change.
+last line why it ended, and what the loser could change. With -v it says by which rule of
+docs/protocol.md, and in which forms a player was asked.
 """
 PAGES_MAX = 1000  # of a transcript; no manager needs so many
 
 
 @click.command(help=EXAMPLES + DESCRIPTION)
 @click.argument("match_id", metavar="MATCH")
+@rules_option
 @reading_options
-def command(match_id: str, directory: Path | None, manager_url: str | None, as_json: bool) -> None:
+def command(
+    match_id: str, directory: Path | None, manager_url: str | None, as_json: bool, verbose: bool
+) -> None:
     """Print the match."""
     from agentleague.records.match_story import in_words
 
@@ -37,7 +41,7 @@ def command(match_id: str, directory: Path | None, manager_url: str | None, as_j
     if as_json:
         print_json(facts)
         return
-    for line in in_words(facts):
+    for line in in_words(facts, in_full=verbose):
         print(line)
 
 

@@ -124,7 +124,7 @@ def command(
         _print(league, summary, all_matches=all_matches, verbose=verbose)
         failed = _first_failure(league, folder)
     for player_id, text in (("P01", a), ("P02", b)):
-        if IS_URL.match(text):
+        if IS_URL.match(text) and (matches > 1 or not failed):  # Else the match has said it.
             name = league.roster.member(player_id).display_name
             output.say(f"{name}: {understood(league, failed, player_id)}")
     if failed and any(SILENCE in cause for _, cause in failed["forfeits"]):
@@ -264,7 +264,7 @@ def _print(league: League, summary: dict[str, Any], *, all_matches: bool, verbos
     count = summary["score"]["matches"]
     if verbose or count == 1:
         for facts in _matches(league):
-            print("\n".join([*match_story.in_words(facts), ""]))
+            print("\n".join([*match_story.in_words(facts, in_full=verbose), ""]))
     elif all_matches:
         rows = [_row(facts) for facts in _matches(league)]
         title = f"{summary['game_type']}: {_named(first)} against {_named(second)}"
