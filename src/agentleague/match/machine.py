@@ -298,8 +298,7 @@ class Match:
             is_patient &= self.phase is PLAYING or not self.players[seat].dialect.endswith(LOST)
             own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
             check = partial(self._progress.check, seat) if self.phase is PLAYING else None
-            seated = self._assignment.seats[seat] if self._is_strict else None
-            judge = partial(check_answer, self.match_id, check, seated)
+            judge = partial(check_answer, self.match_id, check, seated if self._is_strict else None)
             question = Question(own, seat, judge, self._notes)
             self._questions[seat] = question
             effects += self._carry_out(seat, question.ask(now), now)
