@@ -13,6 +13,7 @@ from agentleague.league.events import (
     RefereeRegistered,
     Told,
 )
+from agentleague.league.standings import TIE_BREAKS
 from agentleague.manager.role import Manager
 from agentleague.roles.effects import Call, End
 from agentleague.roles.settings import ManagerSettings
@@ -166,8 +167,8 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
 @rule("R-RESUME-02")
 def test_a_journal_from_before_a_rule_was_one_is_resumed_whatever_is_set_now():
     rows = rows_of(Decisions(0).events)
-    league_id = "league_2026_even_odd_office"
-    strict = ManagerSettings(league_id=league_id, missing_fields="refuse")
+    rules = {"league_id": "league_2026_even_odd_office", "tie_breaks": TIE_BREAKS}
+    strict = ManagerSettings(**rules, missing_fields="refuse")
 
     check_rules(strict, iter(rows), "cup")
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from agentleague.bench.bare_http import Load, exchange
 from agentleague.bench.league_run import Measurement, Plan, measure_league, within
+from agentleague.runtime.clock import cores as cores
 
 MATCHES_A_LEAGUE = 5_000
 MATCHES_ALONE_MAX = 500  # between two players who have the machine for themselves
@@ -148,13 +149,6 @@ def this_machine(folder: Path) -> Machine:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     kind = file_system_of(folder)
     return Machine(cores(), system, python, None if load is None else round(load, 1), kind)
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def processes_for(cores: int) -> int:

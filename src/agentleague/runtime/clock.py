@@ -1,6 +1,7 @@
-"""The one place that asks the system for the time."""
+"""The one place that asks the system for the time, and for the processors that it may use."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 
@@ -15,6 +16,13 @@ def wall() -> float:
 def cpu_seconds() -> float:
     """Processor time that this process has used."""
     return time.process_time()
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class LoopClock:

@@ -6,7 +6,6 @@ their order never depends on which process is quick.
 
 import gc
 import multiprocessing
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from agentleague.manager.leases import longest_match
 from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import Rules
 from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.clock import cores
 from agentleague.simulation import scenarios
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.faults import Faults
@@ -145,13 +145,6 @@ def patience(scenario: Scenario) -> float:
 def processes_for(leagues: int, jobs: int | None = None) -> int:
     """How many processes to use: at most `jobs`, or one a core."""
     return max(1, min(jobs or cores(), leagues // LEAGUES_MIN))
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextmanager
