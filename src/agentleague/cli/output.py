@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -180,7 +179,6 @@ def _widths(
 
 
 LINES_MAX = 10  # of progress, where stderr is not a terminal; as many about waiting
-WAITS_SHOWN = 3  # at once, below the bar
 
 
 class Progress:
@@ -196,12 +194,7 @@ class Progress:
     def __enter__(self) -> "Progress":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._live:
             self._live.update(self._bar)
             self._live.stop()
@@ -214,7 +207,10 @@ class Progress:
         else:
             self._print_round(league, league.total_rounds)
             for words in awaited:
-                self._print_wait(words)
+                whom = words.rpartition(": ")[0]  # What follows changes.
+                if whom not in self._waits_printed and len(self._waits_printed) < LINES_MAX:
+                    self._waits_printed.add(whom)
+                    say(f"Waiting for {words}.")
 
     def _show_bar(self, league: "League", rounds: int, awaited: Sequence[str]) -> None:
         from rich.console import Console, Group
@@ -232,18 +228,9 @@ class Progress:
             self._live.start()
         text = f"Round {league.round_id} of {rounds}"
         self._bar.update(self._task, completed=league.decided_total, description=text)
-        lines = [f"Waiting for {words}" for words in awaited[:WAITS_SHOWN]]
-        if len(awaited) > WAITS_SHOWN:
-            lines.append(f"and for {len(awaited) - WAITS_SHOWN} more")
-        texts = (Text(shown(line), no_wrap=True, overflow="ellipsis") for line in lines)
+        lines = (shown(f"Waiting for {words}") for words in awaited)
+        texts = (Text(line, no_wrap=True, overflow="ellipsis") for line in lines)
         self._live.update(Group(self._bar, *texts))
-
-    def _print_wait(self, words: str) -> None:
-        """Once for each; only the time that is left changes."""
-        whom = words.rpartition(": ")[0]
-        if whom not in self._waits_printed and len(self._waits_printed) < LINES_MAX:
-            self._waits_printed.add(whom)
-            say(f"Waiting for {words}.")
 
     def _print_round(self, league: "League", rounds: int) -> None:
         step = max(1, rounds // LINES_MAX)

@@ -377,6 +377,7 @@ def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
     kept = [row for row in rows if row.player_id in record.players]
     left_out = 0 if report.transcript_left_out is UNSET else report.transcript_left_out
     silences = {} if report.silences is UNSET else report.silences
+    late = report.timed_out
     return MatchClosed(
         record.match_id,
         record.epoch,
@@ -388,13 +389,7 @@ def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
             if player_id in record.players
         },
         reported_at=report.timestamp or UNSET,
-        timed_out={
-            player_id: question
-            for player_id, question in report.timed_out.items()
-            if player_id in record.players
-        }
-        if report.timed_out
-        else UNSET,
+        timed_out=late and {each: late[each] for each in record.players if each in late},
     )
 
 

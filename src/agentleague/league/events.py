@@ -237,7 +237,7 @@ class MatchClosed(Event, frozen=True, tag="match_closed"):
     silences: dict[str, tuple[int, bool]] = msgspec.field(default_factory=dict)
     told: str = "referee"  # or "manager", or "unverified" for a referee that does not lock
     reported_at: str | UnsetType = UNSET  # the time in that report
-    timed_out: dict[str, str | None] | UnsetType = UNSET  # as the report has it
+    timed_out: dict[str, Any] | UnsetType = UNSET  # as the report has it
 
     @property
     def exchanges(self) -> list[Exchange]:

@@ -292,13 +292,13 @@ class Match:
         self._questions = {}
         effects: list[Effect] = []
         for seat in seats:
-            seated = self._assignment.seats[seat]
-            is_patient = not seated.suspended or self._notes.is_heard(seat)
-            is_patient &= not self._notes.timed_out.get(seated.player_id, seated.timed_out)
+            at = self._assignment.seats[seat]
+            is_patient = not at.suspended or self._notes.is_heard(seat)
+            is_patient &= not self._notes.timed_out.get(at.player_id, at.timed_out)
             is_patient &= self.phase is PLAYING or not self.players[seat].dialect.endswith(LOST)
             own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
             check = partial(self._progress.check, seat) if self.phase is PLAYING else None
-            judge = partial(check_answer, self.match_id, check, seated if self._is_strict else None)
+            judge = partial(check_answer, self.match_id, check, at if self._is_strict else None)
             question = Question(own, seat, judge, self._notes)
             self._questions[seat] = question
             effects += self._carry_out(seat, question.ask(now), now)
@@ -374,21 +374,19 @@ class Match:
             if isinstance(question.result, Failure):
                 self._failures[seat] = question.result.error
             if question.is_timed_out or self._assignment.seats[seat].timed_out:
-                self._learn(seat, question)
+                self._learn(self._assignment.seats[seat], question)
         drops = self._drop_calls()
         if self.phase is PLAYING:
             return drops + self._moved(moves, now)
         return drops + (self._lock(now) if self._failures else self._ask_for_moves(now))
 
-    def _learn(self, seat: int, question: Question) -> None:
+    def _learn(self, at: Seated, question: Question) -> None:
         """Note whether a player let every attempt run out, or answers such a question again."""
-        seated, noted = self._assignment.seats[seat], self._notes.timed_out
-        asked = question.terms.message
-        if isinstance(question.result, Success):
-            if noted.get(seated.player_id, seated.timed_out) == asked:
-                noted[seated.player_id] = None
-        elif question.is_timed_out and self._rules.patience == "learning":
-            noted[seated.player_id] = asked
+        asked, is_failed = question.terms.message, isinstance(question.result, Failure)
+        if is_failed and question.is_timed_out and self._rules.patience == "learning":
+            self._notes.timed_out[at.player_id] = asked
+        elif not is_failed and at.timed_out == asked:
+            self._notes.timed_out[at.player_id] = None
 
     def _moved(self, moves: dict[int, Any], now: float) -> list[Effect]:
         if self._failures or self._progress.wants_number:

@@ -72,9 +72,7 @@ def command(
 
 def _about(rounds: list[dict[str, Any]], current: int) -> list[dict[str, Any]]:
     """As many rounds as fit on a screen: the one before the current one, and those after it."""
-    if sum(len(each["matches"]) for each in rounds) <= ROWS_MAX:
-        return rounds
-    most = max(2, ROWS_MAX // max(1, len(rounds[0]["matches"])))
+    most = max(2, ROWS_MAX // max([1, *(len(each["matches"]) for each in rounds)]))
     first = max(0, min(current - 2, len(rounds) - most))
     return rounds[first : first + most]
 
