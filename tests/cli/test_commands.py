@@ -28,6 +28,7 @@ def test_demo_plays_a_league_of_four_and_prints_the_table(tmp_path):
     assert "3 rounds, 6 matches" in done.stderr
     assert "is the champion" in done.stderr
     assert f"league standings --dir {tmp_path / 'cup'}" in done.stderr
+    assert len([*(tmp_path / "cup" / "shared").glob("data/matches/*/*.json")]) == 6
 
 
 def test_demo_leaves_nothing_behind_unless_it_is_to_keep_it(tmp_path, monkeypatch):
@@ -72,8 +73,9 @@ def test_demo_says_whom_it_waits_for(tmp_path):
 
 
 def test_demo_as_json_has_all_that_the_design_promises(tmp_path):
-    played = demo("--seed", "7", "--dir", tmp_path)
+    played = demo("--seed", "7", "--dir", tmp_path, "--no-files")
 
+    assert not (tmp_path / "shared").exists()
     assert list(played) == [
         "league_id",
         "game_type",

@@ -305,20 +305,22 @@ def test_a_game_file_that_is_missing_is_called_missing(command, tmp_path):
     assert f"there is no file {tmp_path}/nope.py" in done.stderr
 
 
-def test_the_documents_files_are_kept_current_while_the_league_runs(tmp_path):
-    cup, shared = tmp_path / "cup", tmp_path / "shared"
-    manager, url = a_manager(cup, "--players", "2", "--exit", "--shared-dir", shared)
+@pytest.mark.parametrize("options", [(), ("--no-files",)])
+def test_the_documents_files_are_kept_current_beside_the_journal(tmp_path, options):
+    cup, shared = tmp_path / "cup", tmp_path / "cup" / "shared"
+    manager, url = a_manager(cup, "--players", "2", "--exit", *options)
     found = agents(url)
     manager.communicate(timeout=SECONDS)
     for agent in found:
         agent.communicate(timeout=SECONDS)
 
-    (table,) = shared.rglob("standings.json")
-    rows = json.loads(table.read_text())["standings"]
-    assert [row["player_id"] for row in rows] == [
-        row["player_id"] for row in json.loads(league("standings", "--dir", cup, "--json").stdout)
-    ]
-    assert (shared / "config/agents/agents_config.json").exists()
+    assert shared.exists() == (not options)
+    for table in shared.rglob("standings.json"):
+        rows = json.loads(table.read_text())["standings"]
+        shown = json.loads(league("standings", "--dir", cup, "--json").stdout)
+        assert [row["player_id"] for row in rows] == [row["player_id"] for row in shown]
+        registered = json.loads((shared / "config/agents/agents_config.json").read_text())
+        assert len(registered["players"][0]["game_types"]) == 3  # `league player` knows them all.
 
 
 def test_the_log_has_no_token_and_every_line_is_json(tmp_path):

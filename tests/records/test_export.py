@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import shutil
 from pathlib import Path
 from threading import Event as Flag
@@ -26,9 +27,10 @@ from agentleague.league.events import (
 )
 from agentleague.protocol.tokens import digest
 from agentleague.records import event_text
-from agentleague.records.export import MARK, Mirror, write_tree
+from agentleague.records.export import MARK, write_tree
 from agentleague.records.export_files import cell, path_part
 from agentleague.records.reading import folded
+from agentleague.records.shared_files import FilesThread, SharedFiles
 from agentleague.storage.sqlite import SqliteJournal
 from league.decisions import DRAW_SECRET, LEAGUE_ID, TOKEN_SECRET, Decisions, token
 from records.journals import changed, place, played, rows_of
@@ -335,62 +337,133 @@ def append(journal, after, events):
     assert written.wait(timeout=60)
 
 
-def test_a_mirror_that_follows_row_by_row_ends_like_an_export(journal, tmp_path):
-    mirror = Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
-    after = [Disputed("R1M1", "REF01", "another result"), MatchRuled("R1M1", "draw", None, "so")]
-    for seq, event in enumerate([*LEAGUE, *after, TokenMisused("P01", "LOCK_REQUEST", "match")]):
-        append(journal, seq, [event])
-        assert mirror.update() == 1
-    assert mirror.update() == 0
+def shared_files(tmp_path):
+    return SharedFiles(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
 
+
+AFTER = [
+    Disputed("R1M1", "REF01", "another result"),
+    MatchRuled("R1M1", "draw", None, "so"),
+    TokenMisused("P01", "LOCK_REQUEST", "match"),
+]
+LISTS = ("README.txt", MARK, "rounds.json", "matches.csv", "league.log.jsonl")  # of an export alone
+
+
+def as_exported(journal, tmp_path):
+    """The same files as an export of what the journal holds has them."""
     rows = list(journal.read(LEAGUE_ID))
     write_tree(folded(rows), rows, tmp_path / "out")
-
-    expected = texts(tmp_path / "out")
-    del expected[MARK], expected["README.txt"]  # A directory that is kept current may be shared.
-    assert texts(tmp_path / "shared") == expected
+    found = texts(tmp_path / "out")
+    return {name: text for name, text in found.items() if not name.endswith(LISTS)}
 
 
-def test_a_mirror_gives_everybody_a_record_when_the_league_starts(journal, tmp_path):
-    mirror = Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
-    start = place(LEAGUE, LeagueStarted)
-    for after, events in ((0, LEAGUE[:start]), (start, LEAGUE[start : start + 1])):
-        append(journal, after, events)
-        mirror.update()
+def test_files_that_follow_row_by_row_end_like_an_export(journal, tmp_path, monkeypatch):
+    monkeypatch.setattr(SharedFiles, "at_hand", 0)  # It forgets what it can, and looks it up.
+    files = shared_files(tmp_path)
+    for seq, event in enumerate([*LEAGUE, *AFTER]):
+        append(journal, seq, [event])
+        files.update()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "shared").rglob("*.json")}
+    files.update()
 
-    history = json.loads(texts(tmp_path / "shared")["data/players/P04/history.json"])
+    assert texts(tmp_path / "shared") == as_exported(journal, tmp_path)
+    assert before == {path: path.stat().st_mtime_ns for path in before}  # Nothing new, no work.
 
-    assert history["record"]["played"] == 0
+
+def test_what_a_crash_or_somebody_else_left_is_repaired_at_the_next_start(journal, tmp_path):
+    at = place(LEAGUE, MatchClosed)
+    append(journal, 0, LEAGUE[:at])
+    shared_files(tmp_path).update()
+    append(journal, at, [*LEAGUE[at:], *AFTER])
+    players = tmp_path / "shared" / "data" / "players"
+    (players / "P01" / "history.json").write_text("{")
+    lost = {"league_id": LEAGUE_ID, "matches": [{"match_id": "R9M9"}]}  # The journal lost it.
+    (players / "P02" / "history.json").write_text(json.dumps(lost))
+    (tmp_path / "shared" / HOME / "standings.json.new").write_text("{")
+    (tmp_path / "shared" / HOME / "standings.json").unlink()
+
+    shared_files(tmp_path).update()
+
+    assert texts(tmp_path / "shared") == as_exported(journal, tmp_path)
 
 
-def test_a_mirror_that_starts_anew_writes_its_log_anew(journal, tmp_path):
+def test_a_disk_that_is_full_for_a_while_loses_no_file(journal, tmp_path, monkeypatch):
+    files, replace, refusals = shared_files(tmp_path), os.replace, iter(range(40))
+    append(journal, 0, [*LEAGUE, *AFTER])
+
+    def full(source, target):
+        if next(refusals, None) is not None and "P03" in str(target):
+            raise OSError(28, "No space left on device", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.update()
+    for _ in refusals:
+        pass
+    files.update()
+
+    assert texts(tmp_path / "shared") == as_exported(journal, tmp_path)
+
+
+def test_the_thread_says_once_what_hinders_it_and_writes_all_in_the_end(
+    journal, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr("agentleague.records.shared_files.UPDATE_SECONDS", 0.001)
     append(journal, 0, LEAGUE)
-    for _ in range(2):
-        Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared").update()
+    files, calls, tried = shared_files(tmp_path), [], Flag()
+    update = files.update
 
-    log = texts(tmp_path / "shared")[f"logs/league/{LEAGUE_ID}/league.log.jsonl"]
+    def counted(rest):
+        calls.append(rest)
+        if len(calls) > 5:
+            tried.set()
+        update(rest)
 
-    assert len(log.splitlines()) == len(LEAGUE)
+    files.update = counted
+    (tmp_path / "shared").write_text("a file where the folder should be")
+    thread = FilesThread(files)
+    assert tried.wait(timeout=60)
+    (tmp_path / "shared").unlink()
+    thread.close()
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "the shared files cannot be written: Not a directory"
+    ]
+    assert texts(tmp_path / "shared") == as_exported(journal, tmp_path)
 
 
-def test_a_mirror_tells_why_a_match_was_given_out_again(journal, tmp_path):
+def test_files_tell_why_a_match_was_given_out_again_and_what_was_ruled_later(journal, tmp_path):
     decisions = Decisions(2, referees=2).start()
-    mirror = Mirror(tmp_path / "cup", LEAGUE_ID, tmp_path / "shared")
+    files = shared_files(tmp_path)
+    decisions.record(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent"))
     append(journal, 0, decisions.events)
-    mirror.update()
-    added = [MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent")]
-    append(journal, len(decisions.events), added)
-    mirror.update()
-    decisions.record(*added)
+    files.update()
     decisions.lock([(0, "P01", "even"), (0, "P02", "odd")], referee="REF02", epoch=2)
-    decisions.record(MatchClosed("R1M1", 2))
-    append(journal, len(decisions.events) - 2, decisions.events[-2:])
-    mirror.update()
+    decisions.record(MatchClosed("R1M1", 2), MatchRuled("R1M1", "draw", None, "so"))
+    append(journal, len(decisions.events) - 3, decisions.events[-3:-1])
+    files.update()
+    append(journal, len(decisions.events) - 1, decisions.events[-1:])
+    files.update()
 
-    match = json.loads(texts(tmp_path / "shared")[f"data/matches/{LEAGUE_ID}/R1M1.json"])
+    found = texts(tmp_path / "shared")
+    match = json.loads(found[f"data/matches/{LEAGUE_ID}/R1M1.json"])
+    (played,) = json.loads(found["data/players/P02/history.json"])["matches"]
 
     assert match["assignments"][0]["why"] == "REF01 fell silent"
-    assert match["closed"] is True
+    assert (match["closed"], match["ruling"]["verdict"]) == (True, "draw")
+    assert (played["outcome"], played["ruled"]) == ("DRAW", True)
+    assert played["decided_at"] == match["decided_at"] != ""
+
+
+def test_the_agents_are_listed_with_the_games_that_they_named(tmp_path):
+    events = list(changed(LEAGUE, PlayerRegistered, game_types=["even_odd", "tic_tac_toe"]))
+    exported(events, tmp_path / "out")
+
+    agents = json.loads(texts(tmp_path / "out")["config/agents/agents_config.json"])
+
+    assert agents["players"][0]["game_types"] == ["even_odd", "tic_tac_toe"]
+    assert agents["referees"][0]["game_types"] == ["even_odd"]  # It named none: the league's.
 
 
 @pytest.mark.parametrize(

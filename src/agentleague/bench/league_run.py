@@ -39,6 +39,7 @@ from agentleague.league.events import read_event
 from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import GameInvitation, MatchResultReport, Message
+from agentleague.records.shared_files import keep_files
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.roles.settings import ManagerSettings
@@ -188,7 +189,7 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         cycles=plan.cycles,
         reply_seconds=REPLY_SECONDS,  # So that a slow machine is measured all the same.
     )
-    home = Home(folder, "bench", resumes=False)
+    home = Home(folder, "bench", resumes=False, files=partial(keep_files, ""))
     manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)

@@ -45,6 +45,7 @@ class PlayerRegistered(Event, frozen=True, tag="player_registered"):
     claim_digest: str | UnsetType = UNSET  # of a claim, which only the one who registered knows
     source: str | UnsetType = UNSET  # the address it asked from, if known; not the organiser's
     addresses: list[str] | UnsetType = UNSET  # of its host name, where the end point has one
+    game_types: list[str] | UnsetType = UNSET  # that it says it knows
 
 
 class PlayerReturned(Event, frozen=True, tag="player_returned"):
@@ -70,9 +71,10 @@ class RefereeRegistered(Event, frozen=True, tag="referee_registered"):
     proofs: bool | UnsetType = UNSET  # it wants the manager's messages proved
     waiting: bool | UnsetType = UNSET  # it is given nothing before the organiser's word
     anyone: bool | UnsetType = UNSET  # let in since anybody may referee: nobody vouches for it
-    claim_digest: str | UnsetType = UNSET  # these three as a player's
+    claim_digest: str | UnsetType = UNSET  # these four as a player's
     source: str | UnsetType = UNSET
     addresses: list[str] | UnsetType = UNSET
+    game_types: list[str] | UnsetType = UNSET
 
 
 class RefereeApproved(Event, frozen=True, tag="referee_approved"):

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -46,6 +47,7 @@ class Member(Struct, frozen=True):
     claim_digest: str = ""  # of the claim it registered with, if any
     source: str | None = None  # from where; None: by the organiser, or before that was noted
     places: frozenset[Place] = frozenset()  # where its end point is
+    game_types: Sequence[str] = ()  # that it says it knows, if it was noted
 
 
 def member_of(event: PlayerRegistered | RefereeRegistered) -> Member:
@@ -61,6 +63,7 @@ def member_of(event: PlayerRegistered | RefereeRegistered) -> Member:
         claim_digest=event.claim_digest or "",
         source=None if event.source is UNSET else event.source,
         places=places(event.endpoint, event.addresses or ()),
+        game_types=event.game_types or (),
     )
     if isinstance(event, PlayerRegistered):
         return member

@@ -283,6 +283,7 @@ def origin(meta: PlayerMeta | RefereeMeta, caller: Caller) -> dict[str, Any]:
         "claim_digest": digest(meta.claim) if meta.claim else UNSET,
         "source": caller.source,
         "addresses": list(caller.addresses) or UNSET,
+        "game_types": meta.game_types or UNSET,
     }
 
 

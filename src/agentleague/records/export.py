@@ -1,22 +1,18 @@
-"""Write a league as a tree of files: all at once, or kept current while the league runs."""
+"""Write a league as a tree of files, all at once."""
 
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 from agentleague.errors import LeagueError
-from agentleague.league.events import LeagueStarted, PlayerRegistered
 from agentleague.league.league import League
 from agentleague.records import export_files
-from agentleague.records.reading import event_of
-from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
-from agentleague.storage.directory import open_reader
 from agentleague.storage.lock import set_lock
 
 MARK = "export.json"  # says of which league the tree is, and which files are ours
@@ -51,59 +47,6 @@ def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return len(names) + 1
-
-
-class Mirror:
-    """Keeps files under `out` current from the journal in `directory`; each is replaced whole.
-
-    It reads the journal by itself and shares nothing with the manager, so `update` may be called
-    from any thread, one call at a time.
-    """
-
-    def __init__(self, directory: Path, league_id: str, out: Path) -> None:
-        self._journal, self._league_id, self._out = open_reader(directory), league_id, out
-        self._league = League()
-        self._times: list[str] = []  # when each row was written
-        self._assigned: dict[str, list[Event]] = {}
-
-    def update(self) -> int:
-        """Take in the rows that were committed since the last time; how many there were.
-
-        Raises:
-            StorageError: the journal cannot be read.
-            LeagueError: an id cannot be part of a path.
-            OSError: there is no room, or no right to write there.
-        """
-        is_first = not self._times
-        rows = list(self._journal.read(self._league_id, self._league.seq))
-        events = [event_of(row) for row in rows]
-        for row, event in zip(rows, events, strict=True):
-            self._league.apply(event)
-            self._times.append(row.at)
-        if rows:
-            for file in self._changed(events):
-                _replace(self._out, file)
-            log = self._out / export_files.log_path(self._league)
-            log.parent.mkdir(parents=True, exist_ok=True)
-            with log.open("w" if is_first else "a", encoding="utf-8") as lines:
-                lines.writelines(map(export_files.log_line, rows, events))
-        return len(rows)
-
-    def _changed(self, events: Sequence[Event]) -> Iterable[export_files.File]:
-        league, times = self._league, self._times
-        yield from export_files.league_files(league, times)
-        players: dict[str, None] = {}  # in order
-        for match_id, added in export_files.by_match(events).items():
-            self._assigned.setdefault(match_id, []).extend(added)
-            yield export_files.match_file(league, match_id, times, self._assigned[match_id])
-            players |= dict.fromkeys(league.matches[match_id].players)
-        for event in events:
-            if isinstance(event, PlayerRegistered):
-                players[event.player_id] = None
-            elif isinstance(event, LeagueStarted):
-                players |= dict.fromkeys(league.roster.players)
-        for player_id in players:
-            yield export_files.history_file(league, player_id, times)
 
 
 def _clear_beside(out: Path) -> None:
@@ -172,14 +115,6 @@ def _write(root: Path, file: export_files.File) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="")
     return name
-
-
-def _replace(root: Path, file: export_files.File) -> None:
-    name, text = file
-    path = root / name
-    beside = f"{name}.new"
-    _write(root, (beside, text))
-    os.replace(root / beside, path)
 
 
 def _put(beside: Path, out: Path) -> None:

@@ -43,11 +43,18 @@ def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
     times = [row.at for row in rows]
     assigned = by_match(events)
     yield "README.txt", readme(league)
-    yield from league_files(league, times)
-    for match_id in league.matches:
-        yield match_file(league, match_id, times, assigned.get(match_id, ()))
+    yield from league_files(league, times[-1])
+    yield from _match_lists(league, times[-1])
+    for match_id, match in league.matches.items():
+        at = times[match.decided_seq - 1]
+        yield match_file(league, match_id, at, assigned.get(match_id, ()))
     for player_id in league.roster.players:
-        yield history_file(league, player_id, times)
+        decided = [each for each in league.matches.of_player.get(player_id, ()) if each.decided]
+        yield history_file(
+            league,
+            player_id,
+            [played(league, player_id, each, times[each.decided_seq - 1]) for each in decided],
+        )
     yield log_path(league), "".join(map(log_line, rows, events))
 
 
@@ -75,22 +82,24 @@ def table_path(league: League) -> str:
     return f"data/leagues/{path_part(league.rules.league_id)}/standings.csv"
 
 
-def league_files(league: League, times: Sequence[str]) -> Iterator[File]:
-    """Agents, table, rounds and list of matches; `times` has when each row was written."""
+def league_files(league: League, now: str) -> Iterator[File]:
+    """Agents and table; `now` is when the last row was written."""
     home = f"data/leagues/{path_part(league.rules.league_id)}"
     rows, why = league.table.rows(), league.table.why
     table = [{**msgspec.to_builtins(row), "why": why(row.player_id)} for row in rows]
     yield "config/agents/agents_config.json", _json(_agents(league))
-    yield f"{home}/standings.json", _json({**_state(league, times), "standings": table})
-    yield f"{home}/rounds.json", _json({**_state(league, times), "rounds": _rounds(league)})
+    yield f"{home}/standings.json", _json({**_state(league, now), "standings": table})
     yield f"{home}/standings.csv", _csv(TABLE_FIELDS, table)
+
+
+def _match_lists(league: League, now: str) -> Iterator[File]:
+    home = f"data/leagues/{path_part(league.rules.league_id)}"
+    yield f"{home}/rounds.json", _json({**_state(league, now), "rounds": _rounds(league)})
     matches = [_match_row(league, match) for match in league.matches.values()]
     yield f"{home}/matches.csv", _csv(MATCH_FIELDS, matches)
 
 
-def match_file(
-    league: League, match_id: str, times: Sequence[str], events: Iterable[Event]
-) -> File:
+def match_file(league: League, match_id: str, decided_at: str, events: Iterable[Event]) -> File:
     """One match: the facts of GET_MATCH, all its moves, and when it was decided."""
     match = league.matches[match_id]
     facts = {"league_id": league.rules.league_id, **facts_of(league, match_id, events)}
@@ -98,20 +107,19 @@ def match_file(
     if match.decided:
         facts["result"] = msgspec.to_builtins(match.decided.result)
         facts["draw"]["moves"] = msgspec.to_builtins(match.decided.moves)
-        facts["decided_at"] = times[match.decided_seq - 1]
+        facts["decided_at"] = decided_at
     path = f"data/matches/{path_part(league.rules.league_id)}/{path_part(match_id)}.json"
     return path, _json(facts)
 
 
-def history_file(league: League, player_id: str, times: Sequence[str]) -> File:
-    """One player: its record and its matches."""
-    played = [each for each in league.matches.of_player.get(player_id, ()) if each.decided]
+def history_file(league: League, player_id: str, matches: Iterable[dict[str, Any]]) -> File:
+    """One player: its record, and its matches as `played` has them."""
     history = {
         "player_id": player_id,
         "display_name": league.roster.players[player_id].display_name,
         "league_id": league.rules.league_id,
         "record": _record(league, player_id),
-        "matches": [_played(league, player_id, match, times) for match in played],
+        "matches": list(matches),
     }
     return f"data/players/{path_part(player_id)}/history.json", _json(history)
 
@@ -152,7 +160,7 @@ def by_match(events: Iterable[Event]) -> dict[str, list[Event]]:
     return found
 
 
-def _state(league: League, times: Sequence[str]) -> dict[str, Any]:
+def _state(league: League, now: str) -> dict[str, Any]:
     return {
         "league_id": league.rules.league_id,
         "game_type": league.rules.game_type,
@@ -161,7 +169,7 @@ def _state(league: League, times: Sequence[str]) -> dict[str, Any]:
         "total_rounds": league.total_rounds,
         "champion": league.champion or None,
         "champions": [row.player_id for row in league.champions()] if league.champion else [],
-        "last_updated": times[-1],
+        "last_updated": now,
     }
 
 
@@ -193,7 +201,7 @@ def _agent(league: League, member: Member) -> dict[str, Any]:
     return {
         "display_name": member.display_name,
         "version": member.version,
-        "game_types": [league.rules.game_type],
+        "game_types": list(member.game_types) or [league.rules.game_type],
         "contact_endpoint": public_url(member.endpoint),
     }
 
@@ -248,9 +256,8 @@ def _record(league: League, player_id: str) -> dict[str, Any] | None:
     return {name: value for name, value in row.items() if type(value) is int and name != "rank"}
 
 
-def _played(
-    league: League, player_id: str, match: MatchRecord, times: Sequence[str]
-) -> dict[str, Any]:
+def played(league: League, player_id: str, match: MatchRecord, decided_at: str) -> dict[str, Any]:
+    """A match that is decided, as its player sees it."""
     result = match.result
     assert result
     opponent = match.players[match.players[0] == player_id]
@@ -266,7 +273,7 @@ def _played(
         "opponent_choice": result.choices.get(opponent),
         "drawn_number": result.drawn_number,
         "reason": result.reason,
-        "decided_at": times[match.decided_seq - 1],
+        "decided_at": decided_at,
     }
 
 
@@ -279,7 +286,7 @@ def _outcome(player_id: str, result: GameResult) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, indent=2) + "\n"
+    return msgspec.json.format(json.dumps(value)) + "\n"  # Four times as fast as `indent`.
 
 
 def _csv(fields: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:

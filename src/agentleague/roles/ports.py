@@ -82,6 +82,8 @@ class JournalReader(Protocol):
 
     def read(self, league_id: str, after: int = 0) -> Iterator[Row]: ...
 
+    def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]: ...
+
     def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]: ...
 
     def damage(self) -> str | None: ...
@@ -106,8 +108,6 @@ class Journal(JournalReader, Protocol):
 
         The next claim finds the same.
         """
-
-    def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]: ...
 
     def append(
         self,

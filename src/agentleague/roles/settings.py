@@ -115,8 +115,10 @@ class ManagerSettings:
     """The networks of `lan`, such as 192.168.7.0/24; all private ones unless given."""
     trusted_proxies: Sequence[str] = ()
     """Proxies, such as 127.0.0.1, whose X-Forwarded-For says where a request comes from."""
+    files: bool = True
+    """Whether the table, agents, matches and histories are kept as files while the league runs."""
     shared_dir: str = ""
-    """A directory where the files of `league export` are kept current while the league runs."""
+    """The directory of these files; `shared` beside the journal unless given."""
     seeded: bool = field(default=False, metadata={"derived": True})
     """Whether draws follow from a seed that was given, so that they can be foretold."""
 

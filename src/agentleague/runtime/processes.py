@@ -313,6 +313,7 @@ class Home(NamedTuple):
     given: Mapping[str, Any] | None = None  # the settings to keep for its next start
     accepts_loss: bool = False  # whether a league that has lost rows goes on without them
     survives: bool = True  # whether its journal survives a power cut
+    files: Callable[[Path, str], Callable[[], None]] | None = None  # keeps files; what ends it
 
 
 async def open_manager(
@@ -379,6 +380,8 @@ async def open_manager(
     # Who is told of it can read it. (A full disk is no event.)
     while not host.is_written and journal.state == "ok":  # noqa: ASYNC110
         await asyncio.sleep(WRITTEN_SECONDS)
+    if home.files:
+        running.closing.append(home.files(directory, settings.league_id))
     return running
 
 

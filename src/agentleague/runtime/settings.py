@@ -43,7 +43,7 @@ MANAGER_HEADINGS = {
     "lease_seconds": "Referees",
     "join_code": "Who may take part",
     "port": "The network",
-    "shared_dir": "Files",
+    "files": "Files",
 }
 AGENT_HEADINGS = {
     "manager_url": "Registration",

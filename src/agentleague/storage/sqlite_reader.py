@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -64,6 +64,11 @@ class SqliteReader:
         """
         with _reading(self._directory) as connection:
             yield from _rows(connection, league_id, after)
+
+    def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
+        """Of the committed rows from `first` to `last` those in whose body this text stands."""
+        with _reading(self._directory) as connection:
+            return [*map(Row._make, connection.execute(FIND, (league_id, first, last, text)))]
 
     async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
         """The same rows, then each later one soon after its commit; all reading is in a thread.

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
@@ -18,6 +19,7 @@ from agentleague.cli.local_players import local_players
 from agentleague.cli.options import game_choice, read_game_options, referees_option
 from agentleague.cli.settings_options import given_settings, settings_options
 from agentleague.manager import notices
+from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
 from agentleague.runtime.plugins import as_typed, find_game
@@ -45,7 +47,7 @@ commands that look at a league work on this one too. Settings also come from the
 (LEAGUE_MOVE_SECONDS=10).
 """
 PLAYERS = 4  # by default
-NOT_HERE = ("When it starts", "Who may take part", "The network", "Files")  # groups of settings
+NOT_HERE = ("When it starts", "Who may take part", "The network")  # groups of settings
 LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 
 
@@ -65,7 +67,7 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
     help="A player of yours; give it once for each.",
 )
 @referees_option
-@settings_options(ManagerSettings, "cycles", "move_seconds")
+@settings_options(ManagerSettings, "cycles", "move_seconds", "files")
 @click.option("--seed", help="Any text: the same seed gives the same table.")
 @click.option(
     "--dir",
@@ -109,7 +111,8 @@ def command(
     temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
     try:
         with temporary as folder, output.Progress() as progress:
-            home = Home(Path(folder), seed)
+            files = partial(keep_files, settings.shared_dir) if kept and settings.files else None
+            home = Home(Path(folder), seed, files=files)
             played = run(play(settings, home, progress, game=typed, local_players=named))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*_interrupted(kept)) from None

@@ -1,15 +1,12 @@
-"""`league manager`: runs one league, and keeps its journal in a directory.
-
-With --shared-dir it also keeps the documents' files up to date while the league runs.
-"""
+"""`league manager`: runs one league, and keeps its journal in a directory."""
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from errno import EACCES, EADDRINUSE
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import click
@@ -36,8 +33,8 @@ from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.manager.role import Manager
 from agentleague.protocol.join_codes import is_guessable, is_published
-from agentleague.records.export import Mirror
 from agentleague.records.reading import open_league
+from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
@@ -124,6 +121,8 @@ def command(
     async def serve() -> tuple[League, bool]:
         stopped = stop_signal()
         home = Home(directory, seed, logs=True, given=kept, accepts_loss=accepts_loss)
+        if settings.files:
+            home = home._replace(files=partial(keep_files, settings.shared_dir))
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
         assert isinstance(role, Manager)
@@ -132,9 +131,6 @@ def command(
         for remark in _remarks(home, role, settings):
             say(remark)
         say(_state(role.league, settings, directory))
-        if settings.shared_dir:
-            mirror = Mirror(directory, league_id, Path(settings.shared_dir))
-            running.closing.append(Mirroring(mirror, settings.standings_seconds, say).close)
         running.tell(lambda sentence: say(with_directory(sentence, directory)))
         log_to_stderr(running, verbose)
         if not exits:
@@ -330,33 +326,3 @@ def _referees_wait(settings: ManagerSettings, directory: Path) -> str:
     if settings.referee_code:
         return f"Referees show the referee code; let in others, one by one, with: {approve}"
     return f"There is no referee code, so each referee waits until you let it in, with: {approve}"
-
-
-class Mirroring:
-    """A thread that writes the shared files from the journal now and then; nothing waits for it."""
-
-    def __init__(self, mirror: Mirror, seconds: float, say: Callable[[str], None]) -> None:
-        self._mirror, self._seconds, self._say = mirror, seconds, say
-        self._last_error = ""
-        self._closing = Event()
-        self._thread = Thread(target=self._run, name="mirror", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Write the files once more, and stop."""
-        self._closing.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._closing.wait(self._seconds):
-            self._update()
-        self._update()
-
-    def _update(self) -> None:
-        try:
-            self._mirror.update()
-            self._last_error = ""
-        except (LeagueError, OSError) as error:
-            if str(error) != self._last_error:
-                self._say(f"The shared files cannot be written: {error}")
-            self._last_error = str(error)
