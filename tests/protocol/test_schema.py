@@ -6,8 +6,10 @@ from functools import cache
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
+from agentleague.cli.app import app
 from agentleague.protocol import codec
 from agentleague.protocol.field_docs import NOTES
 from agentleague.protocol.messages import MESSAGES
@@ -235,3 +237,18 @@ def test_schemas_are_the_callers_own():
 
     assert message_schema("GAME_OVER")["properties"]
     assert all_schemas() == WHOLE
+
+
+def test_an_example_of_every_message_is_written_where_document_002_has_it(tmp_path):
+    done = CliRunner().invoke(app, ["schema", "--examples", str(tmp_path)])
+    both = CliRunner().invoke(app, ["schema", "--examples", str(tmp_path), "--jsonrpc"])
+
+    found = {path.stem.upper(): path for path in tmp_path.glob("*/*.json")}
+    assert (done.exit_code, both.exit_code) == (0, 2)
+    assert found.keys() == MESSAGES.keys()
+    assert {path.name for path in tmp_path.iterdir()} == {"registration", "gameflow", "errors"}
+    assert found["LEAGUE_ERROR"].parent.name == "errors"
+    assert found["REFEREE_REGISTER_RESPONSE"].parent.name == "registration"
+    for name, path in found.items():
+        message = json.loads(path.read_text(encoding="utf-8"))
+        Draft202012Validator(message_schema(name)).validate(message)
