@@ -53,8 +53,8 @@ def test_a_player_that_does_not_play_yet_is_added_all_the_same_and_its_words_are
 
     assert strict.stdout == f"Ann is P01, and is called at {url}.\n"
     assert strict.stderr.startswith(
-        "It does not play tic_tac_toe yet: when asked with GAME_INVITATION, there came an answer "
-        "that said: HTTP 422: team_colour: Field required. It should take the messages of "
+        "It does not play tic_tac_toe yet: when asked with GAME_INVITATION, there came "
+        "HTTP 422: team_colour: Field required. It should take the messages of "
     )
     assert "complained of. Try it again with: league play " in strict.stderr
     assert absent.stdout == "Bob is P02, and is called at http://127.0.0.1:9.\n"

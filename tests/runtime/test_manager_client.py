@@ -15,7 +15,11 @@ NO_MANAGERS = [
     (b"404 Not Found", b'{"detail":"Not Found"}', "is no manager: it answered HTTP 404: Not Found"),
     (b"200 OK", b"", "is no manager: it answered nothing to the question"),
     (b"200 OK", b"hello \x1b[2J", "it answered text that is not JSON, from byte 0 on: hello ?[2J"),
-    (b"200 OK", b'{"error": "nope"}', "is no manager: it answered nope"),
+    (
+        b"200 OK",
+        b'{"error": "nope"}',
+        "the manager refused GET_STATUS: the peer answered with an error: nope",
+    ),
     (
         b"200 OK",
         b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}',

@@ -34,7 +34,10 @@ PATIENCE = 100  # how often a manager may say that it wants to be asked later
 ANYWHERE = ("0.0.0.0/0", "::/0")  # A typed address is always allowed.
 
 
-NOT_DATA = {*Message.__struct_fields__, "query_type", "success", "data", "error", "warnings"}
+NOT_DATA = {
+    *Message.__struct_fields__,
+    *("message_type", "query_type", "success", "data", "error", "warnings"),
+}
 
 
 class Asker(NamedTuple):
