@@ -121,9 +121,10 @@ FAILED = [
     (9, "P01", "CHOOSE_PARITY_CALL", 1, "E004", "Even", 4),
     (14, "P01", "CHOOSE_PARITY_CALL", 2, "E004", None, 5),
     (20, "P01", "CHOOSE_PARITY_CALL", 3, "E001", None, None),
+    (25, "P01", "CHOOSE_PARITY_CALL", 4, "E001", None, None),
     (9, "P02", "CHOOSE_PARITY_CALL", 1, "E009", None, None),
-    (30, "P01", "CHOOSE_PARITY_CALL", 4, "no content", None, 2),
-    (40, "P01", "CHOOSE_PARITY_CALL", 5, "sulks", None, 2),
+    (30, "P01", "CHOOSE_PARITY_CALL", 5, "no content", None, 2),
+    (40, "P01", "CHOOSE_PARITY_CALL", 6, "sulks", None, 2),
     (50, "P01", "CHOOSE_PARITY_CALL", 6, "dropped", None, None),
 ]
 WHY = """\
@@ -132,11 +133,11 @@ R1M1    lost by default against Agent 2 (P02): P01 made an illegal move - P02 wi
 after 4 ms (E004).
         At 0.014 s it was asked with CHOOSE_PARITY_CALL, attempt 2, and there came null, \
 which is no move after 5 ms (E004).
-        At 0.020 s it was asked with CHOOSE_PARITY_CALL, attempt 3, and there came no answer in \
-time (E001).
-        At 0.030 s it was asked with CHOOSE_PARITY_CALL, attempt 4, and there came an error, or an \
+        At 0.020 s it was asked with CHOOSE_PARITY_CALL, 2 times in a row, and there came no \
+answer in time (E001).
+        At 0.030 s it was asked with CHOOSE_PARITY_CALL, attempt 5, and there came an error, or an \
 answer without a join or a move after 2 ms (no content).
-        At 0.040 s it was asked with CHOOSE_PARITY_CALL, attempt 5, and there came something its \
+        At 0.040 s it was asked with CHOOSE_PARITY_CALL, attempt 6, and there came something its \
 referee found wrong after 2 ms (sulks).
         To change: send a legal move, exactly as it is named.
         To change: return a move: null is sent when its function raised an exception or returned \

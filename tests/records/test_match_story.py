@@ -417,7 +417,7 @@ def test_a_winner_by_a_ruling_gets_no_advice():
 @pytest.mark.parametrize(
     ("said", "change"),
     [
-        ("HTTP 500: Internal Server Error", "not break: its own log says at what"),
+        ("HTTP 500: Internal Server Error", "answer without breaking: its own log says at what"),
         ("HTTP 307 with an empty body", "be given by the URL to which it redirects"),
         ("HTTP 429: slow down", "without a rate limit"),
         ("HTTP 200 with an empty body", "in even_odd with the value even or odd"),
@@ -467,7 +467,7 @@ def test_what_a_player_said_that_did_not_understand_is_shown_and_not_our_search(
     *_, row, last = words(decisions)
     assert row.endswith("no content (HTTP 422: team: Field required) after 2 ms")
     assert " Agent 1 (P01) answered: HTTP 422: team: Field required. It should take" in last
-    assert words(decisions, in_full=True)[-2] == f"{row} ({note})"
+    assert words(decisions, in_full=True)[-2] == f"{row} (asked as tool, bare)"
     (failure,) = player_match(facts_of(decisions.league, "R1M1"), "P01").failures
     assert failure.came == "HTTP 422: team: Field required"
     assert failure.rules == ["R-DIA-09"]

@@ -89,7 +89,7 @@ _COMPLAINTS = {  # the first that is found in what it said itself, or in what ca
     r"^its ": "answer every POST with HTTP 200 and JSON",
     r"HTTP 3": "be given by the URL to which it redirects: nobody follows that",
     r"HTTP 429": "answer the referee of a match without a rate limit",
-    r"HTTP 5": "not break: its own log says at what",
+    r"HTTP 5": "answer without breaking: its own log says at what",
     r"HTTP 40[45]": "be given by its whole URL, with the path at which it takes messages",
     r"^HTTP 200": _CONTENT,
     r"-32601|(?i:method)": "take one of the methods of docs/reference/messages.md",

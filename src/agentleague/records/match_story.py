@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agentleague.dialects.complaints import read_note
 from agentleague.errors import UNREACHABLE, IllegalMove, LeagueError, MatchMismatch
 from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
@@ -254,8 +255,10 @@ def _exchange(facts: Facts, contact: Contact, in_full: bool) -> str:
     verdict = one_line(contact.verdict, 64)
     cause = cause_of(contact) if _failed(contact) else None
     why = cause.came if cause else _HARMLESS.get(contact.verdict)
-    shown = ("as ", *((TRIED, "said ") if in_full else ()))
-    note = f" ({one_line(contact.note, NOTE_MAX)})" if contact.note.startswith(shown) else ""
+    forms = ", ".join(read_note(contact.note)[1])
+    odd = f"asked as {forms}" if forms else contact.note
+    shown = ("as ", *((TRIED, "asked as ") if in_full else ()))
+    note = f" ({one_line(odd, NOTE_MAX)})" if odd.startswith(shown) else ""
     verdict += f" ({why})" if why else ""
     after = "" if contact.answered_after is None else f" after {contact.answered_after} ms"
     who = facts.name(contact.player_id)

@@ -5,6 +5,7 @@ change.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -87,8 +88,10 @@ def in_words(match: PlayerMatch, *, in_full: bool = False) -> Iterator[str]:
     """
     rules = f" ({', '.join(match.rules)})" if match.rules and in_full else ""
     yield f"{match.match_id:<6}  {match.sentence}{rules}."
-    for failure in match.failures:
+    for _, alike in groupby(match.failures, lambda each: (each.asked, each.verdict, each.came)):
+        failure, *more = alike
         again = f", attempt {failure.attempt}," if failure.attempt > 1 else ""
+        again = f", {1 + len(more)} times in a row," if more else again
         took = "" if failure.answered_after is None else f" after {failure.answered_after} ms"
         yield (
             f"{INDENT}At {failure.at / 1000:.3f} s it was asked with {failure.asked}{again} and "
