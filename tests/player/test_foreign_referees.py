@@ -17,7 +17,7 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     RoundMatch,
 )
-from agentleague.protocol.tokens import channel_key, guest_token, match_token
+from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles.agent import RegisterKey
 from agentleague.roles.effects import Address, Call, Reply
 from agentleague.roles.settings import PlayerSettings
@@ -184,7 +184,9 @@ def test_who_shows_no_token_is_shown_one_that_proves_nothing_whatever_epoch_it_n
     (joined,) = explain(role, *ask(role, later))
 
     assert joined.answer.accept
-    assert joined.answer.auth_token == guest_token(channel_key(TOKEN), "league_1", "R1M1", "P01")
+    names = ("league_1", "R1M1", "P01", 0)
+    assert joined.answer.auth_token == match_token(channel_key(TOKEN), "player>ref", *names)
+    assert joined.answer.auth_token.startswith("mtok_0_")
 
 
 @rule("R-PLAYER-05")

@@ -48,7 +48,9 @@ TRUE, FALSE = commitment(SEED, LEAGUE, "R1M1"), "f" * 64
 ANNOUNCED = RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=row(TRUE))
 FORGED = RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=row(FALSE))
 TABLE = LeagueStandingsUpdate(league_id=LEAGUE, standings=[StandingRow(1, "P02", points=9)])
-OVER = LeagueCompleted(LEAGUE, 1, 1, Champion("P01", "Ann", 3), [StandingRow(1, "P01", points=3)])
+OVER = LeagueCompleted(
+    LEAGUE, champion=Champion("P01", "Ann", 3), final_standings=[StandingRow(1, "P01", points=3)]
+)
 
 
 def a_player(state=None, accepted=ACCEPTED):

@@ -44,10 +44,8 @@ from agentleague.protocol.messages import (
 ANSWERS_MAX = 3  # unusable ones; then the question is over
 LONG_SECONDS = 2.0  # a shorter wait is not told
 FORM_ERRORS = (-32600, -32601, -32602)  # the player did not understand us
-EMPTY = (  # verdicts
-    *(transcript.NO_CONTENT, transcript.RATE_LIMITED),
-    *(NoConnection.code, MissingField.code),
-)
+# Verdicts on answers without content.
+EMPTY = (transcript.NO_CONTENT, transcript.RATE_LIMITED, NoConnection.code, MissingField.code)
 ANSWERS = (GameJoinAck, ChooseParityResponse, GameMoveResponse)
 
 Judge = Callable[[Message], Any]  # returns the content of an answer, or raises its error

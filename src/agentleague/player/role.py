@@ -21,13 +21,7 @@ from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
 from agentleague.protocol.hosts import is_at
-from agentleague.protocol.tokens import (
-    MATCH_TOKEN,
-    PROOF_HEADER,
-    channel_key,
-    guest_token,
-    match_token,
-)
+from agentleague.protocol.tokens import MATCH_TOKEN, PROOF_HEADER, channel_key, match_token
 from agentleague.roles.agent import (
     BAD_TOKEN,
     Agent,
@@ -462,7 +456,8 @@ class Player(Agent):
         shown, own = self._tokens(message)
         if not self._registration.match_tokens or message.auth_token == shown:
             return own
-        return guest_token(self._channel, message.league_id, message.match_id, self._me(message))
+        names = (message.league_id, message.match_id, self._me(message), 0)
+        return match_token(self._channel, "player>ref", *names)
 
     def _tokens(self, message: Any) -> tuple[str, str]:
         """What the referee shows us in this match, and what we show it."""

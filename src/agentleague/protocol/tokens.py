@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 MATCH_TOKEN = "mtok_"
-GUEST_TOKEN = MATCH_TOKEN + "0_"
+GUEST_TOKEN = MATCH_TOKEN + "0_"  # of epoch 0, which no match of ours has
 LEAGUE_TOKEN = "tok_"
 PROOF_HEADER = "X-League-Proof"
 _MADE_HERE = re.compile(r"mtok_.*|(\w+_)?[0-9a-f]{40,}", re.DOTALL)
@@ -50,12 +50,7 @@ def channel_key(token: str) -> bytes:
 
 def match_token(key: bytes, direction: str, *names: str | int) -> str:
     """The token of one direction (`ref>player`, `player>ref`), league, match, player, epoch."""
-    return MATCH_TOKEN + _sign(key, direction, *names)
-
-
-def guest_token(key: bytes, *names: str) -> str:
-    """What a player shows a referee that shows no token: of epoch 0, which no match has."""
-    return GUEST_TOKEN + _sign(key, "player>ref", *names, 0)
+    return (MATCH_TOKEN if names[-1] else GUEST_TOKEN) + _sign(key, direction, *names)
 
 
 def proof_key(token: str, league_id: str, agent_id: str) -> bytes:
