@@ -4,8 +4,6 @@ import json
 import sqlite3
 from contextlib import closing
 
-import pytest
-
 from agentleague.league.events import LossAccepted, MatchDecided
 from commands import league
 from crash.cup import SECONDS, Cup, until
@@ -29,7 +27,6 @@ def kept_receipt(cup, name):
     return 0
 
 
-@pytest.mark.slow  # Under load a player may miss the announcement that its matches are drawn anew.
 @rule("R-RESUME-03", "R-RESUME-04")
 def test_a_player_that_comes_back_proves_the_loss_and_the_organiser_goes_on(tmp_path):
     cup = Cup(tmp_path, players=4, rules={"cycles": 20}, run=0.02).open()
