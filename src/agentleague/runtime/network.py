@@ -15,7 +15,7 @@ from typing import Any, Literal
 from agentleague.errors import EndpointNotAllowed, LeagueError
 from agentleague.protocol.hosts import is_loopback
 from agentleague.roles.settings import AgentSettings, ManagerSettings
-from agentleague.runtime.processes import Place
+from agentleague.runtime.processes import SELF, Place
 from agentleague.transport.guard import Endpoint, Guard, parse_url
 from agentleague.transport.http import LOCAL_HOSTS
 
@@ -25,9 +25,7 @@ Resolve = Callable[..., Sequence[tuple[Any, ...]]]  # Called like `socket.getadd
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
-# Where to listen, but nowhere to call: what this machine calls instead, and an address in nobody's
-# network, to which the way is the default one.
-SELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+# An address in nobody's network, to which the way is the default one.
 FAR_AWAY = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
 EVERYWHERE = tuple(SELF)
 ANY_PORT = 9  # To find the way to an address; nothing is sent.
@@ -48,8 +46,7 @@ def guard_for(network: Network | None, lan: Sequence[str], manager: str | None =
 
 def is_here(url: str) -> bool:
     """Whether a URL names this machine: by a loopback address, or as localhost."""
-    endpoint = parse_url(url)
-    return endpoint.host == "localhost" or bool(endpoint.address and endpoint.address.is_loopback)
+    return is_loopback(parse_url(url).host)
 
 
 def place_of_agent(settings: AgentSettings, say: Say) -> Place:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 KEEP_SECONDS = 1.0  # between two looks whether the state of an agent has changed
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
+SELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to listen -> what this machine calls instead
 WRITTEN_SECONDS = 0.005  # between two looks whether the first row of a league is on disk
 
 
@@ -110,8 +111,7 @@ class Place:
 
     def here(self, port: int) -> str:
         """The URL under which this very machine calls it: nobody can stand in between."""
-        host = self.hosts[0]
-        return _url({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
+        return _url(SELF.get(self.hosts[0], self.hosts[0]), port)
 
     @property
     def is_far(self) -> bool:
@@ -517,16 +517,12 @@ def check_rules(settings: ManagerSettings, rows: Iterator[Row], directory: str) 
     """Raises StorageError if a league was begun with other rules; it names the first."""
     opened = _opened(next(rows))
     league_id = opened.league_id
-    if opened.has_join_code and not settings.join_code:
-        raise StorageError(
-            f"{league_id} was begun with a join code, and now there is none; give it with "
-            "LEAGUE_JOIN_CODE, in the file of settings, or with --join-code"
-        )
-    if opened.has_referee_code is True and not settings.referee_code:
-        raise StorageError(
-            f"{league_id} was begun with a referee code, and now there is none; give it with "
-            "LEAGUE_REFEREE_CODE, in the file of settings, or with --referee-code"
-        )
+    for name, had in (("join", opened.has_join_code), ("referee", opened.has_referee_code)):
+        if had is True and not getattr(settings, f"{name}_code"):
+            raise StorageError(
+                f"{league_id} was begun with a {name} code, and now there is none; give it with "
+                f"LEAGUE_{name.upper()}_CODE, in the file of settings, or with --{name}-code"
+            )
     for name, begun in rules_of(opened).items():
         value = getattr(settings, name)
         if (list(value) if isinstance(value, tuple) else value) != begun:

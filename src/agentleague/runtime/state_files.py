@@ -253,29 +253,24 @@ def read_secrets(directory: Path, seed: str | None = None) -> Secrets:
 
     Raises StorageError if they cannot be read, or the seed is another.
     """
-    kept = _read_secrets(directory)
-    if seed is not None and new_secrets(seed).draw_secret != kept.draw_secret:
-        raise StorageError(
-            f"the league in {directory} was begun with another --seed; leave it out, since the "
-            "directory keeps it, or begin another league with: --dir ANOTHER"
-        )
-    return kept
-
-
-def _read_secrets(directory: Path) -> Secrets:
     try:
         kept = msgspec.json.decode((directory / NAME).read_bytes(), type=_File)
         admin_token = (directory / ADMIN_NAME).read_text().strip()
         if not admin_token:
             raise ValueError(f"{ADMIN_NAME} is empty")
-        return Secrets(
-            bytes.fromhex(kept.draw_secret), bytes.fromhex(kept.token_secret), admin_token
-        )
+        token_secret = bytes.fromhex(kept.token_secret)
+        found = Secrets(bytes.fromhex(kept.draw_secret), token_secret, admin_token)
     except (OSError, ValueError, msgspec.DecodeError, RecursionError) as error:
         raise StorageError(
             f"the secrets of the league in {directory} cannot be read ({error}); without its "
             f"{NAME} and {ADMIN_NAME} a league can be looked at and verified, but not resumed"
         ) from None
+    if seed is not None and new_secrets(seed).draw_secret != found.draw_secret:
+        raise StorageError(
+            f"the league in {directory} was begun with another --seed; leave it out, since the "
+            "directory keeps it, or begin another league with: --dir ANOTHER"
+        )
+    return found
 
 
 def new_secrets(seed: str | None) -> Secrets:
