@@ -5,7 +5,8 @@ import multiprocessing
 import pytest
 
 from agentleague.errors import LeagueError
-from agentleague.simulation.modes import cores, processes_for, simulate_all
+from agentleague.runtime.local_league import cores
+from agentleague.simulation.modes import processes_for, simulate_all
 
 
 def test_what_comes_of_leagues_is_the_same_and_in_the_same_order_in_several_processes():

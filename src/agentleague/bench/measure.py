@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from agentleague.bench.bare_http import Load, exchange
 from agentleague.bench.league_run import Measurement, Plan, measure_league, within
-from agentleague.runtime.clock import cores as cores
+from agentleague.runtime.local_league import cores as cores
 
 MATCHES_A_LEAGUE = 5_000
 MATCHES_ALONE_MAX = 500  # between two players who have the machine for themselves

@@ -1,7 +1,6 @@
-"""The one place that asks the system for the time, and for the processors that it may use."""
+"""The one place that asks the system for the time."""
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 
@@ -16,13 +15,6 @@ def wall() -> float:
 def cpu_seconds() -> float:
     """Processor time that this process has used."""
     return time.process_time()
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class LoopClock:

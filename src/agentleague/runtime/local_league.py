@@ -1,6 +1,6 @@
 """A whole league on this machine over real HTTP: in one process, or in several if it is large.
 
-Also: how much memory a process holds.
+Also: how much memory a process holds, and how many processors it may use.
 """
 
 import asyncio
@@ -398,6 +398,13 @@ def raise_descriptor_limit() -> None:
     wanted = 65_536 if hard == resource.RLIM_INFINITY else hard
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def peak_bytes() -> int:

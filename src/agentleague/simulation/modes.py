@@ -20,7 +20,7 @@ from agentleague.manager.leases import longest_match
 from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.messages import Rules
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.clock import cores
+from agentleague.runtime.local_league import cores, ignoring_interrupts
 from agentleague.simulation import scenarios
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.faults import Faults
@@ -154,8 +154,6 @@ def simulate_all(mode: str, seeds: Sequence[int], processes: int) -> Iterator[It
         gc.freeze()  # The loaded modules stay: collecting them again and again costs time.
         yield (simulate(mode, seed) for seed in seeds)
         return
-    from agentleague.runtime.local_league import ignoring_interrupts
-
     context = multiprocessing.get_context("spawn")
     workers, readers = [], []
     try:
