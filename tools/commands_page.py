@@ -7,7 +7,7 @@ import click
 
 from agentleague.cli.app import SECTIONS, app
 from agentleague.cli.options import common_options
-from agentleague.cli.settings_options import SettingOption
+from agentleague.cli.settings_options import SettingOption, SettingsCommand
 from page_parts import GENERATED, code, page, table
 
 ABOUT = """\
@@ -47,7 +47,8 @@ def _command(parent: click.Context, name: str, command: click.Command) -> str:
         usage = " ".join(["league", name, *command.collect_usage_pieces(context)])
         options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
         examples, words = _help(command.help or "")
-        own = [each for each in options if not (isinstance(each, SettingOption) or each.hidden)]
+        elsewhere = SettingOption if isinstance(command, SettingsCommand) else ()
+        own = [each for each in options if not (isinstance(each, elsewhere) or each.hidden)]
         rows = [_row(each, context) for each in own if not EVERYWHERE & set(each.opts)]
         settings = (
             f"And an option for each [setting of a {name}](settings.md#settings-of-a-{name})."
