@@ -104,7 +104,7 @@ def _mistake(error: click.UsageError, context: click.Context) -> str:
         instead = REPLACED.get((context.info_name or "", error.option_name))
         if instead:
             return f"{error.option_name} is gone; {instead}"
-        near = " or ".join(error.possibilities or _commands_like(error.option_name, context))
+        near = " or ".join((error.possibilities or _commands_like(error.option_name, context))[:2])
         return f"there is no option {error.option_name}{f'; did you mean {near}?' if near else ''}"
     if isinstance(error, click.BadOptionUsage):
         return _wrong_value(error.option_name, error.message, context)
