@@ -23,6 +23,7 @@ LeagueError
 ├── RegistrationRefused      well formed, but the league will not have it
 │   ├── VersionMismatch
 │   ├── LateRegistration
+│   │   └── RegistrationAfterEnd
 │   ├── LeagueFull
 │   │   └── RefereesFull
 │   ├── DuplicateName
@@ -218,6 +219,13 @@ class LateRegistration(RegistrationRefused):
     reason = "Registration closed - league already started"
 
 
+class RegistrationAfterEnd(LateRegistration):
+    """The league is over; the wire code of all that comes after its end."""
+
+    code, name = AlreadyComplete.code, AlreadyComplete.name
+    reason = "Registration closed - league already complete"
+
+
 class LeagueFull(RegistrationRefused):
     """No place is left."""
 
@@ -350,6 +358,6 @@ def wire_errors() -> Iterator[type[LeagueError]]:
     while waiting:
         cls = waiting.pop(0)
         if "code" in vars(cls):
-            found[cls.code] = cls
+            found.setdefault(cls.code, cls)
         waiting.extend(cls.__subclasses__())
     return iter(found[code] for code in sorted(found))

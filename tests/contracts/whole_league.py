@@ -17,10 +17,11 @@ SECONDS = 120  # within which a league must have ended, on however slow a machin
 NOW = "2026-03-04T09:00:00Z"
 ENVELOPE = {
     "protocol": "league.v2",
-    "sender": "player:somebody",
+    "sender": "player:P01",
     "timestamp": NOW,
     "conversation_id": "conv-contract",
 }
+NAMELESS = {"conversation_id": ""}
 QUERIES = ("STANDINGS", "SCHEDULE", "NEXT_MATCH", "PLAYER_STATS", "STATUS", "AGENTS", "METRICS")
 DIRECTORIES = ("PLAYER_DIRECTORY", "REGISTRATIONS", "PLAYERS")
 META = {"display_name": "Late", "contact_endpoint": "http://127.0.0.1:9/mcp"}
@@ -268,6 +269,8 @@ async def _ask_everything(wire, cup, match_id):
         await post(url, _request("league_query", "LEAGUE_QUERY", auth_token=token, **fields))
         del fields["league_id"]  # Which is missed, but not needed.
         await post(url, _request("get_standings", "LEAGUE_QUERY", **fields))
+    await post(url, _request("league_query", "LEAGUE_QUERY", query_type="STATUS", **NAMELESS))
+    await post(url, _request("league_query", "LEAGUE_QUERY", query_type="GET_MATCH", **NAMELESS))
     await post(
         url, _request("league_query", "LEAGUE_QUERY", query_type="GET_STATUS", auth_token="x")
     )
@@ -281,5 +284,7 @@ async def _ask_everything(wire, cup, match_id):
                 ask = _request("get_match_state", "MATCH_STATE_REQUEST", match_id=wanted)
                 await post(agent.url, ask)
         else:  # Nobody's invitation.
-            ask = _request("handle_game_invitation", "GAME_INVITATION", match_id=match_id)
-            await post(agent.url, ask)
+            for fields in ({}, dict(NAMELESS)):
+                fields |= {"match_id": match_id}
+                ask = _request("handle_game_invitation", "GAME_INVITATION", **fields)
+                await post(agent.url, ask)

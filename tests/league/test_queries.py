@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from agentleague.errors import (
     NotRegistered,
@@ -310,8 +311,10 @@ def test_an_unknown_query_is_told_what_there_is(query_type):
         with pytest.raises(UnknownQuery) as refused:
             ask(decisions, query_type)
 
-        assert refused.value.code == "E046"
+        assert (refused.value.code, refused.value.number) == ("E046", 6002)
         assert refused.value.context["known"] == sorted(queries.QUERIES)
+        with pytest.raises(UnknownQuery):  # It is refused, with document 001's number.
+            queries.respond(decisions.league, LeagueQuery(query_type.replace("st", "x")), None)
 
 
 @rule("R-LEAGUE-30")
@@ -482,7 +485,7 @@ def test_another_league_is_refused_and_the_rest_is_answered_with_why():
     with pytest.raises(UnknownLeague):
         queries.respond(league, LeagueQuery("GET_STATUS", league_id="league_other"), None)
     answer = queries.respond(league, LeagueQuery("GET_AGENTS", query_params={"limit": -1}), None)
-    assert (answer.success, answer.data, answer.error.error_code) == (False, None, "E003")
+    assert (answer.success, answer.data, answer.error.error_code) == (False, UNSET, "E003")
     assert "query_params.limit" in answer.error.error_description
 
 

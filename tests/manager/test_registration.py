@@ -8,6 +8,7 @@ from agentleague.errors import (
     EndpointNotAllowed,
     LateRegistration,
     LeagueFull,
+    RegistrationAfterEnd,
     TokenInvalid,
     TokenMissing,
     UnsupportedGame,
@@ -188,8 +189,10 @@ def test_players_come_before_the_start_and_referees_until_the_end():
     assert as_referee(running)[1].status == "ACCEPTED"
 
     over = Decisions(2, 1).play_to_the_end()
-    with pytest.raises(LateRegistration, match="the league is over"):
-        as_referee(over)
+    for register in (as_player, as_referee):
+        with pytest.raises(RegistrationAfterEnd, match="the league is over") as refused:
+            register(over)
+        assert (refused.value.code, refused.value.number) == ("E031", 4005)
 
 
 @rule("R-LEAGUE-20")
@@ -210,6 +213,13 @@ PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
     [
         (VersionMismatch, PLAYER, "Protocol version mismatch", "E018", -32602),
         (LateRegistration, PLAYER, "Registration closed - league already started", "E019", 4005),
+        (
+            RegistrationAfterEnd,
+            PLAYER,
+            "Registration closed - league already complete",
+            "E031",
+            4005,
+        ),
         (LeagueFull, PLAYER, "Maximum players reached", "E020", 2001),
         (LeagueFull, REFEREE, "Maximum players reached", "E020", 1001),
         (DuplicateName, PLAYER, "Display name already taken", "E041", 2002),

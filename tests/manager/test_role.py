@@ -4,11 +4,13 @@ from functools import partial
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from agentleague.errors import (
     AlreadyComplete,
     InternalError,
     MatchMismatch,
+    NoAnswer,
     TokenInvalid,
     TokenMissing,
     UnknownLeague,

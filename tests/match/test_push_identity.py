@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentleague.errors import (
+    IllegalMove,
     MissingField,
     NoConnection,
     PeerRefused,
@@ -180,10 +181,15 @@ def test_an_illegal_push_without_a_token_is_held_against_nobody():
     """Anybody on the player's machine may have sent it."""
     illegal = replace(ANNS_EVEN, parity_choice="Even")
     stage = Stage({"move": [SILENCE]}, pushes=[(2.0, illegal, LOCAL)]).run()
+    corrected = [(2.0, illegal, LOCAL), (3.0, ANNS_EVEN, LOCAL)]
+    other = Stage({"move": [SILENCE]}, pushes=corrected).run()
 
+    assert stage.replies == [IllegalMove]  # Its sender is told.
     assert stage.errors() == ["E001"]
     assert [when for when, name in heard(stage) if name == "GAME_ERROR"] == [30.0]
     assert heard(stage)[-2:] == [(32.0, "CHOOSE_PARITY_CALL"), (32.0, "GAME_OVER")]
+    assert other.replies == [IllegalMove, ACK]
+    assert heard(other)[-1] == (30.0, "GAME_OVER")
 
 
 @rule("R-MATCH-24")
@@ -203,7 +209,7 @@ def test_an_illegal_push_is_told_of_and_asked_for_again_three_times_in_all():
 
     stage = Stage(ann, {"move": [(9.0, ODD)]}, pushes=pushes).run()
 
-    assert stage.replies == [ACK, ACK, ACK, UnexpectedMessage]
+    assert stage.replies == [IllegalMove, IllegalMove, IllegalMove, UnexpectedMessage]
     assert stage.errors() == ["E004"] * 3
     assert stage.told(GameError)[0].context["invalid_choice"] == "Even"
     assert [when for when, name in heard(stage) if name == "CHOOSE_PARITY_CALL"] == [0, 1, 2]

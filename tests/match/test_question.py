@@ -391,7 +391,7 @@ def test_game_error_says_truthfully_which_retry_comes_when():
         (True, 1, 3, "1970-01-01T00:00:02Z"),
         (True, 2, 3, "1970-01-01T00:00:34Z"),
         (True, 3, 3, "1970-01-01T00:00:36Z"),
-        (False, 3, 3, None),
+        (False, 3, 3, UNSET),
     ]
     assert [error.consequence for error in errors] == [
         *["Technical loss if max retries exceeded"] * 3,
@@ -401,7 +401,7 @@ def test_game_error_says_truthfully_which_retry_comes_when():
 
 @rule("R-MATCH-08", "R-MATCH-20")
 def test_game_error_says_what_came_what_is_legal_and_how_much_time_is_left():
-    stage = Stage({"move": [(11.5, ChooseParityResponse("Even"))]}).run()
+    stage = Stage({"move": [(11.50000001, ChooseParityResponse("Even"))]}).run()
 
     (error,) = stage.told(GameError)
     assert error == GameError(
@@ -427,7 +427,7 @@ def test_game_error_says_what_came_what_is_legal_and_how_much_time_is_left():
         retry_count=1,
         max_retries=3,
         time_remaining=18.5,
-        retry_info=RetryInfo(1, 3, None, 18.5),
+        retry_info=RetryInfo(1, 3, UNSET, 18.5),
         context={"invalid_choice": "Even", "valid_choices": ["even", "odd"]},
         consequence="Technical loss if valid choice not received before timeout",
     )
@@ -491,7 +491,7 @@ def test_who_let_every_attempt_run_out_has_one_a_question_until_it_answers_such_
     awake = Stage(seats=HUNG, rules=LEARNING).run()
 
     assert hanging.heard("P01") == [(0, INVITATION), (0, CALL), (30, ERROR), (30, OVER)]
-    assert [retry_fields(error) for error in hanging.told(GameError)] == [(False, 0, 0, None)]
+    assert [retry_fields(error) for error in hanging.told(GameError)] == [(False, 0, 0, UNSET)]
     assert gone.heard("P01") == [(0, INVITATION), (5, ERROR), (5, OVER)]
     assert [stage.report.timed_out for stage in (hanging, gone, awake)] == [
         {"P01": CALL},

@@ -64,8 +64,10 @@ class Stage:
         except LeagueError as error:
             self.replies.append(type(error))
         else:
-            self.replies.append("ACKNOWLEDGED")
-            self.carry_out(self.match.pushed(pusher, message, self.now))
+            effects = self.match.pushed(pusher, message, self.now)
+            fault = self.match.fault
+            self.replies.append(type(fault) if fault else "ACKNOWLEDGED")
+            self.carry_out(effects)
 
     def heard(self, who):
         """What that player was told, and when."""

@@ -7,7 +7,14 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited, TokenInvalid
+from agentleague.errors import (
+    NoAnswer,
+    NoConnection,
+    PeerRefused,
+    RateLimited,
+    TokenInvalid,
+    TokenMissing,
+)
 from agentleague.player import strategies
 from agentleague.player.memory import PlayerLimits
 from agentleague.player.role import Player, seen_by
@@ -373,10 +380,10 @@ def test_in_a_league_of_ours_it_answers_nobody_but_the_referee_of_the_match(mess
     role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
 
     (refused,) = denied(role, message)
+    assert isinstance(refused.answer, TokenMissing)
     (other_match,) = denied(role, msgspec.structs.replace(referees(message), match_id="R2M1"))
     answered = ask(role, referees(message))
 
-    assert isinstance(refused.answer, TokenInvalid)
     assert isinstance(other_match.answer, TokenInvalid)
     said = [sentence for sentence in role.news if "token" in sentence]
     assert said == [f"{m}: refused a message without the token of its referee." for m in MATCHES]

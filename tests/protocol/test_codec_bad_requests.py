@@ -454,7 +454,8 @@ def test_another_protocol_is_a_version_mismatch(protocol):
 
 @rule("R-ERR-03", "R-ERR-04")
 def test_every_refusal_carries_a_complete_league_error():
-    data = refused(request({**ENVELOPE, "query_type": 7}, "league_query"))["error"]["data"]
+    asked = {**ENVELOPE, "sender": "player:P07", "query_type": 7}
+    data = refused(request(asked, "league_query"))["error"]["data"]
 
     assert data["message_type"] == "LEAGUE_ERROR"
     assert set(data) >= {"message_type", *LeagueErrorMessage.__struct_fields__} - {

@@ -95,7 +95,6 @@ def test_a_referee_refuses_with_a_game_error_that_has_all_its_fields():
         "retry_info": {
             "retry_count": 1,
             "max_retries": 3,
-            "next_retry_at": None,
             "time_remaining": 12.5,
         },
         "consequence": "Without a legal choice the match is lost",
@@ -147,13 +146,13 @@ def test_a_key_of_the_context_never_replaces_a_field_of_the_message():
         (request(ENVELOPE, jsonrpc="1.0"), "conv-1"),  # no JSON-RPC 2.0, but readable
         (request(ENVELOPE, id=1.5), "conv-1"),
         (request(ENVELOPE | {"sender": 7}), "conv-1"),  # something else is wrong
-        (request({"conversation_id": 7}), ""),  # nothing that could be repeated
-        (request({"conversation_id": "x" * 129}), ""),
-        (request({"conversation_id": None}), ""),
-        (request({}), ""),
-        (request([]), ""),
-        (b"hello", ""),
-        (request({"conversation_id": "N"}).replace(b'"N"', b"1e999"), ""),
+        (request({"conversation_id": 7}), "conv-error"),  # nothing that could be repeated
+        (request({"conversation_id": "x" * 129}), "conv-error"),
+        (request({"conversation_id": None}), "conv-error"),
+        (request({"conversation_id": ""}), "conv-error"),
+        (request([]), "conv-error"),
+        (b"hello", "conv-error"),
+        (request({"conversation_id": "N"}).replace(b'"N"', b"1e999"), "conv-error"),
     ],
 )
 def test_a_refusal_repeats_the_conversation_where_it_can_be_read(body, conversation_id):
@@ -180,10 +179,10 @@ def test_what_was_asked_is_cut_to_the_length_of_an_id():
 @each_row(
     ("token", "shown"),
     [
-        (TOKEN, "tok_…tok_…redacted"),
-        ("mtok_" + "ab" * 32, "tok_…mtok…redacted"),
-        ("hunter2", "tok_……redacted"),  # so short that four characters would be much of it
-        ("", "tok_……redacted"),
+        (TOKEN, "tok_…"),
+        ("mtok_" + "ab" * 32, "mtok…"),
+        ("hunter2", "…"),  # so short that four characters would be much of it
+        ("", "…"),
     ],
 )
 def test_a_wrong_token_is_shown_by_its_first_characters_at_most(token, shown):
@@ -260,14 +259,36 @@ def test_of_a_fault_of_our_own_nothing_is_told(error):
 
 
 @rule("R-ERR-09")
-def test_a_missing_token_has_document_001s_code_as_an_alias():
-    data = data_of(TokenMissing("send it"))
+@each_row(
+    ("name", "sent", "context"),
+    [
+        # Document 003's words, and document 001's: the player by its id, or by its sender.
+        ("LEAGUE_QUERY", {"player_id": "P07"}, {"expected_format": "tok_{agent_id}_{hash}"}),
+        ("GAME_INVITATION", {"sender": "player:P07"}, {"expected_format": "mtok_{hash}"}),
+    ],
+)
+def test_a_wrong_token_is_told_with_its_beginning_its_form_and_whose_it_should_be(
+    name, sent, context
+):
+    about = {"auth_token": TOKEN, "sender": "player:Ann", "conversation_id": "conv-1", **sent}
 
-    assert (data["error_code"], data["aliases"], data["context"]["aliases"]) == (
-        "E011",
-        ["E013"],
-        ["E013"],
+    message = error_message(
+        TokenInvalid("no"), name, sender="league_manager", timestamp=NOW, request=about
     )
+
+    expected = {"action": name, "provided_token": "tok_…", "player_id": "P07", **context}
+    assert message.context == expected
+    assert message.affected_player == "P07"
+
+
+@rule("R-ERR-05", "R-ERR-09")
+def test_what_was_wanted_stands_in_the_context_alone_and_nothing_is_null():
+    data = data_of(TokenMissing("send it"), body=registration(sender="somebody"))
+
+    assert data["context"] == {"action": "LEAGUE_REGISTER_REQUEST"}
+    assert "action" not in data
+    assert None not in data.values()
+    assert "affected_player" not in data  # Nobody knows whom it is about.
 
 
 class Strange:

@@ -174,6 +174,7 @@ def test_a_class_knows_its_wire_name_and_says_what_it_is_for(name):
                 "MATCH_STATE_REQUEST",
                 "START_MATCH",
                 "ENDPOINT_CHALLENGE",
+                "LEAGUE_ERROR",
                 *PUSHED,
             },
         ),
@@ -190,6 +191,7 @@ def test_a_class_knows_its_wire_name_and_says_what_it_is_for(name):
                 "GAME_OVER",
                 "GAME_ERROR",
                 "ENDPOINT_CHALLENGE",
+                "LEAGUE_ERROR",
             },
         ),
     ],
@@ -205,7 +207,6 @@ def test_each_kind_of_agent_takes_its_own_messages(receiver, takes):
         ("GAME_OVER", ["reason", "game_result.reason"]),
         ("ROUND_COMPLETED", ["matches_played", "matches_completed", "summary.total_matches"]),
         ("GAME_ERROR", ["retry_count", "retry_info.retry_count", "player_id", "affected_player"]),
-        ("GAME_ERROR", ["time_remaining", "retry_info.time_remaining", "retry_info.next_retry_at"]),
     ],
 )
 def test_where_documents_differ_both_places_are_sent(name, at_once):

@@ -17,7 +17,8 @@ ERROR_EXAMPLES = [n for n, e in EXAMPLES.items() if "error" in e["body"] and "js
 ASKING_EXAMPLES = [
     name
     for name in MESSAGE_EXAMPLES
-    if MESSAGES[EXAMPLES[name]["message"]].method and "result" not in EXAMPLES[name]["body"]
+    if MESSAGES[EXAMPLES[name]["message"]].method
+    and not {"result", "error"} & EXAMPLES[name]["body"].keys()
 ]
 RECEIVER = {"manager": "manager", "referee": "referee"}
 

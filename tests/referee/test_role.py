@@ -244,7 +244,9 @@ def test_a_manager_that_promised_to_prove_its_messages_has_to(message):
 
     assert isinstance(refused.answer, TokenInvalid)
     assert isinstance(altered.answer, TokenInvalid)
-    assert invited(taken) or taken[-1] == End()
+    said = "The manager refused MATCH_RESULT_REPORT: E003" in role.news
+    assert invited(taken) or taken[-1] == End() or said
+    assert taken[0].answer.status == "ACKNOWLEDGED"
 
 
 def test_a_match_that_it_closed_is_not_played_again_in_this_round():
@@ -352,6 +354,22 @@ def test_a_pushed_answer_is_acknowledged_and_counts():
     dropped, calls = effects[:2], effects[2:]  # the invitations are not waited for any more
     assert [type(effect) for effect in dropped] == [Drop, Drop]
     assert [type(call.message) for call in calls] == [ChooseParityCall] * 2
+
+
+@rule("R-MATCH-25")
+def test_an_illegal_move_that_is_pushed_is_refused_with_4004():
+    role = a_referee()
+    ask(role, again(1, seats=[replace(SEATS[0], push_token="mtok_a"), SEATS[1]]))
+    for seat in (0, 1):
+        role.handle(Answered(InvitationCall("R1M1", seat, 0, 1), JOINED, None, 0.1), BEGAN)
+
+    reply, complaint = ask(role, ChooseParityResponse("Even", "R1M1"), "mtok_a")
+    (good,) = ask(role, ChooseParityResponse("even", "R1M1"), "mtok_a")
+
+    assert isinstance(reply.answer, IllegalMove)
+    assert reply.answer.number_for("CHOOSE_PARITY_RESPONSE") == 4004
+    assert complaint.message.error_code == "E004"
+    assert isinstance(good.answer, PushAck)
 
 
 @rule("R-MATCH-23")

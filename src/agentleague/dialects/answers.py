@@ -382,7 +382,7 @@ def _read_query_response(expected: str, text: bytes | Raw) -> messages.Message:
             raise
         return messages.LeagueQueryResponse(data=fields)
     assert isinstance(answer, messages.LeagueQueryResponse)
-    fields = _object.decode(text) if answer.data is None else {}
+    fields = _object.decode(text) if answer.data is UNSET else {}
     is_ours = not fields.keys() - _QUERY_FIELDS
     return answer if is_ours else msgspec.structs.replace(answer, data=fields)
 

@@ -66,6 +66,8 @@ def respond(
     try:
         data = answer(league, name, query.query_params, asker)
         mark_reachable(data, reachable)
+    except UnknownQuery:  # Document 001 has a number for it.
+        raise
     except LeagueError as error:
         refusal = QueryError(error.code, error.name, str(error)[:500])
         return LeagueQueryResponse(query.query_type, success=False, error=refusal)

@@ -239,6 +239,8 @@ class Registration:
         self, meta: PlayerMeta, caller: Caller
     ) -> tuple[PlayerRegistered, LeagueRegisterResponse]:
         roster, players_max = self._league.roster, self._settings.players_max
+        if self._league.phase is Phase.COMPLETED:
+            raise errors.RegistrationAfterEnd("the league is over")
         if self._league.phase is not Phase.REGISTERING:
             raise errors.LateRegistration(
                 "the league has begun; players join before its first round"
@@ -504,7 +506,7 @@ class Registration:
         """Referees that wait are counted by themselves: they take no other's place."""
         roster, referees_max = self._league.roster, self._settings.referees_max
         if self._league.phase is Phase.COMPLETED:
-            raise errors.LateRegistration("the league is over")
+            raise errors.RegistrationAfterEnd("the league is over")
         if waits and len(roster.waiting) >= self._step.limits.waiting_max:
             raise errors.RefereesFull(
                 f"{len(roster.waiting)} referees wait for the organiser already; show the "

@@ -5,7 +5,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 
 | part | its state | after a restart |
 |---|---|---|
-| Step | outbox, organiser's notices, events to record later | forgotten |
+| Step | outbox, errors being told, organiser's notices, events to record later | forgotten |
 | Rounds | unanswered messages, when the table was shown | `resume` tells again, sets timers |
 | Assignments | matches without a referee | found anew when the round's matches are handed out |
 | - Workload | what each referee has | `resume` takes in the referees; open matches wait |
@@ -579,7 +579,7 @@ class Manager:
         keys.LeagueEndDue: lambda self, key: self._rounds.end_due(),
         keys.LeaseCheck: lambda self, key: self._assignments.check_leases(),
         keys.RefereeWaitOver: lambda self, key: self._assignments.give_up_unassigned(),
-        keys.AssignAgain: lambda self, key: self._assignments.hand_out(key.referee_id),
+        keys.AssignAgain: lambda self, key: self._assignments.hand_out(key.agent_id),
         keys.ProofAgain: lambda self, key: self._claims.again(key.agent_id),
         keys.StartAgain: lambda self, key: self._assignments.starts.woken(key.match_id),
         keys.NewRefereeAnswersDue: lambda self, key: self._assignments.referee_notices.stop_waiting(

@@ -142,7 +142,7 @@ class Step:
                 answer,
                 sender=starting.SENDER if isinstance(answer, RefereeRegisterResponse) else SENDER,
                 timestamp=self.now_text,
-                conversation_id=asked.message.conversation_id,
+                conversation_id=asked.message.conversation_id or f"conv-{asked.reply:03}",
                 **more,
             )
         self.effects.append(Reply(asked.reply, answer, receipt))

@@ -162,6 +162,7 @@ class Match:
         self.epoch = assignment.epoch
         self.phase = NEW
         self.closing: MatchResultAck | None = None  # the manager's answer to the report
+        self.fault: LeagueError | None = None  # of the answer that was pushed last
         self._assignment, self._manager, self._limits = assignment, manager, limits
         self._rules = assignment.rules
         self._is_strict = assignment.rules.missing_fields == "refuse"
@@ -246,6 +247,7 @@ class Match:
 
     def pushed(self, pusher: Pusher, message: Message, now: float) -> list[Effect]:
         """A player sent its answer by itself; `admit` said whose it is."""
+        self.fault = None
         self._notice_sleep(now)
         return self._step(type(message), (pusher, message), now)
 
@@ -354,6 +356,9 @@ class Match:
         question = self._questions[pusher.seat]
         if pusher.has_wrong_token:
             self._notes.wrong_tokens[self.players[pusher.seat].agent_id] = tag_of(type(message))
+        self.fault = question.fault_of(message)
+        if self.fault and not pusher.is_signed:  # Any process at that address may have sent it.
+            return []
         acts = question.pushed(message, is_signed=pusher.is_signed, now=now)
         return self._carry_out(pusher.seat, acts, now) + self._when_all_answered(now)
 

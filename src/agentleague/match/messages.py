@@ -143,7 +143,9 @@ class MatchMessages:
             action = "CHOOSE_PARITY_RESPONSE" if is_parity else "GAME_MOVE_RESPONSE"
             context |= _legal(complaint, game, state, seat)
         again = complaint.next_retry_at
-        at = None if again is None else self._identity.calendar.write(again)
+        at = UNSET if again is None else self._identity.calendar.write(again)
+        left = complaint.time_remaining
+        seconds = UNSET if left is None else round(left, 3)
         counts = (complaint.retry_count, complaint.max_retries)
         return messages.GameError(
             **self._to(seat, now),
@@ -157,8 +159,8 @@ class MatchMessages:
             retryable=complaint.is_retryable,
             retry_count=complaint.retry_count,
             max_retries=complaint.max_retries,
-            time_remaining=complaint.time_remaining,
-            retry_info=messages.RetryInfo(*counts, at, complaint.time_remaining),
+            time_remaining=seconds,
+            retry_info=messages.RetryInfo(*counts, at, seconds),
             context=context,
             consequence=_consequence(complaint),
         )
@@ -227,11 +229,11 @@ def addresses(seats: Sequence[messages.Seated]) -> list[Address]:
 
 
 def _plain(context: Mapping[str, Any]) -> dict[str, Any]:
-    """What the player is told; in which dialects it was asked is for the referee's log."""
+    """What the player is told; the rest is for the referee itself and its log."""
     return {
         name: value
         for name, value in context.items()
-        if isinstance(value, str | int | float) and name not in ("tried", "forms")
+        if isinstance(value, str | int | float) and name not in ("tried", "forms", "is_empty")
     }
 
 

@@ -182,12 +182,18 @@ class Question:
         """An answer was pushed; an unsigned one waits for the answer to the call."""
         if self.result and (isinstance(self.result, Success) or self.result.is_final):
             return []
-        if is_signed:
-            return self._judge_push(message, now)
-        if not self._is_without_content(now):
+        if not is_signed and not self._is_without_content(now):
             self._held = self._held or message
             return []
-        return self._judge_unsigned(message, now)
+        return self._judge_push(message, now)
+
+    def fault_of(self, message: Message) -> LeagueError | None:
+        """What is wrong with a pushed answer, if anything."""
+        try:
+            self._judge(message)
+        except LeagueError as error:
+            return error
+        return None
 
     def woken(self, now: float) -> list[Act]:
         """Do what is due."""
@@ -288,15 +294,7 @@ class Question:
 
     def _judge_held(self, now: float) -> list[Act]:
         held, self._held = self._held, None
-        return [] if held is None else self._judge_unsigned(held, now)
-
-    def _judge_unsigned(self, message: Message, now: float) -> list[Act]:
-        """Any process at that address may have sent it: an unusable push has no consequence."""
-        try:
-            self._judge(message)
-        except LeagueError:
-            return []
-        return self._judge_push(message, now)
+        return [] if held is None else self._judge_push(held, now)
 
     def _judge_push(self, message: Message, now: float) -> list[Act]:
         line = self._lines[-1]

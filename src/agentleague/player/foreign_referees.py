@@ -103,7 +103,7 @@ class ForeignReferees:
             {"match_id": match_id if _OURS.fullmatch(match_id) else self.announced},
             sender="agent:player",
             timestamp=timestamp,
-            conversation_id=message.conversation_id,
+            conversation_id=message.conversation_id or "conv-query",
         )
         return [Call(MatchQuery(match_id), self._manager, query, now + self._reply_seconds)]
 

@@ -47,7 +47,6 @@ class PlayerLimits(AgentLimits):
     waiting_from_one_source: int = 4  # so that no single address takes all the places
     denied_seconds: float = 1.0  # within which it does not ask again about the same match
     foreign_matches: int = 1000  # whose referees are remembered
-    refusals_said: int = 20  # matches of which a refused message is worth a sentence
 
 
 LIMITS = PlayerLimits()

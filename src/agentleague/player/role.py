@@ -11,9 +11,11 @@ from agentleague.errors import (
     IllegalMove,
     InvalidTimestamp,
     LeagueError,
+    NotAuthorised,
     PeerRefused,
     RateLimited,
     TokenInvalid,
+    TokenMissing,
 )
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.foreign_referees import ForeignReferees, MatchQuery, PushKey
@@ -87,7 +89,6 @@ class Player(Agent):
         self._settings, self._limits = settings, limits
         self._draw_check = DrawCheck(limits)
         self._round_id = 0
-        self._said: set[str] = set()  # what was refused, by match or kind, and who is foreign
         self._referee_endpoint = ""  # of its match of this round, as a foreign manager says
         self._early: list[Asked] = []  # messages that came before the registration was answered
         self._running: dict[int, Asked] = {}  # calls whose strategies run
@@ -118,7 +119,7 @@ class Player(Agent):
                 "2.1.0",
                 proofs=True,
             ),
-            sender=f"player:{settings.display_name}"[:64],
+            sender=self.sender,
             timestamp=self._calendar.write(now),
             conversation_id="conv-player-register",
         )
@@ -232,7 +233,8 @@ class Player(Agent):
             error = TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
             name = message.__struct_config__.tag
             return [self._refuse(asked, error, name, "refused one that its manager did not send.")]
-        ack = ACKS[type(message)](player_id=self.agent_id, round_id=message.round_id)
+        about = {"round_id": message.round_id} if hasattr(message, "round_id") else {}
+        ack = ACKS[type(message)](player_id=self.agent_id, **about)
         return [self.reply(asked, ack, now)]
 
     def _is_from_manager(self, caller: Caller) -> bool:
@@ -295,7 +297,7 @@ class Player(Agent):
             message.league_id,
             sender=f"agent:{self.agent_id}",
             timestamp=self._calendar.write(now),
-            conversation_id=message.conversation_id,
+            conversation_id=message.conversation_id or "conv-query",
             # Unknown callers get fewer answers.
             auth_token=UNSET if self._is_unknown else self._registration.token or UNSET,
         )
@@ -365,7 +367,7 @@ class Player(Agent):
             stimulus = self._with_our_ids(stimulus, message)
         try:
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
-        except TokenInvalid as error:
+        except NotAuthorised as error:
             if not self.agent_id and self._keep_early(stimulus):
                 return []
             league_id, timestamp = self._registration.league_id, self._calendar.write(now)
@@ -393,26 +395,21 @@ class Player(Agent):
         for asked in waiting:
             try:
                 out += self.MESSAGES[type(asked.message)](self, asked, asked.message, now)
-            except TokenInvalid as error:
+            except NotAuthorised as error:
                 out.append(self._refuse_referee(asked, error))
             except LeagueError as error:
                 out.append(Reply(asked.reply, error))
         return out
 
-    def _refuse_referee(self, asked: Asked, error: TokenInvalid) -> Reply:
+    def _refuse_referee(self, asked: Asked, error: NotAuthorised) -> Reply:
         message: Any = asked.message
         why = "refused a message without the token of its referee."
         return self._refuse(asked, error, message.match_id, why)
 
-    def _refuse(self, asked: Asked, error: TokenInvalid, about: str, why: str) -> Reply:
+    def _refuse(self, asked: Asked, error: NotAuthorised, about: str, why: str) -> Reply:
         """Refuse, and say so once of each match or kind of message."""
-        self._say_once(about, f"{about}: {why}")
+        self.say_once(about, f"{about}: {why}")
         return Reply(asked.reply, error)
-
-    def _say_once(self, about: str, sentence: str) -> None:
-        if about not in self._said and len(self._said) < self._limits.refusals_said:
-            self._said.add(about)
-            self.news.append(sentence)
 
     def _check_referee(self, asked: Asked) -> None:
         """Where there are match tokens, only the referee of a match knows its token."""
@@ -424,13 +421,15 @@ class Player(Agent):
             self._foreign_referees.signed(message.match_id)
         elif self._foreign_referees.endpoint(asked):
             self._say_who_calls(asked, "its referee is foreign: the manager confirms it. It")
-        else:
+        elif message.auth_token:
             raise TokenInvalid("auth_token is not the match token of this match")
+        else:
+            raise TokenMissing("a message of a match needs its match token as auth_token")
 
     def _say_who_calls(self, asked: Asked, who: str) -> None:
         message: Any = asked.message
         source, method = asked.caller.source, asked.caller.rpc_method[:64] or "a bare message"
-        self._say_once(source, f"{message.match_id}: {who} calls from {source} with {method}.")
+        self.say_once(source, f"{message.match_id}: {who} calls from {source} with {method}.")
 
     def _seconds_left(
         self, message: messages.ChooseParityCall | messages.GameMoveCall, now: float
@@ -445,10 +444,11 @@ class Player(Agent):
         own = self._registration
         if self.agent_id and not own.has_id and message.player_id:  # Its manager gave it none.
             own.has_id, self.agent_id = True, message.player_id
+            self.sender = f"player:{self.agent_id}"
             self.news.append(f"It is called {self.agent_id} here.")
         if message.player_id not in ("", UNSET, self.agent_id) and self.has_foreign_manager:
             mixed = f"a referee calls it {message.player_id}, and its manager {self.agent_id}"
-            self._say_once(mixed, f"{message.match_id}: {mixed}: are the end points mixed up?")
+            self.say_once(mixed, f"{message.match_id}: {mixed}: are the end points mixed up?")
         return self.agent_id or str(message.player_id)
 
     def _proof(self, message: Any) -> str:
@@ -484,7 +484,7 @@ class Player(Agent):
         PushKey: _pushed,
     }
     TIMERS: ClassVar[dict[type, Handler]] = {
-        RegisterKey: Agent.register_again,
+        RegisterKey: lambda self, woken, now: self.register(now),
         ReachabilityKey: Agent.check_reachability,
         LeagueOverKey: lambda self, woken, now: [self._ask_whether_over(self._completed, now)],
     }

@@ -76,8 +76,8 @@ _EXPECTED: dict[type[Message], list[tuple[str, Any]]] = {  # paths, and names or
 
 RECEIVERS: dict[str, frozenset[Participant]] = {
     "manager": frozenset({"manager"}),
-    "referee": frozenset({"referee", "everyone"}),
-    "player": frozenset({"player", "players", "both players", "everyone"}),
+    "referee": frozenset({"referee", "agent", "everyone"}),
+    "player": frozenset({"player", "agent", "players", "both players", "everyone"}),
 }
 
 
@@ -369,6 +369,7 @@ class _Refused(Struct):
     conversation_id: Any = None
     match_id: Any = None
     player_id: Any = None
+    sender: Any = None
     auth_token: Any = None
 
 

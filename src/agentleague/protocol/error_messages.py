@@ -1,11 +1,12 @@
 """Errors as messages: LEAGUE_ERROR and GAME_ERROR, in the fields of all five documents."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from agentleague.errors import LeagueError
+from agentleague.errors import LeagueError, TokenInvalid
 from agentleague.protocol.messages import GameError, LeagueErrorMessage, Message, RetryInfo
 
 REMEDIES = {
@@ -38,10 +39,12 @@ REMEDIES = {
     "E052": "Nothing: the fault is ours; the organiser can look it up in our log.",
     "E053": "Send the same message again later.",
 }
-ALIASES = {"E011": {"aliases": ["E013"]}}  # Document 001's code for the same condition.
 OUR_FAULT = {"E052": "Something went wrong on our side.", "E053": "The journal is not available."}
+OF_A_MATCH = 4001  # document 001's number for a wrong token in a match
+NO_CONVERSATION = "conv-error"  # of a refusal of what names none
 SECRET_LENGTH_MIN = 16  # Shorter texts are no token of ours, and may be part of other words.
 
+_PLAYER = re.compile(r"player:(P\d+)")  # the sender; one that registers names itself there
 _ENVELOPE = frozenset(Message.__struct_fields__)
 
 
@@ -61,12 +64,19 @@ def error_message(
     cls = GameError if sender.startswith("referee") else LeagueErrorMessage
     hide = _Hider((request or {}).get("auth_token"))
     about = hide.all(dict(request or {}))
+    named = _PLAYER.fullmatch(str(about.get("sender")))
+    who = about.get("player_id") or (named and named[1])
     context = (
         {}
         if error.code in OUR_FAULT
         else hide.all({key: _plain(at) for key, at in error.context.items()})
     )
-    asked = hide.text(asked)[:64]
+    if error.code == TokenInvalid.code and about.get("auth_token"):
+        is_of_match = error.number_for(asked) == OF_A_MATCH
+        form = "mtok_{hash}" if is_of_match else "tok_{agent_id}_{hash}"
+        context |= {"provided_token": about["auth_token"], "expected_format": form}
+        context |= {"player_id": who} if who else {}
+    asked, sentence = hide.text(asked)[:64], str(error).encode(errors="replace").decode()
     fields = {
         **about,
         **context,
@@ -74,18 +84,18 @@ def error_message(
         "error_code": error.code,
         "error_name": error.name,
         "error_description": error.name,
-        "error_message": OUR_FAULT.get(error.code) or hide.text(_readable(str(error)))[:500],
+        "error_message": OUR_FAULT.get(error.code) or hide.text(sentence)[:500],
         "action_required": REMEDIES[error.code],
         "retryable": error.retryable,
-        "context": {"action": asked, **ALIASES.get(error.code, {}), **context},
+        "context": {"action": asked, **context},
     }
-    fields.setdefault("affected_player", fields.get("player_id"))
+    fields.setdefault("affected_player", fields.get("player_id") or who or None)
     fields["retry_info"] = _fitting(RetryInfo, fields)
     fitting = _fitting(cls, fields)
     return cls(
         sender=sender,
         timestamp=timestamp,
-        conversation_id=_fitting(cls, about).get("conversation_id", ""),
+        conversation_id=_fitting(cls, about).get("conversation_id") or NO_CONVERSATION,
         **{name: value for name, value in fitting.items() if name not in _ENVELOPE},
     )
 
@@ -93,7 +103,7 @@ def error_message(
 def error_data(message: LeagueErrorMessage | GameError) -> dict[str, Any]:
     """The message as `error.data`: document 001 has the keys of the context beside its fields."""
     fields: dict[str, Any] = msgspec.to_builtins(message)
-    own = {"message_type", *message.__struct_fields__}
+    own = {"message_type", "action", *message.__struct_fields__}
     return {**fields, **{key: at for key, at in message.context.items() if key not in own}}
 
 
@@ -119,7 +129,7 @@ class _Hider:
 
 def hidden(token: str) -> str:
     """What may be repeated of a token that was sent to us."""
-    return f"tok_…{token[:4] if len(token) >= SECRET_LENGTH_MIN else ''}…redacted"
+    return f"{token[:4] if len(token) >= SECRET_LENGTH_MIN else ''}…"
 
 
 def _plain(value: Any) -> Any:
@@ -132,10 +142,6 @@ def _plain(value: Any) -> Any:
 
 def _name_type(value: Any) -> str:
     return type(value).__name__
-
-
-def _readable(text: str) -> str:
-    return text.encode(errors="replace").decode()
 
 
 def _fitting(cls: type[msgspec.Struct], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,19 @@ class Message(Struct, frozen=True, kw_only=True, gc=False, tag_field="message_ty
     auth_token: Token | UnsetType = UNSET
 
 
+class Ack(Message):
+    """That a message was taken."""
+
+    status: Id = "ACKNOWLEDGED"
+    player_id: Id = ""
+
+
+class RoundAck(Ack):
+    """That a message about a round was."""
+
+    round_id: Int = 0
+
+
 class Receipt(Part):
     """Names a journal row, so that its holder can prove it was there."""
 
@@ -234,12 +247,8 @@ class StartMatch(Message, tag="START_MATCH"):
     round_id: Int = 1
 
 
-class RoundAnnouncementAck(Message, tag="ROUND_ANNOUNCEMENT_ACK"):
+class RoundAnnouncementAck(RoundAck, tag="ROUND_ANNOUNCEMENT_ACK"):
     """A player has heard of the round."""
-
-    status: Id = "ACKNOWLEDGED"
-    player_id: Id = ""
-    round_id: Int = 0
 
 
 class StandingRow(Part):
@@ -267,12 +276,8 @@ class LeagueStandingsUpdate(Message, tag="LEAGUE_STANDINGS_UPDATE"):
     truncated: bool | UnsetType = UNSET
 
 
-class StandingsUpdateAck(Message, tag="STANDINGS_UPDATE_ACK"):
+class StandingsUpdateAck(RoundAck, tag="STANDINGS_UPDATE_ACK"):
     """A player has seen the table."""
-
-    status: Id = "ACKNOWLEDGED"
-    player_id: Id = ""
-    round_id: Int = 0
 
 
 class RoundSummary(Part):
@@ -297,12 +302,8 @@ class RoundCompleted(Message, tag="ROUND_COMPLETED"):
     receipt: Receipt | UnsetType = UNSET
 
 
-class RoundCompletedAck(Message, tag="ROUND_COMPLETED_ACK"):
+class RoundCompletedAck(RoundAck, tag="ROUND_COMPLETED_ACK"):
     """A player knows that the round is over."""
-
-    status: Id = "ACKNOWLEDGED"
-    player_id: Id = ""
-    round_id: Int = 0
 
 
 class Champion(Part):
@@ -329,11 +330,8 @@ class LeagueCompleted(Message, tag="LEAGUE_COMPLETED"):
     aborted: bool | UnsetType = UNSET
 
 
-class LeagueCompletedAck(Message, tag="LEAGUE_COMPLETED_ACK"):
+class LeagueCompletedAck(Ack, tag="LEAGUE_COMPLETED_ACK"):
     """A player knows that the league is over."""
-
-    status: Id = "ACKNOWLEDGED"
-    player_id: Id = ""
 
 
 # A match
@@ -439,11 +437,9 @@ class GameOver(GameMessage, tag="GAME_OVER"):
     receipt: Receipt | UnsetType = UNSET
 
 
-class GameOverAck(Message, tag="GAME_OVER_ACK"):
+class GameOverAck(Ack, tag="GAME_OVER_ACK"):
     """A player knows how the match ended."""
 
-    status: Id = "ACKNOWLEDGED"
-    player_id: Id = ""
     match_id: Id = ""
 
 
@@ -452,8 +448,8 @@ class RetryInfo(Part):
 
     retry_count: Int = 0
     max_retries: Int = 0
-    next_retry_at: Id | None = None
-    time_remaining: float | None = None
+    next_retry_at: Id | UnsetType = UNSET
+    time_remaining: float | UnsetType = UNSET
 
 
 class GameError(GameMessage, tag="GAME_ERROR"):
@@ -469,17 +465,15 @@ class GameError(GameMessage, tag="GAME_ERROR"):
     retryable: bool = False
     retry_count: Int = 0
     max_retries: Int = 0
-    time_remaining: float | None = None
+    time_remaining: float | UnsetType = UNSET
     retry_info: RetryInfo = RetryInfo()
     context: JsonObject = {}
     consequence: Text = ""
 
 
-class GameErrorAck(Message, tag="GAME_ERROR_ACK"):
+class GameErrorAck(Ack, tag="GAME_ERROR_ACK"):
     """A player knows what went wrong."""
 
-    status: Id = "ACKNOWLEDGED"
-    player_id: Id = ""
     match_id: Id = ""
 
 
@@ -674,8 +668,8 @@ class LeagueQueryResponse(Message, tag="LEAGUE_QUERY_RESPONSE"):
 
     query_type: Id = ""
     success: bool = True
-    data: JsonObject | None = None
-    error: QueryError | None = None
+    data: JsonObject | UnsetType = UNSET
+    error: QueryError | UnsetType = UNSET
     standings: list[StandingRow] | UnsetType = UNSET
     current_round: Int | UnsetType = UNSET
     rounds: list[Any] | UnsetType = UNSET
@@ -700,7 +694,7 @@ class LeagueErrorMessage(Message, tag="LEAGUE_ERROR"):
     error_description: Text = ""
     error_message: Text = ""
     original_message_type: Id = ""
-    affected_player: Id | None = None
+    affected_player: Id | UnsetType = UNSET
     action_required: Text = ""
     retryable: bool = False
     context: JsonObject = {}

@@ -1,9 +1,8 @@
 """Keep the files of document 001 current while a league runs, in a thread.
 
 It begins with the first row, so what a crash or somebody else left is written anew; from there on
-it reads only new rows. After each file it rests a hundred times as long as the file took, which is
-longer where the manager or the machine is busy: no match is slower for it. A league that plays
-faster than that is written to its end when it is over.
+it reads only new rows. After each file it rests a hundred times as long as it worked: no match is
+slower for it. A league that plays faster than that is written to its end when it is over.
 """
 
 import json
@@ -14,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from agentleague.league.events import LeagueStarted, MatchDecided, PlayerRegistered
@@ -165,7 +164,7 @@ class FilesThread:
         self._update()
 
     def _update(self) -> None:
-        self._worked = perf_counter()
+        self._worked = thread_time()
         try:
             self._files.update(self._rest)
             self._problem = ""
@@ -176,9 +175,9 @@ class FilesThread:
             self._problem = problem
 
     def _rest(self) -> None:
-        worked = perf_counter() - self._worked
+        worked = thread_time() - self._worked
         self._closing.wait(worked * (REST if self._files.is_current else 1))
-        self._worked = perf_counter()
+        self._worked = thread_time()
 
 
 def keep_files(out: str, directory: Path, league_id: str) -> Callable[[], None]:

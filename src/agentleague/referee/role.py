@@ -73,7 +73,7 @@ from agentleague.referee.foreign_manager import (
 from agentleague.referee.foreign_reports import OpenQuery
 from agentleague.referee.manager_queries import EndpointCheck, EndpointQuery, PollKey
 from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
-from agentleague.roles.effects import Address, Call, Drop, Effect, End, WakeAt
+from agentleague.roles.effects import Address, Call, Drop, Effect, End, Reply, WakeAt
 from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
 
@@ -136,7 +136,7 @@ class Referee(Agent):
                 proofs=True,
                 referee_code=settings.referee_code or UNSET,
             ),
-            sender=f"referee:{settings.display_name}"[:64],
+            sender=self.sender,
             timestamp=self._calendar.write(now),
             conversation_id="conv-referee-register",
         )
@@ -235,7 +235,7 @@ class Referee(Agent):
             receipt=self._registration.receipt or UNSET,
             states={match.match_id: STATE[match.phase] for match in matches} or UNSET,
             awaited=list(islice(awaited, self._limits.awaited_max)) or UNSET,
-            sender=f"referee:{self.agent_id}",
+            sender=self.sender,
             timestamp=self._calendar.write(now),
             conversation_id="conv-referee-status",
             auth_token=self._registration.token,
@@ -446,6 +446,8 @@ class Referee(Agent):
         match = self._at(named) if named else self._only_match_for(message, caller)
         pusher = match.admit(message, caller)
         effects = self._run(match, now, match.pushed, pusher, message, now)
+        if match.fault:
+            return [Reply(asked.reply, match.fault), *effects]
         return [self.reply(asked, PushAck(), now), *effects]
 
     def _only_match_for(self, message: Any, caller: Caller) -> Match:
@@ -476,7 +478,7 @@ class Referee(Agent):
         **dict.fromkeys((ReportCall, OpenQuery), _report_answered),
     }
     TIMERS: ClassVar[dict[type, Handler]] = {
-        RegisterKey: Agent.register_again,
+        RegisterKey: lambda self, woken, now: self.register(now),
         ReachabilityKey: Agent.check_reachability,
         StatusKey: _send_status,
         StartReplyTimer: _start_reply_due,

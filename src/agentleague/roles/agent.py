@@ -18,6 +18,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from agentleague.errors import (
+    AlreadyComplete,
     LateRegistration,
     LeagueError,
     PeerRefused,
@@ -25,9 +26,11 @@ from agentleague.errors import (
     TokenMissing,
 )
 from agentleague.protocol import tokens
+from agentleague.protocol.jsonrpc import without_tokens
 from agentleague.protocol.messages import (
     EndpointChallenge,
     EndpointProof,
+    LeagueErrorMessage,
     LeagueQuery,
     LeagueQueryResponse,
     LeagueRegisterRequest,
@@ -53,6 +56,7 @@ UNPROVED = (
 GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
 GIVE_REFEREE_CODE = "--referee-code or LEAGUE_REFEREE_CODE; the organiser knows it"
 NO_ID = " The manager gave it no id: it goes by its name."
+IS_LATE = (LateRegistration.code, AlreadyComplete.code)
 BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
 
 
@@ -64,6 +68,7 @@ class AgentLimits:
     next_check_seconds: float = 3.0  # while the manager still tries, or cannot reach it
     unclear_checks: int = 5  # answers that say neither yes nor no
     news: int = 100  # sentences that are kept for the person who runs it
+    refusals_said: int = 20  # that are worth a sentence, as anybody may cause them
 
 
 class RegisterKey(Struct, frozen=True, gc=False):
@@ -159,7 +164,7 @@ class Registration:
         if code in BAD_TOKEN and "referee_code" in said:
             return f"wrong referee code; give the right one with {GIVE_REFEREE_CODE}"
         if code not in BAD_TOKEN or "join_code" not in said:
-            return said[:500] + (TOO_LATE if code == LateRegistration.code else "")
+            return said[:500] + (TOO_LATE if code in IS_LATE else "")
         if self._settings.join_code:
             return f"wrong join code; {GIVE_CODE}"
         return f"this league has a join code; {GIVE_CODE.replace('the right one', 'it')}"
@@ -179,7 +184,7 @@ class Registration:
     def _decided(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:
         if message.status != "ACCEPTED":
             hint = "" if message.hint is UNSET else f": {message.hint}"
-            back = TOO_LATE if message.error_code == LateRegistration.code else ""
+            back = TOO_LATE if message.error_code in IS_LATE else ""
             return [End(Refused(f"{message.reason or 'the manager gave no reason'}{hint}{back}"))]
         self.token = self.remembered = message.auth_token or ""
         self.league_id = message.league_id
@@ -284,6 +289,7 @@ class Agent(ABC):
 
     def __init__(self, settings: AgentSettings, limits: AgentLimits) -> None:
         self.agent_id = ""  # that the manager gave it
+        self.sender = f"{self.KIND}:{settings.display_name}"[:64]  # by its id once it has one
         self._own_name = settings.display_name
         self._registration = Registration(settings)
         self.manager = self._registration.manager
@@ -291,6 +297,8 @@ class Agent(ABC):
         self.is_far = False  # whether something may stand between it and its manager
         self._calendar = Calendar(0.0)
         self.news: deque[str] = deque(maxlen=limits.news)  # sentences for the person who runs it
+        self._said: set[str] = set()  # what is said only once
+        self._said_max = limits.refusals_said
 
     @property
     def has_foreign_manager(self) -> bool:
@@ -352,6 +360,7 @@ class Agent(ABC):
         effects = self._registration.answered(stimulus.message, stimulus.error, now)
         self.agent_id = self._registration.agent_id
         if not effects:
+            self.sender = f"{self.KIND}:{self.agent_id}"[:64]
             league_id = self._registration.league_id or "a league without an id"
             unnamed = "" if self._registration.has_id else NO_ID
             self.news.append(f"Registered as {self.agent_id} in {league_id}.{unnamed}")
@@ -387,9 +396,19 @@ class Agent(ABC):
         is_own = bool(claim) and tokens.same(claim, message.claim_digest)
         return [self.reply(asked, EndpointProof(is_own), now)]
 
-    def register_again(self, stimulus: Woken, now: float) -> list[Effect]:
-        """It is time for the next try."""
-        return self.register(now)
+    def say_once(self, about: str, sentence: str) -> None:
+        """Tell the person who runs it, unless it was said before, or enough was."""
+        if about not in self._said and len(self._said) < self._said_max:
+            self._said.add(about)
+            self.news.append(sentence)
+
+    def say_error(self, message: LeagueErrorMessage) -> None:
+        """The manager refused something that it could not answer."""
+        what = message.original_message_type or "something"
+        name = f"{message.error_code} {message.error_name or message.error_description}".strip()
+        why = message.error_message or message.action_required
+        said = ": ".join(filter(None, (f"The manager refused {what}", name, why)))[:500]
+        self.say_once(f"{what} {message.error_code}", without_tokens(said))
 
     def check_reachability(self, stimulus: Woken, now: float) -> list[Effect]:
         """Ask the manager whether it can call this agent."""
@@ -406,9 +425,9 @@ class Agent(ABC):
         """An answer in its envelope."""
         enveloped = msgspec.structs.replace(
             answer,
-            sender=f"{self.KIND}:{self.agent_id}",
+            sender=self.sender,
             timestamp=self._calendar.write(now),
-            conversation_id=asked.message.conversation_id,
+            conversation_id=asked.message.conversation_id or f"conv-{asked.reply:03}",
             **more,
         )
         return Reply(asked.reply, enveloped)

@@ -142,6 +142,8 @@ class HttpTransport:
         self._looking_up: set[asyncio.Task[None]] = set()
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
+        sender = "league_manager" if self._is_limited else policy.receiver
+        self.sender: Callable[[], str] = lambda: sender  # of errors
         self.watch: Callable[[Message], None] | None = None  # is shown what comes in
         self.refused: Refused = lambda source, error, is_registration: None
 
@@ -317,7 +319,7 @@ class HttpTransport:
     def refusal(self, envelope: Envelope, error: LeagueError) -> bytes:
         """An error in the form of its request."""
         now_text = write(self._policy.wall())
-        return codec.write_refusal(envelope, error, sender=self._sender, timestamp=now_text)
+        return codec.write_refusal(envelope, error, sender=self.sender(), timestamp=now_text)
 
 
 class _Reply(Struct):

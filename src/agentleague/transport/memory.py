@@ -38,6 +38,7 @@ class MemoryTransport:
     def __init__(self, network: MemoryNetwork, url: str, receiver: str) -> None:
         self._network, self._url, self._receiver = network, url, receiver
         self._taken = codec.taken_by(receiver)
+        self._sender = "league_manager" if receiver == "manager" else receiver
         self._on_ask: OnAsk | None = None
         self.dialects = PeerDialects(network.clock, self._post)
 
@@ -101,7 +102,7 @@ class MemoryTransport:
             if isinstance(answer, LeagueError):
                 now_text = write(self._network.clock.now())
                 respond(
-                    codec.write_refusal(envelope, answer, sender=self._receiver, timestamp=now_text)
+                    codec.write_refusal(envelope, answer, sender=self._sender, timestamp=now_text)
                 )
             else:
                 respond(write_answer(envelope, answer))
