@@ -274,6 +274,13 @@ async def _ask_everything(wire, cup, match_id):
     await post(
         url, _request("league_query", "LEAGUE_QUERY", query_type="GET_STATUS", auth_token="x")
     )
+    # Refused, and nothing is answered: so LEAGUE_ERROR goes to whoever sent it.
+    lost = json.loads(
+        _request("league_query", "LEAGUE_QUERY", query_type="GET_WEATHER", auth_token=token)
+    )
+    del lost["id"]
+    await post(url, json.dumps(lost).encode())
+    await wire.until(b"LEAGUE_ERROR_ACK")
     for body in BROKEN_BODIES:
         await post(url, body)
     await post(url, json.dumps(QUERY).encode())

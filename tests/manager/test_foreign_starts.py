@@ -8,6 +8,7 @@ from agentleague.games import even_odd
 from agentleague.league.events import DialectLearnt, Disputed, MatchAssigned, MatchDecided
 from agentleague.manager.keys import (
     ControlCall,
+    ErrorCall,
     LeaseCheck,
     OutboxCall,
     RefereeWaitOver,
@@ -370,7 +371,7 @@ def test_an_answer_after_the_report_changes_nothing():
     assert not league.role.league.matches["R1M1"].disputes
 
 
-@rule("R-START-03")
+@rule("R-START-03", "R-ERR-12")
 def test_an_answer_of_which_nothing_can_be_made_gives_the_match_to_another():
     league = League(referees=2)
 
@@ -379,6 +380,9 @@ def test_an_answer_of_which_nothing_can_be_made_gives_the_match_to_another():
     (assigned,) = league.events(MatchAssigned)
     assert assigned.referee_id == "REF02"
     assert "'P77' does not play this match" in assigned.why
+    (told,) = [e for e in league.effects if isinstance(e, Call) and e.key == ErrorCall("REF01")]
+    assert told.message.original_message_type == "MATCH_RESULT_REPORT"
+    assert "'P77' does not play this match" in told.message.error_message
 
 
 def test_an_answer_to_an_aborted_league_decides_nothing():

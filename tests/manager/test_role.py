@@ -134,6 +134,34 @@ def test_a_late_player_is_refused_and_a_late_referee_is_welcome():
     assert ask(manager, referee("Late"))[0].status == "ACCEPTED"
 
 
+@rule("R-ERR-12")
+def test_an_agent_to_which_nothing_can_be_answered_is_told_by_a_message_of_its_own():
+    manager = a_manager(players=0)
+    answer, _ = ask(manager, player("Ann", proofs=True))
+    unread = Caller("127.0.0.1", answer.auth_token, is_notification=True)
+    query = LeagueQuery("GET_WEATHER", conversation_id="conv-7")
+
+    def send(caller):
+        effects = manager.handle(Asked(query, caller, 1), BEGAN)
+        return [effect for effect in effects if isinstance(effect, Call)]
+
+    (call,) = send(unread)
+    waiting = send(unread)  # One at a time, so that nobody is called for each of many.
+    strange = send(replace(unread, token="tok_P01_guessed"))
+    manager.handle(Answered(call.key, None, NoAnswer("late"), 10.0), BEGAN)
+    (again,) = send(unread)
+
+    error = call.message
+    assert (call.to.agent_id, call.until) == ("P01", BEGAN + 10.0)
+    assert call.to.proof_keys  # By which the player knows its manager.
+    assert (error.error_code, error.original_message_type) == ("E046", "LEAGUE_QUERY")
+    assert (error.sender, error.conversation_id) == ("league_manager", "conv-7")
+    assert "GET_STATUS" in error.context["known"]
+    assert (waiting, strange) == ([], [])
+    assert again.message == error
+    assert send(replace(unread, is_notification=False)) == []
+
+
 LOCK = LockRequest("R1M1", 1, 0, [(0, "P01", "even"), (0, "P02", "odd")])
 REPORT = MatchResultReport("R1M1", ReportedResult(None))
 

@@ -15,6 +15,8 @@ from agentleague.protocol.messages import (
     GameOver,
     GameResult,
     LeagueCompleted,
+    LeagueErrorAck,
+    LeagueErrorMessage,
     LeagueQueryResponse,
     LeagueRegisterResponse,
     LeagueStandingsUpdate,
@@ -48,6 +50,12 @@ TRUE, FALSE = commitment(SEED, LEAGUE, "R1M1"), "f" * 64
 ANNOUNCED = RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=row(TRUE))
 FORGED = RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=row(FALSE))
 TABLE = LeagueStandingsUpdate(league_id=LEAGUE, standings=[StandingRow(1, "P02", points=9)])
+ERROR = LeagueErrorMessage(
+    error_code="E045",
+    error_name="LEAGUE_NOT_FOUND",
+    error_message=f"{TOKEN} asked for league 'x', which is not played here",
+    original_message_type="LEAGUE_QUERY",
+)
 OVER = LeagueCompleted(
     LEAGUE, champion=Champion("P01", "Ann", 3), final_standings=[StandingRow(1, "P01", points=3)]
 )
@@ -89,8 +97,8 @@ def refused(effects):
     return [type(effect.answer) for effect in effects] == [TokenInvalid]
 
 
-@rule("R-PROOF-03")
-@pytest.mark.parametrize("message", [FORGED, TABLE, RoundCompleted(LEAGUE, 1)])
+@rule("R-PROOF-03", "R-ERR-12")
+@pytest.mark.parametrize("message", [FORGED, TABLE, RoundCompleted(LEAGUE, 1), ERROR])
 def test_a_message_that_its_manager_did_not_prove_changes_nothing(message):
     role = a_player()
 
@@ -115,6 +123,38 @@ def test_a_message_that_its_manager_proved_is_believed():
     assert acknowledged.answer.status == "ACKNOWLEDGED"
     assert [each["player_id"] for each in role.memory.standings] == ["P02"]
     assert doubts(role) == []
+
+
+@rule("R-ERR-12")
+def test_what_the_manager_refused_is_acknowledged_and_told_to_the_author_once_of_each_kind():
+    role = a_player()
+    role.news.clear()
+
+    (reply,) = tell(role, ERROR, TOKEN)
+    for number in range(100):  # Whoever sends them does not fill the screen.
+        tell(role, msgspec.structs.replace(ERROR, error_message=str(number)), TOKEN)
+        tell(role, msgspec.structs.replace(ERROR, error_code=f"E{number:03}"), TOKEN)
+
+    assert isinstance(reply.answer, LeagueErrorAck)
+    assert (reply.answer.player_id, reply.answer.status) == ("P01", "ACKNOWLEDGED")
+    assert role.news[0] == (
+        "The manager refused LEAGUE_QUERY: E045 LEAGUE_NOT_FOUND: tok_… asked for league 'x', "
+        "which is not played here"
+    )
+    assert len(role.news) == 20
+
+
+@rule("R-ERR-12")
+def test_what_comes_before_the_registration_is_answered_is_told_after_it():
+    role = a_player(accepted=None)
+
+    (reply,) = tell(role, LeagueErrorMessage(error_description="LEAGUE_FULL"))
+    said = list(role.news)
+    registered(role, msgspec.structs.replace(ACCEPTED, proofs=UNSET))
+
+    assert (reply.answer.player_id, reply.answer.sender) == ("", "player:Ann")
+    assert said == []
+    assert role.news[-1] == "The manager refused something: LEAGUE_FULL"
 
 
 @rule("R-PROOF-03")

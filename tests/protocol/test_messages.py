@@ -54,6 +54,7 @@ OURS = {
     "START_MATCH_RESPONSE",
     "ENDPOINT_CHALLENGE",
     "ENDPOINT_PROOF",
+    "LEAGUE_ERROR_ACK",
 }
 
 # message type, method, further aliases, answer
@@ -97,12 +98,13 @@ ASKED = [
     ),
     ("LEAGUE_COMMAND", "league_command", [], "LEAGUE_COMMAND_RESPONSE"),
     ("ENDPOINT_CHALLENGE", "prove_endpoint", [], "ENDPOINT_PROOF"),
+    ("LEAGUE_ERROR", "notify_league_error", [], "LEAGUE_ERROR_ACK"),
 ]
 PUSHED = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"]
 
 
 @rule("R-MSG-01")
-def test_there_are_eighteen_messages_seven_acknowledgements_and_fifteen_of_ours():
+def test_there_are_eighteen_messages_seven_acknowledgements_and_sixteen_of_ours():
     assert len(DOCUMENTS) == 18
     assert set(MESSAGES) == DOCUMENTS | ACKNOWLEDGEMENTS | OURS
     assert {name for name, kind in MESSAGES.items() if kind.ours} == OURS

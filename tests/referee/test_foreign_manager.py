@@ -25,6 +25,7 @@ from agentleague.protocol.messages import (
     GameOver,
     LeagueCompleted,
     LeagueCompletedAck,
+    LeagueErrorMessage,
     LeagueQuery,
     LeagueQueryResponse,
     LockRequest,
@@ -338,6 +339,7 @@ def test_nobody_but_the_manager_ends_the_league():
     visit = Visit()
 
     assert visit.refused(LeagueCompleted(), Caller("10.0.0.9")) is TokenInvalid
+    assert visit.refused(LeagueErrorMessage(), Caller("10.0.0.9")) is TokenInvalid
     assert isinstance(visit.replies[visit.ask(LeagueCompleted())], LeagueCompletedAck)
 
 

@@ -30,6 +30,7 @@ from agentleague.protocol.messages import (
     GameMoveResponse,
     GameResult,
     LeagueCompleted,
+    LeagueErrorMessage,
     LockedResult,
     LockResponse,
     MatchResultReport,
@@ -229,8 +230,13 @@ def test_only_its_manager_can_tell_it_that_the_league_is_over(session):
     assert invited(ask(role, announced())) == ["P01", "P02"]
 
 
-@rule("R-PROOF-03")
-@pytest.mark.parametrize("message", [announced(), LeagueCompleted("league_test", session="ses_1")])
+ERROR = LeagueErrorMessage(error_code="E003", original_message_type="MATCH_RESULT_REPORT")
+
+
+@rule("R-PROOF-03", "R-ERR-12")
+@pytest.mark.parametrize(
+    "message", [announced(), LeagueCompleted("league_test", session="ses_1"), ERROR]
+)
 def test_a_manager_that_promised_to_prove_its_messages_has_to(message):
     role = a_referee(registered=False)
     role.handle(Answered(RegisterKey(), replace(ACCEPTED, proofs=True), None, 0.1), BEGAN)

@@ -437,7 +437,7 @@ _CORRECTIONS: dict[str, tuple[_Reader, ...]] = {
 }
 ACKNOWLEDGEMENTS = (
     *("ROUND_ANNOUNCEMENT_ACK", "STANDINGS_UPDATE_ACK", "ROUND_COMPLETED_ACK"),
-    *("LEAGUE_COMPLETED_ACK", "GAME_OVER_ACK", "GAME_ERROR_ACK"),
+    *("LEAGUE_COMPLETED_ACK", "GAME_OVER_ACK", "GAME_ERROR_ACK", "LEAGUE_ERROR_ACK"),
 )
 
 # Answers of a foreign referee that was told to run a match.

@@ -25,6 +25,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "LEAGUE_COMPLETED": ("league_complete", "league_end", "league_over", "league_finish"),
     "GAME_OVER": ("match_result", "game_over", "result", "over"),
     "GAME_ERROR": ("error",),
+    "LEAGUE_ERROR": ("league_error", "error"),
     "LEAGUE_STANDINGS_UPDATE": ("standings",),
     "ROUND_COMPLETED": ("round_complete", "round_end"),
     "ROUND_ANNOUNCEMENT": ("announce", "round"),

@@ -18,6 +18,10 @@ class MatchKey(Key, frozen=True):
     match_id: str
 
 
+class AgentKey(Key, frozen=True):
+    agent_id: str
+
+
 # fmt: off
 # Timers
 class LeagueStartDue(Key, frozen=True): ...  # the league starts by the clock
@@ -30,14 +34,8 @@ class LeaseCheck(Key, frozen=True): ...  # look for leases that have run out
 class RefereeWaitOver(Key, frozen=True): ...  # a match has waited for a referee as long as it may
 class StartAgain(MatchKey, frozen=True): ...  # tell a foreign referee again, or in another dialect
 class NewRefereeAnswersDue(MatchKey, frozen=True): ...  # the players had time to hear of it
-
-
-class AssignAgain(Key, frozen=True):  # a referee that did not answer is sent its matches again
-    referee_id: str
-
-
-class ProofAgain(Key, frozen=True):  # an agent's claim is shown once more at its end point
-    agent_id: str
+class AssignAgain(AgentKey, frozen=True): ...  # a referee that did not answer is sent its matches
+class ProofAgain(AgentKey, frozen=True): ...  # its claim is shown once more at its end point
 
 
 # Calls
@@ -45,16 +43,11 @@ class EndpointLook(Key, frozen=True):  # a registration waits until its end poin
     reply: int
 
 
-class ProofCall(Key, frozen=True):  # the listener at an end point is shown an agent's claim
-    agent_id: str
-
-
+class ProofCall(AgentKey, frozen=True): ...  # the listener at an end point is shown a claim
+class ErrorCall(AgentKey, frozen=True): ...  # LEAGUE_ERROR tells what no answer could
 class StartCall(MatchKey, frozen=True): ...  # a foreign referee is told to run a match
 class ControlCall(MatchKey, frozen=True): ...  # it is told nonsense, to compare its answers
-
-
-class OutboxCall(Key, frozen=True):  # a message of the outbox
-    agent_id: str
+class OutboxCall(AgentKey, frozen=True): ...  # a message of the outbox
 
 
 # What a message of the outbox tells: its handler is called when it was answered or given up.

@@ -259,6 +259,9 @@ class Manager:
                 self._misuse.refused(stimulus)
             self.refusals.of(stimulus, error.code, str(error))
             self._step.effects.append(Reply(stimulus.reply, error))
+            if stimulus.caller.is_notification:
+                who = self.league.roster.owner(stimulus.caller.token)
+                self._step.tell_error(who, error, stimulus.message)
 
     def _message_answered(self, key: keys.OutboxCall, stimulus: Answered) -> None:
         """A message of the outbox was answered, or given up."""
@@ -419,7 +422,9 @@ class Manager:
                     message.match_id, decision.again, claimed=decision.claimed
                 )
         else:
+            assert isinstance(decision.answer, LeagueError)
             self._assignments.not_started(message.match_id, f"answered: {decision.answer}")
+            self._step.tell_error(referee_id, decision.answer, message)
 
     def _decide_report(self, referee_id: str, message: MatchResultReport) -> Decision:
         known = self.league.matches.get(message.match_id)
@@ -553,6 +558,7 @@ class Manager:
         keys.ProofCall: _proof_answered,
         keys.StartCall: _start_answered,
         keys.ControlCall: _control_answered,
+        keys.ErrorCall: lambda self, key, answer: self._step.erring.discard(key.agent_id),
     }
     _SUBJECTS: ClassVar[dict[type, Callable[["Manager", str, Any, LeagueError | None], None]]] = {
         keys.MatchesAssigned: lambda self, who, key, error: self._assignments.assignment_answered(

@@ -13,12 +13,13 @@ from agentleague.dialects.table import LOST, OURS, is_dialect
 from agentleague.errors import LeagueError
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
-from agentleague.manager.keys import Key
+from agentleague.manager.keys import ErrorCall, Key
 from agentleague.manager.outbox import Outbox, Outgoing
+from agentleague.protocol.error_messages import error_message
 from agentleague.protocol.hosts import is_home, places
 from agentleague.protocol.messages import WIRE_NAME, Message, RefereeRegisterResponse
 from agentleague.protocol.timestamps import Calendar
-from agentleague.roles.effects import Address, Effect, Event, Record, Reply, WakeAt
+from agentleague.roles.effects import Address, Call, Effect, Event, Record, Reply, WakeAt
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Asked
 
@@ -98,6 +99,7 @@ class Step:
         self.effects: list[Effect] = []
         self.news: deque[str] = deque(maxlen=self.limits.notices_max)  # for the organiser
         self._later: list[Event] = []
+        self.erring: set[str] = set()  # agents that are being told of an error
 
     @property
     def now_text(self) -> str:
@@ -146,6 +148,17 @@ class Step:
                 **more,
             )
         self.effects.append(Reply(asked.reply, answer, receipt))
+
+    def tell_error(self, agent_id: str | None, error: LeagueError, refused: Message) -> None:
+        """Tell an agent whose message cannot be answered why it is refused, one at a time."""
+        if agent_id is None or agent_id in self.erring:
+            return
+        self.erring.add(agent_id)
+        name, envelope = WIRE_NAME[type(refused)], {"sender": SENDER, "timestamp": self.now_text}
+        about = msgspec.structs.asdict(refused)
+        message = error_message(error, name, request=about, **envelope)
+        until = self.now + self.settings.reply_seconds
+        self.effects.append(Call(ErrorCall(agent_id), self.address(agent_id), message, until))
 
     def wake(self, key: Key, when: float) -> None:
         """Set a timer; a second one of the same key replaces the first."""

@@ -53,6 +53,7 @@ ACKS: dict[type[messages.Message], Callable[..., messages.Message]] = {
     messages.LeagueStandingsUpdate: messages.StandingsUpdateAck,
     PartialTable: messages.StandingsUpdateAck,
     messages.RoundCompleted: messages.RoundCompletedAck,
+    messages.LeagueErrorMessage: messages.LeagueErrorAck,
 }
 NO_MATCH_TOKENS = (
     "It came back without the token of its earlier run, so it cannot tell the referees of its "
@@ -255,6 +256,8 @@ class Player(Agent):
         elif isinstance(message, messages.LeagueStandingsUpdate):
             self.memory.table(message)
             self._notify("standings", lambda: self.memory.standings)
+        elif isinstance(message, messages.LeagueErrorMessage):
+            self.say_error(message)
 
     def _announced(self, message: messages.RoundAnnouncement) -> None:
         me = self.agent_id or self._earlier_id

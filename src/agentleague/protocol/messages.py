@@ -702,6 +702,10 @@ class LeagueErrorMessage(Message, tag="LEAGUE_ERROR"):
     consequence: Text | UnsetType = UNSET
 
 
+class LeagueErrorAck(Ack, tag="LEAGUE_ERROR_ACK"):
+    """An agent knows what was refused; ours."""
+
+
 Participant = Literal[
     "manager", "referee", "player", "agent", "players", "both players", "everyone"
 ]
@@ -771,7 +775,8 @@ _ROWS = (
     Kind(LeagueCommandResponse, "manager", "agent", ours=True),
     Kind(LeagueQuery, "agent", "manager", "league_query", "LEAGUE_QUERY_RESPONSE"),
     Kind(LeagueQueryResponse, "manager", "agent"),
-    Kind(LeagueErrorMessage, "manager", "agent"),
+    Kind(LeagueErrorMessage, "manager", "agent", "notify_league_error", "LEAGUE_ERROR_ACK"),
+    Kind(LeagueErrorAck, "agent", "manager", ours=True),
 )
 _ALIASES: dict[type[Message], tuple[str, ...]] = {
     RefereeRegisterRequest: ("referee_register",),

@@ -41,6 +41,8 @@ from agentleague.protocol.messages import (
     GameMoveResponse,
     LeagueCompleted,
     LeagueCompletedAck,
+    LeagueErrorAck,
+    LeagueErrorMessage,
     LockResponse,
     MatchResultReport,
     MatchStateRequest,
@@ -419,16 +421,24 @@ class Referee(Agent):
 
     def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
         own = self._registration.session
-        if self._foreign_manager and not self._foreign_manager.is_manager(asked.caller):
-            raise TokenInvalid("only the manager ends the league")
+        self._check_manager(asked, "only the manager ends the league")
         if not self.agent_id or (own and message.session != own):
             raise TokenInvalid("session is not the one this referee was given when it registered")
-        self._check_proof(asked)
         self._is_league_over = True
         if message.aborted is True:  # The manager tells the players what is decided.
             self.matches.clear()
         reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
         return [reply, *self._end_if_over()]
+
+    def _league_error(self, asked: Asked, message: LeagueErrorMessage, now: float) -> list[Effect]:
+        self._check_manager(asked, "only the manager refuses what is asked of the league")
+        self.say_error(message)
+        return [self.reply(asked, LeagueErrorAck(player_id=self.agent_id), now)]
+
+    def _check_manager(self, asked: Asked, sentence: str) -> None:
+        if self._foreign_manager and not self._foreign_manager.is_manager(asked.caller):
+            raise TokenInvalid(sentence)
+        self._check_proof(asked)
 
     def _match_state(self, asked: Asked, message: MatchStateRequest, now: float) -> list[Effect]:
         match = self._at(message.match_id)
@@ -491,6 +501,7 @@ class Referee(Agent):
         StartMatch: _match_started,
         RoundCompleted: _round_completed,
         LeagueCompleted: _league_completed,
+        LeagueErrorMessage: _league_error,
         MatchStateRequest: _match_state,
         GameJoinAck: _pushed,
         ChooseParityResponse: _pushed,

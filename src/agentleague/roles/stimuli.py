@@ -29,6 +29,7 @@ class Caller(Struct, frozen=True, gc=False):
     addresses: tuple[str, ...] = ()  # of the host name in a registration's end point, if it has one
     nested_in: str = ""  # the key under which the message stood
     has_text_id: bool = False  # of its JSON-RPC request
+    is_notification: bool = False  # to which nothing is answered
 
     @property
     def proof(self) -> str:

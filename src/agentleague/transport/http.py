@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from agentleague.dialects import lenient, requests
@@ -232,7 +232,8 @@ class HttpTransport:
         token, missing = (message.auth_token or None) if message else None, incoming.missing
         form, method = envelope.form, envelope.method
         body = b"" if self._is_limited else request.body
-        nested = ((), envelope.nested_in, isinstance(envelope.id, str))
+        request_id = envelope.id
+        nested = ((), envelope.nested_in, isinstance(request_id, str), request_id is UNSET)
         caller = Caller(source, token, form, missing, method, request.head, body, *nested)
         if message is None or self._is_limited:
             self._weigh(request, incoming, caller, reply)
