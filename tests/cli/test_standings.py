@@ -2,6 +2,8 @@
 
 import json
 import re
+from socketserver import BaseRequestHandler, TCPServer
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner
@@ -132,6 +134,38 @@ def test_a_dead_manager_is_said_with_what_to_type():
         assert (done.exit_code, done.stdout) == (1, ""), command
         assert "is it running? Start one with: league manager" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+FULL = b'{"error": {"code": -32603, "message": "", "data": {"error_message": "It is full."}}}'
+ANSWERS = [
+    (
+        b"HTTP/1.1 503 Busy\r\nContent-Length: 84\r\n\r\n" + FULL,
+        "the manager refused GET_STATUS: ",
+    ),
+    (
+        b"HTTP/1.1 404 No\r\nContent-Length: 4\r\n\r\n<hi>",
+        "is no manager: it answered HTTP 404;",
+    ),
+    (b"\x15\x03\x03\x00\x02\x02\x32", "with http or https, port and path?"),
+    (b"", "does not answer as a manager does: "),
+]
+
+
+@pytest.mark.parametrize(("answer", "said"), ANSWERS)
+def test_somebody_who_is_there_is_told_of_by_what_came_back(answer, said):
+    class Peer(BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65_536)
+            self.request.sendall(answer)
+
+    with TCPServer(("127.0.0.1", 0), Peer) as peer:
+        Thread(target=peer.serve_forever).start()
+        done = league("status", "--manager", f"http://127.0.0.1:{peer.server_address[1]}/mcp")
+        peer.shutdown()
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert said in done.stderr
+    assert "league manager" not in done.stderr  # It would not help.
 
 
 def test_a_directory_without_a_league_is_said_with_what_to_type(tmp_path):

@@ -51,6 +51,10 @@ def filled(cup):
     """The disk is full, and the manager says so; whatever anybody was told is on it."""
     cup.disk.fill()
     until(lambda: asked(cup) == (503, "1"), "requests are answered with 503")
+    with pytest.raises(urllib.error.HTTPError, match="503") as full:
+        urllib.request.urlopen(cup.url.replace("/mcp", "/health"), timeout=10)
+    with full.value as answer:
+        assert json.load(answer)["status"] == "full"
     told = cup.receipts()
     written = {f"{row.seq}:{row.hash.hex()}" for row in read_rows(cup.disk.directory)}
     assert told

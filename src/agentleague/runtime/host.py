@@ -168,6 +168,11 @@ class Host:
         """Whether everything that was decided is on disk."""
         return self._decided == self._committed
 
+    @property
+    def disk(self) -> str:
+        """The state of its journal, if it has one."""
+        return self._ledger.journal.state if self._ledger else "ok"
+
     def start(self, wall_offset: float) -> None:
         """Begin: listen, and tell the role."""
         self._transport.listen(self._on_ask)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from agentleague.errors import (
+    UNREACHABLE,
     LeagueError,
     NoConnection,
     PeerRefused,
@@ -154,8 +155,13 @@ def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
         return LeagueError(
             f"the server at {url} is no manager: it answered {said}; give the manager's address"
         )
-    kind = NoConnection if isinstance(error, NoConnection) else LeagueError
-    return kind(
+    if not error or error.context.get("kind") != UNREACHABLE:
+        why = error or "something else came"
+        return LeagueError(
+            f"somebody listens at {url}, and does not answer as a manager does: {why}; is the "
+            "address right, with http or https, port and path?"
+        )
+    return NoConnection(
         f"the manager at {url} did not answer: {error}; is it running? Start one with: league "
         "manager, or read what it wrote with: --dir DIR"
     )

@@ -26,8 +26,9 @@ from agentleague.errors import Claimed, Damaged, LeagueError, NoConnection, Stor
 from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
+from agentleague.protocol.codec import encode
 from agentleague.roles.agent import Agent, AgentState, Refused
-from agentleague.roles.effects import Effect
+from agentleague.roles.effects import Effect, Headers
 from agentleague.roles.ports import Journal, Row
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Answered, Stimulus
@@ -148,8 +149,10 @@ class Running:
         self._watchers: list[Watcher] = []
         host.on_end, host.on_failure = self._on_end, self._on_failure
         transport.refused = self._on_refused
-        if hasattr(host.role, "agent_id"):
-            host.on_step = self._look
+        role = host.role
+        if isinstance(role, Agent):
+            host.on_step, transport.sender = self._look, lambda: role.sender
+        transport.server.health = self._health
 
     def tell(self, say: Callable[[str], None]) -> None:
         """From now on, say what the role finds worth saying."""
@@ -164,6 +167,17 @@ class Running:
         watcher = Watcher(sink, Level.DEBUG if every_message else Level.INFO)
         self._watchers.append(watcher)
         self.host.on_seen = self._on_seen
+
+    def _health(self) -> tuple[int, bytes, Headers]:
+        """How `/health` is answered; an agent lives while it waits, but is not ready."""
+        role: Any = self.host.role
+        status, facts = "failed" if self.failed.done() else self.host.disk, {"role": "manager"}
+        if isinstance(role, Agent):
+            facts = {"role": role.KIND, "agent_id": role.agent_id}
+        league_id = (role.state if isinstance(role, Agent) else role.league.rules).league_id
+        is_ready = status == "ok" and facts.get("agent_id") != ""
+        body = encode({"status": status, **facts, "league_id": league_id, "ready": is_ready})
+        return (200, body, ()) if status == "ok" else (503, body, [("Retry-After", "1")])
 
     def check(self) -> None:
         """Raise LeagueError if the manager refused the agent."""

@@ -129,8 +129,7 @@ class HttpTransport:
         self._taken = codec.taken_by(policy.receiver)
         self._decides = policy.receiver != "player"
         self._is_limited = policy.receiver == "manager"
-        self._sender = "league_manager" if policy.receiver == "manager" else policy.receiver
-        self._server = self._new_server()
+        self.server = self._new_server()
         self._client = HttpClient(policy.guard)
         self._to_manager = HttpClient(policy.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(policy.rate)
@@ -158,18 +157,20 @@ class HttpTransport:
             limits=self._policy.server or usual,
         )
         server.refusal_delay = self._refusal_delay
+        starting = codec.encode({"status": "starting", "role": self._policy.receiver})
+        server.health = lambda: (503, starting, (("Retry-After", "1"),))
         return server
 
     async def start(self, port: int, hosts: Sequence[str] = LOCAL_HOSTS) -> int:
         """Open the port, the same on every host; returns its number."""
-        self.port = await self._server.start(hosts, port)
+        self.port = await self.server.start(hosts, port)
         return self.port
 
     async def stop(self) -> None:
         """Let answers in flight go out, then close everything."""
         for task in self._looking_up:
             task.cancel()
-        await self._server.stop()
+        await self.server.stop()
         await self._client.stop()
         await self._to_manager.stop()
 
@@ -184,7 +185,7 @@ class HttpTransport:
 
     def route(self, path: str, methods: Collection[str], handler: Handler) -> None:
         """Let this handler answer a path, or all that begin like it if it ends with `*`."""
-        self._server.route(path, methods, handler)
+        self.server.route(path, methods, handler)
 
     def call(
         self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
@@ -255,7 +256,7 @@ class HttpTransport:
             envelope.body, envelope.whole = b"{}", b""  # The refusal may wait for seconds.
             held = self._buckets.hold(account, self._clock.now())
             tell = partial(reply.refuse, source, full)
-            self._server.hold(held, tell, reply.respond.drop)
+            self.server.hold(held, tell, reply.respond.drop)
         elif message is None:
             reply.refuse(source, error or InternalError("the request was not read"))
         else:

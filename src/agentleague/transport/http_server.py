@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
+from agentleague.roles.effects import Headers
 from agentleague.roles.stimuli import write_headers
 from agentleague.transport.event_loop import WriteBatching
 from agentleague.transport.http_reader import Reader, RequestChecks, ServerLimits
@@ -26,6 +27,7 @@ from agentleague.transport.http_response import Handler, HttpRequest, Refused, R
 __all__ = ["HttpRequest", "HttpServer", "Respond", "ServerLimits"]
 
 log = logging.getLogger(__name__)
+Health = Callable[[], tuple[int, bytes, Headers]]  # how `/health` is answered
 _START_ATTEMPTS = 16
 _NEAR = "this machine"
 _SLICE_BYTES = 16_384  # Read at once: a whole message of 10 KB, head and all.
@@ -51,7 +53,8 @@ class HttpServer:
             0.0
         )  # How long our own answers wait.
         self.checks = RequestChecks(limits, names)
-        self.route("/health", ("GET",), _health)
+        self.health: Health = lambda: (200, b'{"status":"ok"}', ())
+        self.route("/health", ("GET",), lambda request, respond: respond(*self.health()))
         for path in paths:
             self.route(path, ("POST",), on_request)
         self.stopping = False
@@ -459,10 +462,6 @@ class _Connection(asyncio.Protocol):
             self._paused = False
             self._transport.resume_reading()
             self.data_received(b"")
-
-
-def _health(request: HttpRequest, respond: Respond) -> None:
-    respond(200, b'{"status":"ok"}')
 
 
 BACKLOG = 1_024
