@@ -71,7 +71,7 @@ def test_the_agents_of_the_tutorial_play_as_it_says(tmp_path):
     told = terminal.type(line)
     assert told.count("an illegal move") >= 3
     assert "lost without a game" in told
-    assert "R-MATCH-07" in told
+    assert "legal: 'even', 'odd'" in told
     fixed, by_chance, pattern = AGENT.commands_of("Make it better")
     score = json.loads(terminal.type(f"{fixed} --json --quiet"))
     assert wins(score, "Habit") >= 15

@@ -28,8 +28,12 @@ def begun(*arguments):
 
 
 def open_to_others(directory):
-    """The files, and the directory itself, that others may look into."""
+    """The files, and the directory itself, that others may look into.
+
+    The documents' files, without any secret, are as open as others; but in a closed directory.
+    """
     paths = [directory, *directory.rglob("*")]
+    paths = [path for path in paths if directory / "shared" not in (path, *path.parents)]
     return sorted(path.name for path in paths if path.stat().st_mode & OPEN)
 
 

@@ -388,7 +388,6 @@ def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
             for player_id, (unanswered, answered) in silences.items()
             if player_id in record.players
         },
-        reported_at=report.timestamp or UNSET,
         timed_out=late and {each: late[each] for each in record.players if each in late},
     )
 

@@ -238,7 +238,7 @@ class MatchClosed(Event, frozen=True, tag="match_closed"):
     # player -> attempts without an answer at the end, and whether it answered one before them
     silences: dict[str, tuple[int, bool]] = msgspec.field(default_factory=dict)
     told: str = "referee"  # or "manager", or "unverified" for a referee that does not lock
-    reported_at: str | UnsetType = UNSET  # the time in that report
+    reported_at: str | UnsetType = UNSET  # the time in the report of one that does not lock
     timed_out: dict[str, Any] | UnsetType = UNSET  # as the report has it
 
     @property
