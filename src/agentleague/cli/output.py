@@ -105,7 +105,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str, rest: str = "") -
     left_out = max(0, len(rows) - ROWS_MAX) if rest and sys.stdout.isatty() else 0
     columns: Sequence[Column] = STANDINGS
     if any("tie_break" in row for row in rows):
-        columns = (*STANDINGS, Column("decided", "Behind by", True, True))
+        columns = (*STANDINGS[:-1], Column("decided", "Tie-break", True, True), STANDINGS[-1])
         rows = [{**row, "decided": row.get("tie_break", "").replace("_", " ")} for row in rows]
     cut = rows[: len(rows) - left_out]
     print_rows(cut, columns, title, lambda row: "bold green" if row["rank"] == 1 else "")

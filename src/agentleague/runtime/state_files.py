@@ -233,6 +233,8 @@ def keep_settings(directory: Path, given: Mapping[str, Any]) -> None:
     path = directory / SETTINGS_NAME
     draft = path.with_suffix(".new")
     try:
+        if path.is_file() and path.read_bytes() == text:  # On a full disk, too, it goes on.
+            return
         write_private(draft, text)
         os.replace(draft, path)  # All or nothing, whenever the machine stops.
         sync_directory(directory)
