@@ -77,7 +77,8 @@ def test_a_player_that_nobody_understands_says_what_was_tried_and_what_would_hel
 
     assert player.returncode == 1
     assert said.startswith("Error: the manager refused to register the agent:")
-    assert "error -32601 to tool, choose, type" in said
+    assert "it said: HTTP 404: error -32601: Method not found. " in said
+    assert "tool, choose, type" not in said  # What was tried is in its log.
     assert "Is that a league manager, and is the path of its URL right?" in said
 
 
