@@ -321,13 +321,13 @@ class LeagueCompleted(Message, tag="LEAGUE_COMPLETED"):
     total_rounds: Int = 0
     total_matches: Int = 0
     champion: Champion | None = None
-    champions: list[Champion] | UnsetType = UNSET
-    champion_draw: Draw | UnsetType = UNSET
     final_standings: list[StandingRow] = []
     total: Int | UnsetType = UNSET
     truncated: bool | UnsetType = UNSET
     session: Id | UnsetType = UNSET
     aborted: bool | UnsetType = UNSET
+    champions: list[Champion] | UnsetType = UNSET
+    champion_draw: Draw | UnsetType = UNSET
 
 
 class LeagueCompletedAck(Ack, tag="LEAGUE_COMPLETED_ACK"):
