@@ -83,8 +83,16 @@ def test_an_answer_that_document_004_forbids_is_refused_only_in_a_strict_league(
 def test_so_is_a_join_that_does_not_say_in_utc_when_it_came():
     for when, code in ((LEFT_OUT, "E003"), ("2026-01-15T10:30:00+02:00", "E021")):
         (told,) = complaints(JOIN, {"arrival_timestamp": when}, STRICT)
-        assert told.error_code == code
+        assert (told.error_code, told.context["field"]) == (code, "arrival_timestamp")
         assert complaints(JOIN, {"arrival_timestamp": when}, RULES) == []
+
+
+@rule("R-ERR-09")
+def test_of_a_wrong_token_only_the_beginning_is_said_and_what_it_should_be():
+    (told,) = complaints(MOVE, {"auth_token": "mtok_of_somebody_else"}, STRICT)
+
+    shown = {"provided_token": "mtok…", "expected_format": "mtok_{hash}", "player_id": "P01"}
+    assert told.context == {"field": "auth_token", **shown}
 
 
 @rule("R-MATCH-32")

@@ -12,6 +12,7 @@ from agentleague import errors
 from agentleague.match.question import content
 from agentleague.match.transcript import Transcript
 from agentleague.protocol import timestamps, tokens
+from agentleague.protocol.error_messages import OF_A_MATCH, about_token
 from agentleague.protocol.messages import PROTOCOL, GameJoinAck, LockResponse, Seated
 from agentleague.roles.stimuli import Caller
 
@@ -64,18 +65,20 @@ def _check_documented(asked: Seated, message: Any) -> None:
         if not value or not isinstance(value, str):
             raise errors.MissingField(f"missing field '{field}'", field=field, kind="missing")
         if field.endswith("timestamp"):
-            timestamps.parse(value)
+            timestamps.parse(value, field)
     own, token = asked.player_id, message.auth_token
     rules = (
         (message.protocol == PROTOCOL, errors.VersionMismatch, f"protocol is not {PROTOCOL}"),
         (message.player_id == own, errors.NotRegistered, f"player_id is not {own}"),
         (message.sender == f"player:{own}", errors.WrongType, f"sender is not player:{own}"),
         (token, errors.TokenMissing, "auth_token is missing"),
-        (_is_token_of(asked, str(token)), errors.TokenInvalid, "auth_token is not yours"),
     )
     for is_so, error, why in rules:
         if not is_so:
             raise error(why, field=why.partition(" ")[0])
+    if not _is_token_of(asked, str(token)):
+        shown = about_token(str(token), OF_A_MATCH, own)
+        raise errors.TokenInvalid("auth_token is not yours", field="auth_token", **shown)
 
 
 def forfeits(

@@ -72,10 +72,7 @@ def error_message(
         else hide.all({key: _plain(at) for key, at in error.context.items()})
     )
     if error.code == TokenInvalid.code and about.get("auth_token"):
-        is_of_match = error.number_for(asked) == OF_A_MATCH
-        form = "mtok_{hash}" if is_of_match else "tok_{agent_id}_{hash}"
-        context |= {"provided_token": about["auth_token"], "expected_format": form}
-        context |= {"player_id": who} if who else {}
+        context |= about_token(str((request or {})["auth_token"]), error.number_for(asked), who)
     asked, sentence = hide.text(asked)[:64], str(error).encode(errors="replace").decode()
     fields = {
         **about,
@@ -98,6 +95,13 @@ def error_message(
         conversation_id=_fitting(cls, about).get("conversation_id") or NO_CONVERSATION,
         **{name: value for name, value in fitting.items() if name not in _ENVELOPE},
     )
+
+
+def about_token(token: str, number: int, player_id: str | None) -> dict[str, Any]:
+    """What is said of a wrong token: its first characters, its form, and whose it should be."""
+    form = "mtok_{hash}" if number == OF_A_MATCH else "tok_{agent_id}_{hash}"
+    shown = {"provided_token": hidden(token), "expected_format": form}
+    return {**shown, "player_id": player_id} if player_id else shown
 
 
 def error_data(message: LeagueErrorMessage | GameError) -> dict[str, Any]:

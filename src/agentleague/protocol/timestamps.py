@@ -14,16 +14,16 @@ _FORM = re.compile(
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str) -> datetime:
+def parse(text: str, field: str = "timestamp") -> datetime:
     """The moment a timestamp names, to the second. Raises InvalidTimestamp if it is not UTC."""
     found = _FORM.fullmatch(text)
     if found is None:
-        raise _refused(text, "is not UTC")
+        raise _refused(text, field, "is not UTC")
     year, month, day, hour, minute, second = map(int, found.group(1, 3, 4, 5, 7, 8))
     try:
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as error:
-        raise _refused(text, f"is no time ({error})") from None
+        raise _refused(text, field, f"is no time ({error})") from None
 
 
 def write(unix_seconds: float) -> str:
@@ -51,9 +51,9 @@ class Calendar:
         return max(0.0, parse(text).timestamp() - now - self._offset)
 
 
-def _refused(text: str, why: str) -> InvalidTimestamp:
+def _refused(text: str, field: str, why: str) -> InvalidTimestamp:
     return InvalidTimestamp(
-        f"timestamp {text[:64]!r} {why}; send a form like 2025-01-15T10:30:00Z",
-        field="timestamp",
+        f"{field} {text[:64]!r} {why}; send a form like 2025-01-15T10:30:00Z",
+        field=field,
         timestamp=text[:64],
     )
