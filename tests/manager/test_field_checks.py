@@ -109,6 +109,7 @@ SAME_FOR_BOTH = [  # document 004 sections 3.1.2 and 3.3.2
         (kind, {f"{meta}.display_name": LONG}, "E003", f"{meta}.display_name", QUIET),
         (kind, {f"{meta}.version": LEFT_OUT}, "E003", f"{meta}.version", "was missing"),
         (kind, {f"{meta}.version": "1.0"}, "E003", f"{meta}.version", QUIET),
+        (kind, {f"{meta}.version": "01.0.0"}, "E003", f"{meta}.version", QUIET),
         (kind, {f"{meta}.version": 1}, "E003", f"{meta}.version", "does not fit"),
         (kind, {f"{meta}.game_types": []}, "E003", f"{meta}.game_types", "was missing"),
         (kind, {"sender": "quokka"}, "E003", "sender", QUIET),
@@ -154,6 +155,7 @@ def test_what_document_004_forbids_is_refused_by_its_code_in_a_strict_league_and
     assert not isinstance(answer, LeagueError), answer
     said = getattr(answer, "warnings", None) or []
     assert any(field in each and warning in each for each in said) if warning else not said
+    assert not strict.role.league.misuses  # The token is the right one.
 
 
 @rule("R-REG-11")

@@ -255,7 +255,7 @@ class Manager:
             stimulus = self._field_checks.check(stimulus)
             self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message)
         except LeagueError as error:
-            if isinstance(error, TokenInvalid):
+            if isinstance(error, TokenInvalid) and error.context.get("field") != "sender":
                 self._misuse.refused(stimulus)
             self.refusals.of(stimulus, error.code, str(error))
             self._step.effects.append(Reply(stimulus.reply, error))
