@@ -148,13 +148,14 @@ def test_what_the_manager_refused_is_acknowledged_and_told_to_the_author_once_of
 def test_what_comes_before_the_registration_is_answered_is_told_after_it():
     role = a_player(accepted=None)
 
-    (reply,) = tell(role, LeagueErrorMessage(error_description="LEAGUE_FULL"))
+    action = {"action": "REGISTER"}  # Document 001 has it here alone.
+    (reply,) = tell(role, LeagueErrorMessage(error_description="LEAGUE_FULL", context=action))
     said = list(role.news)
     registered(role, msgspec.structs.replace(ACCEPTED, proofs=UNSET))
 
     assert (reply.answer.player_id, reply.answer.sender) == ("", "player:Ann")
     assert said == []
-    assert role.news[-1] == "The manager refused something: LEAGUE_FULL"
+    assert role.news[-1] == "The manager refused REGISTER: LEAGUE_FULL"
 
 
 @rule("R-PROOF-03")

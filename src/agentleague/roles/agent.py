@@ -404,7 +404,7 @@ class Agent(ABC):
 
     def say_error(self, message: LeagueErrorMessage) -> None:
         """The manager refused something that it could not answer."""
-        what = message.original_message_type or "something"
+        what = message.original_message_type or message.context.get("action") or "something"
         name = f"{message.error_code} {message.error_name or message.error_description}".strip()
         why = message.error_message or message.action_required
         said = ": ".join(filter(None, (f"The manager refused {what}", name, why)))[:500]
