@@ -3,16 +3,17 @@
 import sys
 from pathlib import Path
 
-from agentleague.protocol.reference import pages as pages_of_the_wire
 from commands_page import commands_page
 from example_page import example_page
 from settings_page import settings_page
+from wire_pages import errors_page, messages_page
 
 
 def pages() -> dict[str, str]:
     """Every generated page by its file name."""
     return {
-        **pages_of_the_wire(),
+        "messages.md": messages_page(),
+        "errors.md": errors_page(),
         "commands.md": commands_page(),
         "settings.md": settings_page(),
         "example.md": example_page(),

@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 from agentleague.errors import wire_errors
-from agentleague.protocol import reference
 from agentleague.protocol.messages import MESSAGES
 from tables import each_row
+from wire_pages import errors_page, messages_page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
-PAGES = reference.pages()
+PAGES = {"messages.md": messages_page(), "errors.md": errors_page()}
 
 
 @each_row("name", PAGES)

@@ -1,4 +1,4 @@
-"""The reference pages for messages and errors, made from their tables; pure."""
+"""The reference pages of messages and errors, made from their tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,13 +8,9 @@ from agentleague.errors import LeagueError, wire_errors
 from agentleague.protocol.error_messages import REMEDIES
 from agentleague.protocol.field_docs import note_of
 from agentleague.protocol.messages import MESSAGES, Kind, Message
+from page_parts import GENERATED, page, table
 
 _ENVELOPE = frozenset(Message.__struct_fields__)
-
-
-def pages() -> dict[str, str]:
-    """Every page by its file name."""
-    return {"messages.md": messages_page(), "errors.md": errors_page()}
 
 
 def messages_page() -> str:
@@ -23,12 +19,12 @@ def messages_page() -> str:
     sections = [_message(name, kind, parts) for name, kind in MESSAGES.items()]
     described = [_part(part, parts) for part in _all(parts)]
     envelope = _struct(Message)
-    return _joined(
+    return page(
         "# Messages",
-        _GENERATED,
+        GENERATED,
         "A name of a message or of a method is known in upper and lower case. Required is what a "
         "message is refused without. The rules stand in [protocol.md](../protocol.md).",
-        _table(("message", "method", "aliases", "from", "to", "answer"), map(_row, MESSAGES)),
+        table(("message", "method", "aliases", "from", "to", "answer"), map(_row, MESSAGES)),
         "## Envelope",
         "Every message has these fields, and `message_type`.",
         _fields(Message, envelope.fields, parts),
@@ -43,23 +39,20 @@ def errors_page() -> str:
     errors = [*wire_errors()]
     meanings = ((cls.code, f"`{cls.name}`", _sentence(cls), REMEDIES[cls.code]) for cls in errors)
     others = (each for cls in errors for each in _other_numbers(cls))
-    return _joined(
+    return page(
         "# Errors",
-        _GENERATED,
+        GENERATED,
         "`code` and `name` stand in `error.data` as `error_code` and `error_name`, with a sentence "
         "about this very case as `error_message`.",
-        _table(("code", "name", "meaning", "what to do"), meanings),
+        table(("code", "name", "meaning", "what to do"), meanings),
         "## Numbers",
         "The number is `error.code` of the JSON-RPC answer.",
-        _table(
+        table(
             ("code", "number", "HTTP status", "severity", "retryable"), map(_of_json_rpc, errors)
         ),
         "In answer to these messages it is another one:",
-        _table(("code", "number", "messages"), others),
+        table(("code", "number", "messages"), others),
     )
-
-
-_GENERATED = "<!-- Made from the code by `make reference`; do not edit. -->"
 
 
 def _row(name: str) -> Sequence[str]:
@@ -72,11 +65,11 @@ def _row(name: str) -> Sequence[str]:
 def _message(name: str, kind: Kind, parts: dict[str, inspect.StructType]) -> str:
     fields = [field for field in _struct(kind.cls).fields if field.name not in _ENVELOPE]
     about = _sentence(kind.cls) + (" In none of the documents." if kind.ours else "")
-    return _joined(f"## {name}", about, *([_fields(kind.cls, fields, parts)] if fields else []))
+    return page(f"## {name}", about, *([_fields(kind.cls, fields, parts)] if fields else []))
 
 
 def _part(part: inspect.StructType, parts: dict[str, inspect.StructType]) -> str:
-    return _joined(
+    return page(
         f"### {part.cls.__name__}", _sentence(part.cls), _fields(part.cls, part.fields, parts)
     )
 
@@ -101,7 +94,7 @@ def _fields(
         )
         for field in fields
     )
-    return _table(("field", "what it is", "type", "required"), rows)
+    return table(("field", "what it is", "type", "required"), rows)
 
 
 def _is_required(field: inspect.Field) -> str:
@@ -178,12 +171,3 @@ def _sentence(cls: type) -> str:
 
 def _link(name: str) -> str:
     return f"[{name}](#{name.lower()})" if name else ""
-
-
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [titles, ["---"] * len(titles), *rows]
-    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
-
-
-def _joined(*blocks: str) -> str:
-    return "\n\n".join(block.rstrip("\n") for block in blocks) + "\n"
