@@ -21,100 +21,93 @@ ILLEGAL = ("E004",)
 INVALID = (*NO_CONTENT, *ILLEGAL, "E015")
 
 
-class Target(NamedTuple):
-    """What document 004 asks for."""
-
-    sign: str  # "<" or ">"
-    bound: float
-    section: str
-
-    def is_kept(self, value: float) -> bool:
-        """Whether a measured value is within it."""
-        return value < self.bound if self.sign == "<" else value > self.bound
-
-
-TARGETS = {
-    "validation_success_rate": Target(">", 0.99, "13.1"),
-    "field_error_rate": Target("<", 0.01, "13.1"),
-    "retry_success_rate": Target(">", 0.8, "13.2"),
-    "timeout_rate": Target("<", 0.05, "13.2"),
-    "invalid_choice_rate": Target("<", 0.05, "13.2"),
-    "round_trip_ms": Target("<", 500, "13.3"),
-}
-
-
 class Measure(NamedTuple):
-    """One measure; without a value there was nothing to measure."""
+    """One measure, and what document 004 asks for, if it does."""
 
-    name: str
     words: str
     unit: str  # share, ms or count
-    value: float | None
+    sign: str = ""  # "<" or ">"
+    bound: float = 0.0
+    section: str = ""
 
-    def row(self) -> dict[str, Any]:
-        """As the answer has it."""
-        target, value = TARGETS.get(self.name), self.value
+    def row(self, name: str, value: float | None) -> dict[str, Any]:
+        """As the answer has it; without a value there was nothing to measure."""
+        is_kept = None
+        if self.sign and value is not None:
+            is_kept = value < self.bound if self.sign == "<" else value > self.bound
         return {
-            "metric": self.name,
+            "metric": name,
             "words": self.words,
             "unit": self.unit,
             "value": None if value is None else round(value, 4),
-            "threshold": f"{target.sign} {target.bound:g}" if target else None,
-            "kept": None if target is None or value is None else target.is_kept(value),
-            "source": f"document 004 section {target.section}" if target else "ours",
+            "threshold": f"{self.sign} {self.bound:g}" if self.sign else None,
+            "kept": is_kept,
+            "source": f"document 004 section {self.section}" if self.sign else "ours",
         }
+
+
+MEASURES = {
+    "validation_success_rate": Measure("answers that were valid", "share", ">", 0.99, "13.1"),
+    "field_error_rate": Measure("answers without usable content", "share", "<", 0.01, "13.1"),
+    "retry_success_rate": Measure(
+        "questions asked again that were answered well", "share", ">", 0.8, "13.2"
+    ),
+    "timeout_rate": Measure("messages that timed out", "share", "<", 0.05, "13.2"),
+    "invalid_choice_rate": Measure("moves that were illegal", "share", "<", 0.05, "13.2"),
+    "round_trip_ms": Measure("round trip without a move: mean", "ms", "<", 500, "13.3"),
+    "round_trip_p95_ms": Measure("round trip without a move: 95 % within", "ms"),
+    "move_p50_ms": Measure("time for a move: half within", "ms"),
+    "move_p95_ms": Measure("time for a move: 95 % within", "ms"),
+    "retries": Measure("attempts after the first", "count"),
+    "technical_loss_rate": Measure("matches lost by default", "share"),
+    "no_contests": Measure("matches without a contest", "count"),
+    "reassigned_matches": Measure("matches given to a referee again", "count"),
+    "disputed_matches": Measure("matches with a refused lock or report", "count"),
+}
 
 
 def metrics(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
     """GET_METRICS: each measure with its threshold and whether it is kept."""
     closed = (record for record in league.matches.newest() if record.closing)
     files = list(islice(closed, MATCHES_MAX))
+    values = {**_of_messages(files), **_of_matches(files)}
     return {
-        "metrics": [measure.row() for measure in (*_of_messages(files), *_of_matches(files))],
+        "metrics": [measure.row(name, values[name]) for name, measure in MEASURES.items()],
         "matches_measured": len(files),
         "matches_completed": league.decided_total,
     }
 
 
-def _of_messages(files: Sequence[MatchRecord]) -> Iterator[Measure]:
+def _of_messages(files: Sequence[MatchRecord]) -> dict[str, float | None]:
     rows = [row for record in files if record.closing for row in record.closing.exchanges]
     answers = [row for row in rows if row.verdict in GOOD or row.verdict in INVALID]
     moves = [row for row in answers if row.message in MOVE_CALLS]
     trips = _times(row for row in rows if row.message not in MOVE_CALLS)
     thoughts = _times(row for row in rows if row.message in MOVE_CALLS)
     tried_again = [good for record in files if record.closing for good in _retried(record)]
-    valid = [row for row in answers if row.verdict not in INVALID]
-    share = _share(len(valid), len(answers))
-    yield Measure("validation_success_rate", "answers that were valid", "share", share)
-    share = _share(_count(answers, NO_CONTENT), len(answers))
-    yield Measure("field_error_rate", "answers without usable content", "share", share)
-    share = _share(sum(tried_again), len(tried_again))
-    words = "questions asked again that were answered well"
-    yield Measure("retry_success_rate", words, "share", share)
-    share = _share(_count(rows, TIMED_OUT), len(rows))
-    yield Measure("timeout_rate", "messages that timed out", "share", share)
-    share = _share(_count(moves, ILLEGAL), len(moves))
-    yield Measure("invalid_choice_rate", "moves that were illegal", "share", share)
-    mean = sum(trips) / len(trips) if trips else None
-    yield Measure("round_trip_ms", "round trip without a move: mean", "ms", mean)
-    within = _within(trips, 95)
-    yield Measure("round_trip_p95_ms", "round trip without a move: 95 % within", "ms", within)
-    yield Measure("move_p50_ms", "time for a move: half within", "ms", _within(thoughts, 50))
-    yield Measure("move_p95_ms", "time for a move: 95 % within", "ms", _within(thoughts, 95))
-    yield Measure("retries", "attempts after the first", "count", sum(r.attempt > 1 for r in rows))
+    return {
+        "validation_success_rate": _share(len(answers) - _count(answers, INVALID), len(answers)),
+        "field_error_rate": _share(_count(answers, NO_CONTENT), len(answers)),
+        "retry_success_rate": _share(sum(tried_again), len(tried_again)),
+        "timeout_rate": _share(_count(rows, TIMED_OUT), len(rows)),
+        "invalid_choice_rate": _share(_count(moves, ILLEGAL), len(moves)),
+        "round_trip_ms": _share(sum(trips), len(trips)),
+        "round_trip_p95_ms": _within(trips, 95),
+        "move_p50_ms": _within(thoughts, 50),
+        "move_p95_ms": _within(thoughts, 95),
+        "retries": sum(row.attempt > 1 for row in rows),
+    }
 
 
-def _of_matches(files: Sequence[MatchRecord]) -> Iterator[Measure]:
+def _of_matches(files: Sequence[MatchRecord]) -> dict[str, float | None]:
     results = [record.decided.result for record in files if record.decided]
     technical = sum(result.status == "TECHNICAL_LOSS" for result in results)
-    none = sum(result.no_contest is True for result in results)
-    share = _share(technical, len(results))
-    yield Measure("technical_loss_rate", "matches lost by default", "share", share)
-    yield Measure("no_contests", "matches without a contest", "count", none)
-    again = sum(record.given_out > 1 for record in files)
-    yield Measure("reassigned_matches", "matches given to a referee again", "count", again)
-    disputed = sum(bool(record.disputes) for record in files)
-    yield Measure("disputed_matches", "matches with a refused lock or report", "count", disputed)
+    return {
+        "technical_loss_rate": _share(technical, len(results)),
+        "no_contests": sum(result.no_contest is True for result in results),
+        "reassigned_matches": sum(record.given_out > 1 for record in files),
+        "disputed_matches": sum(bool(record.disputes) for record in files),
+    }
 
 
 def _retried(record: MatchRecord) -> Iterator[bool]:
