@@ -98,7 +98,7 @@ def test_a_write_behind_the_wrong_row_is_refused():
 def test_what_is_written_to_a_full_disk_waits_until_there_is_room():
     clock, disk = a_disk()
     told = []
-    disk.fill()
+    disk.state = "full"
     disk.append("cup", 0, [RoundEnded(1)], lambda heads: told.append(clock.now()))
 
     clock.run(until=lambda: clock.now() > 110.0)
@@ -113,7 +113,7 @@ def test_what_is_written_to_a_full_disk_waits_until_there_is_room():
 def test_a_commit_that_fails_is_refused_and_nothing_of_it_is_safe():
     clock, disk = a_disk()
     told = []
-    disk.fail()
+    disk.state = "failed"
     disk.append("cup", 0, [RoundEnded(1)], told.append)
 
     clock.run()

@@ -6,7 +6,8 @@ from agentleague.league.events import LeagueEnded, MatchDecided, RoundEnded
 from agentleague.simulation import agents as traits
 from agentleague.simulation.faults import Fault, Faults
 from agentleague.simulation.invariants import LeagueHistory, check
-from agentleague.simulation.league import SimulatedLeague, url_of
+from agentleague.simulation.league import SimulatedLeague
+from agentleague.simulation.network import url_of
 from rules import rule
 from simulation.crashing import AGENTS, a_league, commanded, running
 

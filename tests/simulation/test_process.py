@@ -3,7 +3,6 @@
 from agentleague.protocol.messages import RoundAnnouncement
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.invariants import LeagueHistory, check
-from agentleague.simulation.process import Clocks
 from simulation.crashing import a_league, running
 
 
@@ -103,7 +102,7 @@ def test_a_process_has_clocks_of_its_own():
 def test_wrong_clocks_change_nothing_but_what_is_printed():
     league = a_league()
     for process in league.processes.values():
-        process.clocks = lambda: Clocks(ahead=-1_000_000.0, wrong=86_400.0)
+        process.clocks = lambda: (-1_000_000.0, 86_400.0)
 
     league.run()
 
@@ -115,7 +114,7 @@ def test_a_manager_whose_disk_fails_ends_and_is_started_again():
     league = running()
     manager = league.processes["manager"]
 
-    league.disk.fail()
+    league.disk.state = "failed"
     league.run()
 
     check(league)

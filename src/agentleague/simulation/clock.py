@@ -71,10 +71,6 @@ class Lifetime:
         self._clock.call_at(when - self.ahead, timer.ring)
         return timer.stop
 
-    def soon(self, what: Callable[[], None]) -> None:
-        """Call back next, at the present time."""
-        self.call_at(self.now(), what)
-
     def when_awake(self, what: Callable[..., object], *about: Any) -> None:
         """Let something happen to the process: at once, or when it runs again."""
         if self._clock.time < self.awake_at:

@@ -53,14 +53,6 @@ class Disk(MemoryJournal):
         if self._stop is None:
             self._begin()
 
-    def fill(self) -> None:
-        """Let writes wait until `mend`."""
-        self.state = "full"
-
-    def fail(self) -> None:
-        """The next commit fails."""
-        self.state = "failed"
-
     def mend(self) -> None:
         """Let writes succeed again."""
         self.state = "ok"

@@ -12,7 +12,6 @@ from agentleague.league.match_result import VERDICTS
 from agentleague.roles.effects import Event
 from agentleague.simulation.disk import SYNC_SECONDS
 from agentleague.simulation.league import MANAGER, SimulatedLeague
-from agentleague.simulation.process import Clocks
 
 LATER_EVENTS = 20  # until a fault that came too early is tried again
 LOOK_SECONDS = 2.0  # before the organiser looks again whether the league goes on
@@ -100,10 +99,10 @@ class Faults:
         for process in self._league.processes.values():
             process.clocks = self._wrong_clocks
 
-    def _wrong_clocks(self) -> Clocks:
+    def _wrong_clocks(self) -> tuple[float, float]:
         uniform = self._chance.uniform
         ahead = uniform(-CLOCK_SECONDS, CLOCK_SECONDS)
-        return Clocks(ahead, uniform(-CLOCK_SECONDS, CLOCK_SECONDS))
+        return ahead, uniform(-CLOCK_SECONDS, CLOCK_SECONDS)
 
     def _crash(self, fault: Fault) -> None:
         league = self._league
@@ -158,11 +157,11 @@ class Faults:
 
     def _full_disk(self, fault: Fault) -> None:
         clock, disk = self._league.clock, self._league.disk
-        disk.fill()
+        disk.state = "full"
         clock.call_at(clock.now() + (fault.seconds or 0.0), disk.mend)
 
     def _failing_disk(self, fault: Fault) -> None:
-        self._league.disk.fail()
+        self._league.disk.state = "failed"
 
     def _slow_disk(self, fault: Fault) -> None:
         disk, clock = self._league.disk, self._league.clock

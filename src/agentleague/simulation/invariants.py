@@ -45,8 +45,8 @@ from agentleague.records.verify import verify
 from agentleague.roles.effects import Event
 from agentleague.simulation import rules
 from agentleague.simulation.agents import HANGING, HOLDING
-from agentleague.simulation.league import MANAGER, SimulatedLeague, url_of
-from agentleague.simulation.network import host_of
+from agentleague.simulation.league import MANAGER, SimulatedLeague
+from agentleague.simulation.network import host_of, url_of
 from agentleague.simulation.tampering import forge
 from agentleague.storage.chain import moment
 

@@ -39,9 +39,9 @@ from agentleague.simulation.agents import (
 from agentleague.simulation.attackers import THIEF, Thief
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.network import Links, SimulatedNetwork, host_of
+from agentleague.simulation.network import Links, SimulatedNetwork, host_of, url_of
 from agentleague.simulation.observer import Observer
-from agentleague.simulation.process import Place, Ports, Probing, Process, Watched
+from agentleague.simulation.process import Ports, Probing, Process, Watched
 
 BEGAN = 1_700_000_000.0
 LEAGUE_ID = "league_simulated"
@@ -88,12 +88,12 @@ class SimulatedLeague:
         self._next_planned = _NEVER
         self._done_at: float | None = None
         self._is_quiet = False  # nothing will ever happen any more
-        self._add(MANAGER, "manager", self._manager, disk=self.disk)
+        self._add(MANAGER, self._manager, disk=self.disk)
+        keeps_state = agents.referees_keep_state
         for number in range(1, referees + 1):
-            build = self._referee(number)
-            self._add(f"referee{number}", "referee", build, keeps_state=agents.referees_keep_state)
+            self._add(f"referee{number}", self._referee(number), keeps_state=keeps_state)
         for number in range(1, players + 1):
-            self._add(f"player{number}", "player", self._player(number), keeps_state=True)
+            self._add(f"player{number}", self._player(number), keeps_state=True)
         self._give_traits()
 
     def after_event(self, number: int, what: Callable[[], None]) -> None:
@@ -217,9 +217,8 @@ class SimulatedLeague:
             for what in planned:
                 what()
 
-    def _add(self, name: str, receiver: str, build: Callable[[Ports], Host], **more: Any) -> None:
-        place = Place(self.clock, self.network, url_of(name), receiver)
-        self.processes[name] = Process(place, build, **more)
+    def _add(self, name: str, build: Callable[[Ports], Host], **more: Any) -> None:
+        self.processes[name] = Process(self.network, name, build, **more)
 
     def _give_traits(self) -> None:
         for name, trait in self.agents.traits.items():
@@ -347,11 +346,6 @@ class SimulatedLeague:
     def load_game(self, name: str) -> Game:
         """The one that is played."""
         return self.agents.game
-
-
-def url_of(name: str) -> str:
-    """Where a process is called."""
-    return f"http://{name}/mcp"
 
 
 def _key(what: str, seed: int) -> bytes:

@@ -325,6 +325,11 @@ class _Exchange:
         self._stop_deadline()
 
 
+def url_of(name: str) -> str:
+    """Where a process is called."""
+    return f"http://{name}/mcp"
+
+
 @lru_cache(maxsize=1000)
 def host_of(url: str) -> str:
     """The name of the agent at an address."""

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from string import digits
 from typing import Any, NamedTuple
 
 from agentleague.roles.agent import AgentState
@@ -9,9 +10,9 @@ from agentleague.roles.effects import Effect, Event
 from agentleague.roles.ports import Role
 from agentleague.roles.stimuli import Stimulus
 from agentleague.runtime.host import Host
-from agentleague.simulation.clock import Lifetime, VirtualClock
+from agentleague.simulation.clock import Lifetime
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.network import SimulatedNetwork, SimulatedTransport
+from agentleague.simulation.network import SimulatedNetwork, SimulatedTransport, url_of
 
 PROBE_SECONDS = 0.1  # between two looks at an end point where nobody listens
 FAILED_SECONDS = 1.0  # until a process that ended by itself is started again
@@ -28,25 +29,6 @@ class Ports(NamedTuple):
 Build = Callable[[Ports], Host]
 
 
-class Place(NamedTuple):
-    """Where a process runs: its clock, network, address and role."""
-
-    clock: VirtualClock
-    network: SimulatedNetwork
-    url: str
-    receiver: str  # manager, referee or player
-
-
-class Clocks(NamedTuple):
-    """How far the clocks of a machine are off in one life of a process."""
-
-    ahead: float = 0.0  # the monotonic clock
-    wrong: float = 0.0  # the wall clock
-
-
-TRUE = Clocks()
-
-
 class Process:
     """Runs a role through many lives; `build` makes a new host, from its disk if it has one.
 
@@ -55,18 +37,25 @@ class Process:
     """
 
     def __init__(
-        self, place: Place, build: Build, *, disk: Disk | None = None, keeps_state: bool = False
+        self,
+        network: SimulatedNetwork,
+        name: str,
+        build: Build,
+        *,
+        disk: Disk | None = None,
+        keeps_state: bool = False,
     ) -> None:
         self.disk = disk
         self.keeps_state = keeps_state
-        self.clocks: Callable[[], Clocks] = lambda: TRUE
+        # How far its monotonic clock and its wall clock are off in its next life.
+        self.clocks: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
         self.crashes = self.stalls = self.failures = 0
         self.born_at = 0.0  # when its present life began
         self.is_done = False  # its role said so
         self.host: Host | None = None  # while it lives
         self.news: list[str] = []  # of its role, from all its lives
-        self._place, self._build = place, build
-        self._lifetime = Lifetime(place.clock)
+        self._network, self._name, self._build = network, name, build
+        self._lifetime = Lifetime(network.clock)
         self._transport: SimulatedTransport | None = None
         self._state = AgentState()
         self._news: deque[str] = deque()
@@ -86,11 +75,12 @@ class Process:
         """Begin a life. Does nothing while it lives."""
         if self.host:
             return
-        clock, network, url, receiver = self._place
-        self.born_at = clock.now()
+        network = self._network
+        self.born_at = network.clock.now()
         ahead, wrong = self.clocks()
-        self._lifetime = lifetime = Lifetime(clock, ahead)
-        self._transport = network.add(url, receiver, lifetime)
+        self._lifetime = lifetime = Lifetime(network.clock, ahead)
+        receiver = self._name.rstrip(digits)  # manager, referee or player
+        self._transport = network.add(url_of(self._name), receiver, lifetime)
         if self.disk:
             self.disk.deliver = lifetime.when_awake
         self.is_done = False
@@ -122,7 +112,7 @@ class Process:
 
     def restart_after(self, seconds: float) -> None:
         """Begin another life in a while."""
-        clock = self._place.clock
+        clock = self._network.clock
         clock.call_at(clock.now() + seconds, self.start)
 
     def _die(self) -> None:
@@ -133,7 +123,7 @@ class Process:
         self.host = None
         self._lifetime.end()
         assert self._transport
-        self._place.network.remove(self._transport)
+        self._network.remove(self._transport)
         if self.disk:
             self.disk.crash()
 
@@ -145,7 +135,7 @@ class Process:
     def _end(self, summary: Any) -> None:
         self.is_done = True
         if self.disk is None:
-            self._lifetime.soon(self._die)
+            self._lifetime.call_at(self._lifetime.now(), self._die)
 
     def _fail(self, error: BaseException) -> None:
         """Its disk is broken, or it has a bug: it ends, and is started again."""
