@@ -45,7 +45,7 @@ def test_a_plan_makes_leagues_of_any_size_equally_long():
 
 def test_a_league_that_is_measured_ends_after_its_rounds():
     league = MemoryLeague(players=6, referees=1)
-    league.manager.stop_after(2)
+    league.manager.rounds.rounds_max = 2
     league.fill().play()
 
     assert league.events().count("round_ended") == 2

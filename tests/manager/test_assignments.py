@@ -225,7 +225,7 @@ def test_a_referee_that_registers_again_by_token_gets_its_matches_anew():
     assert host.role.agent_id == "REF01"
     assert_complete(league)
     assert [event.why for event in events_of(league, MatchAssigned)] == ["REF01 began anew"]
-    assert league.manager.seconds < 100.0  # at once, not after a lease
+    assert league.manager.rounds.seconds < 100.0  # at once, not after a lease
 
 
 @rule("R-LEASE-08")

@@ -387,7 +387,7 @@ def test_an_answer_of_which_nothing_can_be_made_gives_the_match_to_another():
 
 def test_an_answer_to_an_aborted_league_decides_nothing():
     league = League()
-    league.role._rounds.abort()
+    league.role.rounds.abort()
 
     assert not [each for each in league.answer(WON) if isinstance(each, Record)]
 

@@ -238,10 +238,10 @@ def test_a_refused_agent_is_told_why_in_the_words_of_the_documents(
     step, of_manager = registration(Decisions(0, 0).league, refuse)
     if message_type == PLAYER:
         message = LeagueRegisterRequest(PlayerMeta("Ann", URL))
-        of_manager.register_player(Asked(message, Caller("10.0.0.9"), 1), message)
+        of_manager.register(Asked(message, Caller("10.0.0.9"), 1))
     else:
         message = RefereeRegisterRequest(RefereeMeta("Owl", URL))
-        of_manager.register_referee(Asked(message, Caller("10.0.0.9"), 1), message)
+        of_manager.register(Asked(message, Caller("10.0.0.9"), 1))
 
     (reply,) = step.effects
     answer = reply.answer

@@ -43,14 +43,14 @@ def player(decisions, name="Ann", url=URL, shown=None, source="127.0.0.1", **set
     step, of_manager = registration(decisions.league, **settings)
     message = LeagueRegisterRequest(PlayerMeta(name, url))
     asked = Asked(message, Caller(source, shown), 1)
-    return taken(step, of_manager.register_player(asked, message))
+    return taken(step, of_manager.register(asked))
 
 
 def referee(decisions, url=URL, shown=None, locks=True, **settings):
     step, of_manager = registration(decisions.league, **settings)
     message = RefereeRegisterRequest(RefereeMeta("Owl", url, locks=locks))
     asked = Asked(message, Caller("127.0.0.1", shown), 1)
-    return taken(step, of_manager.register_referee(asked, message))
+    return taken(step, of_manager.register(asked))
 
 
 @rule("R-LEAGUE-18")
@@ -159,7 +159,7 @@ def test_a_foreign_agent_that_asks_and_asks_is_told_yes_in_another_word(shown, c
     for _ in words.split():
         step.now, step.effects = step.now + pause, []
         message = LeagueRegisterRequest(PlayerMeta("Agent 1", URL, claim=claim))
-        of_manager.register_player(Asked(message, Caller("127.0.0.1", shown), 1), message)
+        of_manager.register(Asked(message, Caller("127.0.0.1", shown), 1))
         said += [each.answer.status for each in step.effects if isinstance(each, Reply)]
 
     assert " ".join(said) == words
@@ -204,7 +204,7 @@ def test_an_agent_comes_back_at_once_a_few_times_and_then_waits_longer_and_longe
         while True:
             step.now, step.effects = now, []
             try:
-                of_manager.register_player(Asked(message, Caller("127.0.0.1", shown), 1), message)
+                of_manager.register(Asked(message, Caller("127.0.0.1", shown), 1))
                 break
             except RateLimited as refused:
                 now += refused.context["retry_after"]
@@ -220,11 +220,11 @@ def test_others_do_not_wait_for_an_agent_that_came_back():
     step, of_manager = registration(decisions.league)
     for number in ("P01", "P02"):
         message = LeagueRegisterRequest(PlayerMeta("Ann", f"http://127.0.0.1/{number}"))
-        of_manager.register_player(Asked(message, Caller("127.0.0.1", token(number)), 1), message)
+        of_manager.register(Asked(message, Caller("127.0.0.1", token(number)), 1))
 
     another = Caller("127.0.0.1", step.effects[-1].answer.auth_token)
     with pytest.raises(RateLimited, match="wait 1 s"):
-        of_manager.register_player(Asked(message, another, 1), message)
+        of_manager.register(Asked(message, another, 1))
 
 
 @rule("R-GAME-02")

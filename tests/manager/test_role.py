@@ -250,7 +250,7 @@ def test_a_player_that_let_an_announcement_run_out_is_not_waited_for_again():
 
     # One announcement of 10 s, two joins of 1 s, and 10 s at most for the last message.
     assert league.events().count("match_decided") == 3
-    assert league.manager.seconds == 10.0 + 2 * 1.0 + 10.0
+    assert league.manager.rounds.seconds == 10.0 + 2 * 1.0 + 10.0
 
 
 def test_a_referee_that_does_not_hear_its_assignment_is_sent_it_again():
@@ -310,7 +310,7 @@ def test_a_league_ends_as_soon_as_all_have_answered():
     league = MemoryLeague(players=2, referees=1, reply_seconds=1_000.0).fill().play()
 
     assert league.hosts[0].ended
-    assert league.manager.seconds < 1_000.0
+    assert league.manager.rounds.seconds < 1_000.0
 
 
 def test_a_league_ends_only_when_all_were_called_however_many_there_are():
@@ -498,7 +498,7 @@ def test_a_round_begins_some_time_after_its_announcement_if_the_settings_say_so(
 
 def test_a_measurement_ends_the_league_after_some_rounds():
     league = MemoryLeague(players=4, referees=1)
-    league.manager.stop_after(2)
+    league.manager.rounds.rounds_max = 2
 
     league.fill().play()
 

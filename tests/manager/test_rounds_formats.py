@@ -222,7 +222,7 @@ def test_the_journal_names_every_format_but_the_first_round_robin():
 
 def test_a_league_that_is_held_after_a_round_tells_nobody_of_an_end():
     league = MemoryLeague(2, 1, cycles=2)
-    league.manager.hold_after_a_round()
+    league.manager.rounds.is_trial = True
     assert not league.manager.is_held
 
     league.fill().run_until(lambda: league.manager.is_held)

@@ -193,7 +193,7 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
     manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)
-    role.stop_after(plan.rounds)
+    role.rounds.rounds_max = plan.rounds
     referees, players = _workers(plan, folder, manager.url)
     worker_groups = [referees, *players]
     try:
@@ -216,7 +216,7 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         await manager.stop()
     return Measurement(
         role.league.decided_total,
-        role.seconds,
+        role.rounds.seconds,
         startup_seconds,
         (),
         times_in(folder),

@@ -82,19 +82,15 @@ class Registration:
         self._told_yes: dict[tuple[str, str], tuple[float, int]] = {}
         self._guesses = Guesses(step.limits)
 
-    def register_player(self, asked: Asked, request: LeagueRegisterRequest) -> Admission:
-        """Record a player's registration and answer it, or say why it is refused."""
-        known = self._claims.known(request.player_meta, asked.caller)
-        return self._take(asked, self.admit_player, known in self._league.roster.players)
-
-    def register_referee(self, asked: Asked, request: RefereeRegisterRequest) -> Admission:
-        """The same for a referee."""
-        known = self._claims.known(request.referee_meta, asked.caller)
-        return self._take(asked, self.admit_referee, known in self._league.roster.referees)
-
-    def _take(self, asked: Asked, admit: Callable[..., Any], came_back: bool) -> Admission:
+    def register(self, asked: Asked) -> Admission:
+        """Record the registration of an agent and answer it, or say why it is refused."""
+        message: Any = asked.message
+        known, roster = self._claims.known(_meta(asked), asked.caller), self._league.roster
+        is_player = isinstance(message, LeagueRegisterRequest)
+        came_back = known in (roster.players if is_player else roster.referees)
+        admit: Callable[..., Any] = self.admit_player if is_player else self.admit_referee
         try:
-            event, answer = admit(asked.message, asked.caller)
+            event, answer = admit(message, asked.caller)
             is_strict = self._settings.unreachable == "refuse"  # Only one that would be let in.
             if event and is_strict and self._reachability.awaits(asked, _meta(asked)):
                 return Admission()

@@ -26,7 +26,6 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | Organiser, TokenMisuse, Broadcasts, Credentials | none | |
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -100,6 +99,7 @@ class Manager:
         self._settings = settings
         credentials = Credentials(self.league, secrets.token_secret)
         self._step = step = Step(self.league, settings, limits, credentials.proof_keys)
+        self.news = step.news  # sentences for the organiser
         self.reachability = Reachability(self.league, step.limits)
         self._claims = Claims(
             step, left=lambda each: self._assignments.leave(each, f"{each} was displaced")
@@ -129,19 +129,19 @@ class Manager:
             broadcasts=broadcasts,
             result_notices=self._result_notices,
         )
-        self._rounds = Rounds(
+        self.rounds = Rounds(
             step,
             adjudicator=adjudicator,
             broadcasts=broadcasts,
             assignments=self._assignments,
             result_notices=self._result_notices,
         )
-        self._rounds.undecided = self._claims.undecided
-        self._rounds.leave_out_undecided = self._claims.leave_out_undecided
-        self._rounds.waited_for = self.reachability.waited_for
+        self.rounds.undecided = self._claims.undecided
+        self.rounds.leave_out_undecided = self._claims.leave_out_undecided
+        self.rounds.waited_for = self.reachability.waited_for
         self._organiser = Organiser(
             step,
-            rounds=self._rounds,
+            rounds=self.rounds,
             assignments=self._assignments,
             admin_token=secrets.admin_token,
             add={
@@ -153,32 +153,14 @@ class Manager:
         )
 
     @property
-    def news(self) -> deque[str]:
-        """Sentences for the organiser."""
-        return self._step.news
-
-    @property
-    def seconds(self) -> float:
-        """From the first announcement to the last LEAGUE_COMPLETED."""
-        return self._rounds.seconds
-
-    @property
     def applied(self) -> int:
         """How many decisions were applied."""
         return self.league.seq
 
-    def stop_after(self, round_id: int) -> None:
-        """End the league as it stands when this round is over, for measurements."""
-        self._rounds.rounds_max = round_id
-
-    def hold_after_a_round(self) -> None:
-        """Play one round of several: players that end with their league are not told of an end."""
-        self._rounds.is_trial = True
-
     @property
     def is_held(self) -> bool:
-        """Whether that round is over, and everybody knows."""
-        is_over = self._rounds.is_trial and self.league.rounds_ended > 0
+        """Whether the one round of a trial is over, and everybody knows."""
+        is_over = self.rounds.is_trial and self.league.rounds_ended > 0
         return is_over and self._step.outbox.is_empty()
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
@@ -187,7 +169,7 @@ class Manager:
         step.now, step.effects = now, []
         self._STIMULI[type(stimulus)](self, stimulus)
         if not self.league.open_matches:
-            self._rounds.close_if_done()
+            self.rounds.close_if_done()
         return step.effects
 
     def apply(self, event: Event) -> None:
@@ -216,7 +198,7 @@ class Manager:
                 self._accept_loss(self.lost_until, stimulus.wall_offset)
             self._assignments.resume()
             self._claims.resume()
-            self._rounds.resume()
+            self.rounds.resume()
             self.reachability.resume()
             return
         settings, play = self._settings, self.league.format
@@ -235,7 +217,7 @@ class Manager:
                 self.league.format_options,
             )
         )
-        self._rounds.open()
+        self.rounds.open()
 
     def _accept_loss(self, last: int, wall_offset: float) -> None:
         """Begin a generation of draws, epochs and tokens above all that may have been lost."""
@@ -269,14 +251,14 @@ class Manager:
         step, outbox = self._step, self._step.outbox
         step.notify(self.reachability.answered(agent_id, error))
         ran_out = isinstance(error, NoAnswer)
-        self._rounds.message_settled(agent_id, ran_out=ran_out)
+        self.rounds.message_settled(agent_id, ran_out=ran_out)
         subject, calls = outbox.answered(step.address(agent_id), step.now, ran_out=ran_out)
         step.effects += calls
         self._settle(agent_id, subject, error)
         while outbox.dropped:
             other_id, outgoing = outbox.dropped.pop()
             self._settle(other_id, outgoing.subject, error)
-        self._rounds.end_if_told()
+        self.rounds.end_if_told()
 
     def _settle(self, agent_id: str, subject: keys.Key | None, error: LeagueError | None) -> None:
         """Go on with what waited for this message."""
@@ -286,7 +268,7 @@ class Manager:
     def _proof_answered(self, key: keys.ProofCall, stimulus: Answered) -> None:
         """Somebody at an end point said whether a registration is its own."""
         self._claims.answered(key.agent_id, stimulus)
-        self._rounds.start_if_complete()
+        self.rounds.start_if_complete()
 
     def _looked_at(self, key: keys.EndpointLook, stimulus: Answered) -> None:
         """An end point was tried before its agent is let in."""
@@ -333,41 +315,38 @@ class Manager:
 
     # What is asked
 
-    def _register_player(self, asked: Asked, message: LeagueRegisterRequest) -> None:
-        admission = self._registration.register_player(asked, message)
-        if admission.came_back and admission.is_recorded:
-            self._assignments.refresh(admission.agent_id)
-        if admission.came_back:
-            self._result_notices.tell_again(admission.agent_id)
-        if admission.agent_id and self.league.phase is Phase.COMPLETED:
-            self._rounds.tell_the_end_to(admission.agent_id)
-        self._rounds.start_if_complete()
-
-    def _register_referee(self, asked: Asked, message: RefereeRegisterRequest) -> None:
-        admission = self._registration.register_referee(asked, message)
-        if admission.came_back:
-            self._reporters.shown(admission.agent_id)
-        if admission.agent_id and self.league.phase is Phase.COMPLETED:
-            self._rounds.tell_the_end_to(admission.agent_id)
-        elif admission.is_recorded:
-            self._assignments.join(admission.agent_id)
-        self._rounds.start_if_complete()
+    def _register(
+        self, asked: Asked, message: LeagueRegisterRequest | RefereeRegisterRequest
+    ) -> None:
+        agent_id, came_back, is_recorded = self._registration.register(asked)
+        is_player = isinstance(message, LeagueRegisterRequest)
+        if came_back and is_player:
+            if is_recorded:
+                self._assignments.refresh(agent_id)
+            self._result_notices.tell_again(agent_id)
+        elif came_back:
+            self._reporters.shown(agent_id)
+        if agent_id and self.league.phase is Phase.COMPLETED:
+            self.rounds.tell_the_end_to(agent_id)
+        elif is_recorded and not is_player:
+            self._assignments.join(agent_id)
+        self.rounds.start_if_complete()
 
     def _add_player(self, params: Mapping[str, Any]) -> str:
         event = self._registration.add_player(params)
-        self._rounds.start_if_complete()
+        self.rounds.start_if_complete()
         return f"{event.display_name} is {event.player_id}, and is called at {event.endpoint}."
 
     def _add_referee(self, params: Mapping[str, Any]) -> str:
         event = self._registration.add_referee(params)
         self._assignments.join(event.referee_id)
-        self._rounds.start_if_complete()
+        self.rounds.start_if_complete()
         return f"{event.display_name} is {event.referee_id}, and is called at {event.endpoint}."
 
     def _approve(self, params: Mapping[str, Any]) -> str:
         member = self._registration.approve(params)
         self._assignments.approved(member.agent_id)
-        self._rounds.start_if_complete()
+        self.rounds.start_if_complete()
         return f"{member.agent_id} {member.display_name} at {member.endpoint} may referee now."
 
     def _set_endpoint(self, params: Mapping[str, Any]) -> str:
@@ -436,7 +415,7 @@ class Manager:
         if self.league.phase is Phase.COMPLETED and isinstance(decision.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
         if known and decision.events and isinstance(decision.answer, MatchResultAck):
-            self._rounds.table_changed()
+            self.rounds.table_changed()
             if self.league.roster.referees[referee_id].locks:
                 self._learn_from(known, message)
         return decision
@@ -494,7 +473,7 @@ class Manager:
             self._assignments.awaited.hear(referee_id, message.awaited or ())
         self._step.reply(asked, RefereeStatusAck(waiting=True if waiting else UNSET))
         if self.league.phase is Phase.COMPLETED:
-            self._rounds.tell_the_end_to(referee_id)
+            self.rounds.tell_the_end_to(referee_id)
 
     def _query(self, asked: Asked, message: LeagueQuery) -> None:
         is_organiser = self._organiser.is_organiser(asked.caller.token)
@@ -540,8 +519,8 @@ class Manager:
         Woken: _woken,
     }
     _MESSAGES: ClassVar[dict[type[Message], Callable[..., None]]] = {
-        LeagueRegisterRequest: _register_player,
-        RefereeRegisterRequest: _register_referee,
+        LeagueRegisterRequest: _register,
+        RefereeRegisterRequest: _register,
         LockRequest: _lock,
         MatchResultReport: _report,
         RefereeStatus: _status,
@@ -564,25 +543,25 @@ class Manager:
         keys.MatchesAssigned: lambda self, who, key, error: self._assignments.assignment_answered(
             who, key.matches, error
         ),
-        keys.RoundAnnounced: lambda self, who, key, error: self._rounds.announcement_answered(
+        keys.RoundAnnounced: lambda self, who, key, error: self.rounds.announcement_answered(
             who, key.round_id
         ),
         keys.RefereeChanged: lambda self, who, key, error: self._assignments.referee_notices.told(
             who, key.match_id
         ),
         keys.ResultTold: lambda self, who, key, error: self._result_notices.told(who, key.match_id),
-        keys.RoundEndTold: lambda self, who, key, error: self._rounds.round_end_told(
+        keys.RoundEndTold: lambda self, who, key, error: self.rounds.round_end_told(
             who, key.round_id
         ),
         keys.LeagueEndTold: lambda self, who, key, error: None,  # `end_if_told` follows.
     }
     _TIMERS: ClassVar[dict[type, Callable[["Manager", Any], None]]] = {
-        keys.LeagueStartDue: lambda self, key: self._rounds.due(),
-        keys.ListenersDue: lambda self, key: self._rounds.start_if_complete(),
-        keys.RoundStartDue: lambda self, key: self._rounds.begin(),
-        keys.AnnouncementAnswersDue: lambda self, key: self._rounds.stop_waiting(key.round_id),
-        keys.TableDue: lambda self, key: self._rounds.table_due(),
-        keys.LeagueEndDue: lambda self, key: self._rounds.end_due(),
+        keys.LeagueStartDue: lambda self, key: self.rounds.due(),
+        keys.ListenersDue: lambda self, key: self.rounds.start_if_complete(),
+        keys.RoundStartDue: lambda self, key: self.rounds.begin(),
+        keys.AnnouncementAnswersDue: lambda self, key: self.rounds.stop_waiting(key.round_id),
+        keys.TableDue: lambda self, key: self.rounds.table_due(),
+        keys.LeagueEndDue: lambda self, key: self.rounds.end_due(),
         keys.LeaseCheck: lambda self, key: self._assignments.check_leases(),
         keys.RefereeWaitOver: lambda self, key: self._assignments.give_up_unassigned(),
         keys.AssignAgain: lambda self, key: self._assignments.hand_out(key.agent_id),

@@ -135,7 +135,7 @@ async def play(  # noqa: PLR0913 - what a league is played with.
     role, stopwatch = manager.host.role, Stopwatch("manager")
     assert isinstance(role, Manager)
     if is_trial:
-        role.hold_after_a_round()
+        role.rounds.is_trial = True
     make = partial(AgentGroup, manager_url=manager.url, game=game, seed=home.seed)
     referees = make("referee", 0, settings.referees, is_private=bool(local_players))
     groups = PLAYER_PROCESSES if remote else 1
@@ -158,7 +158,7 @@ async def play(  # noqa: PLR0913 - what a league is played with.
         for workers in worker_groups:
             await workers.stop()
         await manager.stop()
-    return Played(role.league, role.seconds, tallies)
+    return Played(role.league, role.rounds.seconds, tallies)
 
 
 async def _unless_failed(manager: Running, work: Coroutine[Any, Any, None]) -> None:
