@@ -95,6 +95,16 @@ class StatusKey(Struct, frozen=True, gc=False):
     """The key of a sign of life, and of the timer until the next."""
 
 
+def _at_foreign_manager(step: Callable[[ForeignManager, Any, float], list[Effect]]) -> Handler:
+    """The handler of an answer or a timer that only a referee at a foreign manager can get."""
+
+    def handle(referee: "Referee", stimulus: Any, now: float) -> list[Effect]:
+        assert referee._foreign_manager
+        return referee._with_begun(step(referee._foreign_manager, stimulus, now), now)
+
+    return handle
+
+
 class Referee(Agent):
     """Runs many matches at once; it may lose all that it holds, and another referee goes on."""
 
@@ -189,22 +199,6 @@ class Referee(Agent):
         if self._is_league_over and match.phase in AT_MANAGER:
             return match.abandon() + self._close(match, now)  # Its manager may be gone for good.
         return self._run(match, now, match.woken, now)
-
-    def _endpoint_answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        assert self._foreign_manager
-        return self._with_begun(self._foreign_manager.endpoint_answered(stimulus, now), now)
-
-    def _poll(self, stimulus: Woken, now: float) -> list[Effect]:
-        assert self._foreign_manager
-        return self._with_begun(self._foreign_manager.poll(now), now)
-
-    def _polled(self, stimulus: Answered, now: float) -> list[Effect]:
-        assert self._foreign_manager
-        return self._with_begun(self._foreign_manager.polled(stimulus, now), now)
-
-    def _start_reply_due(self, stimulus: Woken, now: float) -> list[Effect]:
-        assert self._foreign_manager
-        return self._foreign_manager.start_reply_due(stimulus, now)
 
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
@@ -481,8 +475,9 @@ class Referee(Agent):
         RegisterKey: _registered,
         ReachabilityKey: Agent.reachability_answered,
         StatusKey: _status_answered,
-        **dict.fromkeys((EndpointQuery, EndpointCheck), _endpoint_answered),
-        PollKey: _polled,
+        EndpointQuery: _at_foreign_manager(ForeignManager.endpoint_answered),
+        EndpointCheck: _at_foreign_manager(ForeignManager.endpoint_answered),
+        PollKey: _at_foreign_manager(ForeignManager.polled),
         **dict.fromkeys((InvitationCall, MoveCall, ErrorCall, GameOverCall), _call_answered),
         LockCall: _call_answered,
         **dict.fromkeys((ReportCall, OpenQuery), _report_answered),
@@ -491,8 +486,8 @@ class Referee(Agent):
         RegisterKey: lambda self, woken, now: self.register(now),
         ReachabilityKey: Agent.check_reachability,
         StatusKey: _send_status,
-        StartReplyTimer: _start_reply_due,
-        PollKey: _poll,
+        StartReplyTimer: _at_foreign_manager(ForeignManager.start_reply_due),
+        PollKey: _at_foreign_manager(lambda foreign, woken, now: foreign.poll(now)),
         Clock: _clock_rang,
     }
     MESSAGES: ClassVar[dict[type[Message], Handler]] = {
