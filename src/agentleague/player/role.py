@@ -23,6 +23,7 @@ from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
 from agentleague.protocol.hosts import is_at
+from agentleague.protocol.printable import counted
 from agentleague.protocol.tokens import MATCH_TOKEN, PROOF_HEADER, channel_key, match_token
 from agentleague.roles.agent import (
     BAD_TOKEN,
@@ -346,7 +347,8 @@ class Player(Agent):
         assert self._completed
         rows = {row.player_id: row for row in self._completed.final_standings}
         own = rows.get(self.agent_id or self._earlier_id)
-        rank = f" {own.player_id} is number {own.rank}, with {_points(own.points)}." if own else ""
+        points = counted(own.points, "point") if own else ""
+        rank = f" {own.player_id} is number {own.rank}, with {points}." if own else ""
         self.news.append(f"The league is over.{rank}")
         self._notify("league_end", lambda: msgspec.to_builtins(self._completed))
         return [End(self._completed)]
@@ -501,10 +503,6 @@ class Player(Agent):
         **dict.fromkeys(ACKS, _told),
         messages.LeagueCompleted: _league_over,
     }
-
-
-def _points(number: int) -> str:
-    return "1 point" if number == 1 else f"{number} points"
 
 
 def _error_name(message: messages.GameError) -> str:
