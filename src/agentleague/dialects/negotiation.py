@@ -105,7 +105,7 @@ _ADVICE = {
     UNFIT: "It knows that form, and wants other fields; its organiser knows which.",
 }
 _NEARNESS = (UNKNOWN_METHOD, EMPTY, BROKEN, UNFIT)
-_MEANS = {
+_MEANS = {  # of all but the farthest
     EMPTY: "which it takes and answers with nothing",
     BROKEN: "at which it breaks",
     UNFIT: "which it knows, with other fields",
@@ -246,11 +246,6 @@ class Attempt(Struct, frozen=True):
     said: str = ""
     offers: tuple[str, ...] = ()  # methods in it that may start a match
 
-    @property
-    def means(self) -> str:
-        """What the agent seems to make of this dialect, which is not the worst."""
-        return _MEANS[self.problem]
-
 
 def failed_attempt(dialect: str, problem: str, error: LeagueError) -> Attempt:
     """What came of one dialect."""
@@ -297,7 +292,7 @@ def _nearest_in_words(attempts: Sequence[Attempt]) -> str:
     best = _nearest(attempts)
     if all(each.problem == best.problem for each in attempts):
         return ""
-    return f"; nearest: {best.dialect}, {best.means}"
+    return f"; nearest: {best.dialect}, {_MEANS[best.problem]}"
 
 
 class PeerDialect(Struct):
