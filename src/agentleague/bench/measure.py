@@ -89,10 +89,7 @@ def plan_for(
 
 
 def measure(
-    plan: Plan,
-    seconds: float,
-    now: Callable[[], float],
-    on_sample: Callable[[Sample], None],
+    plan: Plan, seconds: float, now: Callable[[], float], on_sample: Callable[[Sample], None]
 ) -> Bench:
     """Measure for about so many seconds, at least one league."""
     began = now()

@@ -34,16 +34,8 @@ CAUSES = {  # by verdict
         "R-MATCH-19",
         "answer before the `deadline` of the call; a slow model needs a time limit of its own",
     ),
-    "E003": Cause(
-        "an answer with nothing usable in it",
-        "R-MATCH-20",
-        _CONTENT,
-    ),
-    "no content": Cause(
-        "an error, or an answer without a join or a move",
-        "R-MATCH-21",
-        _CONTENT,
-    ),
+    "E003": Cause("an answer with nothing usable in it", "R-MATCH-20", _CONTENT),
+    "no content": Cause("an error, or an answer without a join or a move", "R-MATCH-21", _CONTENT),
     "E004": Cause("an illegal move", "R-MATCH-20", "send a legal move, exactly as it is named"),
     NULL_MOVE: Cause(
         "null, which is no move",

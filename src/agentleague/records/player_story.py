@@ -14,12 +14,7 @@ from msgspec import Struct
 from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json
 from agentleague.records.explanations import GAMES, Cause
-from agentleague.records.match_story import (
-    Contact,
-    cause_of,
-    named,
-    with_ending,
-)
+from agentleague.records.match_story import Contact, cause_of, named, with_ending
 
 INDENT = " " * 8
 

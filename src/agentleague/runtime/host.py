@@ -18,6 +18,7 @@ from agentleague.errors import Damaged, InternalError, LeagueError, Lost, Storag
 from agentleague.league.events import read_event
 from agentleague.league.match_records import MATCHES_AT_HAND
 from agentleague.protocol.messages import Message, Receipt
+from agentleague.roles import ports
 from agentleague.roles.effects import (
     Call,
     Drop,
@@ -28,17 +29,6 @@ from agentleague.roles.effects import (
     Reply,
     RunStrategy,
     WakeAt,
-)
-from agentleague.roles.ports import (
-    Answer,
-    Cancel,
-    Clock,
-    Head,
-    Journal,
-    Role,
-    Row,
-    StrategyRunner,
-    Transport,
 )
 from agentleague.roles.stimuli import (
     Answered,
@@ -95,7 +85,9 @@ class JournalArchive:
     It reads in the event loop. That is bounded: only the rows of one round, found by their numbers.
     """
 
-    def __init__(self, journal: Journal, league_id: str, at_hand: int = MATCHES_AT_HAND) -> None:
+    def __init__(
+        self, journal: ports.Journal, league_id: str, at_hand: int = MATCHES_AT_HAND
+    ) -> None:
         self.at_hand = at_hand
         self._journal, self._league_id = journal, league_id
 
@@ -117,7 +109,7 @@ class JournalArchive:
 class Ledger(NamedTuple):
     """One league's journal, and who writes the receipt of a row, by its number and hash."""
 
-    journal: Journal
+    journal: ports.Journal
     league_id: str
     limits: HostLimits = HostLimits()
     receipt: Callable[[int, str], Receipt] = Receipt
@@ -128,12 +120,12 @@ class Host:
 
     def __init__(
         self,
-        role: Role,
-        clock: Clock,
-        transport: Transport,
+        role: ports.Role,
+        clock: ports.Clock,
+        transport: ports.Transport,
         *,
         ledger: Ledger | None = None,
-        runner: StrategyRunner | None = None,
+        runner: ports.StrategyRunner | None = None,
     ) -> None:
         limits = ledger.limits if ledger else HostLimits()
         self.role, self.ended = role, False
@@ -150,10 +142,10 @@ class Host:
         self._waiting: deque[tuple[int, float, Effect]] = deque()  # behind which event, since when
         self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
         self._asked = 0
-        self._calls: dict[Key, Cancel] = {}
-        self._timers: dict[Key, Cancel] = {}
+        self._calls: dict[Key, ports.Cancel] = {}
+        self._timers: dict[Key, ports.Cancel] = {}
 
-    def replay(self, rows: Iterable[Row], read: Callable[[str, int, bytes], Event]) -> None:
+    def replay(self, rows: Iterable[ports.Row], read: Callable[[str, int, bytes], Event]) -> None:
         """Let the role take in what its journal holds: nothing is decided and nothing sent."""
         left = iter(rows)
         while some := list(islice(left, self._limits.replayed)):
@@ -206,7 +198,7 @@ class Host:
         after, self._decided = self._decided, self._decided + len(events)
         ledger.journal.append(ledger.league_id, after, events, self._on_committed)
 
-    def _on_committed(self, heads: Sequence[Head] | StorageError) -> None:
+    def _on_committed(self, heads: Sequence[ports.Head] | StorageError) -> None:
         if isinstance(heads, StorageError):
             self._stop(heads)
             return
@@ -241,7 +233,7 @@ class Host:
         self.on_end(effect.summary)
 
     def _call(self, effect: Call, held_seconds: float = 0.0) -> None:
-        def done(answer: Answer) -> None:
+        def done(answer: ports.Answer) -> None:
             if answer.is_last:
                 self._calls.pop(effect.key, None)
             self.feed(Answered(effect.key, *answer))

@@ -7,22 +7,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from agentleague.errors import (
-    UNREACHABLE,
-    LeagueError,
-    NoConnection,
-    PeerRefused,
-    RateLimited,
-    TokenInvalid,
-    UnknownMethod,
-)
-from agentleague.protocol.messages import (
-    LeagueCommand,
-    LeagueCommandResponse,
-    LeagueQuery,
-    LeagueQueryResponse,
-    Message,
-)
+from agentleague import errors
+from agentleague.errors import LeagueError
+from agentleague.protocol import messages
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
@@ -36,7 +23,7 @@ ANYWHERE = ("0.0.0.0/0", "::/0")  # A typed address is always allowed.
 
 
 NOT_DATA = {
-    *Message.__struct_fields__,
+    *messages.Message.__struct_fields__,
     *("message_type", "query_type", "success", "data", "error", "warnings"),
 }
 
@@ -66,13 +53,13 @@ class ManagerClient:
         """The `data` of the answer."""
         for _ in range(PATIENCE):
             answer = await self._call(self._query(query_type, params))
-            if not isinstance(answer.error, RateLimited):
+            if not isinstance(answer.error, errors.RateLimited):
                 break
             await asyncio.sleep(float(answer.error.context.get("retry_after") or 1))
         told, error = answer.message, answer.error
-        if isinstance(error, PeerRefused) and error.context["number"] != UnknownMethod.number:
+        if isinstance(error, errors.PeerRefused) and not _knows_no_questions(error):
             raise LeagueError(f"the manager refused {query_type}: {error}")
-        if error or not isinstance(told, LeagueQueryResponse):
+        if error or not isinstance(told, messages.LeagueQueryResponse):
             raise _no_manager(self._url, error)
         if not told.success:
             raise LeagueError(told.error.error_description if told.error else "no answer")
@@ -93,7 +80,7 @@ class ManagerClient:
             NoConnection: nobody listens there.
             LeagueError: not a manager answers there, or it will not, and says why.
         """
-        message = LeagueCommand(
+        message = messages.LeagueCommand(
             command,
             dict(params),
             sender="league_command",
@@ -102,16 +89,16 @@ class ManagerClient:
             auth_token=token,
         )
         answer = await self._call(message)
-        if isinstance(answer.error, PeerRefused):
+        if isinstance(answer.error, errors.PeerRefused):
             said = str(answer.error.context["data"].get("error_message") or answer.error)
-            is_strange = answer.error.context["code"] == TokenInvalid.code
-            raise TokenInvalid(said) if is_strange else LeagueError(said)
-        if not isinstance(answer.message, LeagueCommandResponse):
+            is_strange = answer.error.context["code"] == errors.TokenInvalid.code
+            raise errors.TokenInvalid(said) if is_strange else LeagueError(said)
+        if not isinstance(answer.message, messages.LeagueCommandResponse):
             raise _no_manager(self._url, answer.error)
         return answer.message.said
 
-    def _query(self, query_type: str, params: Mapping[str, Any]) -> LeagueQuery:
-        return LeagueQuery(
+    def _query(self, query_type: str, params: Mapping[str, Any]) -> messages.LeagueQuery:
+        return messages.LeagueQuery(
             query_type,
             self._asker.league_id,
             query_params=dict(params),
@@ -121,7 +108,7 @@ class ManagerClient:
             auth_token=self._asker.token or UNSET,
         )
 
-    async def _call(self, query: Message) -> Answer:
+    async def _call(self, query: messages.Message) -> Answer:
         answered: asyncio.Future[Answer] = self._loop.create_future()
         until = self._loop.time() + SECONDS
 
@@ -134,7 +121,11 @@ class ManagerClient:
         return await answered
 
 
-def _beside_data(told: LeagueQueryResponse) -> dict[str, Any]:
+def _knows_no_questions(error: LeagueError) -> bool:
+    return error.context.get("number") == errors.UnknownMethod.number
+
+
+def _beside_data(told: messages.LeagueQueryResponse) -> dict[str, Any]:
     """Document 001 has no `data`: its fields stand in the answer itself."""
     fields = msgspec.to_builtins(told)
     return {name: value for name, value in fields.items() if name not in NOT_DATA}
@@ -142,7 +133,7 @@ def _beside_data(told: LeagueQueryResponse) -> dict[str, Any]:
 
 def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
     """What to say of an address where no manager answers: what it is instead, as far as known."""
-    if isinstance(error, PeerRefused) and error.context["number"] == UnknownMethod.number:
+    if error and _knows_no_questions(error):
         return LeagueError(
             f"the server at {url} is no manager: it takes no questions about a league; "
             "give the manager's address"
@@ -155,13 +146,13 @@ def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
         return LeagueError(
             f"the server at {url} is no manager: it answered {said}; give the manager's address"
         )
-    if not error or error.context.get("kind") != UNREACHABLE:
+    if not error or error.context.get("kind") != errors.UNREACHABLE:
         why = error or "something else came"
         return LeagueError(
             f"somebody listens at {url}, and does not answer as a manager does: {why}; is the "
             "address right, with http or https, port and path?"
         )
-    return NoConnection(
+    return errors.NoConnection(
         f"the manager at {url} did not answer: {error}; is it running? Start one with: league "
         "manager, or read what it wrote with: --dir DIR"
     )

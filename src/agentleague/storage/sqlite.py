@@ -33,22 +33,12 @@ from typing import Literal, NamedTuple
 from agentleague.errors import Claimed, Lost, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
-from agentleague.storage import chain
+from agentleague.storage import chain, sqlite_reader
 from agentleague.storage.directory import FILE_NAME, HEAD_NAME, may_hold_more, remedy
 from agentleague.storage.durable import sync_directory
 from agentleague.storage.head import HeadFile
 from agentleague.storage.lock import hold, publish, release
-from agentleague.storage.sqlite_reader import (
-    COLUMNS,
-    FIND,
-    SCHEMA_VERSION,
-    JournalLimits,
-    SqliteReader,
-    connect,
-    find_lost,
-    last_head,
-    schema_version,
-)
+from agentleague.storage.sqlite_reader import JournalLimits, SqliteReader, connect
 
 Done = Callable[[Sequence[Head] | StorageError], None]
 ROWS_AT_ONCE = 64  # in a statement; after each one the writer queues for the interpreter again
@@ -144,7 +134,7 @@ class SqliteJournal(SqliteReader):
             # So that nobody adds to what is read now. It never waits long: where there is no room,
             # or another program holds the file, the key of a row still keeps two apart.
             self._has_taken_over.wait(self._limits.retry_seconds)
-            head = last_head(connection, league_id)
+            head = sqlite_reader.last_head(connection, league_id)
             self._note_claim(league_id, head)
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"cannot keep a journal in {self._directory}: {error}") from error
@@ -163,7 +153,7 @@ class SqliteJournal(SqliteReader):
         """Of the committed rows from `first` to `last` those in whose body this text stands."""
         assert self._connection is not None, "claim a league first"
         try:
-            found = self._connection.execute(FIND, (league_id, first, last, text))
+            found = self._connection.execute(sqlite_reader.FIND, (league_id, first, last, text))
             return [*map(Row._make, found)]
         except sqlite3.Error as error:
             raise StorageError(f"cannot read the journal in {self._directory}: {error}") from error
@@ -217,7 +207,7 @@ class SqliteJournal(SqliteReader):
             lock = hold(self._directory)
             undo.callback(release, lock)
             # Before anything is opened for writing: a refusal changes nothing.
-            lost = find_lost(self._directory)
+            lost = sqlite_reader.find_lost(self._directory)
             if lost and lost.context["league_id"] != accepted:
                 raise Lost(f"{lost}; {_instead(self._directory)}", **lost.context)
             connection = prepare(self._directory)
@@ -407,7 +397,7 @@ class SqliteJournal(SqliteReader):
 def _insertion(count: int) -> str:
     rows = f"SELECT * FROM (VALUES {', '.join([_ROW] * count)})"
     # In one statement with the rows: nobody can take over in between.
-    return f"INSERT INTO rows ({COLUMNS}) {rows} WHERE (SELECT epoch FROM owner) = ?"
+    return f"INSERT INTO rows ({sqlite_reader.COLUMNS}) {rows} WHERE (SELECT epoch FROM owner) = ?"
 
 
 def _answer(answers: Sequence[tuple[Done, Sequence[Head] | StorageError]]) -> None:
@@ -422,7 +412,7 @@ def prepare(directory: Path) -> sqlite3.Connection:
         os.close(os.open(directory / FILE_NAME, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = connect(directory, "rw")
     try:
-        version = schema_version(connection, directory)
+        version = sqlite_reader.schema_version(connection, directory)
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
             raise StorageError(
@@ -431,9 +421,11 @@ def prepare(directory: Path) -> sqlite3.Connection:
             )
         # Else a commit could be confirmed by the one after it, which a power cut may undo.
         connection.execute("PRAGMA synchronous = FULL")
-        if version < SCHEMA_VERSION:
+        if version < sqlite_reader.SCHEMA_VERSION:
             missing = _MISSING[version]
-            script = f"BEGIN; {missing} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            script = (
+                f"BEGIN; {missing} PRAGMA user_version = {sqlite_reader.SCHEMA_VERSION}; COMMIT;"
+            )
             connection.executescript(script)
     except BaseException:
         connection.close()

@@ -70,12 +70,7 @@ class _Asking:
     """One call; an MCP agent is asked for its tools first."""
 
     def __init__(
-        self,
-        dialects: PeerDialects,
-        to: Address,
-        message: Message,
-        until: float,
-        done: OnAnswer,
+        self, dialects: PeerDialects, to: Address, message: Message, until: float, done: OnAnswer
     ) -> None:
         self._dialects, self._peer, self._message = dialects, dialects.peer_at(to), message
         self._until, self._done, self._dialect = until, done, dialect_of(to.dialect)

@@ -11,27 +11,13 @@ from typing import TypeVar
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from agentleague import errors
 from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
-from agentleague.errors import (
-    InternalError,
-    LeagueError,
-    ProtocolViolation,
-    RateLimited,
-    StorageError,
-)
-from agentleague.protocol import codec
+from agentleague.errors import LeagueError
+from agentleague.protocol import codec, messages
 from agentleague.protocol.jsonrpc import Envelope, Form
-from agentleague.protocol.messages import (
-    MESSAGES,
-    METHODS,
-    LeagueRegisterRequest,
-    LockRequest,
-    MatchResultReport,
-    Message,
-    RefereeRegisterRequest,
-    RefereeStatus,
-)
+from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.protocol.tokens import proof
 from agentleague.roles.effects import Address, Headers
@@ -97,9 +83,10 @@ class Buckets:
 
 OWN_BYTES = 65_536  # what our referees and players read, and what is read from a manager
 OWN_LIMITS = ServerLimits(body_bytes=OWN_BYTES)
-REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)
-TO_A_MANAGER = tuple(kind.cls for kind in MESSAGES.values() if kind.receiver == "manager")
-PIPELINED = (LockRequest, MatchResultReport, RefereeStatus)  # what our referee sends in numbers
+REGISTRATIONS = (messages.LeagueRegisterRequest, messages.RefereeRegisterRequest)
+TO_A_MANAGER = tuple(kind.cls for kind in messages.MESSAGES.values() if kind.receiver == "manager")
+# What our referee sends in numbers.
+PIPELINED = (messages.LockRequest, messages.MatchResultReport, messages.RefereeStatus)
 PLAIN_POST, PIPELINED_POST = PostOptions(), PostOptions(shared=True)
 LOOK_UPS_MAX = 64  # host names at a time; further ones are taken as they are spelled
 LOCAL_HOSTS = ("127.0.0.1", "::1")
@@ -252,13 +239,13 @@ class HttpTransport:
         if delay is None:
             seconds = self._buckets.seconds_until_free(account, self._clock.now())
             wait = max(1, round(seconds))
-            full = RateLimited("too many requests; slow down", retry_after=wait)
+            full = errors.RateLimited("too many requests; slow down", retry_after=wait)
             envelope.body, envelope.whole = b"{}", b""  # The refusal may wait for seconds.
             held = self._buckets.hold(account, self._clock.now())
             tell = partial(reply.refuse, source, full)
             self.server.hold(held, tell, reply.respond.drop)
         elif message is None:
-            reply.refuse(source, error or InternalError("the request was not read"))
+            reply.refuse(source, error or errors.InternalError("the request was not read"))
         else:
             self._after(delay, lambda: self._ask_where(message, caller, reply))
 
@@ -279,7 +266,7 @@ class HttpTransport:
 
     def _ask(self, message: Message, caller: Caller, reply: "_Reply") -> None:
         if self._on_ask is None:
-            reply(StorageError("this agent is starting; try again in a second"))
+            reply(errors.StorageError("this agent is starting; try again in a second"))
             return
         if self.watch:
             self.watch(message)
@@ -337,7 +324,7 @@ class _Reply(Struct):
             body = self.transport.refusal(self.envelope, answer)
             status = answer.http_status
             if status == 200 and self._is_told_by_status and self._is_registration:
-                status = 400 if isinstance(answer, ProtocolViolation) else 403
+                status = 400 if isinstance(answer, errors.ProtocolViolation) else 403
             self.respond(status if body else 202, body, _headers(answer))
         else:
             body = self.transport.write_answer(self.envelope, answer)
@@ -357,7 +344,7 @@ class _Reply(Struct):
         if self.path == "/register" or re.search("regist|join_?league", asked):
             return True
         body = bytes(envelope.body)
-        return asked not in METHODS and b"http" in body and b"token" not in body
+        return asked not in messages.METHODS and b"http" in body and b"token" not in body
 
     @property
     def _is_told_by_status(self) -> bool:
@@ -398,8 +385,8 @@ class _OutgoingCall(Struct):
         self.stop()
 
 
-def _endpoint_in(message: LeagueRegisterRequest | RefereeRegisterRequest) -> str:
-    if isinstance(message, LeagueRegisterRequest):
+def _endpoint_in(message: messages.LeagueRegisterRequest | messages.RefereeRegisterRequest) -> str:
+    if isinstance(message, messages.LeagueRegisterRequest):
         return message.player_meta.contact_endpoint
     return message.referee_meta.contact_endpoint
 

@@ -6,16 +6,8 @@ from typing import Any
 import click
 import msgspec
 
+from agentleague.cli import reading
 from agentleague.cli.output import print_facts, print_json, say, shown
-from agentleague.cli.reading import (
-    JournalSource,
-    find_agent_id,
-    mark_reachable,
-    read,
-    reading_options,
-    rules_option,
-    source_option,
-)
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
 from agentleague.records.player_story import in_words, player_match
@@ -60,8 +52,8 @@ HEADINGS = {
 @click.command(help=EXAMPLES + DESCRIPTION)
 @click.argument("agent_id", metavar="AGENT")
 @click.option("--all", "all_matches", is_flag=True, help="Show all matches, not the last 20.")
-@rules_option
-@reading_options
+@reading.rules_option
+@reading.reading_options
 def command(
     agent_id: str,
     all_matches: bool,
@@ -76,14 +68,14 @@ def command(
         found = await _agent(source, agent_id, all_matches)
         if found is None:
             return None, None
-        await mark_reachable([found], directory)
-        if isinstance(source, JournalSource):
+        await reading.mark_reachable([found], directory)
+        if isinstance(source, reading.JournalSource):
             return found, source.endpoint(found["agent_id"])
         return found, found.get("endpoint")
 
-    agent, endpoint = read(directory, manager_url, ask)
+    agent, endpoint = reading.read(directory, manager_url, ask)
     if agent is None:
-        look = f"league agents{source_option(directory, manager_url)}"
+        look = f"league agents{reading.source_option(directory, manager_url)}"
         raise click.ClickException(
             f"there is no agent {agent_id!r} in this league; see who is there with: {look}"
         )
@@ -103,7 +95,7 @@ def command(
 async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any] | None:
     """An agent, with the `facts` of its matches; None if there is none."""
     agent = await _find_agent(source, typed.upper())
-    if agent is None and (agent_id := await find_agent_id(source, typed)):
+    if agent is None and (agent_id := await reading.find_agent_id(source, typed)):
         agent = await _find_agent(source, agent_id)
     if agent is None:
         return None

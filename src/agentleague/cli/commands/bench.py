@@ -6,17 +6,8 @@ from pathlib import Path
 
 import click
 
+from agentleague.bench import measure
 from agentleague.bench.league_run import Plan, measure_league
-from agentleague.bench.measure import (
-    Machine,
-    Sample,
-    cores,
-    measure,
-    plan_for,
-    processes_for,
-    temporary_folder,
-    this_machine,
-)
 from agentleague.cli import bench_text
 from agentleague.cli.options import referees_option
 from agentleague.cli.output import counted, print_json, print_rows, say
@@ -88,17 +79,18 @@ def command(
 ) -> None:
     """Measure, print."""
     raise_descriptor_limit()
-    folder = directory or temporary_folder()
-    machine = this_machine(folder)
-    plan = plan_for(players, referees, seconds, processes_for(cores()), folder)
+    folder = directory or measure.temporary_folder()
+    machine = measure.this_machine(folder)
+    processes = measure.processes_for(measure.cores())
+    plan = measure.plan_for(players, referees, seconds, processes, folder)
     if profile:
         _profile(plan, machine, as_json)
     else:
         _measure(plan, seconds, machine, as_json)
 
 
-def _measure(plan: Plan, seconds: float, machine: Machine, as_json: bool) -> None:
-    bench = measure(plan, seconds, time.perf_counter, _say_sample)
+def _measure(plan: Plan, seconds: float, machine: measure.Machine, as_json: bool) -> None:
+    bench = measure.measure(plan, seconds, time.perf_counter, _say_sample)
     if as_json:
         print_json({**bench_text.summary(bench), "machine": machine._asdict()})
     else:
@@ -107,7 +99,7 @@ def _measure(plan: Plan, seconds: float, machine: Machine, as_json: bool) -> Non
         )
 
 
-def _profile(plan: Plan, machine: Machine, as_json: bool) -> None:
+def _profile(plan: Plan, machine: measure.Machine, as_json: bool) -> None:
     say(f"One league of {counted(plan.players, 'player')}, profiled while it runs.")
     measured = measure_league(replace(plan, is_profiled=True))
     if as_json:
@@ -117,7 +109,7 @@ def _profile(plan: Plan, machine: Machine, as_json: bool) -> None:
         print_rows(rows, bench_text.PROFILE, bench_text.profile_title(role, measured, machine))
 
 
-def _say_sample(sample: Sample) -> None:
+def _say_sample(sample: measure.Sample) -> None:
     say(
         f"{counted(sample.matches, 'match', 'matches')}: "
         f"{sample.matches_per_second:,.0f} matches/s; "

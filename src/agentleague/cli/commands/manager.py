@@ -11,23 +11,12 @@ from typing import Any
 
 import click
 
+from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option, with_directory
-from agentleague.cli.output import (
-    counted,
-    log_to_stderr,
-    print_table,
-    row_dicts,
-    say,
-    shown,
-    verbose_option,
-)
+from agentleague.cli.output import say
 from agentleague.cli.reading import see_all
 from agentleague.cli.serving import stop_signal, until_stopped
-from agentleague.cli.settings_options import (
-    SettingsCommand,
-    given_settings,
-    settings_options,
-)
+from agentleague.cli.settings_options import SettingsCommand, given_settings, settings_options
 from agentleague.errors import Damaged, LeagueError, Lost
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
@@ -38,13 +27,7 @@ from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import (
-    CannotListen,
-    Home,
-    kept_rules,
-    open_manager,
-    run,
-)
+from agentleague.runtime.processes import CannotListen, Home, kept_rules, open_manager, run
 from agentleague.runtime.settings import Given, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
 from agentleague.storage.directory import has_journal_file, remedy
@@ -88,7 +71,7 @@ CONFIG.toml holds settings; `league init` writes one with all of them. The envir
     help="Go on although rows of the journal are lost: what is undecided is drawn anew.",
 )
 @click.option("--exit", "exits", is_flag=True, help="Exit when the league is over.")
-@verbose_option
+@output.verbose_option
 @settings_options(ManagerSettings)
 def command(
     config: Path | None,
@@ -132,7 +115,7 @@ def command(
             say(remark)
         say(_state(role.league, settings, directory))
         running.tell(lambda sentence: say(with_directory(sentence, directory)))
-        log_to_stderr(running, verbose)
+        output.log_to_stderr(running, verbose)
         if not exits:
             running.ended.add_done_callback(lambda ended: _print_end(role.league, directory, game))
         last = LAST_SECONDS if exits else 0.0
@@ -166,8 +149,10 @@ def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSe
     asked = ManagerSettings(**{**kept, **kept_rules(directory), **given.values})
     game = str(kept.get("game_type"))
     if _file(game) and "game_type" not in given.values:
-        again = _resume(directory, shown(game))
-        problem = f"{shown(asked.game_type)} came from a file; name that again, with: {again}"
+        again = _resume(directory, output.shown(game))
+        problem = (
+            f"{output.shown(asked.game_type)} came from a file; name that again, with: {again}"
+        )
         raise given.wrong("game_type", problem)
     return kept, asked
 
@@ -286,8 +271,8 @@ def _file(game: str) -> str:
 
 def _print_table(league: League, state: str, directory: Path) -> None:
     if league.has_started:
-        title = f"{league.rules.league_id}: {state}"
-        print_table(row_dicts(league.table.rows()), title, see_all("standings", directory))
+        title, rows = f"{league.rules.league_id}: {state}", output.row_dicts(league.table.rows())
+        output.print_table(rows, title, see_all("standings", directory))
         sys.stdout.flush()
 
 
@@ -305,7 +290,7 @@ def _waiting_for(league: League, settings: ManagerSettings, directory: Path) -> 
     start = f"league start {dir_option(directory)}"
     if league.phase is not Phase.REGISTERING:
         paused = f"\nIt is paused; continue with: {start}" if league.paused else ""
-        decided = counted(league.decided_total, "match", "matches")
+        decided = output.counted(league.decided_total, "match", "matches")
         return f"Resumed in round {league.round_id}: {decided} decided. Stop with Ctrl-C.{paused}"
     here = league.roster.players_total
     referees = f"{settings.referees} referees" if settings.referees > 1 else "a referee"

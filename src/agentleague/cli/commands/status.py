@@ -5,28 +5,9 @@ from typing import Any
 
 import click
 
-from agentleague.cli.directory import (
-    dir_option,
-    how_to_approve,
-    manager_address,
-    no_manager,
-)
-from agentleague.cli.output import (
-    Column,
-    counted,
-    listed,
-    print_facts,
-    print_json,
-    print_rows,
-    say,
-    shown,
-)
-from agentleague.cli.reading import (
-    ask_manager,
-    mark_reachable,
-    read,
-    reading_options,
-)
+from agentleague.cli import output
+from agentleague.cli.directory import dir_option, how_to_approve, manager_address, no_manager
+from agentleague.cli.reading import ask_manager, mark_reachable, read, reading_options
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 from agentleague.runtime.query_pages import Source, all_rows
@@ -38,10 +19,10 @@ Examples:
   league status --dir ./league --json
 """
 METRICS = (
-    Column("words", "Measure", True, True),
-    Column("shown", "Value"),
-    Column("wanted", "Wanted"),
-    Column("verdict", "Kept", True),
+    output.Column("words", "Measure", True, True),
+    output.Column("shown", "Value"),
+    output.Column("wanted", "Wanted"),
+    output.Column("verdict", "Kept", True),
 )
 SHOWN = 12  # matches or agents in a line
 LISTS = {  # of matches or agents, shown where they are not empty
@@ -90,17 +71,17 @@ def command(
 
     status, metrics = read(directory, manager_url, ask)
     if as_json:
-        print_json(status | metrics)
+        output.print_json(status | metrics)
         return
-    print_facts(_facts(status), str(status.get("league_id")))
+    output.print_facts(_facts(status), str(status.get("league_id")))
     for line in _live(status):
-        print(shown(line))
+        print(output.shown(line))
     if metrics:
         _print_metrics(metrics)
     if status.get("waiting_referees") and status.get("status") != Phase.COMPLETED:
-        say(how_to_approve(status["waiting_referees"], directory))
+        output.say(how_to_approve(status["waiting_referees"], directory))
     if directory is not None:
-        say(_of_directory(directory, status))
+        output.say(_of_directory(directory, status))
 
 
 async def _now(source: Source, directory: Path | None = None) -> dict[str, list[str]]:
@@ -151,11 +132,11 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
     }
     for field, heading in LISTS.items():
         if status.get(field):
-            facts[heading] = listed(status[field], SHOWN)
+            facts[heading] = output.listed(status[field], SHOWN)
     if status.get("champion"):
         named = f"{status['champion']} {name}" if name else status["champion"]
         level = status.get("champions") or ()
-        drawn = f", drawn among {listed(level, SHOWN)}" if len(level) > 1 else ""
+        drawn = f", drawn among {output.listed(level, SHOWN)}" if len(level) > 1 else ""
         facts["Leader" if status.get("aborted") else "Champion"] = f"{named}{drawn}"
     return facts
 
@@ -170,8 +151,9 @@ def _print_metrics(metrics: dict[str, Any]) -> None:
         }
         for row in metrics["metrics"]
     ]
-    title = f"Measured over the last {counted(metrics['matches_measured'], 'match', 'matches')}"
-    print_rows(rows, METRICS, title, lambda row: "bold red" if row["kept"] is False else "")
+    matches = output.counted(metrics["matches_measured"], "match", "matches")
+    title = f"Measured over the last {matches}"
+    output.print_rows(rows, METRICS, title, lambda row: "bold red" if row["kept"] is False else "")
 
 
 def _value(value: float | None, unit: str) -> str:

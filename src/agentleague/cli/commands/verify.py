@@ -107,9 +107,7 @@ def command(
 
 
 def _findings(
-    directory: Path,
-    receipts: list[tuple[int, str]],
-    load_game: "Callable[[str], Game | None]",
+    directory: Path, receipts: list[tuple[int, str]], load_game: "Callable[[str], Game | None]"
 ) -> "tuple[Findings, bool]":
     """What was found, and whether a repair may save more than can be read."""
     from agentleague.records.reading import no_league, read_rows
