@@ -1,8 +1,9 @@
 """One match judged again: does its result follow from the seed, the moves and the game?
 
-A check returns the problem as a sentence, or None.
+A check yields problems as sentences; the first one counts.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET
@@ -16,90 +17,78 @@ from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult
 
 
-def order_problem(match: MatchRecord, event: MatchLocked | MatchDecided) -> str | None:
+def order_problem(match: MatchRecord, event: MatchLocked | MatchDecided) -> Iterator[str]:
     """Why a lock or a result cannot come now."""
     if match.decided:
-        return "it has a result already; the first one stands"
+        yield "it has a result already; the first one stands"
     if event.epoch != match.epoch:
-        return f"it is locked in epoch {event.epoch}, but epoch {match.epoch} has it"
+        yield f"it is locked in epoch {event.epoch}, but epoch {match.epoch} has it"
     # A foreign referee may have taken over from one that locked, and does not know its moves.
     is_judged = isinstance(event, MatchLocked) or event.verified
     if is_judged and event.index != len(match.locks):
-        return f"it is locked with index {event.index} after {len(match.locks)} locks"
+        yield f"it is locked with index {event.index} after {len(match.locks)} locks"
     before = match.locks[-1].moves if match.locks else []
     if is_judged and event.moves[: len(before)] != before:
-        return "its moves do not begin with those that were locked before"
-    return None
+        yield "its moves do not begin with those that were locked before"
 
 
 def result_problem(
     match: MatchRecord, event: MatchDecided, game: Game | None, league: LeagueOpened
-) -> str | None:
+) -> Iterator[str]:
     """What in a result does not follow; without the game its moves are not judged.
 
     The text of its reason is not compared: versions of the program word it differently.
     """
     seed = _bytes_of(event.seed)
     if draws.commitment(seed, league.league_id, event.match_id) != match.commitment:
-        return (
+        yield (
             "the seed in its result does not open the commitment that was made before the match; "
             "its draws may have been chosen"
         )
     if event.result.no_contest is True:
-        is_won = (
-            event.result.winner_player_id is not None or event.result.status != "TECHNICAL_LOSS"
-        )
-        return "it is a no-contest and has a winner" if is_won else None
-    if not event.verified:
-        return _reported_problem(match, event.result)
-    if game is None:
-        return None
-    options = league.rules.game_options
-    case = MatchSetup(game, options, league.league_id, event.match_id, match.players, seed)
-    return _moves_problem(case, match, event)
+        if event.result.winner_player_id is not None or event.result.status != "TECHNICAL_LOSS":
+            yield "it is a no-contest and has a winner"
+    elif not event.verified:
+        yield from _reported_problem(match, event.result)
+    elif game:
+        options = league.rules.game_options
+        case = MatchSetup(game, options, league.league_id, event.match_id, match.players, seed)
+        yield from _moves_problem(case, match, event)
 
 
-def _moves_problem(case: MatchSetup, match: MatchRecord, event: MatchDecided) -> str | None:
+def _moves_problem(case: MatchSetup, match: MatchRecord, event: MatchDecided) -> Iterator[str]:
     try:
         for lock in match.locks:
-            problem = _compare(
-                f"number of lock {lock.index}",
-                lock.value,
-                compute_result(case, lock.moves, ()).value,
-            )
-            if problem:
-                return problem
-        return _verdict_problem(event, compute_result(case, event.moves, event.forfeits))
+            follows = compute_result(case, lock.moves, ()).value
+            yield from _compare(f"number of lock {lock.index}", lock.value, follows)
+        yield from _verdict_problem(event, compute_result(case, event.moves, event.forfeits))
     except LeagueError as error:
-        return f"nothing follows from its moves: {error}"
+        yield f"nothing follows from its moves: {error}"
     except Exception as error:  # The game is a plug-in, and the moves are the players'.
-        return f"the game failed on its moves ({type(error).__name__}: {error})"
+        yield f"the game failed on its moves ({type(error).__name__}: {error})"
 
 
-def ruling_problem(match: MatchRecord, ruling: MatchRuled) -> str | None:
+def ruling_problem(match: MatchRecord, ruling: MatchRuled) -> Iterator[str]:
     """Why a ruling of the organiser makes no sense."""
     if not match.decided:
-        return "the organiser rules on it and it has no result"
+        yield "the organiser rules on it and it has no result"
     if ruling.verdict not in VERDICTS:
-        return f"the organiser's verdict {ruling.verdict!r} is unknown"
+        yield f"the organiser's verdict {ruling.verdict!r} is unknown"
     wanted = match.players if ruling.verdict == "win" else (None,)
     if ruling.winner not in wanted:
-        return f"the organiser's verdict is {ruling.verdict}, with the winner {ruling.winner}"
-    return None
+        yield f"the organiser's verdict is {ruling.verdict}, with the winner {ruling.winner}"
 
 
-def _verdict_problem(event: MatchDecided, verdict: Computed) -> str | None:
+def _verdict_problem(event: MatchDecided, verdict: Computed) -> Iterator[str]:
     written, follows = event.result, verdict.result
     if follows is None:
-        return "it has a result, but by its moves the game goes on"
+        yield "it has a result, but by its moves the game goes on"
+        return
     if verdict.index != event.index:
-        return f"its result is lock {event.index}, but by its moves lock {verdict.index}"
+        yield f"its result is lock {event.index}, but by its moves lock {verdict.index}"
     for field, what in COMPARED.items():
-        is_there = getattr(written, field) is not UNSET  # Earlier versions wrote no details.
-        problem = is_there and _compare(what, getattr(written, field), getattr(follows, field))
-        if problem:
-            return problem
-    return None
+        if getattr(written, field) is not UNSET:  # Earlier versions wrote no details.
+            yield from _compare(what, getattr(written, field), getattr(follows, field))
 
 
 COMPARED = {  # fields of a result, and what they are called
@@ -112,20 +101,19 @@ COMPARED = {  # fields of a result, and what they are called
 }
 
 
-def _reported_problem(match: MatchRecord, result: GameResult) -> str | None:
+def _reported_problem(match: MatchRecord, result: GameResult) -> Iterator[str]:
     """The report of a foreign referee is believed, but its result must make sense."""
     winner = result.winner_player_id
     if winner not in (None, *match.players):
-        return f"{winner} wins it and does not play it"
+        yield f"{winner} wins it and does not play it"
     if result.status != "TECHNICAL_LOSS" and (result.status == "DRAW") != (winner is None):
-        return f"its status is {result.status} and its winner {winner}"
-    return None
+        yield f"its status is {result.status} and its winner {winner}"
 
 
-def _compare(what: str, written: Any, follows: Any) -> str | None:
-    if written == follows:
-        return None
-    return f"the {what} is {written!r} in the journal, but {follows!r} follows from seed and moves"
+def _compare(what: str, written: Any, follows: Any) -> Iterator[str]:
+    if written != follows:
+        both = f"is {written!r} in the journal, but {follows!r} follows from seed and moves"
+        yield f"the {what} {both}"
 
 
 def _bytes_of(seed: str) -> bytes:

@@ -2,11 +2,11 @@
 
 That takes the rows and the game, and no secret: the row of a result opens the seed of its draws.
 What only a referee saw cannot be recomputed (that a player was silent, or what a foreign referee
-reports); it is counted and said. A check returns the problem as a sentence, or None, and changes
-nothing: what the rows so far say is in the league that they are applied to.
+reports); it is counted and said. A check yields problems as sentences, of which the first one
+counts, and changes nothing: what the rows so far say is in the league that they are applied to.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -17,7 +17,6 @@ from agentleague.games.game import Game
 from agentleague.league import events
 from agentleague.league.formats import ROUND_ROBIN, Done, Format, Players, Round
 from agentleague.league.league import League, Phase
-from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import loss_in_words
 from agentleague.league.recount import Recount
 from agentleague.league.standings import TIE_BREAKS
@@ -27,7 +26,7 @@ from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
 
-Check = Callable[[Any, Any], str | None]
+Check = Callable[[Any, Any], Iterator[str]]
 
 
 class Difference(Struct, frozen=True):
@@ -130,7 +129,7 @@ class Inspector:
             return f"the journal begins with {row.kind}, not with league_opened"
         if isinstance(event, events.LeagueOpened) and event.league_id != row.league_id:
             return f"it opens league {event.league_id!r} in the journal of {row.league_id!r}"
-        return self._check(event) or self._apply(event)
+        return next(self._problems(event), None) or self._apply(event)
 
     def table_problem(self) -> str | None:
         """Whether the league's own table differs from the recounted one."""
@@ -159,17 +158,16 @@ class Inspector:
         found.difference = difference
         return found
 
-    def _check(self, event: Event) -> str | None:
+    def _problems(self, event: Event) -> Iterator[str]:
         if self._league.phase is Phase.COMPLETED and isinstance(event, _DECIDING):
-            return "the league had ended before; nothing may change its results any more"
+            yield "the league had ended before; nothing may change its results any more"
         if self.match_id is not None and self._league.matches.get(self.match_id) is None:
-            return f"{self.match_id} is no match of the rounds scheduled so far"
+            yield f"{self.match_id} is no match of the rounds scheduled so far"
         roster, who = self._league.roster, getattr(event, "agent_id", None)
         everybody = (roster.players, roster.referees, roster.waiting)
         if who is not None and not any(who in each for each in everybody):
-            return f"nobody is registered as {who}"
-        check = self._CHECKS.get(type(event))
-        return check(self, event) if check else None
+            yield f"nobody is registered as {who}"
+        yield from self._CHECKS.get(type(event), lambda self, event: iter(()))(self, event)
 
     def _apply(self, event: Event) -> str | None:
         try:
@@ -198,106 +196,99 @@ class Inspector:
         else:
             found.not_recomputed += 1
 
-    def _open(self, event: events.LeagueOpened) -> str | None:
+    def _open(self, event: events.LeagueOpened) -> Iterator[str]:
         if self._league.opened:
-            return "the league is opened a second time"
+            yield "the league is opened a second time"
         unknown = [name for name in event.tie_breaks if name not in TIE_BREAKS]
         if unknown:
-            return f"its tie-break {unknown[0]!r} is unknown"
+            yield f"its tie-break {unknown[0]!r} is unknown"
         self._game = self._load_game(event.game_type)
         self._found.game_missing = self._game is None
         try:
             if self._game:
                 self._game.start(event.rules.game_options)
         except Exception as error:  # The game is a plug-in.
-            return f"the game refuses the league's options: {error}"
-        return None
+            yield f"the game refuses the league's options: {error}"
 
-    def _player(self, event: events.PlayerRegistered) -> str | None:
+    def _player(self, event: events.PlayerRegistered) -> Iterator[str]:
         if event.player_id in self._league.roster.players:
-            return f"{event.player_id} is registered a second time"
+            yield f"{event.player_id} is registered a second time"
         if self._league.has_started:
-            return f"{event.player_id} is registered after the start"
-        return None
+            yield f"{event.player_id} is registered after the start"
 
-    def _referee(self, event: events.RefereeRegistered) -> str | None:
+    def _referee(self, event: events.RefereeRegistered) -> Iterator[str]:
         roster = self._league.roster
         if event.referee_id in roster.referees or event.referee_id in roster.waiting:
-            return f"{event.referee_id} is registered a second time"
-        return None
+            yield f"{event.referee_id} is registered a second time"
 
-    def _approved(self, event: events.RefereeApproved) -> str | None:
+    def _approved(self, event: events.RefereeApproved) -> Iterator[str]:
         roster = self._league.roster
         member = roster.referees.get(event.referee_id)
         if event.referee_id not in roster.waiting and not (member and member.anyone):
-            return f"{event.referee_id} is let in and did not wait"
-        return None
+            yield f"{event.referee_id} is let in and did not wait"
 
-    def _set_aside(self, event: events.RefereeSetAside) -> str | None:
+    def _set_aside(self, event: events.RefereeSetAside) -> Iterator[str]:
         players = self._league.contradictions.get(event.referee_id, set())
         if (
             len(players) < self._league.limits.contradictions_max
             or sorted(players) != event.players
         ):
-            return f"{event.referee_id} is set aside, but contradicted about {sorted(players)}"
-        return None
+            yield f"{event.referee_id} is set aside, but contradicted about {sorted(players)}"
 
-    def _displaced(self, event: events.RegistrationDisplaced) -> str | None:
+    def _displaced(self, event: events.RegistrationDisplaced) -> Iterator[str]:
         roster = self._league.roster
         if event.agent_id in roster.displaced:
-            return f"{event.agent_id} is displaced a second time"
+            yield f"{event.agent_id} is displaced a second time"
         if event.by and event.by not in roster.players:
-            return f"nobody is registered as {event.by}"
+            yield f"nobody is registered as {event.by}"
         if event.agent_id in roster.players and self._league.has_started:
-            return f"{event.agent_id} is displaced after the start"
-        return None
+            yield f"{event.agent_id} is displaced after the start"
 
-    def _of_a_player(self, event: events.PlayerReturned | events.PlayerRemoved) -> str | None:
+    def _of_a_player(self, event: events.PlayerReturned | events.PlayerRemoved) -> Iterator[str]:
         if event.player_id not in self._league.roster.players:
-            return f"nobody is registered as {event.player_id}"
-        return None
+            yield f"nobody is registered as {event.player_id}"
 
-    def _start(self, event: events.LeagueStarted) -> str | None:
+    def _start(self, event: events.LeagueStarted) -> Iterator[str]:
         if self._league.has_started:
-            return "the league starts a second time"
+            yield "the league starts a second time"
         roster = self._league.roster
         unknown = [player_id for player_id in event.players if player_id not in roster.players]
         if unknown:
-            return f"{unknown[0]} starts and never registered"
+            yield f"{unknown[0]} starts and never registered"
         missing = roster.players.keys() - roster.removed.keys() - set(event.players)
         if missing:
-            return f"{min(missing)} registered and does not start"
+            yield f"{min(missing)} registered and does not start"
         if event.champion_commitment and "player_id" in self._league.rules.tie_breaks:
-            return "a draw of the champion is sealed, but the player id decides all ties"
-        return None
+            yield "a draw of the champion is sealed, but the player id decides all ties"
 
-    def _round(self, event: events.RoundScheduled) -> str | None:
+    def _round(self, event: events.RoundScheduled) -> Iterator[str]:
         ended = self._league.rounds_ended
         if not self._league.has_started:
-            return "a round is scheduled before the league has started"
+            yield "a round is scheduled before the league has started"
         if self._league.round_id != ended or event.round_id != ended + 1:
-            return f"round {event.round_id} is scheduled when {ended} rounds are over"
+            yield f"round {event.round_id} is scheduled when {ended} rounds are over"
         planned = self._league.next_round()
         if not isinstance(planned, Round):
-            return f"round {event.round_id} is scheduled, of {ended}"
+            yield f"round {event.round_id} is scheduled, of {ended}"
+            return
         if (event.generation or 0) != self._league.generation:
-            return (
+            yield (
                 f"round {event.round_id} has draws of generation {event.generation or 0}, and the "
                 f"last loss accepted began generation {self._league.generation}"
             )
         referees = self._league.roster.referees
         unknown = [match.referee_id for match in event.matches if match.referee_id not in referees]
         if unknown:
-            return f"{unknown[0]} is given a match and was never let in"
-        return _pairing_problem(planned, event)
+            yield f"{unknown[0]} is given a match and was never let in"
+        yield from _pairing_problem(planned, event)
 
-    def _lost(self, event: events.LossAccepted) -> str | None:
+    def _lost(self, event: events.LossAccepted) -> Iterator[str]:
         """Everything that has no result is drawn anew, and nothing else: no match is picked."""
         league = self._league
         if event.generation <= league.generation:
-            return f"it begins generation {event.generation} after {league.generation}"
+            yield f"it begins generation {event.generation} after {league.generation}"
         if sorted(event.commitments) != league.undecided:
-            return (
+            yield (
                 f"{sorted(event.commitments)} are drawn anew after a loss, but {league.undecided} "
                 "have no result"
             )
@@ -305,38 +296,29 @@ class Inspector:
         kept = [each for each, new in event.commitments.items() if matches[each].commitment == new]
         is_drawn = not league.champion_commitment or league.phase is Phase.COMPLETED
         if not is_drawn and event.champion_commitment in (UNSET, league.champion_commitment):
-            return "the draw of the champion keeps its commitment"
-        return f"{kept[0]} is drawn anew and keeps its commitment" if kept else None
+            yield "the draw of the champion keeps its commitment"
+        if kept:
+            yield f"{kept[0]} is drawn anew and keeps its commitment"
 
-    def _assigned(self, event: events.MatchAssigned) -> str | None:
+    def _assigned(self, event: events.MatchAssigned) -> Iterator[str]:
         match = self._league.matches[event.match_id]
         if event.epoch != match.epoch + 1:
-            return f"it is given out as epoch {event.epoch}, after epoch {match.epoch}"
+            yield f"it is given out as epoch {event.epoch}, after epoch {match.epoch}"
         if event.referee_id not in self._league.roster.referees:
-            return f"it is given to {event.referee_id}, which was never let in"
+            yield f"it is given to {event.referee_id}, which was never let in"
         if match.closed:
-            return "it is given out after it was closed"
-        return self._claim_problem(match, event)
+            yield "it is given out after it was closed"
+        if event.claimed is not UNSET:
+            # Only what a referee says for which nobody vouches is confirmed, once, by another.
+            is_doubted = self._league.roster.referees[match.referee_id].anyone
+            if not is_doubted or match.claimed_by or event.referee_id in match.referees:
+                yield f"what {match.referee_id} said is not for {event.referee_id} to confirm"
 
-    def _claim_problem(self, match: MatchRecord, event: events.MatchAssigned) -> str | None:
-        """Only what a referee says for which nobody vouches is confirmed, once, by another."""
-        if event.claimed is UNSET:
-            return None
-        is_doubted = self._league.roster.referees[match.referee_id].anyone
-        if not is_doubted or match.claimed_by or event.referee_id in match.referees:
-            return f"what {match.referee_id} said is not for {event.referee_id} to confirm"
-        return None
-
-    def _decided(self, event: events.MatchDecided) -> str | None:
+    def _decided(self, event: events.MatchDecided) -> Iterator[str]:
         match = self._league.matches[event.match_id]
-        return (
-            order_problem(match, event)
-            or result_problem(match, event, self._game, self._league.rules)
-            or self._doubt_problem(match, event)
-        )
-
-    def _doubt_problem(self, match: MatchRecord, event: events.MatchDecided) -> str | None:
-        """A loss is marked if one referee alone says it, and nobody vouches for that one."""
+        yield from order_problem(match, event)
+        yield from result_problem(match, event, self._game, self._league.rules)
+        # A loss is marked if one referee alone says it, and nobody vouches for that one.
         is_marked = event.unconfirmed is True
         is_said = event.result.status == "TECHNICAL_LOSS" and event.result.no_contest is not True
         by_referee = is_said and not self._were_out(event)
@@ -344,8 +326,7 @@ class Inspector:
         is_doubted = self._league.roster.referees[match.referee_id].anyone and is_alone
         if is_marked != (by_referee and is_doubted):
             marked = "marked" if is_marked else "not marked"
-            return f"it is {marked} as lost by the word of {match.referee_id} alone"
-        return None
+            yield f"it is {marked} as lost by the word of {match.referee_id} alone"
 
     def _were_out(self, event: events.MatchDecided) -> bool:
         """Whether all who forfeited it had been removed before."""
@@ -353,43 +334,40 @@ class Inspector:
         out = [removed.get(each, round_id + 1) <= round_id for each, _ in event.forfeits]
         return bool(out) and all(out)
 
-    def _closed(self, event: events.MatchClosed) -> str | None:
+    def _closed(self, event: events.MatchClosed) -> Iterator[str]:
         match = self._league.matches[event.match_id]
         if not match.decided:
-            return "it is closed and has no result"
+            yield "it is closed and has no result"
         if match.closed:
-            return "it is closed a second time"
+            yield "it is closed a second time"
         if event.epoch > match.epoch:
-            return f"it is closed in epoch {event.epoch}, and was never given out so often"
-        return None
+            yield f"it is closed in epoch {event.epoch}, and was never given out so often"
 
-    def _round_ended(self, event: events.RoundEnded) -> str | None:
+    def _round_ended(self, event: events.RoundEnded) -> Iterator[str]:
         league = self._league
         is_over = league.round_id == league.rounds_ended
         if event.round_id != league.round_id or is_over:
             over = " no more" if is_over else ""
-            return f"round {event.round_id} ends, but round {league.round_id} is played{over}"
+            yield f"round {event.round_id} ends, but round {league.round_id} is played{over}"
         if league.open_matches:
             match = next(each for each in league.matches.values() if not each.closed)
             state = "is not closed" if match.decided else "has no result"
-            return f"round {event.round_id} ends and its match {match.match_id} {state}"
-        return None
+            yield f"round {event.round_id} ends and its match {match.match_id} {state}"
 
-    def _end(self, event: events.LeagueEnded) -> str | None:
+    def _end(self, event: events.LeagueEnded) -> Iterator[str]:
         league = self._league
         if not event.aborted and league.has_started and not isinstance(league.next_round(), Done):
             of_all = f" of {league.totals.rounds} rounds" if league.totals else " rounds, too early"
-            return f"the league ends after {league.rounds_ended}{of_all}"
+            yield f"the league ends after {league.rounds_ended}{of_all}"
         self._recount.take(event)
         leader = league.champion_by_format() if league.has_started else ""
         if leader is None:
             first = [row for row in self._recount.table() if row["rank"] == 1]
             leader, problem = self._drawn_champion(event, first)
             if problem:
-                return problem
+                yield problem
         if event.champion != leader and (event.champion or league.decided_total):
-            return f"its champion is {event.champion!r}, but by the results {leader!r} is first"
-        return None
+            yield f"its champion is {event.champion!r}, but by the results {leader!r} is first"
 
     def _drawn_champion(
         self, event: events.LeagueEnded, first: Sequence[dict[str, Any]]
@@ -446,18 +424,17 @@ _DECIDING = (
 )
 
 
-def _pairing_problem(planned: Round, event: events.RoundScheduled) -> str | None:
+def _pairing_problem(planned: Round, event: events.RoundScheduled) -> Iterator[str]:
     """Whether a round has the matches and byes that the schedule has for it."""
     written = [(match.match_id, (match.player_a, match.player_b)) for match in event.matches]
     for pairing, match in zip(planned.matches, written, strict=False):
         if pairing != match:
-            return f"the journal has {_met(*match)}, but the schedule {_met(*pairing)}"
+            yield f"the journal has {_met(*match)}, but the schedule {_met(*pairing)}"
     if len(written) != len(planned.pairings) or tuple(event.byes) != planned.byes:
-        return (
+        yield (
             f"round {event.round_id} has {len(written)} matches and the byes {event.byes}, but in "
             f"the schedule it has {len(planned.pairings)} and {list(planned.byes)}"
         )
-    return None
 
 
 def _met(match_id: str, players: Players) -> str:
