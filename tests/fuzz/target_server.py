@@ -9,7 +9,7 @@ from agentleague.transport.event_loop import WriteBatching
 from agentleague.transport.http_server import (
     HttpRequest,
     HttpServer,
-    Respond,
+    Response,
     ServerLimits,
     _Connection,
 )
@@ -27,7 +27,7 @@ class Service:
     """One server that lives as long as the run, with answers that come at once or later."""
 
     def __init__(self) -> None:
-        self.loop, self.held = StillLoop(), list[tuple[Respond, bytes]]()
+        self.loop, self.held = StillLoop(), list[tuple[Response, bytes]]()
         self.server = HttpServer(
             self._on_request, refusal=lambda error: error.name.encode(), limits=LIMITS
         )
@@ -53,7 +53,7 @@ class Service:
         assert not self.server._connections
         return wire.sent.replace(CONTINUE, b"")
 
-    def _on_request(self, request: HttpRequest, respond: Respond) -> None:
+    def _on_request(self, request: HttpRequest, respond: Response) -> None:
         assert len(request.body) <= LIMITS.body_bytes
         assert request.path in ("/mcp", "/")
         if crc32(request.body) % 3 == 0:

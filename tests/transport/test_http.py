@@ -126,7 +126,7 @@ def test_a_call_with_a_header_that_would_be_two_is_refused():
 def test_a_handler_answers_another_path_of_an_agent():
     async def main():
         player = transport("player")
-        player.route("/page", ("GET",), lambda request, respond: respond(200, b"the page"))
+        player.server.route("/page", ("GET",), lambda request, respond: respond(200, b"the page"))
         port = await player.start(0, HOSTS)
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)

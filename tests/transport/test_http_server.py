@@ -18,7 +18,7 @@ from agentleague.errors import LeagueError
 from agentleague.transport.http_server import (
     HttpRequest,
     HttpServer,
-    Respond,
+    Response,
     ServerLimits,
     _Connection,
 )
@@ -61,7 +61,7 @@ class Peer:
             return b""
 
 
-def echo(request: HttpRequest, respond: Respond) -> None:
+def echo(request: HttpRequest, respond: Response) -> None:
     if request.body == b"raise":
         raise ValueError(request.body)
     if request.body in (b"202", b"204"):
@@ -76,7 +76,7 @@ def name_of(error: LeagueError) -> bytes:
 
 @asynccontextmanager
 async def serving(
-    on_request: Callable[[HttpRequest, Respond], None] = echo, limits: ServerLimits = SMALL
+    on_request: Callable[[HttpRequest, Response], None] = echo, limits: ServerLimits = SMALL
 ) -> AsyncIterator[tuple[HttpServer, Callable[[], Awaitable[Peer]]]]:
     names = frozenset({"player.EXAMPLE"})
     server = HttpServer(on_request, refusal=name_of, names=names, limits=limits)
@@ -141,7 +141,7 @@ def test_each_row_of_bytes_gets_its_answers(loop: str) -> None:
 
 
 def test_an_answer_has_the_headers_it_needs_and_no_more() -> None:
-    def on_request(request: HttpRequest, respond: Respond) -> None:
+    def on_request(request: HttpRequest, respond: Response) -> None:
         respond(200, b"{}", [("X-One", "1")]) if request.body == b"x" else echo(request, respond)
 
     async def talk() -> None:
@@ -181,7 +181,7 @@ def test_http_1_0_is_told_that_its_connection_stays_open() -> None:
 def test_a_request_says_where_it_went_and_whence_it_came() -> None:
     requests: list[HttpRequest] = []
 
-    def on_request(request: HttpRequest, respond: Respond) -> None:
+    def on_request(request: HttpRequest, respond: Response) -> None:
         requests.append(request)
         respond(200, b"")
 
@@ -202,7 +202,7 @@ def test_a_request_says_where_it_went_and_whence_it_came() -> None:
 def test_a_head_is_recognised_whatever_proof_it_ends_with() -> None:
     requests: list[HttpRequest] = []
 
-    def on_request(request: HttpRequest, respond: Respond) -> None:
+    def on_request(request: HttpRequest, respond: Response) -> None:
         requests.append(request)
         respond(200, b"")
 
@@ -224,12 +224,12 @@ def test_a_head_is_recognised_whatever_proof_it_ends_with() -> None:
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_answers_leave_in_the_order_of_the_requests(loop: str) -> None:
-    held: list[tuple[bytes, Respond]] = []
+    held: list[tuple[bytes, Response]] = []
 
     async def talk() -> None:
         everything_held = asyncio.Event()
 
-        def on_request(request: HttpRequest, respond: Respond) -> None:
+        def on_request(request: HttpRequest, respond: Response) -> None:
             held.append((request.body, respond))
             if len(held) == 3:
                 everything_held.set()
@@ -254,9 +254,9 @@ def test_answers_leave_in_the_order_of_the_requests(loop: str) -> None:
 @pytest.mark.parametrize("loop", LOOPS)
 def test_an_answer_to_a_peer_that_left_does_nothing(loop: str) -> None:
     async def talk() -> None:
-        held: asyncio.Future[Respond] = asyncio.get_running_loop().create_future()
+        held: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
-        def on_request(request: HttpRequest, respond: Respond) -> None:
+        def on_request(request: HttpRequest, respond: Response) -> None:
             held.set_result(respond) if not held.done() else echo(request, respond)
 
         async with serving(on_request) as (server, connect):
@@ -283,10 +283,10 @@ def test_an_answer_to_a_peer_that_left_does_nothing(loop: str) -> None:
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_peer_that_has_said_all_still_gets_its_answers(loop: str) -> None:
     async def talk() -> None:
-        held: list[Respond] = []
+        held: list[Response] = []
         asked = asyncio.Event()
 
-        def on_request(request: HttpRequest, respond: Respond) -> None:
+        def on_request(request: HttpRequest, respond: Response) -> None:
             held.append(respond)
             asked.set()
 
@@ -324,7 +324,7 @@ def test_a_peer_that_asks_first_is_told_to_go_on() -> None:
 
 def test_a_peer_is_told_to_go_on_after_the_answers_before() -> None:
     async def talk() -> None:
-        held: asyncio.Future[Respond] = asyncio.get_running_loop().create_future()
+        held: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         async with serving(lambda _, respond: held.set_result(respond)) as (_, connect):
             peer = await connect()
             peer.send(A + POST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
@@ -396,7 +396,7 @@ def test_an_answer_may_take_longer_than_every_deadline() -> None:
     limits = ServerLimits(idle_seconds=0.05, request_seconds=0.05)
 
     async def talk() -> None:
-        held: list[Respond] = []
+        held: list[Response] = []
         async with serving(lambda _, respond: held.append(respond), limits) as (_, connect):
             peer = await connect()
             peer.send(A)
@@ -415,7 +415,7 @@ def test_reading_pauses_while_too_many_requests_wait(loop: str) -> None:
     limits = ServerLimits(pipelined=4, request_seconds=0.1)
 
     async def talk() -> None:
-        held: list[Respond] = []
+        held: list[Response] = []
         async with serving(lambda _, respond: held.append(respond), limits) as (server, connect):
             peer = await connect()
             peer.send(A * 5_000)
@@ -438,7 +438,7 @@ def test_reading_pauses_while_the_peer_does_not_read(loop: str) -> None:
     async def talk() -> None:
         asked = [0]
 
-        def on_request(_: HttpRequest, respond: Respond) -> None:
+        def on_request(_: HttpRequest, respond: Response) -> None:
             asked[0] += 1
             respond(200, b"x" * 100_000)
 
@@ -460,7 +460,7 @@ def test_reading_pauses_while_the_peer_does_not_read(loop: str) -> None:
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_peer_that_never_reads_is_closed(loop: str) -> None:
     async def talk() -> None:
-        def on_request(request: HttpRequest, respond: Respond) -> None:
+        def on_request(request: HttpRequest, respond: Response) -> None:
             if request.body == b"a":  # The other one waits for its answer for ever.
                 respond(200, b"x" * 1_000_000)
 
@@ -562,7 +562,7 @@ def test_answers_that_are_ready_together_leave_together() -> None:
 
 
 def test_answers_that_come_later_in_one_turn_leave_together_and_one_alone_at_once() -> None:
-    asked: list[Respond] = []
+    asked: list[Response] = []
 
     async def talk() -> None:
         async with serving(lambda request, respond: asked.append(respond)) as (server, _):
@@ -726,9 +726,9 @@ def test_only_so_many_refusals_wait_and_a_connection_that_adds_one_is_dropped(as
 
 @pytest.mark.parametrize("path", [b"/mcp", b"/nowhere"])
 def test_a_request_whose_answer_waits_does_not_keep_its_body(path: bytes) -> None:
-    held: list[Respond] = []
+    held: list[Response] = []
 
-    def hold(request: HttpRequest, respond: Respond) -> None:
+    def hold(request: HttpRequest, respond: Response) -> None:
         assert request.body == b"x" * 900
         held.append(respond)
 
@@ -819,10 +819,10 @@ def test_a_server_listens_on_every_host_with_one_port(loop: str) -> None:
 @pytest.mark.parametrize("loop", LOOPS)
 def test_stopping_lets_answers_out_and_closes_the_idle(loop: str) -> None:
     async def talk() -> None:
-        held: list[Respond] = []
+        held: list[Response] = []
         asked = asyncio.Event()
 
-        def on_request(request: HttpRequest, respond: Respond) -> None:
+        def on_request(request: HttpRequest, respond: Response) -> None:
             held.append(respond)
             asked.set()
 
@@ -872,7 +872,7 @@ def test_stopping_closes_connections_that_are_just_being_accepted(loop: str) -> 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_stopping_does_not_wait_for_ever(loop: str) -> None:
     async def talk() -> None:
-        held: asyncio.Future[Respond] = asyncio.get_running_loop().create_future()
+        held: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         async with serving(lambda _, respond: held.set_result(respond)) as (server, connect):
             peer = await connect()
             peer.send(A)

@@ -8,7 +8,7 @@ import pytest
 import uvloop
 
 from agentleague.errors import LeagueError
-from agentleague.transport.http_response import Handler, HttpRequest, Respond, Stream
+from agentleague.transport.http_response import Handler, HttpRequest, Response, Stream
 from agentleague.transport.http_server import HttpServer, ServerLimits
 
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
@@ -46,7 +46,7 @@ class Application:
         self.requests: list[HttpRequest] = []
         self.port = 0
 
-    def live(self, request: HttpRequest, respond: Respond) -> None:
+    def live(self, request: HttpRequest, respond: Response) -> None:
         self.requests.append(request)
         respond.stream(200, EVENTS, self.produce)
 
@@ -61,7 +61,7 @@ class Application:
         return reader, writer
 
 
-def echo(request: HttpRequest, respond: Respond) -> None:
+def echo(request: HttpRequest, respond: Response) -> None:
     respond(200, request.body)
 
 
@@ -118,7 +118,7 @@ def test_a_handler_sees_method_path_and_headers(run) -> None:
 def test_a_head_that_is_recognised_carries_its_query_and_headers_too(run) -> None:
     seen: list[tuple[str, str, str]] = []
 
-    def note(request: HttpRequest, respond: Respond) -> None:
+    def note(request: HttpRequest, respond: Response) -> None:
         seen.append((request.path, request.query, request.headers["authorization"]))
         respond(200, request.body)
 
@@ -168,7 +168,7 @@ def test_an_answer_with_a_header_that_would_be_two_is_refused(run, is_stream) ->
 
     async def produce(stream: Stream) -> None: ...
 
-    def handle(request: HttpRequest, respond: Respond) -> None:
+    def handle(request: HttpRequest, respond: Response) -> None:
         for header in bad:
             try:
                 if is_stream:
@@ -361,7 +361,7 @@ async def cancelling_itself(stream: Stream) -> None:
 
 @pytest.mark.parametrize("produce", [raising, cancelling_itself])
 def test_a_stream_that_fails_is_cut_off_and_does_not_look_whole(run, produce, caplog) -> None:
-    def handle(request: HttpRequest, respond: Respond) -> None:
+    def handle(request: HttpRequest, respond: Response) -> None:
         respond.stream(200, EVENTS, produce)
 
     async def talk() -> None:
@@ -383,7 +383,7 @@ def test_a_handler_that_fails_after_it_began_a_stream_ends_the_connection(run, c
     async def produce(stream: Stream) -> None:
         await stream.send(b"1")
 
-    def fail(request: HttpRequest, respond: Respond) -> None:
+    def fail(request: HttpRequest, respond: Response) -> None:
         respond.stream(200, EVENTS, produce)
         raise ValueError("a bug")
 

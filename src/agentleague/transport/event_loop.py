@@ -4,29 +4,26 @@ import asyncio
 import logging
 from collections.abc import Callable
 from math import inf
-from typing import Protocol
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from agentleague.transport.http_connection import Call
+
+_UNTIL = attrgetter("until")
 GRACE_SECONDS = 0.001  # What has arrived goes first, but uvloop looks at its timers first.
-
-
-class Bounded(Protocol):
-    """Something that must be over by a certain time."""
-
-    until: float
-
-    def expire(self) -> None: ...
 
 
 class Deadlines:
     """Add to `open` what is begun, by `watch`; discard from it what is over."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.open: set[Bounded] = set()
+        self.open: set[Call] = set()
         self.loop = loop
         self._rings_at = inf
         self._timer: asyncio.TimerHandle | None = None
 
-    def watch(self, one: Bounded) -> None:
+    def watch(self, one: "Call") -> None:
         """Let it expire when its time has come, unless it is discarded before."""
         self.open.add(one)
         if one.until < self._rings_at:
@@ -41,19 +38,15 @@ class Deadlines:
     def _sweep(self) -> None:
         now = self.loop.time()
         self._rings_at, self._timer = inf, None
-        due = sorted((one for one in self.open if one.until <= now), key=_until)
+        due = sorted((one for one in self.open if one.until <= now), key=_UNTIL)
         try:
             for one in due:
                 if one in self.open:
                     one.expire()
         finally:  # One that breaks must not take the others with it.
-            first = min(self.open, key=_until, default=None)
+            first = min(self.open, key=_UNTIL, default=None)
             if first is not None:
                 self.watch(first)
-
-
-def _until(one: Bounded) -> float:
-    return one.until
 
 
 log = logging.getLogger(__name__)

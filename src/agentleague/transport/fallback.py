@@ -44,10 +44,6 @@ class PeerDialects:
             return Start(self, to, message, until, done).begin()
         return Conversation(self, to, message, until, done).begin()
 
-    def go_on(self, to: Address, message: Message, until: float, done: OnAnswer) -> "Conversation":
-        """A call in our own dialect was not understood; it goes on with what was `heard`."""
-        return Conversation(self, to, message, until, done)
-
     def next_id(self) -> int:
         """The id of the next request."""
         self._requests += 1

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -24,11 +24,10 @@ from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk
 from agentleague.roles.stimuli import Caller
 from agentleague.transport.callers import Proxies, addresses_of, name_in
-from agentleague.transport.fallback import PeerDialects, read
+from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient, PostOptions
-from agentleague.transport.http_response import Handler
-from agentleague.transport.http_server import HttpRequest, HttpServer, Respond, ServerLimits
+from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
 
 T = TypeVar("T")
 
@@ -138,7 +137,7 @@ class HttpTransport:
         usual = ServerLimits() if is_manager else OWN_LIMITS
         server = HttpServer(
             self._on_request,
-            refusal=self._refusal,
+            refusal=lambda error: self.refusal(Envelope(), error),
             paths=frozenset({"/mcp", "/"} | ({"/register"} if is_manager else set())),
             names=self._policy.names,
             limits=self._policy.server or usual,
@@ -169,10 +168,6 @@ class HttpTransport:
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
         self._on_ask = on_ask
-
-    def route(self, path: str, methods: Collection[str], handler: Handler) -> None:
-        """Let this handler answer a path, or all that begin like it if it ends with `*`."""
-        self.server.route(path, methods, handler)
 
     def call(
         self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
@@ -210,7 +205,7 @@ class HttpTransport:
         client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
         return client.post(url, body, until, answered)
 
-    def _on_request(self, request: HttpRequest, respond: Respond) -> None:
+    def _on_request(self, request: HttpRequest, respond: Response) -> None:
         incoming = self._read_request(
             request.body, self._taken, thorough=self._decides, path=request.path
         )
@@ -247,7 +242,8 @@ class HttpTransport:
         elif message is None:
             reply.refuse(source, error or errors.InternalError("the request was not read"))
         else:
-            self._after(delay, lambda: self._ask_where(message, caller, reply))
+            ask = partial(self._ask_where, message, caller, reply)
+            self._clock.call_at(self._clock.now() + delay, ask) if delay else ask()
 
     def _ask_where(self, message: Message, caller: Caller, reply: "_Reply") -> None:
         """Ask; a registration at a host name after its addresses were looked up."""
@@ -271,12 +267,6 @@ class HttpTransport:
         if self.watch:
             self.watch(message)
         self._on_ask(message, caller, reply)
-
-    def _after(self, seconds: float, act: Callable[[], None]) -> None:
-        if seconds:
-            self._clock.call_at(self._clock.now() + seconds, act)
-        else:
-            act()
 
     def _refusal_delay(self, source: str) -> float:
         """How long the refusal of a malformed request waits: over the rate it comes slowly."""
@@ -302,9 +292,6 @@ class HttpTransport:
         patience = self._policy.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
         return self._buckets.take(account, self._clock.now(), patience)
 
-    def _refusal(self, error: LeagueError) -> bytes:
-        return self.refusal(Envelope(), error)
-
     def refusal(self, envelope: Envelope, error: LeagueError) -> bytes:
         """An error in the form of its request."""
         now_text = write(self._policy.wall())
@@ -316,7 +303,7 @@ class _Reply(Struct):
 
     transport: HttpTransport
     envelope: Envelope
-    respond: Respond
+    respond: Response
     path: str
 
     def __call__(self, answer: Message | LeagueError) -> None:
@@ -375,8 +362,9 @@ class _OutgoingCall(Struct):
         if is_understood or self.to.proof_keys:  # Who wants proofs speaks as we do.
             self.done(answer)
         else:
-            dialects = self.transport.dialects
-            conversation = dialects.go_on(self.to, self.message, self.until, self.done)
+            conversation = Conversation(
+                self.transport.dialects, self.to, self.message, self.until, self.done
+            )
             self.stop = conversation.cancel
             conversation.heard(answer)
 

@@ -38,9 +38,7 @@ class ServerLimits:
     connections_per_source: int = 64  # Of one address that is not this machine.
     connections_of_loopback: int = 3_072  # Of this machine; at most three quarters of all.
     pipelined: int = 64  # Requests of a connection that wait for answers before reading pauses.
-    held: int = (
-        2_048  # Refusals that wait to be told, of all peers; a peer that adds one is dropped.
-    )
+    held: int = 2_048  # Refusals of all peers that wait to be told; who adds one is dropped.
 
 
 class RequestChecks:

@@ -5,11 +5,14 @@ import logging
 from collections.abc import Callable, Coroutine
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentleague.errors import LeagueError
 from agentleague.roles.effects import Headers
 from agentleague.roles.stimuli import read_headers, write_headers
+
+if TYPE_CHECKING:
+    from agentleague.transport.http_server import _Connection
 
 log = logging.getLogger(__name__)
 _STATUSES = frozenset(int(status) for status in HTTPStatus)
@@ -32,17 +35,7 @@ class HttpRequest(NamedTuple):
         return read_headers(self.head)
 
 
-class Respond(Protocol):
-    """Answers one request, exactly once, now or later: whole, or as a stream; or drops its peer."""
-
-    def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None: ...
-
-    def stream(self, status: int, headers: Headers, produce: "Produce", /) -> None: ...
-
-    def drop(self) -> None: ...
-
-
-Handler = Callable[[HttpRequest, Respond], None]
+Handler = Callable[[HttpRequest, "Response"], None]
 
 
 class Refused(Exception):
@@ -52,32 +45,14 @@ class Refused(Exception):
         self.status, self.error, self.headers = status, error, headers
 
 
-class Writer(Protocol):
-    """The connection that a response goes out on."""
-
-    @property
-    def is_slow(self) -> bool: ...
-
-    @property
-    def is_reading(self) -> bool:
-        """Whether it hands over requests just now, and sends their answers afterwards."""
-
-    def flush(self) -> None: ...
-
-    def drop(self) -> None: ...
-
-    def abort(self) -> None: ...
-
-    def send_now(self, data: bytes) -> None: ...
-
-    def start_task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]": ...
-
-
 class Response:
-    """One request and, as soon as there is one, its answer; it is what `respond` calls."""
+    """One request and, as soon as there is one, its answer.
+
+    A handler calls it exactly once, now or later: with a whole answer, or to `stream` or `drop`.
+    """
 
     __slots__ = ("answer", "handler", "is_head", "is_old", "refused", "request", "streaming", "to")
-    to: Writer
+    to: "_Connection"  # that the answer goes out on
 
     def __init__(self, request: HttpRequest | None, handler: Handler | None = None) -> None:
         self.request, self.handler = request, handler

@@ -22,9 +22,9 @@ from agentleague.roles.effects import Headers
 from agentleague.roles.stimuli import write_headers
 from agentleague.transport.event_loop import WriteBatching
 from agentleague.transport.http_reader import Reader, RequestChecks, ServerLimits
-from agentleague.transport.http_response import Handler, HttpRequest, Refused, Respond, Response
+from agentleague.transport.http_response import Handler, HttpRequest, Refused, Response
 
-__all__ = ["HttpRequest", "HttpServer", "Respond", "ServerLimits"]
+__all__ = ["HttpRequest", "HttpServer", "Response", "ServerLimits"]
 
 log = logging.getLogger(__name__)
 Health = Callable[[], tuple[int, bytes, Headers]]  # how `/health` is answered
@@ -49,9 +49,8 @@ class HttpServer:
         limits: ServerLimits = ServerLimits(),  # noqa: B008 (It is frozen.)
     ) -> None:
         self.refusal, self.limits = refusal, limits
-        self.refusal_delay: Callable[[str], float] = lambda source: (
-            0.0
-        )  # How long our own answers wait.
+        # How long our own answers wait.
+        self.refusal_delay: Callable[[str], float] = lambda source: 0.0
         self.checks = RequestChecks(limits, names)
         self.health: Health = lambda: (200, b'{"status":"ok"}', ())
         self.route("/health", ("GET",), lambda request, respond: respond(*self.health()))
@@ -222,7 +221,8 @@ class _Connection(asyncio.Protocol):
         self._reader = Reader(server.checks)
         self._waiting: deque[Response] = deque()  # In the order of the requests.
         self._unread = b""  # Received, but not yet given to the reader.
-        self.is_reading = self._paused = self.is_slow = self._eof = self._closing = False
+        self._paused = self.is_slow = self._eof = self._closing = False
+        self.is_reading = False  # It hands over requests just now, and sends answers afterwards.
         self._is_batched = False  # Answers go out at the end of this turn.
 
     @property

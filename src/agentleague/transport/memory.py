@@ -64,7 +64,7 @@ class MemoryTransport:
             if is_understood or to.proof_keys:  # Who wants proofs speaks as we do.
                 done(answer)
             else:
-                conversation = self.dialects.go_on(to, message, until, done)
+                conversation = Conversation(self.dialects, to, message, until, done)
                 conversation.heard(answer)
 
         request = _Request(network, self._url, message, answered)

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
-from agentleague.transport.guard import Dialer, Endpoint, Guard, no_connection, parse_url
+from agentleague.transport.guard import Dialer, Guard, no_connection, parse_url
 
 SECONDS = 5.0
 PAUSE_SECONDS = 1.0  # between two tries, at most
@@ -67,7 +68,8 @@ async def reachable(
     try:
         async with asyncio.timeout(seconds):
             while True:
-                if await _connects(dialer, endpoint):
+                with suppress(OSError, ValueError):
+                    await dialer.dial(endpoint, _HangsUp())
                     return True
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, pause_seconds)
@@ -83,14 +85,6 @@ async def check_listens(guard: Guard, url: str, seconds: float = SECONDS) -> Non
             await Dialer(guard).dial(endpoint, _HangsUp())
     except (OSError, ValueError) as error:
         raise no_connection(endpoint, error) from None
-
-
-async def _connects(dialer: Dialer, endpoint: Endpoint) -> bool:
-    try:
-        await dialer.dial(endpoint, _HangsUp())
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 class _HangsUp(asyncio.Protocol):
