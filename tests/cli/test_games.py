@@ -174,10 +174,10 @@ def test_new_game_says_what_it_wrote_and_what_to_type_next(tmp_path):
 
     wrote = done.stdout.split()
     assert wrote == [
-        "undercut/pyproject.toml",
-        "undercut/undercut.py",
-        "undercut/test_undercut.py",
         "undercut/README.md",
+        "undercut/undercut.py",
+        "undercut/pyproject.toml",
+        "undercut/test_undercut.py",
     ]
     assert sorted(path.name for path in (tmp_path / "undercut").iterdir()) == sorted(
         path.split("/")[1] for path in wrote

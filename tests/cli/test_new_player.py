@@ -14,8 +14,8 @@ import pytest
 from agentleague.runtime.network import manager_url
 from commands import BIN, ROOT, SECONDS, environment, first_line, free_port, league, started
 
-PYTHON = ["mine.py", "test_mine.py", "pytest.ini", "README.md"]
-JAVASCRIPT = ["package.json", "choose.js", "mine.js", "choose.test.js", "README.md"]
+PYTHON = ["README.md", "mine.py", "pytest.ini", "test_mine.py"]
+JAVASCRIPT = ["README.md", "choose.js", "choose.test.js", "mine.js", "package.json"]
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 
 

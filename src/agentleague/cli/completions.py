@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from glob import escape, glob
+from importlib import import_module
 from typing import Any
 
 import click
@@ -33,24 +34,18 @@ class Completed(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes n
         return items
 
 
-def _games() -> Iterable[str]:
-    from agentleague.runtime import plugins
+def _names(module: str, name: str) -> Callable[[], Iterable[str]]:
+    """The words that a module knows: it is imported when Tab is pressed."""
 
-    return plugins.game_names()
+    def words() -> Iterable[str]:
+        known = getattr(import_module(f"agentleague.{module}"), name)
+        return list(known() if callable(known) else known)
 
-
-def _strategies() -> Iterable[str]:
-    from agentleague.runtime import plugins
-
-    return plugins.strategy_names()
+    return words
 
 
-def _messages() -> Iterable[str]:
-    from agentleague.protocol.messages import MESSAGES
-
-    return MESSAGES
-
-
+_games = _names("runtime.plugins", "game_names")
+_strategies = _names("runtime.plugins", "strategy_names")
 _PLAYER = Completed(_strategies, files=True)
 COMPLETIONS = {  # by the name of the parameter
     "a": _PLAYER,
@@ -58,6 +53,6 @@ COMPLETIONS = {  # by the name of the parameter
     "brought": _PLAYER,
     "game": Completed(_games, files=True),
     "game_type": Completed(_games, files=True),
-    "message_type": Completed(_messages),
+    "message_type": Completed(_names("protocol.messages", "MESSAGES")),
     "strategy": Completed(_strategies),
 }

@@ -22,11 +22,6 @@ Write a file with every setting, its default and what it is for.
 Every line begins with #: remove it from the lines that you change.
 """
 ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}
-USES = {
-    "manager": "league manager {file}",
-    "referee": "league referee --config {file}",
-    "player": "league player --config {file}",
-}
 WIDTH = 96
 
 
@@ -46,7 +41,8 @@ def command(file: Path, role: str) -> None:
         raise click.UsageError(
             f"{file} does not end with .toml; say: league init {file.with_suffix('.toml')}"
         )
-    use = USES[role].format(file=shlex.quote(str(file)))
+    option = "" if role == "manager" else "--config "
+    use = f"league {role} {option}{shlex.quote(str(file))}"
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(page(role, use))

@@ -26,17 +26,6 @@ Examples:
   league new player my_player
   league new game my_game
 """
-TEMPLATES = {  # the files of each folder, in the order in which they are listed
-    "game": ("pyproject.toml", "my_game.py", "test_my_game.py", "README.md"),
-    "player_python": ("my_player.py", "test_my_player.py", "pytest.ini", "README.md"),
-    "player_javascript": (
-        "package.json",
-        "choose.js",
-        "my_player.js",
-        "choose.test.js",
-        "README.md",
-    ),
-}
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")  # What Python, pip and node all take.
 
 
@@ -123,9 +112,9 @@ def _write(name: str, template: str) -> Path:
         raise click.ClickException(f"{folder} cannot be made ({error.strerror})") from None
     source = files("agentleague.cli") / "templates" / template
     placeholder = f"my_{template.partition('_')[0]}"
-    for file in TEMPLATES[template]:
-        text = (source / file).read_text(encoding="utf-8")
-        path = folder / file.replace(placeholder, name)
-        path.write_text(text.replace(placeholder, name), encoding="utf-8")
+    for file in sorted((each for each in source.iterdir() if each.is_file()), key=str):
+        path = folder / file.name.replace(placeholder, name)
+        text = file.read_text(encoding="utf-8").replace(placeholder, name)
+        path.write_text(text, encoding="utf-8")
         print(path)
     return folder

@@ -28,43 +28,38 @@ directory_option = click.option(
 )
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 NEXT = {"start": "Watch it with: league status", "pause": "Continue with: league start"}
-# Where to see why a command was refused, if not in the status.
-LOOK = {
-    "remove": "agents",
-    "rule": "schedule",
-    "add_player": "agents",
-    "add_referee": "agents",
-    "approve": "agents",
-    "set_endpoint": "agents",
-}
+# Where to see why a command was refused, if not among the agents.
+LOOK = {"start": "status", "pause": "status", "abort": "status", "rule": "schedule"}
 RULED = {"draw": "a draw", "no_contest": "no contest", "stand": "the result stands"}
 
 
-@click.command(
-    help="\b\nExample:\n  league start --dir ./cup\n\n"
-    "Start the league with the agents that are registered, or continue after a pause."
-)
-@directory_argument(DEFAULT, f"{WHERE}  [default: {DEFAULT}]")
-def start(directory: Path) -> None:
-    """Begin, or continue."""
-    _command(directory, "start")
+the_directory = directory_argument(DEFAULT, f"{WHERE}  [default: {DEFAULT}]")
 
 
-@click.command(
-    help="\b\nExample:\n  league pause --dir ./cup\n\n"
-    "Pause the league: running matches end, no match begins, no clock runs."
+def _of_the_league(name: str, text: str) -> click.Command:
+    """A command that takes nothing but the league."""
+
+    @click.command(name, help=f"\b\nExample:\n  league {name} --dir ./cup\n\n{text}")
+    @the_directory
+    def command(directory: Path) -> None:
+        _command(directory, name)
+
+    return command
+
+
+start = _of_the_league(
+    "start", "Start the league with the agents that are registered, or continue after a pause."
 )
-@directory_argument(DEFAULT, f"{WHERE}  [default: {DEFAULT}]")
-def pause(directory: Path) -> None:
-    """Stop the clock."""
-    _command(directory, "pause")
+pause = _of_the_league(
+    "pause", "Pause the league: running matches end, no match begins, no clock runs."
+)
 
 
 @click.command(
     help="\b\nExample:\n  league abort --dir ./cup --yes\n\n"
     "End the league as it stands: running matches do not count. This cannot be undone."
 )
-@directory_argument(DEFAULT, f"{WHERE}  [default: {DEFAULT}]")
+@the_directory
 @yes_option
 def abort(directory: Path, yes: bool) -> None:
     """End it, after confirmation."""
@@ -276,7 +271,7 @@ def _command(directory: Path, command: str, **params: Any) -> None:
     except NoConnection:
         raise click.ClickException(no_manager(directory)) from None
     except LeagueError as error:
-        look = f"league {LOOK.get(command, 'status')} {dir_option(directory)}"
+        look = f"league {LOOK.get(command, 'agents')} {dir_option(directory)}"
         why = with_directory(str(error), directory)
         raise click.ClickException(f"{why}; look with: {look}") from None
     if command in NEXT:
