@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from agentleague.cli import app as app_module
 from agentleague.cli.app import ALIASES, COMMANDS, app
 from agentleague.cli.commands import games
-from agentleague.cli.options import Real, Whole
+from agentleague.cli.options import Number
 from agentleague.errors import LeagueError
 from commands import league
 
@@ -139,13 +139,13 @@ def test_what_is_suggested_is_there():
 
 
 BAD_NUMBERS = [
-    (Whole(2, 5), "1", "must be a whole number from 2 to 5, not '1'"),
-    (Whole(2, 5), "6", "must be a whole number from 2 to 5, not '6'"),
-    (Whole(2), "1", "must be a whole number of 2 or more, not '1'"),
-    (Whole(None, 5), "6", "must be a whole number of 5 or less, not '6'"),
-    (Whole(), "1.5", "must be a whole number, not '1.5'"),
-    (Real(0.1, 3600), "nan", "must be a number from 0.1 to 3,600, not 'nan'"),
-    (Real(0.1), "x", "must be a number of 0.1 or more, not 'x'"),
+    (Number(int, 2, 5), "1", "must be a whole number from 2 to 5, not '1'"),
+    (Number(int, 2, 5), "6", "must be a whole number from 2 to 5, not '6'"),
+    (Number(int, 2), "1", "must be a whole number of 2 or more, not '1'"),
+    (Number(int, None, 5), "6", "must be a whole number of 5 or less, not '6'"),
+    (Number(int), "1.5", "must be a whole number, not '1.5'"),
+    (Number(float, 0.1, 3600), "nan", "must be a number from 0.1 to 3,600, not 'nan'"),
+    (Number(float, 0.1), "x", "must be a number of 0.1 or more, not 'x'"),
 ]
 
 
@@ -157,7 +157,7 @@ def test_a_number_that_cannot_be_is_refused_in_words():
         assert refused.value.message == complaint
 
 
-@pytest.mark.parametrize(("kind", "value"), [(Whole(2, 5), "2"), (Whole(2, 5), "5")])
+@pytest.mark.parametrize(("kind", "value"), [(Number(int, 2, 5), "2"), (Number(int, 2, 5), "5")])
 def test_a_number_at_its_bounds_is_taken(kind, value):
     assert kind.convert(value, None, None) == int(value)
 

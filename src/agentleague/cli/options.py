@@ -4,7 +4,10 @@
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,7 +17,6 @@ from agentleague.cli.output import DEBUG, QUIET
 if TYPE_CHECKING:
     from agentleague.games.game import Game
 
-T = TypeVar("T", int, float)
 METAVARS = {  # what an option of this name takes, unless it says so itself
     "--dir": "DIR",
     "--game": "GAME",
@@ -22,51 +24,31 @@ METAVARS = {  # what an option of this name takes, unless it says so itself
 }
 
 
-class BoundedNumber(click.ParamType, Generic[T]):  # type: ignore[type-arg]  # click 8.2 takes none.
+class Number(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes none.
     """A number within bounds; the error text names them."""
 
     name = "N"
-    kind: type[T]
-    noun: str
 
-    def __init__(self, least: float | None = None, most: float | None = None) -> None:
-        self.least, self.most = least, most
+    def __init__(self, kind: type, least: float | None = None, most: float | None = None) -> None:
+        self.kind, self.least, self.most = kind, least, most
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        """The number, if it is within the bounds."""
-        try:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, if it is within the bounds; NaN never is."""
+        least = -inf if self.least is None else self.least
+        most = inf if self.most is None else self.most
+        with suppress(ValueError, OverflowError):
             number = self.kind(value)
-        except (ValueError, OverflowError):
-            number = None
-        if number is None or not self._fits(number):
-            self.fail(f"must be a {self.noun}{self._bounds()}, not {str(value)!r}", param, ctx)
-        return number
-
-    def _fits(self, number: T) -> bool:
-        """Whether it is within the bounds; NaN never is."""
-        is_enough = self.least is None or number >= self.least
-        return is_enough and (self.most is None or number <= self.most)
+            if least <= number <= most:
+                return number
+        noun = "whole number" if self.kind is int else "number"
+        return self.fail(f"must be a {noun}{self._bounds()}, not {str(value)!r}", param, ctx)
 
     def _bounds(self) -> str:
-        if self.least is None and self.most is None:
-            return ""
+        if self.least is None:
+            return "" if self.most is None else f" of {self.most:,g} or less"
         if self.most is None:
             return f" of {self.least:,g} or more"
-        if self.least is None:
-            return f" of {self.most:,g} or less"
         return f" from {self.least:,g} to {self.most:,g}"
-
-
-class Whole(BoundedNumber[int]):
-    """A whole number."""
-
-    kind, noun = int, "whole number"
-
-
-class Real(BoundedNumber[float]):
-    """Any number."""
-
-    kind, noun = float, "number"
 
 
 def prepare(command: click.Command) -> click.Command:
@@ -85,21 +67,11 @@ def prepare(command: click.Command) -> click.Command:
 
 def common_options() -> list[click.Option]:
     """The options that every command has."""
+    quiet = ["-q", "--quiet"], "Print nothing on stderr but errors."
+    debug = ["--debug"], "Print the traceback of an error too."
     return [
-        click.Option(
-            ["-q", "--quiet"],
-            is_flag=True,
-            expose_value=False,
-            callback=_remember,
-            help="Print nothing on stderr but errors.",
-        ),
-        click.Option(
-            ["--debug"],
-            is_flag=True,
-            expose_value=False,
-            callback=_remember,
-            help="Print the traceback of an error too.",
-        ),
+        click.Option(names, is_flag=True, expose_value=False, callback=_remember, help=text)
+        for names, text in (quiet, debug)
     ]
 
 
@@ -113,19 +85,12 @@ def _set_type(param: click.Parameter) -> None:
     if isinstance(param, click.Option) and param.metavar is None:
         param.metavar = next((METAVARS[name] for name in param.opts if name in METAVARS), None)
     if isinstance(param.type, click.IntRange) and not getattr(param, "count", False):
-        param.type = Whole(param.type.min, param.type.max)
+        param.type = Number(int, param.type.min, param.type.max)
     elif isinstance(param.type, click.FloatRange):
-        param.type = Real(param.type.min, param.type.max)
+        param.type = Number(float, param.type.min, param.type.max)
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-game_option = click.option(
-    "--game",
-    default="even_odd",
-    show_default=True,
-    envvar=("LEAGUE_GAME_TYPE", "LEAGUE_GAME"),
-    help="The game to play: a name that `league games` lists, or a file that ends with .py.",
-)
 referees_option = click.option(
     "--referees",
     default=2,
@@ -134,16 +99,25 @@ referees_option = click.option(
     envvar="LEAGUE_REFEREES",
     help="How many referees, from 1 to 10.",
 )
-game_options_option = click.option(
-    "--game-options",
-    metavar="JSON",
-    help='Options of the game, like {"best_of": 5}; `league games NAME` lists them.',
-)
 
 
 def game_choice(command: Command) -> Command:
     """--game and --game-options."""
-    return game_option(game_options_option(command))
+    game = click.option(
+        "--game",
+        default="even_odd",
+        show_default=True,
+        envvar=("LEAGUE_GAME_TYPE", "LEAGUE_GAME"),
+        help="The game to play: a name that `league games` lists, or a file that ends with .py.",
+    )
+    text = 'Options of the game, like {"best_of": 5}; `league games NAME` lists them.'
+    return game(click.option("--game-options", metavar="JSON", help=text)(command))
+
+
+def directory_option(text: str, **more: Any) -> Callable[[Command], Command]:
+    """--dir, for a directory that the command writes to."""
+    kind = click.Path(file_okay=False, path_type=Path, **more)
+    return click.option("--dir", "directory", type=kind, help=text)
 
 
 def read_game_options(game: "Game", typed: str | None) -> dict[str, Any]:

@@ -252,17 +252,11 @@ verbose_option = click.option(
 
 def log_to_stderr(agent: "Running", verbose: int) -> None:
     """Print what happens to an agent: with -v the log, with -vv every message too."""
-    if verbose:
-        agent.watch(log_printer(say), every_message=verbose > 1)
-
-
-def log_printer(say: Callable[[str], None]) -> Callable[["Entry"], None]:
-    """A sink that prints the log entries that have a sentence."""
     from agentleague.runtime.log import in_words
 
     def write(entry: "Entry") -> None:
-        sentence = in_words(entry)
-        if sentence:
+        if sentence := in_words(entry):
             say(sentence)
 
-    return write
+    if verbose:
+        agent.watch(write, every_message=verbose > 1)

@@ -9,7 +9,7 @@ import click
 from agentleague.bench import measure
 from agentleague.bench.league_run import Plan, measure_league
 from agentleague.cli import bench_text
-from agentleague.cli.options import referees_option
+from agentleague.cli.options import directory_option, referees_option
 from agentleague.cli.output import counted, print_json, print_rows, say
 from agentleague.runtime.local_league import raise_descriptor_limit
 
@@ -62,11 +62,9 @@ To compare leagues by size, or to watch a long one, see docs/performance.md.
     is_flag=True,
     help="Say in which functions manager and referees spend their time. Not on Windows.",
 )
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    help="The folder below which the journals lie; a temporary one, on a disk if there is one.",
+@directory_option(
+    "The folder below which the journals lie; a temporary one, on a disk if there is one.",
+    exists=True,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

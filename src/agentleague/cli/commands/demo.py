@@ -16,7 +16,12 @@ import click
 from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
-from agentleague.cli.options import game_choice, read_game_options, referees_option
+from agentleague.cli.options import (
+    directory_option,
+    game_choice,
+    read_game_options,
+    referees_option,
+)
 from agentleague.cli.settings_options import given_settings, settings_options
 from agentleague.manager import notices
 from agentleague.records.shared_files import keep_files
@@ -69,12 +74,7 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 @referees_option
 @settings_options(ManagerSettings, "cycles", "move_seconds", "files")
 @click.option("--seed", help="Any text: the same seed gives the same table.")
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the journal goes; by default a temporary folder, which is removed.",
-)
+@directory_option("Where the journal goes; by default a temporary folder, which is removed.")
 @click.option("--keep", is_flag=True, help="Keep the journal, and say where it is.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

@@ -13,6 +13,7 @@ import click
 
 from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option, with_directory
+from agentleague.cli.options import directory_option
 from agentleague.cli.output import say
 from agentleague.cli.reading import see_all
 from agentleague.cli.serving import stop_signal, until_stopped
@@ -56,13 +57,7 @@ CONFIG.toml holds settings; `league init` writes one with all of them. The envir
 @click.command(cls=SettingsCommand, help=EXAMPLES + DESCRIPTION)
 @click.argument("config", required=False, metavar="[CONFIG.toml]", type=click.Path(path_type=Path))
 @click.option("--config", "config_too", hidden=True, type=click.Path(path_type=Path))
-@click.option(
-    "--dir",
-    "directory",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the journal goes.  [league, or the name of the file of settings]",
-)
+@directory_option("Where the journal goes.  [league, or the name of the file of settings]")
 @click.option("--seed", metavar="TEXT", help="Makes draws repeatable, and predictable: for tests.")
 @click.option(
     "--accept-loss",

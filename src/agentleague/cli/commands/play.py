@@ -1,12 +1,12 @@
 """`league play`: matches between two agents, and how they went."""
 
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import fields
 from math import isfinite
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -14,7 +14,7 @@ import click
 from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import IS_URL, local_players
-from agentleague.cli.options import game_choice, read_game_options
+from agentleague.cli.options import directory_option, game_choice, read_game_options
 from agentleague.dialects.table import in_words
 from agentleague.errors import LeagueError
 from agentleague.league.events import MatchDecided
@@ -83,12 +83,7 @@ OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
 )
 @click.option("--all", "all_matches", is_flag=True, help="Show a line for each match.")
 @click.option("-v", "--verbose", is_flag=True, help="Show each match in full, with the rules.")
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="A new directory for the journal, to be kept; by default it is not.",
-)
+@directory_option("A new directory for the journal, to be kept; by default it is not.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; matches with --all or -v.")
 def command(
     a: str,
@@ -111,8 +106,9 @@ def command(
     options = read_game_options(found, game_options)
     settings = _settings(found.name, options, matches, move_seconds, seed)
     named = local_players((a, b), typed, seed, in_full=verbose or output.is_debugging())
-    with nullcontext(directory) if directory else _temporary() as folder:
-        home = Home(folder, seed, survives=directory is not None)
+    temporary = nullcontext(str(directory)) if directory else TemporaryDirectory(prefix="league-")
+    with temporary as folder:
+        home = Home(Path(folder), seed, survives=directory is not None)
         with output.Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
             played = run(play(settings, home, watch, game=typed, local_players=named))
@@ -131,12 +127,6 @@ def command(
         output.say(_more_time(move_seconds))
     if directory:
         output.say(f"Check what was kept with: league verify {dir_option(directory)}")
-
-
-@contextmanager
-def _temporary() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="league-") as folder:
-        yield Path(folder)
 
 
 def _settings(
@@ -168,8 +158,8 @@ def try_once(url: str, game: str, options: dict[str, Any]) -> tuple[str, str]:
     """
     settings = _settings(game, options, 2, TRIAL_SECONDS, None)
     named = local_players((url, "random"), game, None)
-    with _temporary() as folder:
-        home = Home(folder, survives=False)
+    with TemporaryDirectory(prefix="league-") as folder:
+        home = Home(Path(folder), survives=False)
         played = run(
             play(settings, home, _no_progress, game=game, local_players=named, is_trial=True)
         )
@@ -204,7 +194,7 @@ def _matches(league: League) -> Iterator[dict[str, Any]]:
         yield facts_of(league, f"R{number}M1")
 
 
-def _first_failure(league: League, directory: Path) -> dict[str, Any] | None:
+def _first_failure(league: League, directory: str) -> dict[str, Any] | None:
     """The facts of the first match that was lost without a game."""
     from agentleague.records.match_story import facts_of
     from agentleague.records.reading import event_of
@@ -212,7 +202,7 @@ def _first_failure(league: League, directory: Path) -> dict[str, Any] | None:
 
     if not any(row.technical_losses for row in league.table.rows()):
         return None
-    rows = open_reader(directory).read(league.rules.league_id)
+    rows = open_reader(Path(directory)).read(league.rules.league_id)
     decided = (event_of(row) for row in rows if row.kind == "match_decided")
     lost = (each for each in decided if isinstance(each, MatchDecided) and each.forfeits)
     return next((facts_of(league, each.match_id) for each in lost), None)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from agentleague.cli.options import Whole
 from agentleague.cli.output import counted, is_plain, is_quiet, print_json
 from agentleague.protocol.messages import WIRE_NAME
 from agentleague.simulation.league import BEGAN, SimulatedLeague
@@ -25,6 +24,7 @@ from agentleague.simulation.network import host_of
 from agentleague.simulation.observer import Delivery
 
 SEEDS = 200
+ABOVE_0 = click.IntRange(1)
 SHOWN = ("match_id", "round_id", "epoch", "status", "accept", "parity_choice", "move", "index")
 EXAMPLES = """\b
 Examples:
@@ -55,12 +55,12 @@ Modes:
     type=click.Choice(list(MODES)),
     help="What goes wrong.",
 )
+@click.option("--seeds", type=ABOVE_0, metavar="N", help=f"How many leagues; {SEEDS} unless given.")
 @click.option(
-    "--seeds", type=Whole(1), metavar="N", help=f"How many leagues; {SEEDS} unless given."
+    "--seed", type=click.IntRange(0), metavar="N", help="This league, or the first of --seeds."
 )
-@click.option("--seed", type=Whole(0), metavar="N", help="This league, or the first of --seeds.")
 @click.option(
-    "--jobs", type=Whole(1), metavar="N", help="At most so many processes; one a core unless given."
+    "--jobs", type=ABOVE_0, metavar="N", help="At most so many processes; one a core unless given."
 )
 @click.option("--trace", is_flag=True, help="Print one league message by message.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
