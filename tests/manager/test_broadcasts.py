@@ -137,7 +137,9 @@ def test_a_referees_copy_has_all_it_needs_to_run_its_matches():
                 ],
             )
         ],
-        session=Credentials(decisions.league, TOKEN_SECRET).session("REF01"),
+        session=Credentials(decisions.league, TOKEN_SECRET).session(
+            decisions.league.roster.referees["REF01"]
+        ),
         rules=Rules(),
     )
 
@@ -248,7 +250,9 @@ def test_the_end_of_the_league_has_all_its_fields():
         total_matches=1,
         champion=Champion("P02", "Agent 2", 3),
         champions=[Champion("P02", "Agent 2", 3)],
-        session=Credentials(decisions.league, TOKEN_SECRET).session("REF01"),
+        session=Credentials(decisions.league, TOKEN_SECRET).session(
+            decisions.league.roster.referees["REF01"]
+        ),
         final_standings=[
             StandingRow(1, "P02", "Agent 2", 1, 1, 0, 0, 0, 3),
             StandingRow(2, "P01", "Agent 1", 1, 0, 0, 1, 1, 0),

@@ -19,6 +19,7 @@ from agentleague.manager.claims import Claims
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.registration import Registration
 from agentleague.manager.step import Step
+from agentleague.manager.tokens import Credentials
 from agentleague.protocol.messages import (
     LeagueRegisterRequest,
     PlayerMeta,
@@ -46,7 +47,7 @@ def registration(league, check_endpoint=local_only, limits=None, **settings):
     reachability = Reachability(league)
     return step, Registration(
         step,
-        token_secret=TOKEN_SECRET,
+        credentials=Credentials(league, TOKEN_SECRET),
         reachability=reachability,
         claims=Claims(step, left=lambda referee_id: None),
         check_endpoint=check_endpoint,

@@ -60,9 +60,10 @@ class Broadcasts:
 
     def assignment(self, referee_id: str, matches: Sequence[RoundMatch]) -> RoundAnnouncement:
         """A referee's copy of the announcement: the matches it is to run."""
-        session, rules = self._credentials.session(referee_id), self._league.rules.rules
-        given = {"matches": list(matches), "session": session, "rules": rules}
-        return self._announcement(self._league.round_id, **given)
+        league = self._league
+        session = self._credentials.session(league.roster.referees[referee_id])
+        given = {"matches": list(matches), "session": session, "rules": league.rules.rules}
+        return self._announcement(league.round_id, **given)
 
     def assigned(self, record: MatchRecord) -> RoundMatch:
         """One match as its referee needs to know it."""
@@ -159,14 +160,14 @@ class Broadcasts:
     def league_completed(self, table: "FinalTable", agent_id: str) -> LeagueCompleted:
         """The league is over; a referee is shown its session."""
         league, (rows, winners) = self._league, table
-        is_referee = agent_id not in league.roster.players
+        member, is_referee = league.roster.member(agent_id), agent_id not in league.roster.players
         return LeagueCompleted(
             **self._envelope("conv-league-complete"),
             total_rounds=league.total_rounds,
             total_matches=league.total_matches,
             **winners,
             aborted=True if league.aborted else UNSET,
-            session=self._credentials.session(agent_id) if is_referee else UNSET,
+            session=self._credentials.session(member) if is_referee else UNSET,
             **_fitted("final_standings", rows, agent_id),
         )
 

@@ -29,7 +29,8 @@ from agentleague.manager.guesses import Guesses
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.refusals import Refusals
 from agentleague.manager.step import Step, shown_dialect
-from agentleague.protocol import join_codes, tokens
+from agentleague.manager.tokens import Credentials
+from agentleague.protocol import join_codes
 from agentleague.protocol.hosts import places
 from agentleague.protocol.messages import (
     WIRE_NAME,
@@ -67,12 +68,12 @@ class Registration:
         self,
         step: Step,
         *,
-        token_secret: bytes,
+        credentials: Credentials,
         reachability: Reachability,
         claims: Claims,
         check_endpoint: Callable[[str, str], None],
     ) -> None:
-        self._step, self._secret = step, token_secret
+        self._step, self._token, self._session = step, credentials.token, credentials.session
         self._reachability, self._check_endpoint = reachability, check_endpoint
         self._claims = claims
         self._league, self._settings = step.league, step.settings
@@ -442,12 +443,12 @@ class Registration:
     def _referee_answer(
         self, member: Member, meta: RefereeMeta, token: str, *, waits: bool = False
     ) -> RefereeRegisterResponse:
-        league_id, name = self._league.rules.league_id, member.display_name
+        name = member.display_name
         return RefereeRegisterResponse(
             "ACCEPTED",
             member.agent_id,
-            league_id,
-            session=tokens.session(self._secret, league_id, member.agent_id, member.generation),
+            self._league.rules.league_id,
+            session=self._session(member),
             lease_seconds=self._settings.lease_seconds if member.locks else UNSET,
             proofs=meta.proofs,
             waiting=True if waits else UNSET,
@@ -470,10 +471,6 @@ class Registration:
         if unique_names == "suffix" or is_marked(name, player_id):
             return roster.effective_name(wanted, player_id)
         return name
-
-    def _token(self, agent_id: str, generation: int) -> str:
-        league_id = self._league.rules.league_id
-        return tokens.league_token(self._secret, league_id, agent_id, generation)
 
     def _next_generation(self, agent_id: str) -> int:
         return max(self._league.roster.generations.get(agent_id, 1), self._league.generation) + 1

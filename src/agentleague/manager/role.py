@@ -106,7 +106,7 @@ class Manager:
         )
         self._registration = Registration(
             step,
-            token_secret=secrets.token_secret,
+            credentials=credentials,
             reachability=self.reachability,
             claims=self._claims,
             check_endpoint=check_endpoint,

@@ -16,6 +16,7 @@ from itertools import product
 import msgspec
 from msgspec.structs import replace
 
+from agentleague.dialects.negotiation import REGISTRATIONS
 from agentleague.errors import MissingField, TokenInvalid
 from agentleague.league import queries
 from agentleague.league.adjudicator import with_player_ids
@@ -32,10 +33,8 @@ from agentleague.protocol.messages import (
     ChooseParityResponse,
     GameJoinAck,
     GameMoveResponse,
-    LeagueRegisterRequest,
     MatchResultReport,
     Message,
-    RefereeRegisterRequest,
     tag_of,
 )
 from agentleague.protocol.tokens import MATCH_TOKEN, match_token
@@ -50,10 +49,10 @@ class Credentials:
         self._channels: dict[tuple[str, int], bytes] = {}
         self._proof_keys: dict[str, tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
 
-    def session(self, referee_id: str) -> str:
+    def session(self, referee: Member) -> str:
         """What the manager shows to a referee; each registration begins a new one."""
-        generation = self._league.roster.member(referee_id).generation
-        return tokens.session(self._secret, self._league.rules.league_id, referee_id, generation)
+        names = (self._league.rules.league_id, referee.agent_id, referee.generation)
+        return tokens.session(self._secret, *names)
 
     def channel(self, player_id: str) -> bytes:
         """What a player's match tokens are made from."""
@@ -78,7 +77,7 @@ class Credentials:
         generations = roster.generations_of(member)
         kept = self._proof_keys.get(agent_id)
         if kept is None or kept[0] != generations:
-            issued = [self._token(agent_id, generation) for generation in generations]
+            issued = [self.token(agent_id, generation) for generation in generations]
             league_id = self._league.rules.league_id
             keys = tuple(tokens.proof_key(token, league_id, agent_id) for token in issued)
             kept = self._proof_keys[agent_id] = (generations, keys)
@@ -87,10 +86,11 @@ class Credentials:
     def _channel(self, player_id: str, generation: int) -> bytes:
         key = (player_id, generation)
         if key not in self._channels:
-            self._channels[key] = tokens.channel_key(self._token(player_id, generation))
+            self._channels[key] = tokens.channel_key(self.token(player_id, generation))
         return self._channels[key]
 
-    def _token(self, agent_id: str, generation: int) -> str:
+    def token(self, agent_id: str, generation: int) -> str:
+        """What an agent shows to the manager."""
         league_id = self._league.rules.league_id
         return tokens.league_token(self._secret, league_id, agent_id, generation)
 
@@ -230,7 +230,6 @@ def _note(step: Step, event: TokenMisused) -> None:
 
 DIRECTIONS = ("ref>player", "player>ref")
 PUSHED = tuple(tag_of(each) for each in (GameJoinAck, ChooseParityResponse, GameMoveResponse))
-REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # a wrong token counts as none
 
 
 class TokenMisuse:
@@ -242,7 +241,7 @@ class TokenMisuse:
     def refused(self, asked: Asked) -> None:
         """Note whose it is, unless that was noted before."""
         token, league = asked.caller.token or "", self._step.league
-        if isinstance(asked.message, REGISTRATIONS):
+        if isinstance(asked.message, REGISTRATIONS):  # There a wrong token counts as none.
             return
         is_of_match = token.startswith(MATCH_TOKEN)
         agent_id = (
