@@ -395,7 +395,7 @@ class Assignments:
         if self._league.paused:
             return
         for match_id in self._leases.expired(self._step.now):
-            if self._leases.is_over(match_id, self._step.now):  # Else it went with another.
+            if self._leases.left(match_id, self._step.now) == 0.0:  # Else it went with another.
                 self._expire(match_id)
         self.awaited.tell(self.starts.refusals)
         self._set_check()

@@ -47,7 +47,7 @@ class Leases:
         lease = self._leases.get(match_id)
         if lease:
             lease.latest = now + telling_seconds + lease.seconds
-            lease.due = min(now + lease.seconds, lease.latest)
+            self.renew(match_id, now)
 
     def end(self, match_id: str) -> None:
         """The match is closed, or goes to another referee."""
@@ -74,11 +74,6 @@ class Leases:
                 lease.due += held_up
                 lease.latest += held_up
         return [match_id for match_id, lease in self._leases.items() if lease.due <= now]
-
-    def is_over(self, match_id: str, now: float) -> bool:
-        """Whether a lease has run out and the match was not given out again since."""
-        lease = self._leases.get(match_id)
-        return lease is not None and lease.due <= now
 
     def older(self, since: float) -> list[str]:
         """The matches that were handed out before then, each only once."""
