@@ -10,10 +10,10 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from agentleague.games import even_odd
-from agentleague.player.memory import LIMITS, PlayerLimits
+from agentleague.player.memory import LIMITS, PlayerLimits, generation_of
 from agentleague.protocol import draws
 from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
 
@@ -50,7 +50,7 @@ class DrawCheck:
         own = [m for m in message.matches if player_id in (m.player_A_id, m.player_B_id)]
         if not own or own[0].draw_commitment is UNSET:
             return ""
-        match_id, generation = own[0].match_id, _number(own[0].draw_generation)
+        match_id, generation = own[0].match_id, own[0].draw_generation or 0
         if generation > self._announced.get(match_id, (generation, ""))[0]:
             del self._announced[match_id]
         self._keep(self._announced, match_id, (generation, own[0].draw_commitment))
@@ -62,7 +62,7 @@ class DrawCheck:
     def is_lost(self, over: GameOver) -> bool:
         """Whether this result is of a match that the league has begun anew since."""
         announced = self._announced.get(over.match_id)
-        return announced is not None and _generation(over) < announced[0]
+        return announced is not None and generation_of(over) < announced[0]
 
     def moved(self, match_id: str, turn: int, move: Any) -> None:
         """The player answered with this move; asked again, it may answer otherwise."""
@@ -96,21 +96,14 @@ class DrawCheck:
         return kept.setdefault(match_id, value)
 
 
-def _number(generation: int | UnsetType) -> int:
-    return 0 if generation is UNSET else generation
-
-
-def _generation(over: GameOver) -> int:
-    return 0 if over.draw is UNSET else _number(over.draw.generation)
-
-
 def _announced_doubts(
     over: GameOver, draw: Draw, announced: tuple[int, str] | None
 ) -> Iterator[str]:
     if announced is None:
         return
-    if _generation(over) != announced[0]:
-        yield f"it was drawn anew (generation {_generation(over)}), which was not announced before"
+    generation = generation_of(over)
+    if generation != announced[0]:
+        yield f"it was drawn anew (generation {generation}), which was not announced before"
     elif draw.commitment != announced[1]:
         yield "its commitment is not the one that was announced before the round"
 

@@ -196,6 +196,7 @@ class Memory:
         """
         result = message.game_result
         opponent_id = next((p for p in result.choices if p != player_id), None)
+        generation = generation_of(message)
         return self._remember(
             {
                 "league_id": message.league_id,
@@ -207,7 +208,7 @@ class Memory:
                 "opponent_name": self.name(opponent_id),
                 "result": msgspec.to_builtins(result),
                 "won": result.winner_player_id == player_id,
-                **_generation(message),
+                **({"draw_generation": generation} if generation else {}),
             }
         )
 
@@ -216,9 +217,8 @@ class Memory:
         known, result = self._ended.get((message.league_id, message.match_id)), message.game_result
         if known is None or known.end is None:
             return False
-        generation = _generation(message).get("draw_generation", 0)
         end = (result.winner_player_id, result.drawn_number)
-        return (generation, end) != (known.generation, known.end)
+        return (generation_of(message), end) != (known.generation, known.end)
 
     def records(self) -> list[Mapping[str, Any]]:
         """The matches of this league for the next run, with the names that are known by now."""
@@ -271,10 +271,9 @@ def _end(result: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _generation(message: GameOver) -> dict[str, int]:
-    if message.draw is UNSET or message.draw.generation is UNSET:
-        return {}
-    return {"draw_generation": message.draw.generation}
+def generation_of(message: GameOver) -> int:
+    """How often the draws of its match were made anew, in the manager's numbers."""
+    return 0 if message.draw is UNSET else message.draw.generation or 0
 
 
 def _unpacked(block: bytes) -> list[Match]:
