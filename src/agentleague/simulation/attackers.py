@@ -33,6 +33,7 @@ THIEF = "thief"
 TRIES_MAX = 40
 TRY_SECONDS = (0.05, 1.0)  # between two tries; they are closer together in the beginning
 REPLY_SECONDS = 10.0
+NAMES = ("match_id", "player_id", "league_id", "round_id", "epoch", "sender")  # of a message
 
 
 class Thief:
@@ -99,7 +100,7 @@ class Thief:
             return
         url, seen = self._chance.choice(able)
         message = GameOver(
-            **self._names(seen),
+            **{name: getattr(seen, name) for name in NAMES},
             auth_token=self._part(seen.auth_token or ""),
             game_result=GameResult("WIN", seen.player_id),
         )
@@ -154,10 +155,6 @@ class Thief:
         """A secret without its end, or with another one."""
         kept = secret[: self._chance.randrange(len(secret) // 2, len(secret))] if secret else ""
         return kept + self._chance.choice(("", "x" * (len(secret) - len(kept))))
-
-    def _names(self, seen: GameMessage) -> dict[str, Any]:
-        names = ("match_id", "player_id", "league_id", "round_id", "epoch")
-        return {name: getattr(seen, name) for name in names} | {"sender": seen.sender}
 
     ATTACKS: ClassVar[tuple[Callable[["Thief"], None], ...]] = (
         _take_a_seat,

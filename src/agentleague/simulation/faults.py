@@ -166,10 +166,7 @@ class Faults:
     def _slow_disk(self, fault: Fault) -> None:
         disk, clock = self._league.disk, self._league.clock
         disk.sync_seconds = SLOW_SYNC_SECONDS
-
-        def as_usual() -> None:
-            disk.sync_seconds = SYNC_SECONDS
-
+        as_usual = partial(setattr, disk, "sync_seconds", SYNC_SECONDS)
         clock.call_at(clock.now() + (fault.seconds or 0.0), as_usual)
 
     # Commands of the organiser, who waits for no answer, but looks whether the league goes on.

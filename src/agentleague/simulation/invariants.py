@@ -296,10 +296,11 @@ def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
     turns = turns_max(game, terms.game_options)
     joining = longest_match(terms, 0)
     for match_id, waited in simulated.observer.waits.items():
-        decided = league.matches[match_id].decided
+        record = league.matches[match_id]
+        decided, closing = record.decided, record.closing
         longest = longest_match(terms, turns) if decided and decided.moves else None
         if decided and longest is None:
-            is_joined = _was_asked_to_move(league, match_id)
+            is_joined = closing and any(row.message != INVITATION for row in closing.exchanges)
             longest = longest_match(terms, 1) if is_joined else joining
         if longest is not None and waited > longest:
             yield f"I10: the players of {match_id} waited {waited:g} seconds, not {longest:g}"
@@ -322,11 +323,6 @@ def _suspended(simulated: SimulatedLeague, league: League, name: str) -> Iterato
         for wrong in rules.wrong_gaps(terms, times, seconds):
             yield f"{name} in {match.match_id}: {wrong}"
         silences += len(times)
-
-
-def _was_asked_to_move(league: League, match_id: str) -> bool:
-    closing = league.matches[match_id].closing
-    return bool(closing and any(row.message != INVITATION for row in closing.exchanges))
 
 
 def _state(simulated: SimulatedLeague) -> str:

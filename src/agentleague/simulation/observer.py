@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.dialects import answers
+from agentleague.dialects.negotiation import REGISTRATIONS
 from agentleague.errors import (
     UNREACHABLE,
     AlreadyComplete,
@@ -62,7 +63,7 @@ from agentleague.roles.ports import Row
 from agentleague.simulation.clock import VirtualClock
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import Watcher, host_of
-from agentleague.simulation.rules import REGISTRATIONS, CapacityChecks, TokenChecks
+from agentleague.simulation.rules import CapacityChecks, TokenChecks
 
 Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draws, losses, points
 _COUNTED = ("played", "wins", "draws", "losses", "points")
@@ -102,10 +103,10 @@ class Observer(Watcher):
         self.rows: list[Row] = []  # that are on disk
         self.events: list[Event] = []  # of these rows
         self.league = League()  # as it is on disk
-        self.tables = TableChecks(self.violations.append, self._own_results)
-        self.locks = LockChecks(self.league, self.violations.append)
-        self.tokens = TokenChecks(self.violations.append)
-        self.capacity = CapacityChecks(self.league, self.violations.append)
+        self._wrong = wrong = self.violations.append
+        self.tables = TableChecks(wrong, self._own_results)
+        self.locks, self.tokens = LockChecks(self.league, wrong), TokenChecks(wrong)
+        self.capacity = CapacityChecks(self.league, wrong)
         self._clock, self._disk, self._league_id = clock, disk, league_id
 
     @property
@@ -267,9 +268,6 @@ class Observer(Watcher):
     def _match(self, match_id: str) -> MatchRecord:
         self.catch_up()
         return self.league.matches[match_id]
-
-    def _wrong(self, what: str) -> None:
-        self.violations.append(what)
 
     _CHECKS: ClassVar[dict[type, Callable[..., None]]] = {
         GameInvitation: _invited,

@@ -21,11 +21,9 @@ from agentleague.league.events import (
 )
 from agentleague.league.league import League
 from agentleague.protocol.messages import (
-    LeagueRegisterRequest,
     LeagueRegisterResponse,
     MatchResultAck,
     Message,
-    RefereeRegisterRequest,
     RefereeRegisterResponse,
     RoundMatch,
     Rules,
@@ -84,9 +82,6 @@ class TokenChecks:
             if 0 < generation < self._in_use.get(agent_id, 0):
                 found.append(token)
         return found
-
-
-REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)
 
 
 class CapacityChecks:

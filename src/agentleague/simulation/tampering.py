@@ -105,14 +105,6 @@ def _in_first_match(**changes: Callable[[Any], Any]) -> Any:
     return changed
 
 
-def _left_out(event: Event) -> Sequence[Event]:
-    return []
-
-
-def _twice(event: Event) -> Sequence[Event]:
-    return [event, event]
-
-
 def _flipped(text: str) -> str:
     return ("1" if text[0] == "0" else "0") + text[1:]
 
@@ -137,15 +129,15 @@ CHANGES: dict[tuple[type[Event], str], Callable[[Any], Sequence[Event] | None]] 
     (MatchDecided, "for the loser"): _in_result("winner_player_id", _loser),
     (MatchDecided, "with another seed"): _field("seed", _flipped),
     (MatchDecided, "in another epoch"): _field("epoch", _more),
-    (MatchDecided, "twice"): _twice,
-    (MatchDecided, "left out"): _left_out,
+    (MatchDecided, "twice"): lambda event: [event, event],
+    (MatchDecided, "left out"): lambda event: [],
     (MatchClosed, "in a later epoch"): _field("epoch", _more),
-    (MatchClosed, "twice"): _twice,
-    (MatchClosed, "left out"): _left_out,
-    (RoundEnded, "left out"): _left_out,
+    (MatchClosed, "twice"): lambda event: [event, event],
+    (MatchClosed, "left out"): lambda event: [],
+    (RoundEnded, "left out"): lambda event: [],
     (LeagueEnded, "with another seed"): _field(
         "seed", lambda seed: _flipped(seed) if seed else None
     ),
     (LeagueEnded, "with another champion"): _field("champion", lambda champion: "P99"),
-    (LeagueEnded, "twice"): _twice,
+    (LeagueEnded, "twice"): lambda event: [event, event],
 }
