@@ -435,9 +435,8 @@ _CORRECTIONS: dict[str, tuple[_Reader, ...]] = {
     "GAME_MOVE_RESPONSE": (_read_move, _read_join),
     "": (_read_parity, _read_join),
 }
-ACKNOWLEDGEMENTS = (
-    *("ROUND_ANNOUNCEMENT_ACK", "STANDINGS_UPDATE_ACK", "ROUND_COMPLETED_ACK"),
-    *("LEAGUE_COMPLETED_ACK", "GAME_OVER_ACK", "GAME_ERROR_ACK", "LEAGUE_ERROR_ACK"),
+ACKNOWLEDGEMENTS = tuple(
+    name for name, kind in messages.MESSAGES.items() if issubclass(kind.cls, messages.Ack)
 )
 
 # Answers of a foreign referee that was told to run a match.

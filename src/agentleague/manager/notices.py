@@ -11,6 +11,7 @@ from agentleague.league.events import Disputed, MatchClosed
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import dispute_in_words
+from agentleague.league.queries_metrics import GOOD
 from agentleague.league.roster import Member, Roster
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.keys import NewRefereeAnswersDue, RefereeChanged, ResultTold
@@ -138,7 +139,7 @@ class NotUnderstood:
         """The transcript of a match: the organiser is told of each such player once."""
         for player_id in players:
             rows = [row for row in transcript if row.player_id == player_id]
-            if rows and rows[-1].verdict in UNDERSTOOD:
+            if rows and rows[-1].verdict in GOOD:
                 self._said.pop(player_id, None)
             elif player_id not in self._said:
                 self._tell(player_id, [read_note(row.note) for row in rows])
@@ -161,7 +162,6 @@ class NotUnderstood:
 
 
 BEGUN = "The league has begun"
-UNDERSTOOD = ("ok", "late", "pushed", "in it already", "declined")  # verdicts of a transcript
 
 
 def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
