@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from msgspec import UNSET
 
-from agentleague.league.queries_agents import state_of
+from agentleague.league.queries import state_of
 from agentleague.protocol.messages import AwaitedAnswer, ChooseParityCall, LeagueQuery
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.processes import check_rules
