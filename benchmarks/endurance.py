@@ -23,11 +23,12 @@ from agentleague.bench.measure import (
     temporary_folder,
     this_machine,
 )
-from agentleague.cli.bench_text import ROLES, rounded
+from agentleague.cli.bench_text import ROLES
 from agentleague.cli.output import counted, print_json, say
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 from agentleague.runtime.local_league import raise_descriptor_limit, resident_bytes
+from scale import rounded
 
 REFEREES = 2
 PARTS = 10

@@ -2,13 +2,13 @@
 
 import argparse
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from agentleague.bench.league_run import Measurement, Plan, measure_league
 from agentleague.bench.measure import plan_for, temporary_folder, this_machine
-from agentleague.cli.bench_text import machine_text, rounded
+from agentleague.cli.bench_text import machine_text
 from agentleague.cli.output import Column, counted, print_json, print_rows, say
 from agentleague.runtime.local_league import raise_descriptor_limit
 
@@ -153,6 +153,17 @@ def _rows(figures: Sequence[SizeFigures]) -> list[dict[str, str]]:
         }
         for each in figures
     ]
+
+
+def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with three digits after the point."""
+
+    def shorter(value: Any) -> Any:
+        if isinstance(value, dict):
+            return rounded(value)
+        return round(value, 3) if isinstance(value, float) else value
+
+    return {name: shorter(value) for name, value in values.items()}
 
 
 def _say_figures(figures: SizeFigures) -> None:

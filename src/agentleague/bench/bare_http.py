@@ -6,7 +6,6 @@ messages, rules, limits or a disk.
 
 import asyncio
 import multiprocessing
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -17,24 +16,14 @@ from agentleague.runtime.processes import run
 CONNECTIONS = 64
 
 
-@dataclass(frozen=True)
-class Load:
-    """How many exchanges, and their sizes."""
-
-    exchanges: int
-    request_bytes: int
-    answer_bytes: int
-
-
-def exchange(load: Load) -> float:
+def exchange(exchanges: int, request_bytes: int, answer_bytes: int) -> float:
     """Exchanges per second of the pair, each side in a process of its own."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    server = context.Process(target=_serve, args=(load.answer_bytes, theirs), daemon=True)
+    server = context.Process(target=_serve, args=(answer_bytes, theirs), daemon=True)
     server.start()
     try:
-        port = ours.recv()
-        return run(_drive(port, load))
+        return run(_drive(ours.recv(), exchanges, request_bytes))
     finally:
         server.terminate()
         server.join()
@@ -99,15 +88,15 @@ class _Race:
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
-async def _drive(port: int, load: Load) -> float:
+async def _drive(port: int, exchanges: int, request_bytes: int) -> float:
     loop = asyncio.get_running_loop()
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {load.request_bytes}\r\n\r\n"
+        f"Content-Length: {request_bytes}\r\n\r\n"
     )
-    request, race = head.encode() + b"x" * load.request_bytes, _Race(load.exchanges)
+    request, race = head.encode() + b"x" * request_bytes, _Race(exchanges)
     began = loop.time()
     for _ in range(CONNECTIONS):
         await loop.create_connection(lambda: _Asker(request, race), "127.0.0.1", port)
     await race.over
-    return load.exchanges / (loop.time() - began)
+    return exchanges / (loop.time() - began)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from agentleague.bench.bare_http import Load, exchange
-from agentleague.bench.league_run import Measurement, Plan, measure_league, within
+from agentleague.bench.bare_http import exchange
+from agentleague.bench.league_run import Plan, measure_league, within
 from agentleague.runtime.local_league import cores as cores
 
 MATCHES_A_LEAGUE = 5_000
@@ -106,23 +106,21 @@ def measure(
 def _sample(plan: Plan) -> Sample:
     league = measure_league(plan)
     per_match = league.messages / league.matches
+    sizes = [
+        sum(getattr(tally, name) for tally in league.tallies) // league.messages
+        for name in ("bytes_sent", "bytes_answered")
+    ]
     return Sample(
         league.matches,
         league.matches / league.seconds,
         per_match,
-        exchange(_same_load(league)) / per_match,
+        exchange(league.messages, *sizes) / per_match,
         within(league.match_seconds, 50) * 1e3,
         within(league.match_seconds, 99) * 1e3,
         league.journal_bytes / league.matches,
         {role: cpu * 1e6 for role, cpu in league.per_match("cpu_seconds").items()},
         {role: peak / 1e6 for role, peak in league.peak_bytes().items()},
     )
-
-
-def _same_load(league: Measurement) -> Load:
-    sent = sum(tally.bytes_sent for tally in league.tallies)
-    answered = sum(tally.bytes_answered for tally in league.tallies)
-    return Load(league.messages, sent // league.messages, answered // league.messages)
 
 
 def _figure(values: Sequence[float]) -> Figure:
