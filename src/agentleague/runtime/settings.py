@@ -8,7 +8,7 @@ would be right, and the nearest name.
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -71,7 +71,27 @@ class Setting(NamedTuple):
     @property
     def type(self) -> str:
         """What it takes, in words."""
-        return _words(_kind(self.annotation), self.choices)
+        choices = [f'"{choice}"' for choice in self.choices]
+        match self._kind:
+            case kinds.BoolType():
+                return "true or false"
+            case kinds.IntType() | kinds.FloatType() as kind:
+                number = "a whole number" if isinstance(kind, kinds.IntType) else "a number"
+                is_open = kind.gt is not None
+                bound = f"above {kind.gt:g}, at most" if is_open else f"from {kind.ge:,} to"
+                return f"{number} {bound} {kind.le:,}"
+            case kinds.LiteralType():
+                return _either(choices)
+            case kinds.ListType():
+                return f"a list of {_either(choices) or 'texts'}"
+            case kinds.DictType():
+                return "a table"
+            case kinds.StrType(pattern=str(), max_length=longest):
+                return f"at most {longest} letters, digits, _ and -"
+            case kinds.StrType(max_length=int(longest)):
+                return f"a text of at most {longest} characters"
+            case _:
+                return "a text"
 
     @property
     def choices(self) -> Sequence[str]:
@@ -86,7 +106,19 @@ class Setting(NamedTuple):
     @property
     def metavar(self) -> str:
         """What stands for its value in a help page."""
-        return _metavar(self.name, _kind(self.annotation), self.choices)
+        match self._kind:
+            case kinds.LiteralType():
+                return "|".join(self.choices)
+            case kinds.ListType():
+                return "NETWORK,…" if self.name in ("lan", "trusted_proxies") else "A,B,…"
+            case kinds.DictType():
+                return "JSON"
+            case kinds.FloatType() if self.name.endswith("seconds"):
+                return "SECONDS"
+            case kinds.IntType() | kinds.FloatType():
+                return "PORT" if self.name == "port" else "N"
+            case _:
+                return _TEXTS.get(self.name, "TEXT")
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -104,6 +136,14 @@ class Setting(NamedTuple):
         return self.annotation is bool
 
     @property
+    def _kind(self) -> kinds.Type:
+        """What it is where it is given at all."""
+        kind = kinds.type_info(self.annotation)
+        if isinstance(kind, kinds.UnionType):
+            return next(each for each in kind.types if not isinstance(each, kinds.NoneType))
+        return kind
+
+    @property
     def _names(self) -> tuple[str, ...]:
         short = SHORT.get(self.name)
         return (short, self.name) if short else (self.name,)
@@ -118,7 +158,9 @@ def describe(cls: type) -> Sequence[Setting]:
     for each in fields(cls):
         heading = headings.get(each.name, heading)
         if not each.metadata.get("derived"):
-            rows.append(Setting(each.name, hints[each.name], _default(each), heading, cls))
+            made = each.default_factory
+            default = each.default if made is MISSING else made()
+            rows.append(Setting(each.name, hints[each.name], default, heading, cls))
     return rows
 
 
@@ -129,12 +171,6 @@ def as_toml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(as_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False)  # Numbers, texts, true and false alike.
-
-
-def _default(each: "Field[Any]") -> Any:
-    if each.default_factory is not MISSING:
-        return each.default_factory()
-    return each.default
 
 
 @cache
@@ -154,59 +190,8 @@ def _sentences(cls: type) -> Mapping[str, str]:
     return found
 
 
-def _words(kind: kinds.Type, choices: Sequence[str]) -> str:
-    match kind:
-        case kinds.BoolType():
-            return "true or false"
-        case kinds.IntType() | kinds.FloatType():
-            number = "a whole number" if isinstance(kind, kinds.IntType) else "a number"
-            return number + _limits(kind)
-        case kinds.LiteralType():
-            return _either([f'"{choice}"' for choice in choices])
-        case kinds.ListType():
-            return "a list of " + (_either([f'"{each}"' for each in choices]) or "texts")
-        case kinds.DictType():
-            return "a table"
-        case kinds.StrType(pattern=pattern) if pattern:
-            return f"at most {kind.max_length} letters, digits, _ and -"
-        case kinds.StrType(max_length=longest) if longest:
-            return f"a text of at most {longest} characters"
-        case _:
-            return "a text"
-
-
-def _limits(kind: kinds.IntType | kinds.FloatType) -> str:
-    if kind.gt is not None:
-        return f" above {kind.gt:g}, at most {kind.le:,}"
-    return f" from {kind.ge:,} to {kind.le:,}"
-
-
 def _either(texts: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
-
-
-def _metavar(name: str, kind: kinds.Type, choices: Sequence[str]) -> str:
-    match kind:
-        case kinds.LiteralType():
-            return "|".join(choices)
-        case kinds.ListType():
-            return "NETWORK,…" if name in ("lan", "trusted_proxies") else "A,B,…"
-        case kinds.DictType():
-            return "JSON"
-        case kinds.FloatType() if name.endswith("seconds"):
-            return "SECONDS"
-        case kinds.IntType() | kinds.FloatType():
-            return "PORT" if name == "port" else "N"
-        case _:
-            return _TEXTS.get(name, "TEXT")
-
-
-def _kind(annotation: Any) -> kinds.Type:
-    """What it is where it is given at all."""
-    kind = kinds.type_info(annotation)
-    if isinstance(kind, kinds.UnionType):
-        return next(each for each in kind.types if not isinstance(each, kinds.NoneType))
-    return kind
 
 
 def _choices(annotation: Any) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from agentleague.errors import LeagueError
 from agentleague.player.role import HookCall
 from agentleague.player.role import Player as Role
 from agentleague.protocol.printable import printable
-from agentleague.roles.effects import Effect, Turn
+from agentleague.roles.effects import Effect
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Stimulus
 from agentleague.runtime.author_functions import Background
@@ -40,7 +40,7 @@ def join_league(player: Player, given: Mapping[str, Any], say: Say) -> None:
         place = place_of_agent(asked, say)
         whose = Whose(asked.manager_url, "player", asked.display_name, asked.port)
         with kept(whose, asked.state or None, say) as state:
-            run(_play(player, partial(_open, asked, player.move, place, state), say))
+            run(_play(player, asked, place, state, say))
     except (LeagueError, SettingError, OSError) as error:
         raise SystemExit(printable(f"{player.name}: {error}")) from None
     except KeyboardInterrupt:
@@ -66,18 +66,12 @@ def _settings(player: Player, given: Mapping[str, Any]) -> PlayerSettings:
     )
 
 
-async def _open(
-    settings: PlayerSettings, move: Callable[[Turn], Any], place: Place, state: StateFile | None
-) -> Running:
-    return await open_player(
-        lambda url: replace(settings, endpoint=url), move, place, threads=True, state=state
-    )
-
-
 async def _play(
-    player: Player, open_agent: Callable[[], Coroutine[Any, Any, Running]], say: Say
+    player: Player, settings: PlayerSettings, place: Place, state: StateFile | None, say: Say
 ) -> None:
-    agent = await open_agent()
+    agent = await open_player(
+        lambda url: replace(settings, endpoint=url), player.move, place, threads=True, state=state
+    )
     player.attach(agent)
     say(f"listens at {agent.url}")
     agent.tell(say)
