@@ -1,7 +1,9 @@
 """-v in words."""
 
+import logging
+
 from agentleague.cli.output import log_to_stderr
-from agentleague.runtime.log import Entry, Level
+from agentleague.runtime.log import Entry
 
 
 class Quiet:
@@ -29,6 +31,6 @@ def test_what_the_news_say_already_is_not_said_twice(capsys):
     log_to_stderr(agent, 1)
 
     for event in ("started", "player_registered", "ended"):
-        agent.sink(Entry(level=Level.INFO, event=event))
+        agent.sink(Entry(level=logging.INFO, event=event))
 
     assert capsys.readouterr().err.splitlines() == ["Started.", "Done."]

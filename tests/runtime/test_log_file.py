@@ -5,13 +5,13 @@ import logging
 
 import pytest
 
-from agentleague.runtime.log import Entry, Level, LogFile, LogHandler, LogLimits
+from agentleague.runtime.log import Entry, LogFile, LogHandler, LogLimits
 
 AT = 1_700_000_000.25
 NEVER = 1_000.0  # only closing flushes
 
 
-def note(text="", level=Level.INFO):
+def note(text="", level=logging.INFO):
     return Entry(level=level, event="noted", text=text)
 
 
@@ -79,7 +79,7 @@ def test_a_long_log_is_moved_aside_and_two_files_are_all_there_is(path):
 def test_unknown_callers_cannot_fill_it_with_warnings(path):
     log = opened(path, warnings=5)
     for _ in range(5 + 7):
-        log.write(note("no", Level.WARNING))
+        log.write(note("no", logging.WARNING))
     log.write(note("decided"))
     log.close()
 

@@ -1,6 +1,7 @@
 """What is worth a line in the log, and what the line says."""
 
 import json
+import logging
 
 import pytest
 
@@ -20,7 +21,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.printable import log_text
 from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
-from agentleague.runtime.log import Entry, Level, LogFile, Watcher, fields, in_words
+from agentleague.runtime.log import Entry, LogFile, Watcher, fields, in_words
 from memory_league import MemoryLeague
 
 TOKEN = "tok_P01_" + "0123456789abcdef" * 4
@@ -29,7 +30,7 @@ ASKED = Asked(QUERY, Caller("127.0.0.1", TOKEN), 1)
 CALL = Call("key", Address("P02", "http://p2/mcp"), RoundCompleted(conversation_id="conv-1"), 9.0)
 
 
-def lines(*steps, level=Level.INFO):
+def lines(*steps, level=logging.INFO):
     """The fields of all lines about these steps."""
     entries = []
     watcher = Watcher(entries.append, level)
@@ -114,7 +115,7 @@ def test_messages_that_went_well_are_for_debugging_alone():
     ]
 
     assert lines(*steps) == []
-    assert [line["event"] for line in lines(*steps, level=Level.DEBUG)] == [
+    assert [line["event"] for line in lines(*steps, level=logging.DEBUG)] == [
         *("asked", "replied", "called", "answered")
     ]
 
@@ -132,7 +133,7 @@ def test_what_the_transport_refused_says_from_where():
     entries = []
 
     Watcher(entries.append).refused("192.0.2.7", InvalidRequest("no method"))
-    Watcher(entries.append, Level.ERROR).refused("192.0.2.7", RateLimited("slow down"))
+    Watcher(entries.append, logging.ERROR).refused("192.0.2.7", RateLimited("slow down"))
 
     assert [fields(entry) for entry in entries] == [
         {
@@ -163,7 +164,7 @@ def test_no_digest_of_a_token_is_in_a_line():
 def test_a_token_where_none_belongs_is_blotted_out(text):
     for secret in ("0123456789abcdef", "abababab", "adm_"):
         assert secret not in log_text(text).lower()
-    entry = Entry(level=Level.INFO, event="refused", agent=text, text=text)
+    entry = Entry(level=logging.INFO, event="refused", agent=text, text=text)
     assert "0123456789abcdef" not in json.dumps(fields(entry)).lower()
     assert "0123456789abcdef" not in in_words(entry).lower()
 
@@ -177,10 +178,10 @@ def test_nothing_in_a_line_obeys_a_terminal_or_is_too_long():
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [
-        (Entry(level=Level.INFO, event="started"), "Started."),
+        (Entry(level=logging.INFO, event="started"), "Started."),
         (
             Entry(
-                level=Level.WARNING,
+                level=logging.WARNING,
                 event="refused",
                 agent="P01",
                 message=QUERY,
@@ -191,18 +192,18 @@ def test_nothing_in_a_line_obeys_a_terminal_or_is_too_long():
         ),
         (
             Entry(
-                level=Level.INFO,
+                level=logging.INFO,
                 event="match_assigned",
                 decision=MatchAssigned("R1M1", 2, "REF02", "lease"),
             ),
             "R1M1 goes to REF02, epoch 2: lease",
         ),
-        (Entry(level=Level.INFO, event="league_paused"), "League paused"),
+        (Entry(level=logging.INFO, event="league_paused"), "League paused"),
         (
-            Entry(level=Level.INFO, event="player_removed", decision=PlayerRemoved("P02")),
+            Entry(level=logging.INFO, event="player_removed", decision=PlayerRemoved("P02")),
             "Player removed P02",
         ),
-        (Entry(level=Level.INFO, event="player_registered"), None),
+        (Entry(level=logging.INFO, event="player_registered"), None),
     ],
 )
 def test_a_line_in_words(entry, sentence):
@@ -213,7 +214,7 @@ def watched(league, sink):
     """Play a league to its end and watch manager, referees and players."""
 
     def watch(host):
-        handle, watcher = host.role.handle, Watcher(sink, Level.DEBUG)
+        handle, watcher = host.role.handle, Watcher(sink, logging.DEBUG)
 
         def saw(stimulus, now):
             effects = handle(stimulus, now)

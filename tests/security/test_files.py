@@ -1,11 +1,12 @@
 """Files that hold secrets are their owner's alone, whatever the umask and whatever was there."""
 
+import logging
 import stat
 
 import pytest
 
 from agentleague.roles.agent import AgentState
-from agentleague.runtime.log import Entry, Level, LogFile, LogLimits
+from agentleague.runtime.log import Entry, LogFile, LogLimits
 from agentleague.runtime.state_files import (
     ADMIN_NAME,
     NAME,
@@ -104,7 +105,7 @@ def test_a_log_is_its_owners_alone_also_after_it_was_renamed(tmp_path):
     path = tmp_path / "log" / "manager.jsonl"
     for text in ("first", "second"):
         log = LogFile(path, lambda: 0.0, LogLimits(size_bytes=10))
-        log.write(Entry(level=Level.INFO, event="said", text=text))
+        log.write(Entry(level=logging.INFO, event="said", text=text))
         log.close()
 
     assert len(list(path.parent.iterdir())) == 2

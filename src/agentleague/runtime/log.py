@@ -14,7 +14,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from threading import Thread
 from typing import Any, ClassVar
@@ -32,19 +31,10 @@ from agentleague.roles.stimuli import Answered, Asked, Key, Started, Stimulus, S
 TEXT_MAX = 400  # characters
 
 
-class Level(IntEnum):
-    """How much a line matters."""
-
-    DEBUG = 10
-    INFO = 20
-    WARNING = 30
-    ERROR = 40
-
-
 class Entry(Struct, frozen=True, kw_only=True):
     """One line to be; it is written out later, where nobody waits for it."""
 
-    level: Level
+    level: int  # of `logging`
     event: str
     agent: str = ""  # who sent the message, as it says itself, or was called
     message: Message | None = None
@@ -60,9 +50,9 @@ Sink = Callable[[Entry], None]
 class Watcher:
     """Is shown all that happens to a role and what it does; hands what matters to a sink."""
 
-    def __init__(self, sink: Sink, level: Level = Level.INFO) -> None:
+    def __init__(self, sink: Sink, level: int = logging.INFO) -> None:
         self._sink, self._level = sink, level
-        self._is_debugging = level <= Level.DEBUG  # What is for that alone costs nothing else.
+        self._is_debugging = level <= logging.DEBUG  # What is for that alone costs nothing else.
         self._calls: dict[Key, Call] = {}  # in flight
 
     def saw(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
@@ -78,9 +68,9 @@ class Watcher:
     def refused(self, source: str, error: LeagueError) -> None:
         """The transport refused what the role never saw."""
         text = f"{source}: {error}"
-        self._note(Level.WARNING, "refused", error_code=error.code, text=text)
+        self._note(logging.WARNING, "refused", error_code=error.code, text=text)
 
-    def _note(self, level: Level, event: str, **fields: Any) -> None:
+    def _note(self, level: int, event: str, **fields: Any) -> None:
         if level >= self._level:
             self._sink(Entry(level=level, event=event, **fields))
 
@@ -91,9 +81,9 @@ class Watcher:
         if isinstance(message, RoundAnnouncement):
             own = [each.match_id for each in message.matches if getattr(each, "seats", UNSET)]
             if own:
-                self._note(Level.INFO, "assigned", text=", ".join(own), **_by(stimulus))
+                self._note(logging.INFO, "assigned", text=", ".join(own), **_by(stimulus))
         if self._is_debugging:
-            self._note(Level.DEBUG, "asked", **_by(stimulus))
+            self._note(logging.DEBUG, "asked", **_by(stimulus))
 
     def _answered(self, stimulus: Answered) -> None:
         call = self._calls.pop(stimulus.key, None)
@@ -101,22 +91,22 @@ class Watcher:
         if error:
             said = [error.context.get("said") or str(error), error.context.get("tried")]
             about = {"error_code": error.code, "text": "; ".join(filter(None, said))}
-            self._note(Level.WARNING, "call_failed", **_of(call, stimulus), **about)
+            self._note(logging.WARNING, "call_failed", **_of(call, stimulus), **about)
         elif isinstance(answer, LockResponse) and answer.result is not UNSET:
             reason = answer.result.game_result.reason
-            self._note(Level.INFO, "result", text=reason, **_of(call, stimulus))
+            self._note(logging.INFO, "result", text=reason, **_of(call, stimulus))
         elif self._is_debugging:
-            self._note(Level.DEBUG, "answered", **_of(call, stimulus))
+            self._note(logging.DEBUG, "answered", **_of(call, stimulus))
 
     def _strategy_returned(self, stimulus: StrategyReturned) -> None:
         if stimulus.error is not None:
-            self._note(Level.WARNING, "strategy_failed", text=stimulus.error)
+            self._note(logging.WARNING, "strategy_failed", text=stimulus.error)
 
     # What it does
 
     def _records(self, effect: Record, stimulus: Stimulus) -> None:
         kind = str(type(effect.event).__struct_config__.tag)
-        self._note(Level.INFO, kind, decision=effect.event)
+        self._note(logging.INFO, kind, decision=effect.event)
 
     def _replies(self, effect: Reply, stimulus: Stimulus) -> None:
         answer = effect.answer
@@ -126,19 +116,19 @@ class Watcher:
             code, reason = getattr(answer, "error_code", ""), getattr(answer, "reason", "")
             self._refuses(stimulus, str(code or ""), str(reason or ""))
         elif self._is_debugging:
-            self._note(Level.DEBUG, "replied", **_by(stimulus))
+            self._note(logging.DEBUG, "replied", **_by(stimulus))
 
     def _refuses(self, stimulus: Stimulus, error_code: str, text: str) -> None:
         about = {"error_code": error_code, "text": text}
-        self._note(Level.WARNING, "refused", **_by(stimulus), **about)
+        self._note(logging.WARNING, "refused", **_by(stimulus), **about)
 
     def _calls_out(self, effect: Call, stimulus: Stimulus) -> None:
         self._calls[effect.key] = effect
         if self._is_debugging:
-            self._note(Level.DEBUG, "called", agent=effect.to.agent_id, message=effect.message)
+            self._note(logging.DEBUG, "called", agent=effect.to.agent_id, message=effect.message)
 
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
-        Started: lambda self, stimulus: self._note(Level.INFO, "started"),
+        Started: lambda self, stimulus: self._note(logging.INFO, "started"),
         Asked: _asked,
         Answered: _answered,
         StrategyReturned: _strategy_returned,
@@ -148,7 +138,7 @@ class Watcher:
         Reply: _replies,
         Call: _calls_out,
         Drop: lambda self, effect, stimulus: self._calls.pop(effect.key, None),
-        End: lambda self, effect, stimulus: self._note(Level.INFO, "ended"),
+        End: lambda self, effect, stimulus: self._note(logging.INFO, "ended"),
     }
 
 
@@ -175,7 +165,7 @@ _FACTS = (
 
 def fields(entry: Entry) -> dict[str, Any]:
     """A line as it is written, without its time; what there is nothing to say of is left out."""
-    line: dict[str, Any] = {"level": entry.level.name, "event": entry.event}
+    line: dict[str, Any] = {"level": logging.getLevelName(entry.level), "event": entry.event}
     line["agent"] = log_text(entry.agent)
     message, decision = entry.message, entry.decision
     if message is not None:
@@ -279,7 +269,7 @@ class LogFile:
 
     def write(self, entry: Entry) -> None:
         """Keep it for the next flush, if there is room."""
-        is_warning = entry.level >= Level.WARNING
+        is_warning = entry.level >= logging.WARNING
         self._warnings += is_warning
         is_flood = is_warning and self._warnings > self._limits.warnings
         if is_flood or len(self._waiting) >= self._limits.lines:
@@ -302,7 +292,7 @@ class LogFile:
         self._warnings, left_out, self._left_out = 0, self._left_out, 0
         if left_out:
             text = f"{left_out} lines were left out"
-            note = Entry(level=Level.WARNING, event="left_out", text=text)
+            note = Entry(level=logging.WARNING, event="left_out", text=text)
             lines.append(_written(self._wall(), note))
         if lines:
             try:
@@ -332,7 +322,7 @@ class LogHandler(logging.Handler):
         bug = record.exc_info[1] if record.exc_info else None
         if bug is not None:
             text = f"{text}: {_place(bug)}"
-        level = Level.ERROR if record.levelno >= logging.ERROR else Level.WARNING
+        level = min(record.levelno, logging.ERROR)
         self._write(Entry(level=level, event="complaint", agent=record.name, text=text))
 
 

@@ -162,9 +162,9 @@ class Running:
 
     def watch(self, sink: Callable[["Entry"], None], *, every_message: bool = False) -> None:
         """From now on, hand what happens to the role and what it does to this sink too."""
-        from agentleague.runtime.log import Level, Watcher
+        from agentleague.runtime.log import Watcher
 
-        watcher = Watcher(sink, Level.DEBUG if every_message else Level.INFO)
+        watcher = Watcher(sink, logging.DEBUG if every_message else logging.INFO)
         self._watchers.append(watcher)
         self.host.on_seen = self._on_seen
 
