@@ -336,7 +336,7 @@ def test_a_new_javascript_player_takes_a_manager_as_people_type_it(tmp_path, typ
 
 
 @needs_node
-def test_new_players_of_both_languages_register_play_a_league_and_end_with_it(tmp_path):
+def test_new_players_of_both_languages_play_a_strict_league_and_end_with_it(tmp_path):
     port = free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     for name, language in (("snake", "python"), ("script", "javascript")):
@@ -346,7 +346,7 @@ def test_new_players_of_both_languages_register_play_a_league_and_end_with_it(tm
     script = started("node", "script/script.js", "--port", 0, "--manager", url, cwd=tmp_path)
     own = re.search(r"script listens at (\S+)", first_line(script))[1]
     assert f"No manager at {url} yet" in first_line(script)
-    options = ("--players", 2, "--port", port, "--exit")
+    options = ("--players", 2, "--port", port, "--missing-fields", "refuse", "--exit")
     manager = started(BIN / "league", "manager", *options, cwd=tmp_path)
     first_line(manager)
     while "Registered as" not in first_line(script):
@@ -371,6 +371,7 @@ def test_new_players_of_both_languages_register_play_a_league_and_end_with_it(tm
     table = json.loads(league("standings", "--dir", "league", "--json", cwd=tmp_path).stdout)
     assert {row["display_name"] for row in table} == {"snake", "script"}
     assert lost_technically(table) == 0
+    assert "does not say" not in said[1][1]  # It asked as such a league wants it.
 
 
 @needs_node

@@ -96,10 +96,22 @@ def test_of_a_wrong_token_only_the_beginning_is_said_and_what_it_should_be():
 
 
 @rule("R-MATCH-32")
-def test_an_answer_as_document_004_has_it_is_taken_with_the_match_token_or_the_league_token():
+def test_an_answer_as_document_004_has_it_is_taken_with_any_token_of_the_player():
     for content in (JOIN, MOVE):
-        for token in ("mtok_from_ann", "tok_P01_ann"):
+        for token in ("mtok_from_ann", "tok_P01_ann", "mtok_ann"):  # The last is the call's.
             assert complaints(content, {"auth_token": token}, STRICT) == []
+
+
+@rule("R-MATCH-32")
+def test_all_that_an_answer_lacks_is_named_and_by_which_setting():
+    bare = dict.fromkeys(("sender", "timestamp", "conversation_id", "auth_token"), LEFT_OUT)
+
+    (told,) = complaints(MOVE, bare, STRICT)
+
+    assert told.error_message == (
+        "this league has missing_fields=refuse, and the answer lacks sender, timestamp, "
+        "conversation_id, auth_token"
+    )
 
 
 @rule("R-REG-20")

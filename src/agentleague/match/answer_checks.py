@@ -55,30 +55,37 @@ def check_answer(
     return content(message)
 
 
+STRICT = "this league has missing_fields=refuse, and "  # how these complaints begin
 DOCUMENTED = ("protocol", "sender", "timestamp", "conversation_id", "match_id", "player_id")
 
 
 def _check_documented(asked: Seated, message: Any) -> None:
-    more = ["arrival_timestamp"] if isinstance(message, GameJoinAck) else []
-    for field in (*DOCUMENTED, *more):
-        value = getattr(message, field, None)
-        if not value or not isinstance(value, str):
-            raise errors.MissingField(f"missing field '{field}'", field=field, kind="missing")
-        if field.endswith("timestamp"):
-            timestamps.parse(value, field)
-    own, token = asked.player_id, message.auth_token
+    times = ["timestamp", *(["arrival_timestamp"] if isinstance(message, GameJoinAck) else [])]
+    fields = {name: getattr(message, name, None) for name in (*DOCUMENTED, *times)}
+    lacks = [name for name, at in fields.items() if not at or not isinstance(at, str)]
+    own, token = asked.player_id, str(message.auth_token)
+    if not message.auth_token:
+        lacks.append("auth_token")
+    if lacks:
+        error = errors.TokenMissing if lacks == ["auth_token"] else errors.MissingField
+        why = f"{STRICT}the answer lacks {', '.join(lacks)}"
+        raise error(why, field=lacks[0], kind="missing")
+    for name in times:
+        timestamps.parse(getattr(message, name), name)
     rules = (
         (message.protocol == PROTOCOL, errors.VersionMismatch, f"protocol is not {PROTOCOL}"),
         (message.player_id == own, errors.NotRegistered, f"player_id is not {own}"),
         (message.sender == f"player:{own}", errors.WrongType, f"sender is not player:{own}"),
-        (token, errors.TokenMissing, "auth_token is missing"),
     )
-    for is_so, error, why in rules:
+    for is_so, wrong, why in rules:
         if not is_so:
-            raise error(why, field=why.partition(" ")[0])
-    if not _is_token_of(asked, str(token)):
-        shown = about_token(str(token), OF_A_MATCH, own)
-        raise errors.TokenInvalid("auth_token is not yours", field="auth_token", **shown)
+            raise wrong(f"{STRICT}{why}", field=why.partition(" ")[0])
+    if not (_is_token_of(asked, token) or tokens.same(token, tokens.digest(asked.match_token))):
+        shown, why = (
+            about_token(token, OF_A_MATCH, own),
+            "auth_token is neither yours nor the call's",
+        )
+        raise errors.TokenInvalid(f"{STRICT}{why}", field="auth_token", **shown)
 
 
 def forfeits(

@@ -134,6 +134,7 @@ async function answer(request) {
     sender: `player:${params.player_id ?? options.name}`,
     timestamp: timestamp(),
     conversation_id: params.conversation_id,
+    auth_token: params.auth_token, // A strict league wants it back; others ignore it.
     ...(await handler(params)),
   };
   return { jsonrpc: "2.0", id, result };
@@ -195,11 +196,18 @@ let registered; // what the manager answered
 /** Anybody can say that the league is over: the manager is asked, for a while if it is away. */
 async function isOver(league_id) {
   if (!registered || ![undefined, registered.league_id].includes(league_id)) return false;
-  const question = { message_type: "LEAGUE_QUERY", query_type: "GET_STATUS", league_id };
+  const question = {
+    message_type: "LEAGUE_QUERY",
+    auth_token: registered.auth_token,
+    league_id: registered.league_id,
+    query_type: "GET_STATUS",
+    query_params: {},
+  };
   for (const until = Date.now() + DOUBT_MS; Date.now() < until; await sleep(2000)) {
-    const { result } = await ask("league_query", question).catch(() => ({}));
+    const { result, error } = await ask("league_query", question).catch(() => ({}));
     if (result) return result.status === "LEAGUE_COMPLETED";
-    console.error("Told that the league is over; asking the manager, which is away.");
+    const why = error ? `does not say: ${error.data?.error_message ?? error.message}` : "is away.";
+    console.error(`Told that the league is over; asking the manager, which ${why}`);
   }
   return true;
 }
