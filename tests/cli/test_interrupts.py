@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM at any time: a word, the right exit code, nothing lost."""
+"""Ctrl-C, SIGTERM, SIGHUP at any time: a word, the right exit code, nothing lost."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from commands import BIN, SECONDS, environment, first_line, free_port, league, read_until, started
 
-SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows cannot signal one process")
 
 
@@ -41,7 +41,7 @@ def test_a_question_that_is_not_answered_can_be_given_up(number, code, silence):
     caller.close()
 
 
-@pytest.mark.parametrize(("number", "code"), SIGNALS)
+@pytest.mark.parametrize(("number", "code"), SIGNALS[:2])
 @pytest.mark.parametrize("players", [20, 40])  # in one process, and in several
 def test_a_demo_that_is_stopped_keeps_what_was_played(number, code, players, tmp_path):
     cup = tmp_path / "cup"
@@ -61,7 +61,13 @@ def test_a_demo_that_is_stopped_keeps_what_was_played(number, code, players, tmp
 
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
-@pytest.mark.parametrize("words", [("play", "mine.py", "random"), ("demo", "--player", "mine.py")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("play", "mine.py", "random"),
+        ("demo", "--player", "mine.py"),
+    ],
+)
 def test_a_match_that_is_stopped_leaves_nothing_behind(number, code, words, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     (tmp_path / "mine.py").write_text(
@@ -79,7 +85,7 @@ def test_a_match_that_is_stopped_leaves_nothing_behind(number, code, words, tmp_
     assert list(tmp_path.glob("league-*")) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("role", ["manager", "referee", "player"])
 def test_a_command_that_serves_until_it_is_stopped_has_done_its_work_then(role, number, tmp_path):
     where = ("--dir", tmp_path / "cup") if role == "manager" else ("--manager", free_port())
@@ -91,19 +97,34 @@ def test_a_command_that_serves_until_it_is_stopped_has_done_its_work_then(role, 
     assert returned == 0
 
 
-def test_sigterm_ends_a_command_in_the_background_of_a_script_too(silence):
-    """There SIGINT is ignored, and so would be a SIGTERM that is turned into one."""
-    process = subprocess.Popen(
+def ignoring(number, silence):
+    """A command that asks and gets no answer, begun by a program that ignores this signal."""
+    return subprocess.Popen(
         [BIN / "league", "standings", "--manager", str(silence.getsockname()[1])],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
     )
+
+
+def test_sigterm_ends_a_command_in_the_background_of_a_script_too(silence):
+    """There SIGINT is ignored, and so would be a SIGTERM that is turned into one."""
+    process = ignoring(signal.SIGINT, silence)
     caller, _ = silence.accept()
 
     assert stopped(process, signal.SIGTERM) == (-signal.SIGTERM, "", "")
+    caller.close()
+
+
+def test_a_command_under_nohup_outlives_its_terminal(silence):
+    process = ignoring(signal.SIGHUP, silence)
+    caller, _ = silence.accept()
+
+    process.send_signal(signal.SIGHUP)
+
+    assert stopped(process, signal.SIGTERM) == (143, "", "Stopped.\n")
     caller.close()
 
 

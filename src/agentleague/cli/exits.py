@@ -1,7 +1,7 @@
 """How a command ends: its exit code, and an error text that says what to type next.
 
 0 done, 1 failed, 2 misused, 3 verification found a difference, 130 stopped by Ctrl-C, 143 by
-SIGTERM. There is no traceback without --debug.
+SIGTERM, 129 by the end of its terminal. There is no traceback without --debug.
 """
 
 import errno
@@ -197,22 +197,22 @@ def _system_error(error: OSError) -> str:
 
 @contextmanager
 def _terminations(signals: list[int]) -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does; `signals` gets the number of the signal."""
-    before = signal.getsignal(signal.SIGTERM)
-    is_handled = (
+    """Let SIGTERM and SIGHUP end the command as Ctrl-C does; `signals` gets the number."""
+    is_possible = (
         threading.current_thread() is threading.main_thread()
-        and before == signal.SIG_DFL
         and callable(signal.getsignal(signal.SIGINT))  # Not in the background of a script.
     )
+    numbers = (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))  # Windows has no SIGHUP.
+    handled = {each for each in numbers if is_possible and signal.getsignal(each) == signal.SIG_DFL}
 
     def stop(number: int, frame: FrameType | None) -> None:
         signals.append(number)
         signal.raise_signal(signal.SIGINT)
 
-    if is_handled:
-        signal.signal(signal.SIGTERM, stop)
+    for each in handled:
+        signal.signal(each, stop)
     try:
         yield
     finally:
-        if is_handled:
-            signal.signal(signal.SIGTERM, before)
+        for each in handled:
+            signal.signal(each, signal.SIG_DFL)
