@@ -66,6 +66,7 @@ def test_a_demo_that_is_stopped_keeps_what_was_played(number, code, players, tmp
     [
         ("play", "mine.py", "random"),
         ("demo", "--player", "mine.py"),
+        ("play", "loading.py", "random"),  # before anybody has registered
     ],
 )
 def test_a_match_that_is_stopped_leaves_nothing_behind(number, code, words, tmp_path, monkeypatch):
@@ -76,6 +77,7 @@ def test_a_match_that_is_stopped_leaves_nothing_behind(number, code, words, tmp_
         "    print('thinking', file=sys.stderr, flush=True)\n"
         "    time.sleep(600)\n"
     )
+    (tmp_path / "loading.py").write_text("import mine\nmine.choose(None)\n")
     process = started(BIN / "league", *words, "--move-seconds", 600, cwd=tmp_path)
     read_until(process, "thinking\n")
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from agentleague.cli import player_files
 from agentleague.cli.player_files import load_player
 from cli.agent_files import FUNCTION, TEN_LINES
 from commands import BIN, SECONDS, first_line, free_port, league, started
@@ -40,6 +41,19 @@ def test_a_player_that_says_what_it_plays_is_loaded_without_a_look_at_the_games(
     player = load_player(tmp_path / "alpha.py", lambda: pytest.fail(slow))
 
     assert player.games == ("even_odd",)
+
+
+def test_a_file_that_takes_long_to_load_is_said_to_be_loading(tmp_path, monkeypatch):
+    told, path = tmp_path / "told", tmp_path / "slow.py"
+    told.touch()
+    monkeypatch.setattr(player_files, "LOADING_SECONDS", 0.0)
+    monkeypatch.setattr(player_files, "say", told.write_text)
+    wait = f"while not Path({str(told)!r}).read_text():\n    pass\n"
+    path.write_text(f"from pathlib import Path\n{wait}{FUNCTION}")
+
+    load_player(path, list)
+
+    assert told.read_text().startswith(f"{path} is still being loaded: ")
 
 
 def test_a_mere_function_plays_every_game(tmp_path):

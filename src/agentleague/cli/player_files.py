@@ -8,16 +8,24 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from types import ModuleType
 
+from agentleague.cli.output import say
 from agentleague.errors import LeagueError
 from agentleague.runtime import plugins
 from agentleague.sdk.player import Player
+
+LOADING_SECONDS = 10.0  # until it is said that a file is still being loaded
 
 
 def load_player(path: Path, games: Callable[[], Sequence[str]]) -> Player:
     """The player in a file; a file with only `choose(turn)` plays all games that `games` names."""
     check_file(path)
+    waits = "it plays when its last line has run; stop with Ctrl-C"
+    timer = Timer(LOADING_SECONDS, say, [f"{path} is still being loaded: {waits}."])
+    timer.daemon = True  # It keeps no process alive.
+    timer.start()
     try:
         with _without_running():
             module = _run(path.absolute())
@@ -26,6 +34,8 @@ def load_player(path: Path, games: Callable[[], Sequence[str]]) -> Player:
         lines = [f" (line {f.lineno})" for f in frames if f.filename == str(path.absolute())]
         what = f"{type(error).__name__}: {error}{''.join(lines[-1:])}"
         raise LeagueError(f"{path} cannot be loaded: {what}") from error
+    finally:
+        timer.cancel()
     return _player_of(module, path, games)
 
 

@@ -165,11 +165,13 @@ async def _unless_failed(manager: Running, work: Coroutine[Any, Any, None]) -> N
     """Wait for the work, or for the manager's failure."""
     task = asyncio.ensure_future(work)
     waits: list[asyncio.Future[Any]] = [task, manager.failed]
-    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    if manager.failed.done():
-        task.cancel()
-        raise manager.failed.result()
-    task.result()
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        if manager.failed.done():
+            raise manager.failed.result()
+        task.result()
+    finally:
+        task.cancel()  # Also after Ctrl-C: nobody hears then how the work ended.
 
 
 async def _watch(manager: Running, role: Manager, on_progress: OnProgress) -> None:
