@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
-from agentleague.league.events import LeagueEnded, LeaguePaused
+from agentleague.league.events import LeagueEnded, LeaguePaused, LeagueStarted
 from agentleague.transport.http import Rate
 from cli.two_sources import keep, served
 from commands import free_port
@@ -229,4 +229,21 @@ def test_two_with_the_same_points_are_told_apart(tmp_path):
 
     assert first.points == second.points
     why = decisions.league.table.why(first.player_id)
-    assert done.stderr == f"{first.player_id} is first with {why}.\n"
+    assert done.stderr == f"{first.player_id} {first.display_name} is first with {why}.\n"
+
+
+def test_the_table_of_a_league_that_is_over_names_its_champion_also_if_it_was_drawn(tmp_path):
+    decisions = Decisions(2, 1, tie_breaks=["wins"])
+    decisions.record(LeagueStarted(["P01", "P02"], "the commitment to the draw of a champion"))
+    decisions.schedule(1).play("R1M1", forfeits=("P01", "P02"))
+    first, second = decisions.league.table.first()
+    decisions.record(LeagueEnded(second.player_id, False))
+    done = league("standings", keep(decisions, tmp_path))
+    rows = json.loads(printed("standings", tmp_path, "--json"))
+
+    assert done.stderr == (
+        f"{second.player_id} {second.display_name} is the champion with {second.points} points, "
+        f"level with {first.player_id} {first.display_name} after all tie-breaks; it was drawn by "
+        "lot among the 2 who share rank 1.\n"
+    )
+    assert [row["player_id"] for row in rows if row.get("champion")] == [second.player_id]

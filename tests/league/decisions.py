@@ -38,13 +38,22 @@ class Decisions:
     """One league from its opening; `events` is its journal."""
 
     def __init__(
-        self, players=2, referees=1, *, game=even_odd, options=None, locks=True, cycles=1, name=None
+        self,
+        players=2,
+        referees=1,
+        *,
+        game=even_odd,
+        options=None,
+        locks=True,
+        cycles=1,
+        name=None,
+        tie_breaks=TIE_BREAKS,
     ):
         self.league, self.events, self.game = League(), [], game
         self.adjudicator = Adjudicator(self.league, game, DRAW_SECRET)
         rules = Rules(game_options=options or {})
         self.record(
-            LeagueOpened(LEAGUE_ID, game.name, rules, cycles, (3, 1, 0), list(TIE_BREAKS), False)
+            LeagueOpened(LEAGUE_ID, game.name, rules, cycles, (3, 1, 0), list(tie_breaks), False)
         )
         for number in range(1, players + 1):
             self.add_player(name(number) if name else f"Agent {number}")

@@ -168,7 +168,7 @@ def test_head_to_head_adds_up_over_the_cycles():
     play(standings, "P01>P02", "P02>P01", "P02=P01", "P02>P01", "P01>P03")
 
     assert order(standings) == ["P02", "P01", "P03"]
-    assert standings.why("P02") == "7 points, ahead of P01 by head-to-head (7 to 4)"
+    assert standings.why("P02") == "7 points, ahead of P01 Agent P01 by head-to-head (7 to 4)"
 
 
 @pytest.mark.parametrize(
@@ -230,10 +230,25 @@ def test_who_is_equal_after_all_tie_breaks_shares_a_rank_unless_the_ids_decide(t
     ]
 
 
+def test_rows_that_share_a_rank_name_the_same_tie_break():
+    standings = table("P01", "P02", "P03", tie_breaks=["technical_losses"])
+
+    play(standings, "P01>P02!", "P02>P03!", "P03>P01")
+
+    assert [(row.rank, row.player_id, row.tie_break) for row in standings.rows()] == [
+        (1, "P01", UNSET),
+        (2, "P02", "technical_losses"),
+        (2, "P03", "technical_losses"),
+    ]
+
+
 def test_an_old_list_that_ends_with_the_ids_says_that_they_decided():
     standings = table("P01", "P02", "P03", tie_breaks=TIE_BREAKS)
 
-    assert standings.why("P02") == "0 points, level with P01 and P03 until the player id decides"
+    assert (
+        standings.why("P02")
+        == "0 points, level with P01 Agent P01 and P03 Agent P03 until the player id decides"
+    )
 
 
 def test_an_unknown_tie_break_is_refused_with_the_known_ones():
@@ -263,38 +278,44 @@ def test_player_ids_compare_by_number_and_then_as_text(given_ids, ranking):
         (["P01>P02", "P01>P03", "P01>P04"], "P01", "9 points"),
         (["P01=P02", "P03>P01", "P03>P02", "P02>P04"], "P01", "1 point"),
         # head-to-head, seen from both sides
-        (["P02>P01", "P01>P03"], "P02", "3 points, ahead of P01 by head-to-head (3 to 0)"),
-        (["P02>P01", "P01>P03"], "P01", "3 points, behind P02 by head-to-head (0 to 3)"),
+        (
+            ["P02>P01", "P01>P03"],
+            "P02",
+            "3 points, ahead of P01 Agent P01 by head-to-head (3 to 0)",
+        ),
+        (["P02>P01", "P01>P03"], "P01", "3 points, behind P02 Agent P02 by head-to-head (0 to 3)"),
         # wins
         (
             ["P01=P03", "P01=P04", "P03=P01", "P02>P04"],
             "P02",
-            "3 points, ahead of P01 by wins (1 to 0)",
+            "3 points, ahead of P01 Agent P01 by wins (1 to 0)",
         ),
         # technical losses: fewer is better
         (
             ["P01>P03", "P04>P01!", "P02>P03", "P04>P02"],
             "P02",
-            "3 points, ahead of P01 by technical losses (0 to 1)",
+            "3 points, ahead of P01 Agent P01 by technical losses (0 to 1)",
         ),
         (
             ["P01>P03", "P04>P01!", "P02>P03", "P04>P02"],
             "P01",
-            "3 points, behind P02 by technical losses (1 to 0)",
+            "3 points, behind P02 Agent P02 by technical losses (1 to 0)",
         ),
         # player id
-        (["P02>P03", "P01>P04"], "P01", "3 points, level with P02 after all tie-breaks"),
+        (["P02>P03", "P01>P04"], "P01", "3 points, level with P02 Agent P02 after all tie-breaks"),
         ([], "P02", "0 points, level with 3 others after all tie-breaks"),
         # between two neighbours, each for its own reason
         (
             ["P03>P01", "P01>P04", "P02>P04"],
             "P01",
-            "3 points, behind P03 by head-to-head (0 to 3), level with P02 after all tie-breaks",
+            "3 points, behind P03 Agent P03 by head-to-head (0 to 3), "
+            "level with P02 Agent P02 after all tie-breaks",
         ),
         (
             ["P03>P02", "P03>P01", "P02>P01", "P02>P04", "P01>P04", "P01>P04"],
             "P02",
-            "6 points, behind P03 by head-to-head (3 to 6), ahead of P01 by head-to-head (3 to 0)",
+            "6 points, behind P03 Agent P03 by head-to-head (3 to 6), "
+            "ahead of P01 Agent P01 by head-to-head (3 to 0)",
         ),
     ],
 )

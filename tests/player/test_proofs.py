@@ -280,6 +280,28 @@ def test_a_player_that_came_back_takes_in_what_is_proved_for_its_token_before_it
     assert role.news[-1] == "The league is over. P01 is number 1, with 3 points."
 
 
+@pytest.mark.parametrize(
+    ("rows", "champion", "said"),
+    [
+        ("1 P01, 1 P02", "P01", "1, with 3 points, level with 1 other; it was drawn by lot as the"),
+        ("1 P01, 1 P02", "P02", "1, with 3 points, level with 1 other; P02 Ann was drawn by lot"),
+        ("1 P02, 2 P01, 2 P03, 2 P04", "P02", "2, with 3 points, level with 2 others."),
+        ("1 P02, 2 P01", "P02", "2, with 3 points."),
+    ],
+)
+def test_at_the_end_a_player_hears_who_shares_its_rank_and_whom_the_lot_made_champion(
+    rows, champion, said
+):
+    role = a_player()
+    table = [StandingRow(int(row[0]), row[2:], points=3) for row in rows.split(", ")]
+    drawn = Champion(champion, "Ann", 3)
+    over = LeagueCompleted(LEAGUE, champion=drawn, final_standings=table)
+
+    tell(role, over, TOKEN)
+
+    assert role.news[-1].startswith(f"The league is over. P01 is number {said}")
+
+
 @rule("R-PLAYER-02")
 def test_a_number_is_not_doubted_before_its_bounds_are_known():
     role = a_player(STATE, accepted=None)

@@ -75,17 +75,20 @@ class Recount:
         found = {player_id: merits(player_id) for player_id in sorted(rows, key=_number)}
         order = sorted(found, key=found.__getitem__, reverse=True)
         table: list[Row] = []
+        rank, behind_by = 0, Row()
         for place, player_id in enumerate(order, start=1):
             above, own = found[order[max(place - 2, 0)]], found[player_id]
-            is_level = self._shares_ranks and place > 1 and above == own
-            rank = table[-1]["rank"] if is_level else place
-            row = {"rank": rank, "display_name": self._names[player_id], **rows[player_id]}
-            if place > 1 and above[0] == own[0] and not is_level:
-                differ = [more != less for more, less in zip(above, own, strict=True)]
-                names = ["points", *self._tie_breaks, "player_id"]
-                row["tie_break"] = names[[*differ, True].index(True)]
-            table.append(row)
+            if place == 1 or above != own or not self._shares_ranks:
+                rank, behind_by = place, self._tie_break(above, own) if place > 1 else {}
+            name = self._names[player_id]
+            table.append({"rank": rank, "display_name": name, **rows[player_id], **behind_by})
         return table
+
+    def _tie_break(self, above: list[int], own: list[int]) -> Row:
+        """What put a row behind the one above, if they are level on points."""
+        differ = [more != less for more, less in zip(above, own, strict=True)]
+        names = ["points", *self._tie_breaks, "player_id"]
+        return {} if differ[0] else {"tie_break": names[[*differ, True].index(True)]}
 
     def _count(self, taken: dict[str, dict[str, int]]) -> dict[str, Row]:
         """Count all matches; `taken` gets everybody's points by opponent."""

@@ -37,7 +37,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     losses: int
     technical_losses: int
     points: int
-    tie_break: str | UnsetType = UNSET  # what put it behind the row above, with equal points
+    tie_break: str | UnsetType = UNSET  # what put it behind the rank above, with equal points
 
 
 class _Record(Struct):
@@ -169,7 +169,7 @@ class Table:
                 if decided:
                     reasons.append(decided)
                 else:
-                    level.append(other.player_id)
+                    level.append(self._named(other.player_id))
         if level and self._ids_decide:
             reasons.append(f"level with {' and '.join(level)} until the player id decides")
         elif level:
@@ -177,6 +177,9 @@ class Table:
             with_whom = " and ".join(level) if others == len(level) else f"{others} others"
             reasons.append(f"level with {with_whom} after all tie-breaks")
         return ", ".join(reasons)
+
+    def _named(self, player_id: str) -> str:
+        return f"{player_id} {self._names[player_id]}".rstrip()
 
     def first(self) -> Sequence[Standing]:
         """The rows of rank 1."""
@@ -196,21 +199,22 @@ class Table:
                     decider.sign * decider.value(record, level) for _, decider in self._deciders
                 )
             above: tuple[int, ...] | None = None
+            tie_break: str | UnsetType = UNSET
             for player_id in sorted(level_by_id, key=self._scores.__getitem__, reverse=True):
                 place += 1
                 score = self._scores[player_id]
                 if score != above or self._ids_decide:
                     rank = place
-                tie_break = UNSET if above is None else self._tie_break(above, score)
+                    tie_break = UNSET if above is None else self._tie_break(above, score)
                 yield self._standing(rank, player_id, tie_break)
                 above = score
 
-    def _tie_break(self, above: tuple[int, ...], below: tuple[int, ...]) -> str | UnsetType:
+    def _tie_break(self, above: tuple[int, ...], below: tuple[int, ...]) -> str:
         """The first tie-break in which two differ who are level on points."""
         for (name, _), more, less in zip(self._deciders, above, below, strict=True):
             if more != less:
                 return name
-        return "player_id" if self._ids_decide else UNSET
+        return "player_id"
 
     def _standing(self, rank: int, player_id: str, tie_break: str | UnsetType) -> Standing:
         record = self._records[player_id]
@@ -233,7 +237,9 @@ class Table:
         for (_, (words, sign, _)), (own, others) in zip(self._deciders, scores, strict=True):
             if own != others:
                 place = "ahead of" if own > others else "behind"
-                return f"{place} {other_id} by {words} ({sign * own} to {sign * others})"
+                return (
+                    f"{place} {self._named(other_id)} by {words} ({sign * own} to {sign * others})"
+                )
         return None
 
 

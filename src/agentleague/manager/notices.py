@@ -223,12 +223,16 @@ def over(league: League) -> str:
 
 def champion(league: League) -> str:
     """Who won a league that is over, and by what."""
-    first, level = league.table.row(league.champion), len(league.champions())
-    drawn = f"; it was drawn by lot among the {level} who share rank 1" if level > 1 else ""
+    first = league.table.row(league.champion)
     return (
         f"{first.player_id} {first.display_name} is the champion with "
-        f"{league.table.why(first.player_id)}{drawn}."
+        f"{league.table.why(first.player_id)}{by_lot(len(league.champions()))}."
     )
+
+
+def by_lot(level: int) -> str:
+    """How the champion was found among those who share rank 1."""
+    return f"; it was drawn by lot among the {level} who share rank 1" if level > 1 else ""
 
 
 def disputed(event: Disputed) -> str:

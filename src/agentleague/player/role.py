@@ -347,8 +347,7 @@ class Player(Agent):
         assert self._completed
         rows = {row.player_id: row for row in self._completed.final_standings}
         own = rows.get(self.agent_id or self._earlier_id)
-        points = counted(own.points, "point") if own else ""
-        rank = f" {own.player_id} is number {own.rank}, with {points}." if own else ""
+        rank = f" {_rank_in_words(own, self._completed)}" if own else ""
         self.news.append(f"The league is over.{rank}")
         self._notify("league_end", lambda: msgspec.to_builtins(self._completed))
         return [End(self._completed)]
@@ -503,6 +502,20 @@ class Player(Agent):
         **dict.fromkeys(ACKS, _told),
         messages.LeagueCompleted: _league_over,
     }
+
+
+def _rank_in_words(own: messages.StandingRow, over: messages.LeagueCompleted) -> str:
+    """Where a player ended; among those who share rank 1 the champion is drawn."""
+    others = sum(row.rank == own.rank for row in over.final_standings) - 1
+    shared = f", level with {counted(others, 'other')}" if others else ""
+    lot, champion = "", over.champion
+    if shared and own.rank == 1 and champion:
+        is_own = champion.player_id == own.player_id
+        who = "it" if is_own else f"{champion.player_id} {champion.display_name}"
+        lot = f"; {who} was drawn by lot as the champion"
+    return (
+        f"{own.player_id} is number {own.rank}, with {counted(own.points, 'point')}{shared}{lot}."
+    )
 
 
 def _error_name(message: messages.GameError) -> str:

@@ -162,7 +162,7 @@ NOTES: dict[str, Note] = {
     "champions": Note("All who share rank 1, at most ten; `champion` is drawn among them."),
     "champion_draw": Note("How the champion was drawn, where more than one share rank 1."),
     "tie_break": Note(
-        "What put this player behind the one above, with equal points.", "head_to_head"
+        "What put this player behind the rank above, with equal points.", "head_to_head"
     ),
     "aborted": Note("True where the organiser ended the league early.", True),
     "status": Note("That the message was taken.", "ACKNOWLEDGED"),

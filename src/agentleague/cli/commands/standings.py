@@ -9,6 +9,7 @@ import click
 from agentleague.cli.output import print_json, print_table, say, shown
 from agentleague.cli.reading import all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
+from agentleague.manager.notices import by_lot
 from agentleague.runtime.query_pages import Source, all_rows
 
 EXAMPLES = """\b
@@ -26,7 +27,7 @@ TRIES = 5  # to read a long table that changes between its pages
 @reading_options
 def command(directory: Path | None, manager_url: str | None, as_json: bool, is_all: bool) -> None:
     """Print the table."""
-    status, rows, notes, tie = read(directory, manager_url, _table)
+    status, rows, notes, first = read(directory, manager_url, _table)
     if as_json:
         print_json(rows)
         return
@@ -34,8 +35,8 @@ def command(directory: Path | None, manager_url: str | None, as_json: bool, is_a
     print_table(rows, f"{status.get('league_id')}: {where_it_stands(status)}", rest)
     for note in notes:
         print(shown(note))
-    if tie:
-        say(shown(tie))
+    if first:
+        say(shown(first))
 
 
 async def _table(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]], list[str], str]:
@@ -44,20 +45,28 @@ async def _table(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]], 
         if len({row["player_id"] for row in rows}) == len(rows):
             break  # Else a row moved between two pages.
     status = await source.ask("GET_STATUS")
+    champion = None if status.get("aborted") else status.get("champion")
+    for row in rows:
+        if row["player_id"] == champion:
+            row["champion"] = True
     notes = [note async for note in _footnotes(source, status)]
-    return status, rows, notes, await _tie(source, rows)
+    return status, rows, notes, await _first(source, rows, status)
 
 
-async def _tie(source: Source, rows: list[dict[str, Any]]) -> str:
-    """The tie-break between first and second, if they have the same points."""
-    if len(rows) < 2 or rows[0]["points"] != rows[1]["points"] or not rows[0]["played"]:
+async def _first(source: Source, rows: list[dict[str, Any]], status: dict[str, Any]) -> str:
+    """The champion, or what separates first and second, if they have the same points."""
+    champion = next((row for row in rows if row.get("champion")), None)
+    is_tie = len(rows) > 1 and rows[0]["points"] == rows[1]["points"] and rows[0]["played"]
+    if not champion and not is_tie:
         return ""
-    first = rows[0]["player_id"]
+    row = champion or rows[0]
     try:
-        why = (await source.ask("GET_AGENT", agent_id=first))["agent"]["why"]
+        why = (await source.ask("GET_AGENT", agent_id=row["player_id"]))["agent"]["why"]
     except (LeagueError, LookupError):  # A foreign manager.
         return ""
-    return f"{first} is first with {why}."
+    place = "the champion" if champion else "first"
+    drawn = by_lot(len(status.get("champions") or ())) if champion else ""
+    return f"{row['player_id']} {row['display_name']} is {place} with {why}{drawn}."
 
 
 async def _footnotes(source: Source, status: dict[str, Any]) -> AsyncIterator[str]:

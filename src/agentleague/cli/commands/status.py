@@ -136,7 +136,7 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
     if status.get("champion"):
         named = f"{status['champion']} {name}" if name else status["champion"]
         level = status.get("champions") or ()
-        drawn = f", drawn among {output.listed(level, SHOWN)}" if len(level) > 1 else ""
+        drawn = f", drawn by lot among {output.listed(level, SHOWN)}" if len(level) > 1 else ""
         facts["Leader" if status.get("aborted") else "Champion"] = f"{named}{drawn}"
     return facts
 
