@@ -50,6 +50,8 @@ MISSING = b'{"detail":[{"type":"missing","loc":["body","game_invitation"],"msg":
             "HTTP 500: Error: TypeError: no",
         ),
         (502, b"<html>", "HTTP 502"),
+        (502, b"<title>Down</title><script>never closed", "HTTP 502: Down"),
+        (502, b"<" * 60_000, f"HTTP 502: {'<' * 190}"),
         (200, b'{"error":{"error":{"error":{"error":{"error":[1]}}}}}', "[1]"),
     ],
 )

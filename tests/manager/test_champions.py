@@ -66,7 +66,20 @@ def test_verify_finds_a_champion_who_was_not_drawn(cup):
     assert check(events) is None
     assert "its champion is" in lie(changed(events, LeagueEnded, champion=other))
     assert "does not open the commitment" in lie(changed(events, LeagueEnded, seed="00" * 32))
-    assert "does not open the commitment" in lie(changed(events, LeagueEnded, seed=UNSET))
+    for seed in (UNSET, "no hexadecimal digits"):
+        assert "does not open the commitment" in lie(changed(events, LeagueEnded, seed=seed))
+
+
+@rule("R-TABLE-09")
+def test_of_many_champions_the_drawn_one_is_named_first_and_its_draw_can_be_checked_by_the_table():
+    terms = {"win_points": 0, "draw_points": 0, "tie_breaks": ()}
+    cup = MemoryLeague(12, 1, **terms).fill().play()
+
+    message = next(each for _, each in cup.messages if isinstance(each, LeagueCompleted))
+    assert len(message.champions) == 10
+    assert message.champions[0] == message.champion
+    assert cup.league.champion == message.champion.player_id
+    assert (message.champion_draw.moves, len(cup.league.champions())) == ([], 12)
 
 
 @rule("R-TABLE-09")

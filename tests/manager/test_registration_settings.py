@@ -119,6 +119,10 @@ def test_one_where_somebody_listens_is_let_in_after_the_look_and_others_do_not_w
     assert isinstance(reply.answer.auth_token, str)
     manager.unchecked.append(slow)
     assert looked(manager)[1].answer.player_id == "P02"
+    # One that contradicts itself is warned, and looked at once like the others.
+    assert came(manager, player("Cid"), 4, rpc_method="register_referee") == []
+    assert looked(manager)[1].answer.player_id == "P03"
+    assert not manager.unchecked
     # The same again, with its token: the look comes first, and it keeps its id.
     token = reply.answer.auth_token
     assert came(manager, player("Bob"), 3, token=token) == []

@@ -13,6 +13,7 @@ from agentleague.protocol.messages import METHODS, WIRE_NAME, Message
 from agentleague.protocol.printable import log_text
 
 SAID_MAX = 200  # characters
+PAGE_BYTES = 8192  # of a body that are looked through for its first line
 NOTE_MAX = 500  # characters of a note in a report
 PARTS_MAX = 3  # of a list of complaints
 DEPTH_MAX = 5
@@ -25,7 +26,8 @@ _SAID, _ASKED_AS = "said ", " [asked as "  # in a note of a transcript
 CAME = "came "  # there, before our own words for what came
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _STREAMS = (b"data:", b"event:", b"id:", b":")  # of events, which hold the JSON
-_PAGE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+# No part of it looks further than the next `<` or, once, to the end: a page may be hostile.
+_PAGE = re.compile(r"<(script|style)\b.*?(?:</\1>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z]\w{2,31}\b", re.ASCII)
 _MISSING = re.compile(r"missing|required|KeyError|expected", re.IGNORECASE)
 _PLACES = ("body", "params")  # in which a field is, before the field itself
@@ -47,7 +49,7 @@ def in_its_words(status: int, body: bytes) -> str:
         if not body.startswith(_STREAMS):
             cut = f"JSON that breaks off after {len(body)} bytes"
             problem = f"text that is not JSON, from byte {at[1]} on" if at else cut
-    said = said or _first_line(body.decode(errors="replace").strip())
+    said = said or _first_line(body[:PAGE_BYTES].decode(errors="replace").strip())
     http = f"HTTP {status}" if status >= 300 else problem
     return log_text(": ".join(filter(None, (http, said))), SAID_MAX)
 

@@ -196,7 +196,7 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
         "aborted": league.aborted,
         "rounds_completed": league.rounds_ended,
         "champion": league.champion or None,
-        "champions": [row.player_id for row in league.champions()] if league.champion else [],
+        "champions": [row.player_id for row in league.champions()[:STATUS_ROWS] if league.champion],
         "champion_name": league.names_of(filter(None, [league.champion])).get(league.champion),
         "disputed_matches": [*league.disputed][:STATUS_ROWS],
         "ruled_matches": [*league.ruled][:STATUS_ROWS],

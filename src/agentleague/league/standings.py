@@ -7,6 +7,7 @@ once: who is still level in it goes on to the next tie-break, and is not compare
 table among fewer players.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import takewhile
 from string import digits
@@ -102,6 +103,7 @@ class Table:
         self._scores: dict[str, tuple[int, ...]] = {}
         self._rows: tuple[Standing, ...] = ()
         self._places: dict[str, int] = {}  # in the rows
+        self._sharing: Counter[int] = Counter()  # how many have a rank
 
     def count(
         self,
@@ -146,6 +148,7 @@ class Table:
         if not self._rows:
             self._rows = tuple(self._ranking())
             self._places = {row.player_id: place for place, row in enumerate(self._rows)}
+            self._sharing = Counter(row.rank for row in self._rows)
         return self._rows
 
     def row(self, player_id: str) -> Standing:
@@ -173,7 +176,7 @@ class Table:
         if level and self._ids_decide:
             reasons.append(f"level with {' and '.join(level)} until the player id decides")
         elif level:
-            others = sum(each.rank == row.rank for each in self.rows()) - 1
+            others = self._sharing[row.rank] - 1
             with_whom = " and ".join(level) if others == len(level) else f"{others} others"
             reasons.append(f"level with {with_whom} after all tie-breaks")
         return ", ".join(reasons)

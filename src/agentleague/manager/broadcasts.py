@@ -143,15 +143,17 @@ class Broadcasts:
         """The last table and who won, the same for all who are told of the end."""
         league = self._league
         first = league.champions()
-        winners: dict[str, Any] = {"champion": None, "champions": []}
-        for row in first:
-            champion = Champion(row.player_id, row.display_name, row.points)
-            if row.player_id == league.champion:
-                winners["champion"] = champion
-            if len(winners["champions"]) < CHAMPIONS_TOLD:
-                winners["champions"].append(champion)
-        if 1 < len(first) <= CHAMPIONS_TOLD and league.champion_commitment:
-            moves = champion_moves(first)
+        drawn_first = sorted(first, key=lambda row: row.player_id != league.champion)
+        champions = [
+            Champion(row.player_id, row.display_name, row.points)
+            for row in drawn_first[:CHAMPIONS_TOLD]
+        ]
+        winners: dict[str, Any] = {
+            "champion": champions[0] if champions else None,
+            "champions": champions,
+        }
+        if len(first) > 1 and league.champion_commitment:
+            moves = champion_moves(first) if len(first) <= CHAMPIONS_TOLD else []
             winners["champion_draw"] = Draw(
                 league.champion_commitment, league.champion_seed or "", moves
             )

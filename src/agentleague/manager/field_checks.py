@@ -56,7 +56,8 @@ class FieldChecks:
             _refuse({**missing, **_forbidden(message, caller), **found})
         if not found:
             return asked
-        return replace(asked, caller=replace(caller, missing=(*caller.missing, *found)))
+        lacks = tuple(dict.fromkeys((*caller.missing, *found)))  # It may be looked at twice.
+        return replace(asked, caller=replace(caller, missing=lacks))
 
     def answered_as(self, player_id: str, note: str) -> None:
         """A player named another in its answer to a referee."""
@@ -76,8 +77,9 @@ class FieldChecks:
         if league_id not in ("", league.rules.league_id):
             why = f"league_id ({league_id}, and this is {league.rules.league_id})"
             found[why] = errors.UnknownLeague
-        if round_id and not message.match_id.startswith(f"R{round_id}M"):
-            why = f"round_id ({round_id}, and match_id is {message.match_id})"
+        match_id = getattr(message, "match_id", "")
+        if round_id and match_id and not match_id.startswith(f"R{round_id}M"):
+            why = f"round_id ({round_id}, and match_id is {match_id})"
             found[why] = errors.MatchMismatch
         return found
 

@@ -31,11 +31,11 @@ class Reachability:
         self._doubted: set[str] = set()  # agents that were reachable and are tried again
         self.awaited: deque[tuple[EndpointLook, str]] = deque()  # end points to be tried at once,
         self._waiting: dict[int, Asked] = {}  # of registrations that are answered after that
-        self._seen: Asked | None = None  # one where somebody listens
+        self._seen: int | None = None  # the reply of one where somebody listens
 
     def awaits(self, asked: Asked, meta: PlayerMeta | RefereeMeta) -> bool:
         """Whether a registration waits until its end point was tried. Raises RateLimited."""
-        if not self.is_tried or asked is self._seen:
+        if not self.is_tried or asked.reply == self._seen:
             return False
         if len(self._waiting) >= self._limits.looks_max:
             wait = self._limits.look_again_seconds
@@ -48,7 +48,7 @@ class Reachability:
     def looked_at(self, reply: int, *, is_there: bool) -> Asked:
         """The registration that waited; it is decided now, for others may have come meanwhile."""
         asked = self._waiting.pop(reply)
-        self._seen = asked if is_there else None
+        self._seen = reply if is_there else None
         return asked
 
     def resume(self) -> None:

@@ -159,7 +159,7 @@ NOTES: dict[str, Note] = {
     "technical_losses": Note("Matches lost without a game: silence, or no legal move.", 0),
     "points": Note("Points.", 6),
     "champion": Note("Who won the league; null where nobody did."),
-    "champions": Note("All who share rank 1, at most ten; `champion` is drawn among them."),
+    "champions": Note("Who share rank 1, ten at most; the first is the champion, drawn by lot."),
     "champion_draw": Note("How the champion was drawn, where more than one share rank 1."),
     "tie_break": Note(
         "What put this player behind the rank above, with equal points.", "head_to_head"

@@ -39,7 +39,7 @@ def result_problem(
 
     The text of its reason is not compared: versions of the program word it differently.
     """
-    seed = _bytes_of(event.seed)
+    seed = bytes_of(event.seed)
     if draws.commitment(seed, league.league_id, event.match_id) != match.commitment:
         yield (
             "the seed in its result does not open the commitment that was made before the match; "
@@ -116,7 +116,8 @@ def _compare(what: str, written: Any, follows: Any) -> Iterator[str]:
         yield f"the {what} {both}"
 
 
-def _bytes_of(seed: str) -> bytes:
+def bytes_of(seed: str) -> bytes:
+    """A seed as it was written; empty if it is none."""
     try:
         return bytes.fromhex(seed)
     except ValueError:

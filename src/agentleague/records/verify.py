@@ -21,7 +21,12 @@ from agentleague.league.match_result import loss_in_words
 from agentleague.league.recount import Recount
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.protocol import draws
-from agentleague.records.match_check import order_problem, result_problem, ruling_problem
+from agentleague.records.match_check import (
+    bytes_of,
+    order_problem,
+    result_problem,
+    ruling_problem,
+)
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
@@ -376,7 +381,7 @@ class Inspector:
         league_id, sealed = self._league.rules.league_id, self._league.champion_commitment
         if not sealed:
             return first[0]["player_id"], None
-        seed = bytes.fromhex(event.seed or "")
+        seed = bytes_of(event.seed or "")
         if draws.commitment(seed, league_id, draws.CHAMPION) != sealed:
             return "", "the seed of the champion's draw does not open the commitment made before"
         moves = [(1, row["player_id"], row["points"]) for row in first]
