@@ -31,6 +31,7 @@ from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Home, run
 from agentleague.runtime.settings import describe
 from agentleague.runtime.state_files import new_league_id
+from agentleague.storage.directory import has_journal
 
 EXAMPLES = """\b
 Examples:
@@ -164,8 +165,6 @@ def _print_result(played: Played, kept: Path | None) -> None:
 
 def _interrupted(kept: Path | None) -> list[str]:
     """The text after Ctrl-C, if there is anything to see."""
-    from agentleague.storage.directory import has_journal
-
     if not kept or not has_journal(kept):
         return []
     return [f"What was played is kept; see it with: {_command()} status {dir_option(kept)}"]

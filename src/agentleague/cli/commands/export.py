@@ -5,6 +5,12 @@ from pathlib import Path
 import click
 
 from agentleague.cli.directory import directory_argument
+from agentleague.cli.output import counted, say
+from agentleague.league.league import Phase
+from agentleague.records.export import write_tree
+from agentleague.records.export_files import table_path
+from agentleague.records.reading import folded, no_league, read_rows
+from agentleague.storage.directory import has_journal
 
 EXAMPLES = """\b
 Examples:
@@ -31,13 +37,6 @@ this league to which nothing was added; anything else is left alone. The league 
 )
 def command(directory: Path, out: Path) -> None:
     """Write the files, print where they are."""
-    from agentleague.cli.output import counted, say
-    from agentleague.league.league import Phase
-    from agentleague.records.export import write_tree
-    from agentleague.records.export_files import table_path
-    from agentleague.records.reading import folded, no_league, read_rows
-    from agentleague.storage.directory import has_journal
-
     rows = read_rows(directory) if has_journal(directory) else []
     if not rows:
         raise click.UsageError(no_league(directory))

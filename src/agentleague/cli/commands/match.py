@@ -7,6 +7,8 @@ import click
 
 from agentleague.cli.output import print_json
 from agentleague.cli.reading import ask_manager, read, reading_options, rules_option
+from agentleague.records.match_story import facts_of, in_words, next_page, read_answer, with_ending
+from agentleague.records.reading import event_of, open_league
 from agentleague.runtime.query_pages import Source
 
 EXAMPLES = """\b
@@ -31,8 +33,6 @@ def command(
     match_id: str, directory: Path | None, manager_url: str | None, as_json: bool, verbose: bool
 ) -> None:
     """Print the match."""
-    from agentleague.records.match_story import in_words
-
     wanted = match_id.upper()
     if directory is not None and manager_url is None:
         facts = _from_directory(directory, wanted)
@@ -47,9 +47,6 @@ def command(
 
 def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
     """From the journal: only it knows why a match was assigned again."""
-    from agentleague.records.match_story import facts_of
-    from agentleague.records.reading import event_of, open_league
-
     league, rows = open_league(directory)
     facts = facts_of(
         league, match_id, (event_of(row) for row in rows if row.kind == "match_assigned")
@@ -65,8 +62,6 @@ def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
 
 async def _facts(source: Source, match_id: str) -> dict[str, Any]:
     """Ask for the match, page by page of its transcript."""
-    from agentleague.records.match_story import next_page, read_answer, with_ending
-
     facts: dict[str, Any] = {}
     rows: list[Any] = []
     page: dict[str, int] = {}

@@ -18,7 +18,11 @@ from agentleague.cli.directory import (
 from agentleague.cli.output import say
 from agentleague.cli.reading import JournalSource, find_agent_id, with_manager
 from agentleague.errors import LeagueError, NoConnection
+from agentleague.league.league import Phase
 from agentleague.protocol.printable import printable
+from agentleague.records.reading import open_league
+from agentleague.runtime.processes import run
+from agentleague.runtime.state_files import ADMIN_NAME
 
 DEFAULT = "league"
 WHERE = "The manager's directory: its address and the organiser's key are there."
@@ -107,8 +111,6 @@ def add_player(name: str, url: str, directory: Path) -> None:
 def _try(directory: Path, url: str) -> str:
     """Say what an agent understands, before the league begins; the dialect, if one was found."""
     from agentleague.cli.commands.play import try_once
-    from agentleague.league.league import Phase
-    from agentleague.records.reading import open_league
 
     try:
         league, _ = open_league(directory)
@@ -219,9 +221,6 @@ def _check_possible(directory: Path, *, refuse_ended: bool = False) -> None:
 
 
 def _is_over(directory: Path) -> bool:
-    from agentleague.league.league import Phase
-    from agentleague.records.reading import open_league
-
     try:
         return open_league(directory)[0].phase is Phase.COMPLETED
     except LeagueError:  # Nothing was written yet, or it cannot be read.
@@ -260,8 +259,6 @@ def _confirm(question: str) -> None:
 
 def _command(directory: Path, command: str, **params: Any) -> None:
     """Send the command, and print what was done and what to do next."""
-    from agentleague.runtime.processes import run
-
     key, address = _key(directory), manager_address(directory)
     if address is None:
         raise click.ClickException(no_manager(directory))
@@ -279,8 +276,6 @@ def _command(directory: Path, command: str, **params: Any) -> None:
 
 
 def _key(directory: Path) -> str:
-    from agentleague.runtime.state_files import ADMIN_NAME
-
     try:
         return (directory / ADMIN_NAME).read_text().strip()
     except OSError as error:

@@ -20,12 +20,17 @@ from agentleague.errors import LeagueError
 from agentleague.league.events import MatchDecided
 from agentleague.league.league import League
 from agentleague.league.standings import Standing
+from agentleague.records import match_story
 from agentleague.records.comparison import CONFIDENCE, elo, wilson
+from agentleague.records.match_story import facts_of
+from agentleague.records.player_story import player_match
+from agentleague.records.reading import event_of
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import play
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Home, run
 from agentleague.runtime.state_files import new_league_id
+from agentleague.storage.directory import open_reader
 
 EXAMPLES = """\b
 Examples:
@@ -170,8 +175,6 @@ def try_once(url: str, game: str, options: dict[str, Any]) -> tuple[str, str]:
 
 def understood(league: League, failed: dict[str, Any] | None, player_id: str) -> str:
     """What an agent made of what it was sent, in words; `failed` is a match without a game."""
-    from agentleague.records.player_story import player_match
-
     game = league.rules.game_type
     failures = player_match(failed, player_id).failures if failed else []
     if failed and failures and player_id in dict(failed["forfeits"]):
@@ -188,18 +191,12 @@ def _no_progress(league: League, awaited: Sequence[str]) -> None:
 
 def _matches(league: League) -> Iterator[dict[str, Any]]:
     """The facts of each match, one after another: they are not all held."""
-    from agentleague.records.match_story import facts_of
-
     for number in range(1, league.rounds_ended + 1):
         yield facts_of(league, f"R{number}M1")
 
 
 def _first_failure(league: League, directory: str) -> dict[str, Any] | None:
     """The facts of the first match that was lost without a game."""
-    from agentleague.records.match_story import facts_of
-    from agentleague.records.reading import event_of
-    from agentleague.storage.directory import open_reader
-
     if not any(row.technical_losses for row in league.table.rows()):
         return None
     rows = open_reader(Path(directory)).read(league.rules.league_id)
@@ -248,8 +245,6 @@ def score_of(rows: Sequence[Standing]) -> dict[str, Any]:
 
 
 def _print(league: League, summary: dict[str, Any], *, all_matches: bool, verbose: bool) -> None:
-    from agentleague.records import match_story
-
     first, second = summary["players"]
     count = summary["score"]["matches"]
     if verbose or count == 1:

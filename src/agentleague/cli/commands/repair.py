@@ -3,19 +3,19 @@
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from agentleague.cli.directory import SECRETS, dir_option, directory_argument
 from agentleague.cli.output import counted, listed, say
 from agentleague.errors import LeagueError
+from agentleague.league.league import League
+from agentleague.protocol.printable import one_line
+from agentleague.records.event_text import sentence
+from agentleague.records.reading import event_of, no_league, open_league
+from agentleague.roles.ports import Row
 from agentleague.storage.directory import HEAD_NAME, SETTINGS_NAME, has_journal_file
-
-if TYPE_CHECKING:
-    from agentleague.league.league import League
-    from agentleague.roles.ports import Row
-    from agentleague.storage.repair import Repaired
+from agentleague.storage.repair import Repaired, repair
 
 EXAMPLES = """\b
 Examples:
@@ -45,8 +45,6 @@ PROGRESS_ROWS = 50_000
 )
 def command(directory: Path, to: Path) -> None:
     """Write the new directory, print what is lost."""
-    from agentleague.storage.repair import repair
-
     _check(directory, to)
     made = repair(directory, to, (*SECRETS, SETTINGS_NAME), _show_progress)
     for line in in_words(made, to):
@@ -56,8 +54,6 @@ def command(directory: Path, to: Path) -> None:
 
 
 def _check(directory: Path, to: Path) -> None:
-    from agentleague.records.reading import no_league
-
     if not has_journal_file(directory) and not (directory / HEAD_NAME).exists():
         raise click.UsageError(no_league(directory))
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
@@ -71,10 +67,8 @@ def _show_progress(rows: int) -> None:
         say(f"{rows:,} rows are saved ...")
 
 
-def in_words(made: "Repaired", to: Path) -> Iterator[str]:
+def in_words(made: Repaired, to: Path) -> Iterator[str]:
     """What was saved, and what is lost."""
-    from agentleague.records.reading import open_league
-
     league, _ = open_league(to)
     matches = counted(league.total_matches, "match", "matches")
     saved = (
@@ -93,7 +87,7 @@ def in_words(made: "Repaired", to: Path) -> Iterator[str]:
     yield from _unproved(made.unproved)
 
 
-def _undecided(league: "League") -> Iterator[str]:
+def _undecided(league: League) -> Iterator[str]:
     """The matches that were or may have been decided in the rows that are lost."""
     matches = [each.match_id for each in league.matches.values() if not each.decided]
     if matches:
@@ -101,9 +95,7 @@ def _undecided(league: "League") -> Iterator[str]:
         yield f"Without a result now, whatever their players were told: {shown}."
 
 
-def _unproved(rows: "list[Row]") -> Iterator[str]:
-    from agentleague.protocol.printable import one_line
-
+def _unproved(rows: list[Row]) -> Iterator[str]:
     if not rows:
         return
     yield "Of what is lost this can still be read, but nothing proves it:"
@@ -113,17 +105,14 @@ def _unproved(rows: "list[Row]") -> Iterator[str]:
         yield f"  and {counted(len(rows) - ROWS_SHOWN_MAX, 'more row', 'more rows')}"
 
 
-def _sentence(row: "Row") -> str:
-    from agentleague.records.event_text import sentence
-    from agentleague.records.reading import event_of
-
+def _sentence(row: Row) -> str:
     try:
         return sentence(event_of(row)) or row.kind
     except LeagueError:
         return f"{row.kind}, which cannot be read"
 
 
-def _next(made: "Repaired", to: Path) -> Iterator[str]:
+def _next(made: Repaired, to: Path) -> Iterator[str]:
     """What to type next."""
     shown = shlex.quote(str(to))
     yield f"Check it with: league verify {shown}"

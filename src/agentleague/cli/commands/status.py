@@ -10,6 +10,7 @@ from agentleague.cli.directory import dir_option, how_to_approve, manager_addres
 from agentleague.cli.reading import ask_manager, mark_reachable, read, reading_options
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
+from agentleague.records.reading import read_rows
 from agentleague.runtime.query_pages import Source, all_rows
 
 EXAMPLES = """\b
@@ -106,8 +107,6 @@ def _live(status: dict[str, Any]) -> list[str]:
 
 def _of_directory(directory: Path, status: dict[str, Any]) -> str:
     """When the manager of a directory last wrote, and whether it runs."""
-    from agentleague.records.reading import read_rows
-
     wrote = f"The last row was written at {read_rows(directory)[-1].at}"
     address = manager_address(directory)
     if address:

@@ -2,8 +2,8 @@
 
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -11,13 +11,13 @@ import msgspec
 from agentleague.cli.directory import directory_argument
 from agentleague.cli.output import counted, listed, print_json, say
 from agentleague.errors import Damaged, UnsupportedGame
-from agentleague.storage.directory import repair_command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agentleague.games.game import Game
-    from agentleague.records.verify import Findings
+from agentleague.games.game import Game
+from agentleague.protocol.printable import one_line
+from agentleague.records.reading import no_league, read_rows
+from agentleague.records.verify import Difference, Findings, missing_receipt, verify
+from agentleague.roles.agent import AgentState
+from agentleague.runtime.plugins import as_typed, find_game, load_game
+from agentleague.storage.directory import has_journal, may_hold_more, open_reader, repair_command
 
 EXAMPLES = """\b
 Examples:
@@ -59,8 +59,6 @@ def _receipts(
 
 def _kept_in(path: Path) -> str:
     """The receipt in the state file of an agent; empty if it has none."""
-    from agentleague.roles.agent import AgentState
-
     try:
         kept = msgspec.json.decode(path.read_bytes(), type=AgentState).receipt
     except (OSError, ValueError, RecursionError):
@@ -107,13 +105,9 @@ def command(
 
 
 def _findings(
-    directory: Path, receipts: list[tuple[int, str]], load_game: "Callable[[str], Game | None]"
-) -> "tuple[Findings, bool]":
+    directory: Path, receipts: list[tuple[int, str]], load_game: Callable[[str], Game | None]
+) -> tuple[Findings, bool]:
     """What was found, and whether a repair may save more than can be read."""
-    from agentleague.records.reading import no_league, read_rows
-    from agentleague.records.verify import Difference, Findings, missing_receipt, verify
-    from agentleague.storage.directory import has_journal, may_hold_more, open_reader
-
     try:
         rows = read_rows(directory) if has_journal(directory) else []
     except Damaged as error:
@@ -135,10 +129,8 @@ def _findings(
     return findings, is_damaged
 
 
-def _load(name: str, typed: str | None, on_missing: "Callable[[str], None]") -> "Game | None":
+def _load(name: str, typed: str | None, on_missing: Callable[[str], None]) -> Game | None:
     """The game that was typed, else the installed one that the journal names, if there is one."""
-    from agentleague.runtime.plugins import as_typed, find_game, load_game
-
     if typed:
         game = find_game(as_typed(typed))
         if game.name != name:
@@ -151,10 +143,8 @@ def _load(name: str, typed: str | None, on_missing: "Callable[[str], None]") -> 
         return None
 
 
-def in_words(findings: "Findings") -> list[str]:
+def in_words(findings: Findings) -> list[str]:
     """What was found, for people."""
-    from agentleague.protocol.printable import one_line
-
     wrong = findings.difference
     if wrong:
         match = f" ({wrong.match_id})" if wrong.match_id else ""
@@ -181,7 +171,7 @@ def in_words(findings: "Findings") -> list[str]:
     return [one_line(line, LINE_MAX) for line in lines]
 
 
-def _not_recomputed(findings: "Findings") -> list[tuple[str, int | list[str]]]:
+def _not_recomputed(findings: Findings) -> list[tuple[str, int | list[str]]]:
     """Matches, or their number, whose result cannot be recomputed, and why."""
     return [
         ("Not recomputed, since the game is missing", findings.not_recomputed),
@@ -196,7 +186,7 @@ def _not_recomputed(findings: "Findings") -> list[tuple[str, int | list[str]]]:
     ]
 
 
-def _first_line(findings: "Findings") -> str:
+def _first_line(findings: Findings) -> str:
     rounds = f"{findings.rounds_ended} of {counted(findings.total_rounds, 'round')} ended"
     rows = counted(findings.rows, "row")
     played = f"{findings.league_id} ({findings.game_type}), {rows}, {rounds}"
