@@ -83,12 +83,6 @@ class Claims:
         roster = self._step.league.roster
         return roster.acting(caller.token) or roster.claimed(meta.claim or "")
 
-    def is_back(self, member: Member, where: frozenset[Place], caller: Caller) -> bool:
-        """Whether it asks from its end point's own address, or from where it asked before."""
-        return is_home(where, caller.source) or bool(
-            caller.source and caller.source == member.source
-        )
-
     def is_stronger(
         self, meta: PlayerMeta, where: frozenset[Place], caller: Caller, *, than: Member
     ) -> bool:
@@ -156,9 +150,10 @@ class Claims:
                 self.doubtful.add(agent_id)
             self._try_again(agent_id)
 
-    def undecided(self) -> int:
-        """How many players came to an end point where another was before, and wait for proof."""
-        return len(self._undecided())
+    def undecided(self) -> list[str]:
+        """The players that came to an end point where another was before, and wait for proof."""
+        was_proved = self._step.league.roster.was_proved
+        return [each for each in self._tries if self._is_second(each) and not was_proved(each)]
 
     def leave_out_undecided(self) -> None:
         """The league starts: who was second and proved nothing so far is not in it.
@@ -166,7 +161,7 @@ class Claims:
         But if it has the name of the first and comes from the same machine, it is probably the same
         agent, started anew: then the first one is not.
         """
-        for player_id in self._undecided():
+        for player_id in self.undecided():
             others = self._others_at(player_id)
             if others and self._is_like(player_id, others[0]):
                 self._displace(others[0], player_id)
@@ -179,10 +174,6 @@ class Claims:
         former = roster.players[first]
         is_same = source is not None and source == former.source and bool(former.claim_digest)
         return wanted and is_same and not roster.was_proved(first)
-
-    def _undecided(self) -> list[str]:
-        was_proved = self._step.league.roster.was_proved
-        return [each for each in self._tries if self._is_second(each) and not was_proved(each)]
 
     def _ask(self) -> None:
         while self._waiting and len(self._asking) < self._step.limits.challenges_max:

@@ -59,10 +59,6 @@ class FieldChecks:
         lacks = tuple(dict.fromkeys((*caller.missing, *found)))  # It may be looked at twice.
         return replace(asked, caller=replace(caller, missing=lacks))
 
-    def answered_as(self, player_id: str, note: str) -> None:
-        """A player named another in its answer to a referee."""
-        self.told.add((player_id, note), f"it answered {note}", errors.TokenInvalid.code)
-
     def _contradictions(self, message: Any, caller: Caller) -> Found:
         found: Found = {}
         name, league, token = WIRE_NAME[type(message)], self._step.league, caller.token or ""

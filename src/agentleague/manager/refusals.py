@@ -4,7 +4,6 @@ from itertools import islice
 
 from msgspec import Struct
 
-from agentleague.errors import LeagueError
 from agentleague.manager.step import Step
 from agentleague.protocol.messages import LeagueRegisterRequest, RefereeRegisterRequest
 from agentleague.protocol.printable import log_text, printable
@@ -41,10 +40,6 @@ class Refusals:
         else:
             return
         self.add((f"{name} from {source or A_PROXY}", code), why, code)
-
-    def unread(self, source: str, error: LeagueError) -> None:
-        """A registration could not be read, so nobody knows whose it is."""
-        self.add((f"a registration from {source}", str(error)), str(error), error.code)
 
     def rows(self) -> list[str]:
         """The last ones, in words."""

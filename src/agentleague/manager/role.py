@@ -187,7 +187,7 @@ class Manager:
     def registration_unread(self, source: str, error: LeagueError, now: float) -> None:
         """The transport refused a registration that it could not read."""
         self._step.now = now
-        self.refusals.unread(source, error)
+        self.refusals.add((f"a registration from {source}", str(error)), str(error), error.code)
 
     # What happens
 
@@ -438,8 +438,9 @@ class Manager:
                 self._step.learn_dialect(player_id, found)
         self._not_understood.look_at(record.players, report.transcript or ())
         for row in report.transcript or ():
-            if row.note[:3] == "as " and row.player_id in record.players:
-                self._field_checks.answered_as(row.player_id, row.note)
+            if row.note[:3] == "as " and row.player_id in record.players:  # It named another.
+                who, said = (row.player_id, row.note), f"it answered {row.note}"
+                self._field_checks.told.add(who, said, TokenInvalid.code)
         self._misuse.reported(record, report.wrong_tokens or {})
 
     def _write(self, events: Sequence[Event]) -> None:

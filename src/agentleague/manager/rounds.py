@@ -35,7 +35,7 @@ class Rounds:
         assignments: Assignments,
         result_notices: ResultNotices,
     ) -> None:
-        self.undecided: Callable[[], int] = lambda: 0  # players who may turn out to be nobody,
+        self.undecided: Callable[[], list[str]] = list  # players who may turn out to be nobody,
         self.leave_out_undecided: Callable[[], None] = lambda: None  # and do not start
         self.waited_for: Callable[[float], list[str]] = lambda now: []  # who may not listen yet
         self._is_wait_told = False
@@ -395,7 +395,7 @@ class Rounds:
 
     def _ready_count(self) -> int:
         """How many would play if the league started now."""
-        return self._players_count() - self.undecided()
+        return self._players_count() - len(self.undecided())
 
     def _taking_part(self) -> list[str]:
         """The players, without those whom the organiser removed."""
