@@ -1,6 +1,7 @@
 """Simulated leagues for tests, with faults, and what does not hold then."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from random import Random
 
 from agentleague.league.league import Phase
@@ -25,7 +26,7 @@ def crash(*names, restart):
 
     def fault(league, number):
         for name in names:
-            league.crash_after(number, name, restart)
+            league.after_event(number, partial(league.crash, name, restart))
 
     return fault
 

@@ -1,5 +1,7 @@
 """Crashes in leagues of other sizes than the exhaustive set has (test_modes.py)."""
 
+from functools import partial
+
 import pytest
 
 from agentleague.simulation.invariants import CALM
@@ -28,7 +30,7 @@ def test_a_league_survives_two_crashes_of_the_manager():
         points = [first + gap for gap in (1, 2, 5, 20, 80)]
 
         def both(league, number, first=first):
-            league.crash_after(first, "manager", 0.2)
-            league.crash_after(number, "manager", 0.2)
+            league.after_event(first, partial(league.crash, "manager", 0.2))
+            league.after_event(number, partial(league.crash, "manager", 0.2))
 
         assert failures(a_league, both, points, CALM) == {}, first

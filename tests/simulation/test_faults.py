@@ -90,7 +90,7 @@ def test_a_player_that_the_organiser_removes_loses_what_it_has_not_begun():
 def test_a_player_is_removed_before_the_league_begins_and_it_begins_without_it():
     league = a_league(settings={"referees": 3})  # It waits for one that never comes.
     faults = Faults(league, seed=0)
-    league.run_until(lambda: league.is_complete)
+    league.run_until(lambda: all(map(league.is_known, league.players)))
     faults.happen(Fault(0, "remove", ("player1",)))
 
     league.run()

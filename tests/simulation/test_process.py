@@ -1,5 +1,7 @@
 """Processes, their lives, and the time they live in."""
 
+from functools import partial
+
 from agentleague.protocol.messages import RoundAnnouncement
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.invariants import LeagueHistory, check
@@ -80,7 +82,7 @@ def test_events_are_steps_of_the_clock_and_whatever_is_sent():
 def test_a_process_may_crash_between_two_messages_of_one_decision():
     def announced(number):
         league = a_league()
-        league.crash_after(number, "manager")
+        league.after_event(number, partial(league.crash, "manager"))
         league.run(0.2)
         return sum(
             isinstance(message, RoundAnnouncement) for _, message in league.observer.requests

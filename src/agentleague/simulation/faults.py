@@ -221,7 +221,7 @@ class Faults:
         observer.catch_up()
         league = observer.league
         is_short = league.phase is Phase.REGISTERING and bool(league.roster.removed)
-        if league.paused or (is_short and self._league.is_complete):
+        if league.paused or (is_short and all(map(self._league.is_known, self._league.players))):
             self._command("start")
         if league.phase is not Phase.COMPLETED:
             self._look_in(LOOK_SECONDS)

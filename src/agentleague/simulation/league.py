@@ -101,10 +101,6 @@ class SimulatedLeague:
         self._planned.setdefault(number, []).append(what)
         self._next_planned = min(self._planned)
 
-    def crash_after(self, number: int, name: str, restart_after: float | None = None) -> None:
-        """Let a process crash right after an event, and begin another life later, if at all."""
-        self.after_event(number, lambda: self.crash(name, restart_after))
-
     def crash(self, name: str, restart_after: float | None = None) -> None:
         """Let a process crash now. One whose work was done stays away."""
         process = self.processes[name]
@@ -187,11 +183,6 @@ class SimulatedLeague:
         """Whether its first round is on disk."""
         self.observer.catch_up()
         return self.observer.league.round_id > 0
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all players have registered."""
-        return all(map(self.is_known, self.players))
 
     @property
     def players(self) -> list[str]:
