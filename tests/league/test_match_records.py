@@ -152,7 +152,7 @@ def test_measures_are_of_the_newest_matches_whatever_was_ruled_on_since():
     decisions = played(rounds=12, at_hand=8)
     decisions.record(MatchRuled("R1M1", "draw", None, "seen again"))
 
-    newest = [file.match_id for file in decisions.forgetful.matches.newest()]
+    newest = [file.match_id for file in reversed(decisions.forgetful.matches.values())]
 
     assert newest[:3] == ["R13M2", "R13M1", "R12M2"]
     assert "R1M1" not in newest

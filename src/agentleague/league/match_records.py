@@ -275,10 +275,6 @@ class MatchRecords(dict[str, MatchRecord]):
         """The last matches of a player, the newest one last."""
         return [self[match_id] for match_id in self._last.get(player_id, ())]
 
-    def newest(self) -> Iterator[MatchRecord]:
-        """The records at hand, the last one first."""
-        return reversed(self.values())
-
     def _has_enough(self, at_hand: int) -> bool:
         """Whether the oldest round is not needed any more."""
         if len(self._ended) <= self._limits.rounds_at_hand:

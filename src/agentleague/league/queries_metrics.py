@@ -68,7 +68,7 @@ MEASURES = {
 
 def metrics(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
     """GET_METRICS: each measure with its threshold and whether it is kept."""
-    closed = (record for record in league.matches.newest() if record.closing)
+    closed = (record for record in reversed(league.matches.values()) if record.closing)
     files = list(islice(closed, MATCHES_MAX))
     values = {**_of_messages(files), **_of_matches(files)}
     return {

@@ -79,10 +79,6 @@ class ForeignReferees:
         if misunderstanding(key.question, stimulus.error) == UNKNOWN_METHOD:
             self._keep(self._unpushed, key.endpoint, True)
 
-    def signed(self, match_id: str) -> None:
-        """The referee showed the token: from here on its match needs it."""
-        self.trusted.pop(match_id, None)
-
     def ask(self, asked: Asked, league_id: str, timestamp: str, now: float) -> list[Call] | None:
         """Ask the manager about the match of a message; None where it is refused without asking."""
         message: Any = asked.message

@@ -422,7 +422,7 @@ class Player(Agent):
             if self.has_foreign_manager:
                 self._say_who_calls(asked, "a referee")
         elif message.auth_token == self._tokens(message)[0]:
-            self._foreign_referees.signed(message.match_id)
+            self._foreign_referees.trusted.pop(message.match_id, None)  # Its match needs it now.
         elif self._foreign_referees.endpoint(asked):
             self._say_who_calls(asked, "its referee is foreign: the manager confirms it. It")
         elif message.auth_token:

@@ -92,22 +92,18 @@ class _Decoders(dict[str, "msgspec.json.Decoder[Message]"]):
 DECODERS = _Decoders()
 
 
-def _fields_of(name: str, body: bytes | Raw) -> dict[str, Any]:
-    return msgspec.json.decode(body, type=dict[str, Raw])
-
-
-def _type_of(called: str, body: bytes | Raw) -> str | None:
-    return METHODS.get(called.lower())
-
-
 class Spelling(NamedTuple):
     """How a request in another spelling is put into the documented one; by default not at all."""
 
-    respell: Callable[[str, bytes | Raw], dict[str, Any]] = _fields_of  # type, text -> fields
+    respell: Callable[[str, bytes | Raw], dict[str, Any]] = (  # type, text -> fields
+        lambda name, body: msgspec.json.decode(body, type=dict[str, Raw])
+    )
     always: frozenset[str] = frozenset()  # types that are respelled even if they can be read
     unused: Callable[[str, bytes], Iterable[str]] = lambda name, body: ()  # documented places
     bare_type: Callable[[bytes], str | None] = lambda body: None  # of one that names no type
-    type_of: Callable[[str, bytes | Raw], str | None] = _type_of  # method or type, text -> type
+    type_of: Callable[[str, bytes | Raw], str | None] = (  # method or type, text -> type
+        lambda called, body: METHODS.get(called.lower())
+    )
 
 
 DOCUMENTED = Spelling()

@@ -360,7 +360,8 @@ def refusal(error: Any) -> errors.PeerUnavailable:
     said = without_tokens(str(error.get("message", "")))[:200]
     which = f"error {str(number or code)[:64]}" if number or code else "an error"
     sentence = f"the peer answered with {which}: {said}"
-    if _is_rate_limit(number, code, said):
+    is_limit = number == errors.RateLimited.number or code == errors.RateLimited.code
+    if is_limit or _RATE_LIMIT.search(said):
         return errors.RateLimited(sentence, retry_after=_retry_after(data))
     return errors.PeerRefused(sentence, number=number, code=code, data=data)
 
@@ -368,11 +369,6 @@ def refusal(error: Any) -> errors.PeerUnavailable:
 def without_tokens(text: str) -> str:
     """The text of a peer without tokens, so that it may be repeated."""
     return _TOKEN.sub("tok_…", text)
-
-
-def _is_rate_limit(number: Any, code: Any, said: str) -> bool:
-    known = number == errors.RateLimited.number or code == errors.RateLimited.code
-    return known or _RATE_LIMIT.search(said) is not None
 
 
 def _retry_after(data: dict[str, Any]) -> float | None:

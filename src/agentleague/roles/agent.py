@@ -55,6 +55,7 @@ UNPROVED = (
 )
 GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
 GIVE_REFEREE_CODE = "--referee-code or LEAGUE_REFEREE_CODE; the organiser knows it"
+WHERE = "say where others reach this one with: --endpoint http://HOST:PORT/mcp"
 NO_ID = " The manager gave it no id: it goes by its name."
 IS_LATE = (LateRegistration.code, AlreadyComplete.code)
 BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
@@ -243,7 +244,8 @@ class ReachabilityCheck:
         agent = (answer.data or {}).get("agent") if answer else None
         told = agent if isinstance(agent, dict) else {}
         if told.get("displaced"):
-            return "", [End(Refused(f"it is taken out again, since {self._elsewhere()}"))]
+            reason = f"it is taken out again, since another agent listens at {self._endpoint}"
+            return "", [End(Refused(f"{reason}; {WHERE}"))]
         is_reachable = told.get("reachable")
         again: list[Effect] = [WakeAt(ReachabilityKey(), now + self._limits.next_check_seconds)]
         if not isinstance(is_reachable, bool):
@@ -255,12 +257,6 @@ class ReachabilityCheck:
         if is_reachable:
             return f"The manager can reach it at {self._endpoint}.", []
         return self._advice(), again
-
-    def _elsewhere(self) -> str:
-        return (
-            f"another agent listens at {self._endpoint}; say where others reach this one with: "
-            "--endpoint http://HOST:PORT/mcp"
-        )
 
     def _advice(self) -> str:
         url = urlsplit(self._endpoint)
