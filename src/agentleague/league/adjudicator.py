@@ -26,13 +26,7 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.games.game import Game, Outcome
-from agentleague.league.events import (
-    Disputed,
-    LossAccepted,
-    MatchClosed,
-    MatchDecided,
-    MatchLocked,
-)
+from agentleague.league.events import Disputed, LossAccepted, MatchClosed, MatchDecided, MatchLocked
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import (
@@ -275,10 +269,7 @@ class Adjudicator:
         return Decision(events, ack, receipt=True)
 
     def _not_its_referee(
-        self,
-        record: MatchRecord | None,
-        referee_id: str,
-        message: LockRequest | MatchResultReport,
+        self, record: MatchRecord | None, referee_id: str, message: LockRequest | MatchResultReport
     ) -> Decision:
         match_id, epoch = message.match_id, message.epoch
         refusal = MatchMismatch(

@@ -11,13 +11,7 @@ from msgspec.structs import replace
 
 from agentleague.errors import UNREACHABLE, IllegalMove, WrongType
 from agentleague.games.game import Game, Outcome, plain_details
-from agentleague.league.events import (
-    Disputed,
-    LossAccepted,
-    MatchDecided,
-    MatchRuled,
-    TokenMisused,
-)
+from agentleague.league.events import Disputed, LossAccepted, MatchDecided, MatchRuled, TokenMisused
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult, Status
 
@@ -200,11 +194,9 @@ def dispute_in_words(event: Disputed) -> str:
 
 def ruling_in_words(event: MatchRuled) -> str:
     """What the organiser ruled, and why."""
-    ruled = {
-        "win": f"{event.winner} won",
-        "draw": "a draw",
-        "no_contest": "no contest",
-    }.get(event.verdict, "the result stands")
+    ruled = {"win": f"{event.winner} won", "draw": "a draw", "no_contest": "no contest"}.get(
+        event.verdict, "the result stands"
+    )
     return f"the organiser ruled: {ruled}" + (f" ({event.reason})" if event.reason else "")
 
 

@@ -103,10 +103,7 @@ class Reporters:
     """
 
     def __init__(
-        self,
-        step: Step,
-        is_known: Callable[[str | None], bool],
-        is_told: Callable[[str], bool],
+        self, step: Step, is_known: Callable[[str | None], bool], is_told: Callable[[str], bool]
     ) -> None:
         self._step, self._is_known, self._is_told = step, is_known, is_told
         self._last: dict[str, tuple[bytes, str]] = {}  # referee -> its report without match, which

@@ -271,12 +271,7 @@ def _leave_out(fields: dict[str, Any], found: MissingField) -> bool:
 
 
 def _read_message(
-    envelope: Envelope,
-    taken: frozenset[str],
-    spelling: Spelling,
-    misfits: list[str],
-    *,
-    flat: bool,
+    envelope: Envelope, taken: frozenset[str], spelling: Spelling, misfits: list[str], *, flat: bool
 ) -> Message:
     name = envelope.message_type or _CANONICAL.get(envelope.method)
     # If this fails, the message may be nested, or of another type than its method says.

@@ -21,13 +21,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from agentleague.dialects import starting
-from agentleague.errors import (
-    LeagueError,
-    MatchMismatch,
-    MissingField,
-    RateLimited,
-    TokenInvalid,
-)
+from agentleague.errors import LeagueError, MatchMismatch, MissingField, RateLimited, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.match.machine import Match

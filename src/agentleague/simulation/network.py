@@ -203,11 +203,7 @@ class _Exchange:
     )
 
     def __init__(
-        self,
-        network: SimulatedNetwork,
-        asker: SimulatedTransport,
-        message: Message,
-        done: OnAnswer,
+        self, network: SimulatedNetwork, asker: SimulatedTransport, message: Message, done: OnAnswer
     ) -> None:
         self._network, self._asker, self._message, self._done = network, asker, message, done
         self._began = network.clock.time

@@ -321,11 +321,7 @@ TROUBLES: Sequence[Callable[[Scenario, Random], Scenario]] = (
 
 
 def _more(
-    scenario: Scenario,
-    chance: Random,
-    kind: str,
-    who: Sequence[str],
-    seconds: Sequence[float],
+    scenario: Scenario, chance: Random, kind: str, who: Sequence[str], seconds: Sequence[float]
 ) -> Scenario:
     faults = [
         Fault(_event(scenario, chance), kind, (chance.choice(who),), chance.choice(seconds))
