@@ -113,11 +113,25 @@ def test_everybody_can_ask_who_is_waited_for_and_the_organiser_is_told_once():
 
     who = "P01 'Player' to choose in R1M1: "
     assert at_once == before_half == []
-    assert soon == [f"{who}23 s left, attempt 1 of 4"]
-    assert asked_then == answers[0].data["awaited_answers"] == [f"{who}18 s left, attempt 1 of 4"]
-    assert again == [f"{who}26 s left, attempt 2 of 4"]
+    still = [f"{who}at most 114 s still, attempt 1 of 4"]  # with three more attempts and delays
+    assert soon == [f"{who}at most 119 s still, attempt 1 of 4"]
+    assert asked_then == answers[0].data["awaited_answers"] == still
+    assert again == [f"{who}at most 90 s still, attempt 2 of 4"]
     assert waits(league) == []
-    assert said_about_waiting(league) == [f"Waiting for {who}13 s left, attempt 1 of 4."]
+    assert said_about_waiting(league) == [f"Waiting for {who}at most 109 s still, attempt 1 of 4."]
+
+
+@rule("R-MATCH-19")
+def test_the_organiser_is_told_why_a_player_that_hangs_is_asked_only_once_from_then_on():
+    league, _ = league_with_a_hanging_player()
+
+    league.run_until(lambda: league.league.rounds_ended == 2)
+
+    (told,) = (each for each in league.manager.news if "no answer in time" in each)
+    assert told == (
+        "P01 Player lost R1M1: no answer in time. Until it answers again it is asked only once. "
+        "See it with: league match R1M1 --dir DIR"
+    )
 
 
 def test_a_referee_can_only_wait_for_players_of_its_own_open_matches():
@@ -128,6 +142,7 @@ def test_a_referee_can_only_wait_for_players_of_its_own_open_matches():
         for match_id in ("R1M1", "R1M2", "R9M9")
         for player_id in ("P01", "P02", "P09")
     ]
+    named += [AwaitedAnswer("R1M1", "P01", "GAME_INVITATION", 1.0, *no) for no in ((2, 1), (1, 9))]
 
     league.manager._assignments.awaited.hear("REF01", named)
 

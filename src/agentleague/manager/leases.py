@@ -130,11 +130,11 @@ class Awaited:
 
     def hear(self, referee_id: str, rows: Sequence[AwaitedAnswer]) -> None:
         """A referee says what it waits for; the organiser hears, once, of what is half over."""
-        rules, known = self._step.league.rules.rules, self._told
+        known = self._told
         self._answers[referee_id], self._told = (self._step.now, rows), set()
         for row, words in self._awaited(self._step.now):
             asked = (row.match_id, row.player_id, row.message)
-            seconds = rules.join_seconds if TO_DO[row.message] == "join" else rules.move_seconds
+            seconds, _ = self._terms(row)
             if asked in known or row.attempt > 1 or row.time_remaining < seconds / 2:
                 self._told.add(asked)
                 if asked not in known:
@@ -145,16 +145,27 @@ class Awaited:
         return [words for _, words in self._awaited(now)][:AWAITED_MAX]
 
     def _awaited(self, now: float) -> Iterator[tuple[AwaitedAnswer, str]]:
-        league = self._step.league
+        league, rules = self._step.league, self._step.league.rules.rules
         for referee_id, (heard_at, rows) in self._answers.items():
             for row in (row for row in rows if row.match_id in league.open_matches):
                 record = league.matches[row.match_id]
                 is_its = record.referee_id == referee_id and row.player_id in record.players
-                if is_its and not record.decided:
-                    left = max(0.0, row.time_remaining - (now - heard_at))
+                seconds, retries = self._terms(row)
+                is_possible = 1 <= row.attempt <= row.attempts <= retries + 1
+                if is_its and is_possible and not record.decided:
+                    all_time = _question(rules, seconds, row.attempts - 1, row.attempt - 1)
+                    left = max(0.0, all_time - seconds + row.time_remaining - (now - heard_at))
                     name = league.roster.players[row.player_id].display_name
                     who = f"{row.player_id} '{name}' to {TO_DO[row.message]} in {row.match_id}"
-                    yield row, f"{who}: {left:.0f} s left, attempt {row.attempt} of {row.attempts}"
+                    attempt = f"attempt {row.attempt} of {row.attempts}"
+                    yield row, f"{who}: at most {left:.0f} s still, {attempt}"
+
+    def _terms(self, row: AwaitedAnswer) -> tuple[float, int]:
+        """For how long such a question is open at each attempt, and how often it is retried."""
+        rules = self._step.league.rules.rules
+        if TO_DO[row.message] == "join":
+            return rules.join_seconds, rules.join_retries
+        return rules.move_seconds, rules.retries
 
     def tell(self, refusals: Callable[[str], str]) -> None:
         """Tell the organiser, once, of each match that takes longer than its players may.
@@ -210,6 +221,7 @@ def longest_match(rules: Rules, turns: int) -> float:
     return joining + turns * (moving + locking) + rules.game_over_seconds + rules.reply_seconds
 
 
-def _question(rules: Rules, seconds: float, retries: int) -> float:
-    delays = sum(rules.retry_delay_seconds * rules.retry_backoff**n for n in range(retries))
-    return float(seconds * (retries + 1) + delays)
+def _question(rules: Rules, seconds: float, retries: int, made: int = 0) -> float:
+    """How long a question can still be open, at the beginning of an attempt."""
+    delays = (rules.retry_delay_seconds * rules.retry_backoff**n for n in range(made, retries))
+    return float(seconds * (retries - made + 1) + sum(delays))

@@ -235,6 +235,14 @@ def by_lot(level: int) -> str:
     return f"; it was drawn by lot among the {level} who share rank 1" if level > 1 else ""
 
 
+def timed_out(member: Member, match_id: str) -> str:
+    """A player let every attempt run out, and `patience` is `learning`."""
+    return (
+        f"{member.agent_id} {member.display_name} lost {match_id}: no answer in time. Until it "
+        f"answers again it is asked only once. See it with: league match {match_id} --dir DIR"
+    )
+
+
 def disputed(event: Disputed) -> str:
     """A referee contradicted a result, or itself."""
     return (

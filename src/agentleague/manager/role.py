@@ -37,7 +37,13 @@ from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInva
 from agentleague.games.game import Game
 from agentleague.league import queries
 from agentleague.league.adjudicator import Adjudicator, Decision, duplicate_report
-from agentleague.league.events import Disputed, LeagueOpened, MatchDecided, RefereeSetAside
+from agentleague.league.events import (
+    Disputed,
+    LeagueOpened,
+    MatchClosed,
+    MatchDecided,
+    RefereeSetAside,
+)
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
@@ -446,8 +452,13 @@ class Manager:
     def _write(self, events: Sequence[Event]) -> None:
         """Record what the adjudicator decided; the organiser is told of disputes and doubts."""
         for event in events:
+            before = self.league.timed_out
             self._step.record(event)
-            if isinstance(event, Disputed):
+            if isinstance(event, MatchClosed) and self.league.timed_out is not before:
+                for player_id in sorted(self.league.timed_out.keys() - before.keys()):
+                    member = self.league.roster.players[player_id]
+                    self._step.notify(notices.timed_out(member, event.match_id))
+            elif isinstance(event, Disputed):
                 self._step.notify(notices.disputed(event))
             elif isinstance(event, MatchDecided):
                 self._look_at_claim(self.league.matches[event.match_id])
