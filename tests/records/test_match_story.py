@@ -91,6 +91,36 @@ def test_a_timeout():
     ]
 
 
+def test_an_invitation_that_was_never_answered():
+    row = (0, "P02", "GAME_INVITATION", 1, "E001", None, None, "came no answer in time")
+
+    *_, row, last = words(one_match([], [("P02", TIMEOUT)], [row]))
+
+    assert row.endswith("GAME_INVITATION: E001 (no answer in time)")  # It is said once.
+    assert "P02) should answer an invitation within `join_seconds`, which are 5 unless" in last
+    assert "deadline" not in last
+
+
+@rule("R-MATCH-32")
+def test_an_answer_that_a_strict_league_refused():
+    lacks = "this league has missing_fields=refuse, and the answer lacks sender, auth_token"
+    for verdict, why in (
+        ("E003", lacks),
+        ("E011", "this league has missing_fields=refuse, and the answer lacks auth_token"),
+        ("E021", "timestamp '12:00' is not UTC"),
+    ):
+        row = (*asked("P01", None, verdict), f"came {why}")
+        decisions = one_match([], [("P01", "gave no usable answer")], [row])
+
+        *_, line, last = words(decisions)
+
+        assert f"{verdict} (an answer that was refused: {why}) after 2 ms" in line
+        assert "should send every field as docs/reference/messages.md has it" in last
+        assert last.endswith(f"`auth_token` of the call: {why}.")
+        (failure,) = player_match(facts_of(decisions.league, "R1M1"), "P01").failures
+        assert failure.change.endswith(why)
+
+
 def test_an_illegal_move():
     note = "came Choice must be 'even' or 'odd', got 'EVEN?'"
     moves = [asked("P01", "even"), (*asked("P02", "EVEN\x1b[2J", "E004"), note)]

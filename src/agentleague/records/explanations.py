@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from agentleague.dialects.complaints import CAME, read_note
+from agentleague.match.answer_checks import STRICT
 from agentleague.protocol.printable import one_line
 
 
@@ -21,11 +22,19 @@ class Cause(NamedTuple):
     change: str  # follows "should"
 
 
-NULL_MOVE = "null"  # a verdict of its own: not a wrong move, but none
+# Verdicts of our own: no move instead of a wrong one; no answer to what has no deadline.
+NULL_MOVE, NO_JOIN = "null", "no join"
+PART_OF = {NULL_MOVE: "E004", NO_JOIN: "E001"}
 
 _CONTENT = (
     "answer with what was asked for: a join has `accept`, a move has `parity_choice`, `choice` or "
     "`move`, in even_odd with the value even or odd, in lower case"
+)
+
+_REFUSED = Cause(
+    "an answer that was refused",
+    "R-MATCH-32",
+    "send every field as docs/reference/messages.md has it, and the `auth_token` of the call",
 )
 
 CAUSES = {  # by verdict
@@ -33,6 +42,11 @@ CAUSES = {  # by verdict
         "no answer in time",
         "R-MATCH-19",
         "answer before the `deadline` of the call; a slow model needs a time limit of its own",
+    ),
+    NO_JOIN: Cause(
+        "no answer in time",
+        "R-MATCH-19",
+        "answer an invitation within `join_seconds`, which are 5 unless the league has others",
     ),
     "E003": Cause("an answer with nothing usable in it", "R-MATCH-20", _CONTENT),
     "no content": Cause("an error, or an answer without a join or a move", "R-MATCH-21", _CONTENT),
@@ -65,6 +79,7 @@ CAUSES = {  # by verdict
         "R-MATCH-19",
         "answer the referee of a match without a rate limit",
     ),
+    **dict.fromkeys(("E005", "E011", "E012", "E018", "E021"), _REFUSED),
 }
 
 
@@ -94,9 +109,15 @@ _COMPLAINTS = {  # the first that is found in what it said itself, or in what ca
 _OURS = ("HTTP ", "text that is not JSON", "JSON that breaks")  # how `in_its_words` may begin
 
 
+def detailed(verdict: str, message: str, move: Any) -> str:
+    """The verdict on an answer, or the one of our own that is part of it."""
+    own = NO_JOIN if message == "GAME_INVITATION" else "" if move is not None else NULL_MOVE
+    return own if PART_OF.get(own) == verdict else verdict
+
+
 def explained(verdict: str, note: str) -> Cause | None:
     """What came, by the verdict on it and by the note of it; None if nobody knows the verdict."""
-    known, (said, _) = CAUSES.get(verdict), read_note(note)
+    known, (said, _) = _REFUSED if STRICT in note else CAUSES.get(verdict), read_note(note)
     came = note.removeprefix(CAME) if note.startswith(CAME) else ""
     heard = one_line(said or came)
     if not heard or verdict == NULL_MOVE or not (said or known):
@@ -109,7 +130,9 @@ def explained(verdict: str, note: str) -> Cause | None:
     if said or known is None:
         quoted = heard if heard.startswith(_OURS) else f"an answer that said: {heard}"
         return Cause(quoted, "R-DIA-09", change)
-    return Cause(f"{known.came}: {heard}", known.rule, change)
+    if known is _REFUSED:
+        change += f": {heard}"
+    return Cause(": ".join(dict.fromkeys((known.came, heard))), known.rule, change)
 
 
 class Result(Struct):
@@ -209,7 +232,7 @@ def _blamed(cause: str, verdict: str) -> str:
     """The verdict that lost the match, by its cause, else the last one."""
     found = [known for word, known in _VERDICTS.items() if word in cause]
     blamed = found[0] if found else verdict
-    return NULL_MOVE if blamed == "E004" and verdict == NULL_MOVE else blamed
+    return verdict if PART_OF.get(verdict) == blamed else blamed
 
 
 def _advice(cause: str, verdict: str, note: str) -> str:

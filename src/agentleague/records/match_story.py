@@ -14,13 +14,13 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.dialects.complaints import read_note
-from agentleague.errors import UNREACHABLE, IllegalMove, LeagueError, MatchMismatch
+from agentleague.errors import UNREACHABLE, LeagueError, MatchMismatch
 from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
 from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json, printable
-from agentleague.records.explanations import NULL_MOVE, Cause, Ending, Result, ending_of, explained
+from agentleague.records.explanations import Cause, Ending, Result, detailed, ending_of, explained
 from agentleague.roles.effects import Event
 
 TRIED = "tried "  # how a note of earlier versions began: in which forms a player was asked
@@ -271,9 +271,7 @@ def cause_of(contact: Contact) -> Cause | None:
 
 
 def _verdict(contact: Contact) -> str:
-    """The verdict on an answer; null has one of its own."""
-    is_null = contact.verdict == IllegalMove.code and contact.move is None
-    return NULL_MOVE if is_null else contact.verdict
+    return detailed(contact.verdict, contact.message, contact.move)
 
 
 def _moves(facts: Facts) -> Iterator[str]:
