@@ -15,7 +15,7 @@ LeagueError
 │   ├── AlreadyComplete          the league is over
 │   ├── UnknownLeague            another league's id
 │   ├── UnknownQuery             no such query type
-│   └── DuplicateReport          the match has another result already
+│   └── DuplicateReport          the match was reported before
 ├── NotAuthorised            the peer may not do that
 │   ├── TokenMissing
 │   ├── TokenInvalid
@@ -171,7 +171,7 @@ class UnknownQuery(ProtocolViolation):
 
 
 class DuplicateReport(ProtocolViolation):
-    """The match has another result already."""
+    """The match was reported before."""
 
     code, name, number, title = "E044", "DUPLICATE_REPORT", 5003, "Duplicate report"
 
@@ -257,7 +257,7 @@ class UnsupportedGame(RegistrationRefused):
 
 
 class EndpointNotAllowed(RegistrationRefused):
-    """The end point is no http(s) URL, or lies where this league does not call."""
+    """No http(s) URL, one that this league does not call, or one where nobody listens."""
 
     code, name, number, title = "E043", "ENDPOINT_NOT_ALLOWED", 2003, "Invalid endpoint"
     numbers: ClassVar[Numbers] = {"REFEREE_REGISTER_REQUEST": 1002}

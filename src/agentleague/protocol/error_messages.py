@@ -27,7 +27,7 @@ REMEDIES = {
     "E040": "Wait until the match asks for this message.",
     "E041": "Register with another display_name.",
     "E042": "Register with this league's game in game_types.",
-    "E043": "Register an http or https end point that this league may call.",
+    "E043": "Register an http or https end point that this league may call, and listen there.",
     "E044": "Nothing: the first report stands.",
     "E045": "Use the league_id that the manager gave you when you registered.",
     "E046": "Use one of the query types in context.known.",
