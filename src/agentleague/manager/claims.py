@@ -83,6 +83,12 @@ class Claims:
         roster = self._step.league.roster
         return roster.acting(caller.token) or roster.claimed(meta.claim or "")
 
+    def is_back(self, member: Member, where: frozenset[Place], caller: Caller) -> bool:
+        """Whether it asks from its end point's own address, or from where it asked before."""
+        return is_home(where, caller.source) or bool(
+            caller.source and caller.source == member.source
+        )
+
     def is_stronger(
         self, meta: PlayerMeta, where: frozenset[Place], caller: Caller, *, than: Member
     ) -> bool:

@@ -31,7 +31,7 @@ from agentleague.manager.refusals import Refusals
 from agentleague.manager.step import Step, shown_dialect
 from agentleague.manager.tokens import Credentials
 from agentleague.protocol import join_codes
-from agentleague.protocol.hosts import is_home, places
+from agentleague.protocol.hosts import places
 from agentleague.protocol.messages import (
     WIRE_NAME,
     LeagueRegisterRequest,
@@ -202,9 +202,7 @@ class Registration:
         where = places(meta.contact_endpoint, caller.addresses)
         known = roster.players.get(roster.returning(meta.display_name, where) or "")
         is_open = self._league.phase is Phase.REGISTERING
-        is_back = known is not None and (
-            is_home(where, caller.source) or bool(caller.source and caller.source == known.source)
-        )
+        is_back = known is not None and self._claims.is_back(known, where, caller)
         if known and is_open and self._claims.is_stronger(meta, where, caller, than=known):
             is_back = False
         if known and is_back:
