@@ -8,16 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from agentleague.errors import TokenInvalid, TokenMissing
-from agentleague.league.events import (
-    EndpointChanged,
-    PlayerRegistered,
-    PlayerReturned,
-    RefereeApproved,
-    RefereeRegistered,
-    RegistrationDisplaced,
-    TokenConfirmed,
-    TokenRenewed,
-)
+from agentleague.league import events
 from agentleague.protocol.hosts import Place, places
 from agentleague.protocol.printable import UNSEEN
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
@@ -50,10 +41,10 @@ class Member(Struct, frozen=True):
     game_types: Sequence[str] = ()  # that it says it knows, if it was noted
 
 
-def member_of(event: PlayerRegistered | RefereeRegistered) -> Member:
+def member_of(event: events.PlayerRegistered | events.RefereeRegistered) -> Member:
     """An agent as it was taken in."""
     member = Member(
-        event.player_id if isinstance(event, PlayerRegistered) else event.referee_id,
+        event.player_id if isinstance(event, events.PlayerRegistered) else event.referee_id,
         event.display_name,
         event.endpoint,
         event.token_digest,
@@ -65,7 +56,7 @@ def member_of(event: PlayerRegistered | RefereeRegistered) -> Member:
         places=places(event.endpoint, event.addresses or ()),
         game_types=event.game_types or (),
     )
-    if isinstance(event, PlayerRegistered):
+    if isinstance(event, events.PlayerRegistered):
         return member
     own = {"capacity": event.capacity, "locks": event.locks, "added": event.added is True}
     own["anyone"] = event.anyone is True
@@ -90,11 +81,11 @@ class Roster:
         self._by_claim: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
         self._tokens: dict[str, list[_Issued]] = {}  # renewed agent -> those that count, in order
-        self._unused: dict[str, TokenConfirmed] = {}  # digest -> what its first use confirms
+        self._unused: dict[str, events.TokenConfirmed] = {}  # digest -> what its first use confirms
         self._at: dict[Place, list[str]] = {}  # players, in the order in which they came there
         self._names: set[str] = set()
 
-    def add_player(self, event: PlayerRegistered) -> None:
+    def add_player(self, event: events.PlayerRegistered) -> None:
         """Take a player in."""
         member = member_of(event)
         self.players[member.agent_id] = member
@@ -113,12 +104,12 @@ class Roster:
         for place in member.places:
             self._at[place].remove(member.agent_id)
 
-    def add_token(self, event: PlayerReturned) -> None:
+    def add_token(self, event: events.PlayerReturned) -> None:
         """A further token for a player that is here already: it may only ask."""
         self.generations[event.player_id] = self.asking[event.player_id] = event.generation
         self._by_digest[event.token_digest] = event.player_id
 
-    def renew(self, event: TokenRenewed) -> None:
+    def renew(self, event: events.TokenRenewed) -> None:
         """A new token beside the old one, which counts until the new one is first used."""
         agent_id = event.agent_id
         members = self.players if agent_id in self.players else self.referees
@@ -136,7 +127,7 @@ class Roster:
         )
         self.generations[agent_id] = event.generation
         self._by_digest[event.token_digest] = agent_id
-        self._unused[event.token_digest] = TokenConfirmed(agent_id, event.generation)
+        self._unused[event.token_digest] = events.TokenConfirmed(agent_id, event.generation)
         issued = self._tokens.setdefault(agent_id, [(member.generation, member.token_digest)])
         issued.append((event.generation, event.token_digest))
         if len(issued) > TOKENS_MAX:
@@ -145,7 +136,7 @@ class Roster:
             self._unsettle(member)
             self._settle(renewed)
 
-    def move(self, event: EndpointChanged) -> None:
+    def move(self, event: events.EndpointChanged) -> None:
         """The organiser moved an agent."""
         member = self.member(event.agent_id)
         moved = msgspec.structs.replace(
@@ -155,11 +146,11 @@ class Roster:
         self._unsettle(member)
         self._settle(moved)
 
-    def unconfirmed(self, token: str | None) -> TokenConfirmed | None:
+    def unconfirmed(self, token: str | None) -> events.TokenConfirmed | None:
         """What is to be recorded when this token, renewed and never used yet, is used."""
         return self._unused.get(digest(token)) if token and self._unused else None
 
-    def confirm(self, event: TokenConfirmed) -> None:
+    def confirm(self, event: events.TokenConfirmed) -> None:
         """This token is in use: those before it are worth nothing from here on.
 
         A referee has the session that came with it; a later one may never have reached it.
@@ -230,7 +221,7 @@ class Roster:
         found = {each: None for place in sorted(where) for each in self._at.get(place, ())}
         return [each for each in found if each in self.players]
 
-    def displace(self, event: RegistrationDisplaced) -> None:
+    def displace(self, event: events.RegistrationDisplaced) -> None:
         """Take a registration out; one that came in its place may get its name."""
         agent_id = event.agent_id
         member = self.member(agent_id)
@@ -262,7 +253,7 @@ class Roster:
                 return player_id
         return None
 
-    def add_referee(self, event: RefereeRegistered) -> None:
+    def add_referee(self, event: events.RefereeRegistered) -> None:
         """Take a referee in; or let it wait, with a token that gives no right yet."""
         member = member_of(event)
         self._settle(member)
@@ -271,7 +262,7 @@ class Roster:
         else:
             self._let_in(member)
 
-    def approve(self, event: RefereeApproved) -> None:
+    def approve(self, event: events.RefereeApproved) -> None:
         """Somebody vouches for a referee: it may do what others do."""
         referee_id = event.referee_id
         member = self.waiting.pop(referee_id, None) or self.referees[referee_id]

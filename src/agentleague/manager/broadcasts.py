@@ -14,20 +14,7 @@ from agentleague.league.match_records import MatchRecord
 from agentleague.league.standings import champion_moves
 from agentleague.manager.step import SENDER, Step
 from agentleague.manager.tokens import Credentials
-from agentleague.protocol.messages import (
-    Champion,
-    Draw,
-    GameOver,
-    LeagueCompleted,
-    LeagueStandingsUpdate,
-    LockResponse,
-    PlayerRecord,
-    RoundAnnouncement,
-    RoundCompleted,
-    RoundMatch,
-    RoundSummary,
-    Seated,
-)
+from agentleague.protocol import messages
 from agentleague.protocol.tokens import match_token
 
 encode = msgspec.json.Encoder().encode
@@ -42,7 +29,7 @@ class Broadcasts:
         self._step, self._credentials = step, credentials
         self._league = step.league
 
-    def announcement(self, rows: "Rows", player_id: str) -> RoundAnnouncement:
+    def announcement(self, rows: "Rows", player_id: str) -> messages.RoundAnnouncement:
         """The matches of a round, for a player: with the commitment of its own match."""
         round_id, matches = self._league.round_id, _fitted("matches", rows, player_id)
         return self._announcement(round_id, byes=self._league.byes[round_id], **matches)
@@ -58,14 +45,16 @@ class Broadcasts:
             index[record.players[0]] = index[record.players[1]] = number
         return Rows(rows, index, own)
 
-    def assignment(self, referee_id: str, matches: Sequence[RoundMatch]) -> RoundAnnouncement:
+    def assignment(
+        self, referee_id: str, matches: Sequence[messages.RoundMatch]
+    ) -> messages.RoundAnnouncement:
         """A referee's copy of the announcement: the matches it is to run."""
         league = self._league
         session = self._credentials.session(league.roster.referees[referee_id])
         given = {"matches": list(matches), "session": session, "rules": league.rules.rules}
         return self._announcement(league.round_id, **given)
 
-    def assigned(self, record: MatchRecord) -> RoundMatch:
+    def assigned(self, record: MatchRecord) -> messages.RoundMatch:
         """One match as its referee needs to know it."""
         seats = [self._seated(record, player_id) for player_id in record.players]
         return msgspec.structs.replace(
@@ -78,17 +67,19 @@ class Broadcasts:
             decided=True if record.decided else UNSET,
         )
 
-    def new_referee(self, record: MatchRecord) -> RoundAnnouncement:
+    def new_referee(self, record: MatchRecord) -> messages.RoundAnnouncement:
         """For the two players of a match: it has another referee."""
         row = _sealed(self._match(record), record)
         return self._announcement(record.round_id, matches=[row])
 
-    def game_over(self, record: MatchRecord, locked: LockResponse, player_id: str) -> GameOver:
+    def game_over(
+        self, record: MatchRecord, locked: messages.LockResponse, player_id: str
+    ) -> messages.GameOver:
         """How a match ended, if no referee is left to say so."""
         league, channel = self._league, self._credentials.channel(player_id)
         assert locked.result
         names = (league.rules.league_id, record.match_id, player_id, record.epoch)
-        return GameOver(
+        return messages.GameOver(
             game_result=locked.result.game_result,
             **self._envelope(f"conv-{record.match_id.lower()}-{record.epoch:03d}"),
             auth_token=match_token(channel, "ref>player", *names),
@@ -109,28 +100,28 @@ class Broadcasts:
         index = {row.player_id: number for number, row in enumerate(standings)}
         return Rows(rows, index, room=room)
 
-    def standings(self, rows: "Rows", player_id: str) -> LeagueStandingsUpdate:
+    def standings(self, rows: "Rows", player_id: str) -> messages.LeagueStandingsUpdate:
         """The table, for a player."""
         round_id = self._league.round_id
-        return LeagueStandingsUpdate(
+        return messages.LeagueStandingsUpdate(
             **self._envelope(f"conv-round-{round_id}-standings"),
             round_id=round_id,
             **_fitted("standings", rows, player_id),
         )
 
-    def round_completed(self, round_id: int, *, is_last: bool) -> RoundCompleted:
+    def round_completed(self, round_id: int, *, is_last: bool) -> messages.RoundCompleted:
         """A round is over; a no contest counts among the technical losses too."""
         league = self._league
         records = league.matches.of_round(round_id)
         results = [record.result for record in records if record.result]
         outcomes = [result.status for result in results]
-        return RoundCompleted(
+        return messages.RoundCompleted(
             **self._envelope(f"conv-round-{round_id}-complete"),
             round_id=round_id,
             matches_played=len(outcomes),
             matches_completed=len(outcomes),
             next_round_id=None if is_last else round_id + 1,
-            summary=RoundSummary(
+            summary=messages.RoundSummary(
                 len(records),
                 outcomes.count("WIN"),
                 outcomes.count("DRAW"),
@@ -145,7 +136,7 @@ class Broadcasts:
         first = league.champions()
         drawn_first = sorted(first, key=lambda row: row.player_id != league.champion)
         champions = [
-            Champion(row.player_id, row.display_name, row.points)
+            messages.Champion(row.player_id, row.display_name, row.points)
             for row in drawn_first[:CHAMPIONS_TOLD]
         ]
         winners: dict[str, Any] = {
@@ -154,16 +145,16 @@ class Broadcasts:
         }
         if len(first) > 1 and league.champion_commitment:
             moves = champion_moves(first) if len(first) <= CHAMPIONS_TOLD else []
-            winners["champion_draw"] = Draw(
+            winners["champion_draw"] = messages.Draw(
                 league.champion_commitment, league.champion_seed or "", moves
             )
         return self.table_rows(room=len(encode(winners))), winners
 
-    def league_completed(self, table: "FinalTable", agent_id: str) -> LeagueCompleted:
+    def league_completed(self, table: "FinalTable", agent_id: str) -> messages.LeagueCompleted:
         """The league is over; a referee is shown its session."""
         league, (rows, winners) = self._league, table
         member, is_referee = league.roster.member(agent_id), agent_id not in league.roster.players
-        return LeagueCompleted(
+        return messages.LeagueCompleted(
             **self._envelope("conv-league-complete"),
             total_rounds=league.total_rounds,
             total_matches=league.total_matches,
@@ -173,9 +164,9 @@ class Broadcasts:
             **_fitted("final_standings", rows, agent_id),
         )
 
-    def _announcement(self, round_id: int, **more: Any) -> RoundAnnouncement:
+    def _announcement(self, round_id: int, **more: Any) -> messages.RoundAnnouncement:
         envelope = self._envelope(f"conv-round-{round_id}-announce")
-        return RoundAnnouncement(**envelope, round_id=round_id, **more)
+        return messages.RoundAnnouncement(**envelope, round_id=round_id, **more)
 
     def _envelope(self, conversation_id: str) -> dict[str, Any]:
         return {
@@ -185,24 +176,24 @@ class Broadcasts:
             "league_id": self._league.rules.league_id,
         }
 
-    def _match(self, record: MatchRecord) -> RoundMatch:
+    def _match(self, record: MatchRecord) -> messages.RoundMatch:
         league = self._league
-        return RoundMatch(
+        return messages.RoundMatch(
             record.match_id,
             league.rules.game_type,
             *record.players,
             league.roster.referees[record.referee_id].endpoint,
         )
 
-    def _seated(self, record: MatchRecord, player_id: str) -> Seated:
+    def _seated(self, record: MatchRecord, player_id: str) -> messages.Seated:
         league, channel = self._league, self._credentials.channel(player_id)
         member = league.roster.players[player_id]
         names = (league.rules.league_id, record.match_id, player_id, record.epoch)
-        return Seated(
+        return messages.Seated(
             player_id,
             member.endpoint,
             member.display_name,
-            PlayerRecord(*league.table.record(player_id)),
+            messages.PlayerRecord(*league.table.record(player_id)),
             match_token(channel, "ref>player", *names),
             match_token(channel, "player>ref", *names),
             league.roster.digests_of(player_id),
@@ -212,7 +203,7 @@ class Broadcasts:
         )
 
 
-def _sealed(row: RoundMatch, record: MatchRecord) -> RoundMatch:
+def _sealed(row: messages.RoundMatch, record: MatchRecord) -> messages.RoundMatch:
     """With what its draws are sealed with."""
     generation = record.generation or UNSET
     return msgspec.structs.replace(

@@ -18,20 +18,14 @@ from msgspec import UNSET, UnsetType
 
 from agentleague.errors import Lost
 from agentleague.manager.step import Step
-from agentleague.protocol.messages import (
-    LeagueRegisterRequest,
-    Message,
-    Receipt,
-    RefereeRegisterRequest,
-    RefereeStatus,
-)
+from agentleague.protocol import messages
 from agentleague.protocol.tokens import receipt_seal
 from agentleague.roles.stimuli import Asked
 
-_SHOWN: dict[type[Message], Callable[[Any], Receipt | UnsetType]] = {
-    LeagueRegisterRequest: lambda message: message.player_meta.receipt,
-    RefereeRegisterRequest: lambda message: message.referee_meta.receipt,
-    RefereeStatus: lambda message: message.receipt,
+_SHOWN: dict[type[messages.Message], Callable[[Any], messages.Receipt | UnsetType]] = {
+    messages.LeagueRegisterRequest: lambda message: message.player_meta.receipt,
+    messages.RefereeRegisterRequest: lambda message: message.referee_meta.receipt,
+    messages.RefereeStatus: lambda message: message.receipt,
 }
 
 
@@ -42,10 +36,10 @@ class Receipts:
         self._step, self._secret, self._league = step, secret, step.league
         self._doubted: set[str] = set()  # agents of whom the organiser was told
 
-    def give(self, seq: int, row_hash: str) -> Receipt:
+    def give(self, seq: int, row_hash: str) -> messages.Receipt:
         """The receipt of a row that is on disk."""
         generation = self._league.generation
-        return Receipt(
+        return messages.Receipt(
             seq, row_hash, generation or UNSET, seal=self._seal(generation, seq, row_hash)
         )
 
@@ -70,7 +64,7 @@ class Receipts:
     def _seal(self, generation: int, seq: int, row_hash: str) -> str:
         return receipt_seal(self._secret, self._league.rules.league_id, generation, seq, row_hash)
 
-    def _is_sealed(self, shown: Receipt, generation: int) -> bool:
+    def _is_sealed(self, shown: messages.Receipt, generation: int) -> bool:
         if shown.seal is UNSET:
             return False
         right = self._seal(generation, shown.seq, shown.hash)
@@ -85,7 +79,7 @@ class Receipts:
                 f"{agent_id} showed a receipt that was not given here; it is ignored."
             )
 
-    def _lost(self, shown: Receipt) -> Lost:
+    def _lost(self, shown: messages.Receipt) -> Lost:
         there, seq = self._league.seq, shown.seq
         what = (
             f"rows {there + 1} to {seq} are lost"

@@ -61,19 +61,7 @@ from agentleague.manager.registration import Registration
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import ManagerLimits, Step
 from agentleague.manager.tokens import Credentials, Reporters, TokenMisuse
-from agentleague.protocol.messages import (
-    LeagueCommand,
-    LeagueCommandResponse,
-    LeagueQuery,
-    LeagueRegisterRequest,
-    LockRequest,
-    MatchResultAck,
-    MatchResultReport,
-    Message,
-    RefereeRegisterRequest,
-    RefereeStatus,
-    RefereeStatusAck,
-)
+from agentleague.protocol import messages
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Effect, Event, Reply
 from agentleague.roles.settings import ManagerSettings, Secrets
@@ -291,7 +279,7 @@ class Manager:
             return
         if error:
             self._assignments.starts.refused(key.match_id, error)
-        elif isinstance(stimulus.message, MatchResultReport):
+        elif isinstance(stimulus.message, messages.MatchResultReport):
             self._assignments.starts.learn(key.match_id)
             self._reported_by_answer(referee_id, stimulus.message)
         else:
@@ -322,10 +310,12 @@ class Manager:
     # What is asked
 
     def _register(
-        self, asked: Asked, message: LeagueRegisterRequest | RefereeRegisterRequest
+        self,
+        asked: Asked,
+        message: messages.LeagueRegisterRequest | messages.RefereeRegisterRequest,
     ) -> None:
         agent_id, came_back, is_recorded = self._registration.register(asked)
-        is_player = isinstance(message, LeagueRegisterRequest)
+        is_player = isinstance(message, messages.LeagueRegisterRequest)
         if came_back and is_player:
             if is_recorded:
                 self._assignments.refresh(agent_id)
@@ -361,7 +351,7 @@ class Manager:
             self._assignments.refresh(event.agent_id)
         return f"{event.agent_id} is called at {event.endpoint} from now on."
 
-    def _lock(self, asked: Asked, message: LockRequest) -> None:
+    def _lock(self, asked: Asked, message: messages.LockRequest) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
         record = self.league.matches.get(message.match_id)
         if self.league.aborted and not (record and record.decided):
@@ -377,12 +367,12 @@ class Manager:
         elif not isinstance(decision.answer, LeagueError):
             self._assignments.locked(referee_id, message.match_id)
 
-    def _report(self, asked: Asked, message: MatchResultReport) -> None:
+    def _report(self, asked: Asked, message: messages.MatchResultReport) -> None:
         message = self._reporters.with_match(asked.caller, message)
         referee_id = self._reporters.of(asked.caller, message.match_id)
         decision = self._decide_report(referee_id, message)
         record, answer = self.league.matches.get(message.match_id), decision.answer
-        if isinstance(answer, MatchResultAck):
+        if isinstance(answer, messages.MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
             if answer.duplicate and self._settings.rejections == "error":
                 answer = self._repeated(answer, referee_id)
@@ -390,17 +380,19 @@ class Manager:
         if decision.again:
             self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
 
-    def _repeated(self, ack: MatchResultAck, referee_id: str) -> MatchResultAck | LeagueError:
+    def _repeated(
+        self, ack: messages.MatchResultAck, referee_id: str
+    ) -> messages.MatchResultAck | LeagueError:
         """A referee that locks asks for the answer that it did not get."""
         if self.league.roster.referees[referee_id].locks:
             return ack
         record = self.league.matches[ack.match_id]
         return duplicate_report(record, "was reported before, and that counts")
 
-    def _reported_by_answer(self, referee_id: str, message: MatchResultReport) -> None:
+    def _reported_by_answer(self, referee_id: str, message: messages.MatchResultReport) -> None:
         """A foreign referee played a match before it answered, and expects no reply."""
         decision = self._decide_report(referee_id, message)
-        if isinstance(decision.answer, MatchResultAck):
+        if isinstance(decision.answer, messages.MatchResultAck):
             self._assignments.after_report(referee_id, decision.answer)
             if decision.again:
                 self._assignments.reassign(
@@ -411,7 +403,7 @@ class Manager:
             self._assignments.not_started(message.match_id, f"answered: {decision.answer}")
             self._step.tell_error(referee_id, decision.answer, message)
 
-    def _decide_report(self, referee_id: str, message: MatchResultReport) -> Decision:
+    def _decide_report(self, referee_id: str, message: messages.MatchResultReport) -> Decision:
         known = self.league.matches.get(message.match_id)
         if self.league.aborted and not (known and known.decided):
             raise AlreadyComplete("the league was aborted; this match is not decided any more")
@@ -420,13 +412,13 @@ class Manager:
         self._write(decision.events)
         if self.league.phase is Phase.COMPLETED and isinstance(decision.answer, LeagueError):
             raise AlreadyComplete("the league is over and its results stand")
-        if known and decision.events and isinstance(decision.answer, MatchResultAck):
+        if known and decision.events and isinstance(decision.answer, messages.MatchResultAck):
             self.rounds.table_changed()
             if self.league.roster.referees[referee_id].locks:
                 self._learn_from(known, message)
         return decision
 
-    def _learn_from(self, record: MatchRecord, report: MatchResultReport) -> None:
+    def _learn_from(self, record: MatchRecord, report: messages.MatchResultReport) -> None:
         """What a referee that locks found out about the players of a match that it closes.
 
         Others may report without a token: their word counts for the result of one match only.
@@ -475,7 +467,7 @@ class Manager:
             self._step.notify(notices.set_aside(referee_id, players))
             self._assignments.set_aside(referee_id)
 
-    def _status(self, asked: Asked, message: RefereeStatus) -> None:
+    def _status(self, asked: Asked, message: messages.RefereeStatus) -> None:
         waiting = self.league.roster.waiting_with(asked.caller.token)
         if waiting:
             referee_id = waiting.agent_id
@@ -483,11 +475,11 @@ class Manager:
             referee_id = self.league.roster.referee_of(asked.caller.token)
             self._assignments.status(referee_id, message.matches, message.states or {})
             self._assignments.awaited.hear(referee_id, message.awaited or ())
-        self._step.reply(asked, RefereeStatusAck(waiting=True if waiting else UNSET))
+        self._step.reply(asked, messages.RefereeStatusAck(waiting=True if waiting else UNSET))
         if self.league.phase is Phase.COMPLETED:
             self.rounds.tell_the_end_to(referee_id)
 
-    def _query(self, asked: Asked, message: LeagueQuery) -> None:
+    def _query(self, asked: Asked, message: messages.LeagueQuery) -> None:
         is_organiser = self._organiser.is_organiser(asked.caller.token)
         asker = None if is_organiser else self._reporters.asker(asked.caller, message.query_type)
         answer = queries.respond(self.league, message, asker, self.reachability.known)
@@ -518,11 +510,11 @@ class Manager:
         if facts["state"] not in (None, "FINISHED") and self.league.phase is Phase.RUNNING:
             facts["state"] = awaited.state_of(facts["match_id"]) or facts["state"]
 
-    def _command(self, asked: Asked, message: LeagueCommand) -> None:
+    def _command(self, asked: Asked, message: messages.LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)
         if not said.startswith(notices.BEGUN):  # The organiser was told more of that.
             self._step.notify(said)
-        self._step.reply(asked, LeagueCommandResponse(message.command, said))
+        self._step.reply(asked, messages.LeagueCommandResponse(message.command, said))
 
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
         Started: _started,
@@ -530,14 +522,14 @@ class Manager:
         Answered: lambda self, answer: self._CALLS[type(answer.key)](self, answer.key, answer),
         Woken: _woken,
     }
-    _MESSAGES: ClassVar[dict[type[Message], Callable[..., None]]] = {
-        LeagueRegisterRequest: _register,
-        RefereeRegisterRequest: _register,
-        LockRequest: _lock,
-        MatchResultReport: _report,
-        RefereeStatus: _status,
-        LeagueQuery: _query,
-        LeagueCommand: _command,
+    _MESSAGES: ClassVar[dict[type[messages.Message], Callable[..., None]]] = {
+        messages.LeagueRegisterRequest: _register,
+        messages.RefereeRegisterRequest: _register,
+        messages.LockRequest: _lock,
+        messages.MatchResultReport: _report,
+        messages.RefereeStatus: _status,
+        messages.LeagueQuery: _query,
+        messages.LeagueCommand: _command,
     }
     _LIVE: ClassVar[dict[str, Callable[["Manager", dict[str, Any], bool], None]]] = {
         "GET_STATUS": _live_status,

@@ -33,28 +33,22 @@ from agentleague.errors import (
 )
 from agentleague.match import transcript
 from agentleague.match.transcript import Line, Transcript
-from agentleague.protocol.messages import (
-    ChooseParityResponse,
-    GameJoinAck,
-    GameMoveResponse,
-    Message,
-    QuestionType,
-)
+from agentleague.protocol import messages
 
 ANSWERS_MAX = 3  # unusable ones; then the question is over
 LONG_SECONDS = 2.0  # a shorter wait is not told
 FORM_ERRORS = (-32600, -32601, -32602)  # the player did not understand us
 # Verdicts on answers without content.
 EMPTY = (transcript.NO_CONTENT, transcript.RATE_LIMITED, NoConnection.code, MissingField.code)
-ANSWERS = (GameJoinAck, ChooseParityResponse, GameMoveResponse)
+ANSWERS = (messages.GameJoinAck, messages.ChooseParityResponse, messages.GameMoveResponse)
 
-Judge = Callable[[Message], Any]  # returns the content of an answer, or raises its error
+Judge = Callable[[messages.Message], Any]  # returns the content of an answer, or raises its error
 
 
 class Terms(Struct, frozen=True):
     """How a question is asked, by the rules of the league."""
 
-    message: QuestionType
+    message: messages.QuestionType
     seconds: float
     retries: int
     delay: float
@@ -132,7 +126,7 @@ class Question:
         self._retries = self._timeouts = 0
         self._unusable = 0
         self._complaints = 0
-        self._held: Message | None = None
+        self._held: messages.Message | None = None
 
     def ask(self, now: float) -> list[Act]:
         """Call, with a fresh deadline."""
@@ -140,7 +134,7 @@ class Question:
         return self._call(now)
 
     def answered(
-        self, attempt: int, message: Message | None, error: LeagueError | None, now: float
+        self, attempt: int, message: messages.Message | None, error: LeagueError | None, now: float
     ) -> list[Act]:
         """A call came back."""
         self._open.discard(attempt)
@@ -161,7 +155,7 @@ class Question:
         return self._without_content(line, error, now)
 
     def complaint_answered(
-        self, message: Message | None, error: LeagueError | None, now: float
+        self, message: messages.Message | None, error: LeagueError | None, now: float
     ) -> list[Act]:
         """A player may answer a complaint with the join or the move that was wanted."""
         if isinstance(message, ANSWERS):
@@ -172,13 +166,13 @@ class Question:
             return self._call(now)
         return []
 
-    def is_closed_to(self, message: Message) -> bool:
+    def is_closed_to(self, message: messages.Message) -> bool:
         """Whether a push comes too late: another answer counted, or the player failed for good."""
         if isinstance(self.result, Success):
             return bool(self.result.value != content(message))
         return self.result is not None and self.result.is_final
 
-    def pushed(self, message: Message, *, is_signed: bool, now: float) -> list[Act]:
+    def pushed(self, message: messages.Message, *, is_signed: bool, now: float) -> list[Act]:
         """An answer was pushed; an unsigned one waits for the answer to the call."""
         if self.result and (isinstance(self.result, Success) or self.result.is_final):
             return []
@@ -187,7 +181,7 @@ class Question:
             return []
         return self._judge_push(message, now)
 
-    def fault_of(self, message: Message) -> LeagueError | None:
+    def fault_of(self, message: messages.Message) -> LeagueError | None:
         """What is wrong with a pushed answer, if anything."""
         try:
             self._judge(message)
@@ -296,25 +290,25 @@ class Question:
         held, self._held = self._held, None
         return [] if held is None else self._judge_push(held, now)
 
-    def _judge_push(self, message: Message, now: float) -> list[Act]:
+    def _judge_push(self, message: messages.Message, now: float) -> list[Act]:
         line = self._lines[-1]
         if line.verdict not in (transcript.OPEN, transcript.NO_CONTENT):
             line = self._notes.begin(self._seat, self.terms.message, len(self._lines), now)
         return self._judged(line, message, transcript.PUSHED, now)
 
-    def _judged(self, line: Line, message: Message, verdict: str, now: float) -> list[Act]:
+    def _judged(self, line: Line, message: messages.Message, verdict: str, now: float) -> list[Act]:
         self.was_understood = True
         line.hear(now)
         self._notes.identify(line, message)
         if isinstance(self.result, Success) or (self.result and self.result.is_final):
             return []
-        if not isinstance(message, GameJoinAck):
+        if not isinstance(message, messages.GameJoinAck):
             line.move = content(message)
         try:
             value = self._judge(message)
         except LeagueError as error:
             return self._complain_of(line, error, now)
-        if isinstance(message, GameJoinAck) and not value:
+        if isinstance(message, messages.GameJoinAck) and not value:
             line.verdict, self.result = transcript.DECLINED, Failure(None, is_final=True)
         else:
             line.verdict, self.result = verdict, Success(value)
@@ -350,13 +344,13 @@ class Question:
         return Complain(self._complaints, error, received, is_retryable, *counts, retry_at, left)
 
 
-def content(message: Message) -> Any:
+def content(message: messages.Message) -> Any:
     """What an answer holds: whether the player joins, or its move."""
-    if isinstance(message, GameJoinAck):
+    if isinstance(message, messages.GameJoinAck):
         return message.accept
-    if isinstance(message, ChooseParityResponse):
+    if isinstance(message, messages.ChooseParityResponse):
         return message.parity_choice
-    return message.move if isinstance(message, GameMoveResponse) else None
+    return message.move if isinstance(message, messages.GameMoveResponse) else None
 
 
 def _is_refusal(error: LeagueError | None) -> bool:

@@ -7,16 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 from msgspec import UNSET, Struct
 
-from agentleague.errors import (
-    IllegalMove,
-    InvalidTimestamp,
-    LeagueError,
-    NotAuthorised,
-    PeerRefused,
-    RateLimited,
-    TokenInvalid,
-    TokenMissing,
-)
+from agentleague import errors
 from agentleague.player.draw_check import DrawCheck
 from agentleague.player.foreign_referees import ForeignReferees, MatchQuery, PushKey
 from agentleague.player.memory import LIMITS, Memory, PlayerLimits
@@ -25,14 +16,7 @@ from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
 from agentleague.protocol.hosts import is_at
 from agentleague.protocol.printable import counted
 from agentleague.protocol.tokens import MATCH_TOKEN, PROOF_HEADER, channel_key, match_token
-from agentleague.roles.agent import (
-    BAD_TOKEN,
-    Agent,
-    AgentState,
-    Handler,
-    ReachabilityKey,
-    RegisterKey,
-)
+from agentleague.roles import agent
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned
@@ -74,7 +58,7 @@ class HookCall(NamedTuple):
     data: Any
 
 
-class Player(Agent):
+class Player(agent.Agent):
     """One player; its strategy is run by a RunStrategy effect.
 
     It may be given the matches that earlier runs kept (`kept`), and a queue for what the author's
@@ -103,7 +87,7 @@ class Player(Agent):
             self._registration.manager, settings.reply_seconds, limits
         )
 
-    def remember(self, state: AgentState) -> None:
+    def remember(self, state: agent.AgentState) -> None:
         """What an earlier run kept; its token also says how its referees are known."""
         super().remember(state)
         self._channel, self._earlier_id = channel_key(state.token), state.agent_id
@@ -160,7 +144,7 @@ class Player(Agent):
     ) -> list[Effect]:
         self._check_referee(asked)
         if len(self._running) >= self._limits.strategies_running:
-            raise RateLimited("this player thinks about enough moves already")
+            raise errors.RateLimited("this player thinks about enough moves already")
         self._running[asked.reply] = asked
         turn = self.memory.turn(message, self._me(message), self._seconds_left(message, now))
         return [RunStrategy(asked.reply, turn)]
@@ -232,7 +216,7 @@ class Player(Agent):
         elif not self.agent_id:
             self._keep_early(asked)
         else:
-            error = TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
+            error = errors.TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
             name = message.__struct_config__.tag
             return [self._refuse(asked, error, name, "refused one that its manager did not send.")]
         about = {"round_id": message.round_id} if hasattr(message, "round_id") else {}
@@ -316,14 +300,14 @@ class Player(Agent):
         """
         answer = stimulus.message
         assert self._completed
-        if isinstance(stimulus.error, RateLimited):
+        if isinstance(stimulus.error, errors.RateLimited):
             return [WakeAt(LeagueOverKey(), now + self._limits.ask_again_seconds)]
         if isinstance(answer, messages.LeagueQueryResponse):
             self._doubts_until = None
             return [] if self._goes_on(getattr(answer, "status", None)) else self._end()
         if not self.agent_id:
             return []
-        if self.has_foreign_manager and isinstance(stimulus.error, PeerRefused):
+        if self.has_foreign_manager and isinstance(stimulus.error, errors.PeerRefused):
             return self._end()
         if self._was_taken_out(stimulus.error):
             return [self._ask_whether_over(self._completed, now)]
@@ -334,11 +318,11 @@ class Player(Agent):
             return [WakeAt(LeagueOverKey(), now + self._limits.ask_again_seconds)]
         return self._end()
 
-    def _was_taken_out(self, error: LeagueError | None) -> bool:
+    def _was_taken_out(self, error: errors.LeagueError | None) -> bool:
         """Whether the manager refuses its token, as it learns now: then it asks without."""
-        if self._is_unknown or not isinstance(error, PeerRefused):
+        if self._is_unknown or not isinstance(error, errors.PeerRefused):
             return False
-        self._is_unknown = error.context.get("code") in BAD_TOKEN
+        self._is_unknown = error.context.get("code") in agent.BAD_TOKEN
         if self._is_unknown:
             self.news.append(UNKNOWN)
         return self._is_unknown
@@ -371,13 +355,13 @@ class Player(Agent):
             stimulus = self._with_our_ids(stimulus, message)
         try:
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
-        except NotAuthorised as error:
+        except errors.NotAuthorised as error:
             if not self.agent_id and self._keep_early(stimulus):
                 return []
             league_id, timestamp = self._registration.league_id, self._calendar.write(now)
             asking = self._foreign_referees.ask(stimulus, league_id, timestamp, now)
             return [self._refuse_referee(stimulus, error)] if asking is None else [*asking]
-        except LeagueError as error:
+        except errors.LeagueError as error:
             return [Reply(stimulus.reply, error)]
 
     def _with_our_ids(self, asked: Asked, message: messages.GameMessage) -> Asked:
@@ -399,18 +383,18 @@ class Player(Agent):
         for asked in waiting:
             try:
                 out += self.MESSAGES[type(asked.message)](self, asked, asked.message, now)
-            except NotAuthorised as error:
+            except errors.NotAuthorised as error:
                 out.append(self._refuse_referee(asked, error))
-            except LeagueError as error:
+            except errors.LeagueError as error:
                 out.append(Reply(asked.reply, error))
         return out
 
-    def _refuse_referee(self, asked: Asked, error: NotAuthorised) -> Reply:
+    def _refuse_referee(self, asked: Asked, error: errors.NotAuthorised) -> Reply:
         message: Any = asked.message
         why = "refused a message without the token of its referee."
         return self._refuse(asked, error, message.match_id, why)
 
-    def _refuse(self, asked: Asked, error: NotAuthorised, about: str, why: str) -> Reply:
+    def _refuse(self, asked: Asked, error: errors.NotAuthorised, about: str, why: str) -> Reply:
         """Refuse, and say so once of each match or kind of message."""
         self.say_once(about, f"{about}: {why}")
         return Reply(asked.reply, error)
@@ -426,9 +410,9 @@ class Player(Agent):
         elif self._foreign_referees.endpoint(asked):
             self._say_who_calls(asked, "its referee is foreign: the manager confirms it. It")
         elif message.auth_token:
-            raise TokenInvalid("auth_token is not the match token of this match")
+            raise errors.TokenInvalid("auth_token is not the match token of this match")
         else:
-            raise TokenMissing("a message of a match needs its match token as auth_token")
+            raise errors.TokenMissing("a message of a match needs its match token as auth_token")
 
     def _say_who_calls(self, asked: Asked, who: str) -> None:
         message: Any = asked.message
@@ -440,7 +424,7 @@ class Player(Agent):
     ) -> float:
         try:
             return self._calendar.seconds_until(message.deadline, now)
-        except InvalidTimestamp:
+        except errors.InvalidTimestamp:
             return self._limits.move_seconds
 
     def _me(self, message: Any) -> str:
@@ -475,25 +459,25 @@ class Player(Agent):
             )
         return self._token_pair
 
-    STIMULI: ClassVar[dict[type, Handler]] = {
-        **Agent.STIMULI,
+    STIMULI: ClassVar[dict[type, agent.Handler]] = {
+        **agent.Agent.STIMULI,
         Asked: _asked,
         StrategyReturned: _strategy_returned,
     }
-    ANSWERS: ClassVar[dict[type, Handler]] = {
-        RegisterKey: _registered,
-        ReachabilityKey: Agent.reachability_answered,
+    ANSWERS: ClassVar[dict[type, agent.Handler]] = {
+        agent.RegisterKey: _registered,
+        agent.ReachabilityKey: agent.Agent.reachability_answered,
         LeagueOverKey: _over_answered,
         MatchQuery: _match_answered,
         PushKey: _pushed,
     }
-    TIMERS: ClassVar[dict[type, Handler]] = {
-        RegisterKey: lambda self, woken, now: self.register(now),
-        ReachabilityKey: Agent.check_reachability,
+    TIMERS: ClassVar[dict[type, agent.Handler]] = {
+        agent.RegisterKey: lambda self, woken, now: self.register(now),
+        agent.ReachabilityKey: agent.Agent.check_reachability,
         LeagueOverKey: lambda self, woken, now: [self._ask_whether_over(self._completed, now)],
     }
-    MESSAGES: ClassVar[dict[type[messages.Message], Handler]] = {
-        messages.EndpointChallenge: Agent.prove,
+    MESSAGES: ClassVar[dict[type[messages.Message], agent.Handler]] = {
+        messages.EndpointChallenge: agent.Agent.prove,
         messages.GameInvitation: _invited,
         messages.ChooseParityCall: _to_move,
         messages.GameMoveCall: _to_move,
@@ -520,7 +504,7 @@ def _rank_in_words(own: messages.StandingRow, over: messages.LeagueCompleted) ->
 
 def _error_name(message: messages.GameError) -> str:
     """What the error is called; the name of an illegal move speaks of one game alone."""
-    if message.error_code == IllegalMove.code:
+    if message.error_code == errors.IllegalMove.code:
         return "an illegal move: "
     return f"{message.error_name}: " if message.error_name else ""
 

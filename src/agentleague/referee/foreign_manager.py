@@ -40,16 +40,8 @@ from agentleague.protocol.messages import (
     StartMatch,
     StartMatchResponse,
 )
+from agentleague.referee import manager_queries
 from agentleague.referee.foreign_reports import ForeignReports
-from agentleague.referee.manager_queries import (
-    QUERIES,
-    EndpointCheck,
-    EndpointQuery,
-    ManagerQueries,
-    MatchPolling,
-    PlayerEndpoints,
-    PollSeconds,
-)
 from agentleague.roles.agent import AgentLimits
 from agentleague.roles.effects import Address, Call, Drop, Effect, Reply, WakeAt
 from agentleague.roles.settings import RefereeSettings
@@ -105,7 +97,7 @@ class RefereeLimits(AgentLimits):
     awaited_max: int = 20  # answers that a sign of life names
     # At a foreign manager:
     start_reply_seconds: float = 3.0  # how long a start waits for the result; callers give up soon
-    poll: PollSeconds = PollSeconds()  # noqa: RUF009 (It is immutable.)
+    poll: manager_queries.PollSeconds = manager_queries.PollSeconds()  # noqa: RUF009 (It is immutable.)
     waiting_matches: int = 1000  # for a place, or for the addresses of their players
     ended_matches: int = 1000  # whose results are remembered
 
@@ -186,11 +178,15 @@ class ForeignManager:
         self.news: list[str] = []
         self._channel = tokens.channel_key(setup.secret.hex())
         settings = setup.settings
-        queries = ManagerQueries(manager, identity, setup.league_id, settings.reply_seconds)
-        self._endpoints = PlayerEndpoints(queries, settings.player_endpoints, self.news)
+        queries = manager_queries.ManagerQueries(
+            manager, identity, setup.league_id, settings.reply_seconds
+        )
+        self._endpoints = manager_queries.PlayerEndpoints(
+            queries, settings.player_endpoints, self.news
+        )
         self.unchecked = self._endpoints.unchecked  # where players may be, to be tried
         self._reports = ForeignReports(queries)
-        self._polling = MatchPolling(queries, setup.limits.poll, self.news)
+        self._polling = manager_queries.MatchPolling(queries, setup.limits.poll, self.news)
         self._unlocated: dict[str, AssignedMatch] = {}  # whose players' end points are unknown
         self._queue: deque[AssignedMatch] = deque()  # until there is a place for them
         self._open: dict[str, AssignedMatch] = {}
@@ -256,12 +252,12 @@ class ForeignManager:
     def endpoint_answered(self, answer: Answered, now: float) -> list[Effect]:
         """The manager, or a connection, has said where a player is, or has not."""
         key = answer.key
-        if isinstance(key, EndpointQuery):
+        if isinstance(key, manager_queries.EndpointQuery):
             more = self._endpoints.answered(key, answer.message, now)
             if more is not None:
                 return [*more]
         else:
-            assert isinstance(key, EndpointCheck)
+            assert isinstance(key, manager_queries.EndpointCheck)
             self._endpoints.checked(key.player_id, is_there=answer.error is None)
         waiting = [each for each in self._unlocated.values() if key.player_id in each.players]
         if not self._endpoints.knows(key.player_id):
@@ -409,7 +405,7 @@ class ForeignManager:
         options, who = " ".join(f"--player {each}=URL" for each in missing), " and ".join(missing)
         del self._unlocated[assigned.match_id]
         self._given_up.append(assigned.full_id)
-        queries = ", ".join(QUERIES)
+        queries = ", ".join(manager_queries.QUERIES)
         sentence = (
             f"{assigned.match_id} cannot be played: nobody says where to call {who}; "
             f"put player_A_endpoint and player_B_endpoint beside the ids, tell it in {queries}, or "

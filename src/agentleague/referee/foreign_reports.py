@@ -19,12 +19,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentleague.dialects.negotiation import (
-    UNFIT,
-    is_draw_refused,
-    may_have_counted,
-    misunderstanding,
-)
+from agentleague.dialects import negotiation
 from agentleague.dialects.results import OPEN, RUNNING, is_open
 from agentleague.dialects.table import PLAIN, base_of
 from agentleague.errors import PeerRefused
@@ -91,11 +86,11 @@ class ForeignReports:
             return self._query_answered(key, answer, now)
         error, status = answer.error, _status(answer)
         told.said = str(error.context.get("said") or error) if error else status
-        if may_have_counted(error) or status in BROKEN:
+        if negotiation.may_have_counted(error) or status in BROKEN:
             return [self._query(key.match_id, 1, now)]
         report = self._write(told.call, told.tried[-1]).message
-        problem = misunderstanding(report, error)
-        if problem == UNFIT or is_draw_refused(report, error):
+        problem = negotiation.misunderstanding(report, error)
+        if problem == negotiation.UNFIT or negotiation.is_draw_refused(report, error):
             return self._again(key.match_id, FORMS[:3], now)
         if status in REFUSED:
             return self._again(key.match_id, FORMS[:3], now) or None

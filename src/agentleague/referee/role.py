@@ -34,35 +34,7 @@ from agentleague.match.machine import (
     ReportCall,
 )
 from agentleague.match.messages import Assignment, RefereeIdentity
-from agentleague.protocol.messages import (
-    ChooseParityResponse,
-    EndpointChallenge,
-    GameJoinAck,
-    GameMoveResponse,
-    LeagueCompleted,
-    LeagueCompletedAck,
-    LeagueErrorAck,
-    LeagueErrorMessage,
-    LockResponse,
-    MatchResultReport,
-    MatchStateRequest,
-    MatchStateResponse,
-    Message,
-    PushAck,
-    Receipt,
-    RefereeMeta,
-    RefereeRegisterRequest,
-    RefereeRegisterResponse,
-    RefereeStatus,
-    RefereeStatusAck,
-    RoundAnnouncement,
-    RoundAnnouncementAck,
-    RoundCompleted,
-    RoundCompletedAck,
-    RoundMatch,
-    Rules,
-    StartMatch,
-)
+from agentleague.protocol import messages
 from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.referee.foreign_manager import (
     GAME_TYPE,
@@ -87,7 +59,7 @@ NOT_NEEDED = "This manager says itself where players are: what --player says doe
 AT_MANAGER = (Phase.RECOVERING, Phase.LOCKING, Phase.REPORTING)  # phases that wait for its answer
 
 
-def _order(receipt: Receipt) -> tuple[int, int]:
+def _order(receipt: messages.Receipt) -> tuple[int, int]:
     return receipt.generation or 0, receipt.seq
 
 
@@ -129,15 +101,15 @@ class Referee(Agent):
         self._foreign_manager: ForeignManager | None = None
         self.unchecked: deque[tuple[EndpointCheck, str]] = deque()  # where players may be
         self._status_seconds = 0.0  # between two signs of life; 0: none are wanted
-        self._rules = Rules()
+        self._rules = messages.Rules()
         self._round_id = 0
         self._is_league_over = False
 
-    def registration_request(self, now: float) -> Message:
+    def registration_request(self, now: float) -> messages.Message:
         """It locks, and says how many matches it takes."""
         settings = self._settings
-        return RefereeRegisterRequest(
-            RefereeMeta(
+        return messages.RefereeRegisterRequest(
+            messages.RefereeMeta(
                 settings.display_name,
                 settings.endpoint,
                 settings.version,
@@ -161,7 +133,7 @@ class Referee(Agent):
             return []
         if stimulus.error and isinstance(key, InvitationCall | MoveCall):
             self._say_if_in_vain(match.players[key.seat], stimulus.error)
-        if isinstance(stimulus.message, LockResponse):
+        if isinstance(stimulus.message, messages.LockResponse):
             self._keep_newest(stimulus.message.receipt)
         effects = self._run(match, now, match.answered, stimulus, now)
         if not stimulus.dialect or not isinstance(key, PlayerCall):
@@ -177,7 +149,7 @@ class Referee(Agent):
             self._in_vain.add(player.agent_id)
             self.news.append(f"{player.agent_id} at {player.url} {in_vain(said)}.")
 
-    def _keep_newest(self, receipt: Receipt | UnsetType) -> None:
+    def _keep_newest(self, receipt: messages.Receipt | UnsetType) -> None:
         """A manager that lost rows gives receipts of earlier ones: they prove nothing."""
         held = self._registration.receipt
         if receipt is not UNSET and (held is None or _order(receipt) > _order(held)):
@@ -203,7 +175,10 @@ class Referee(Agent):
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
         message = stimulus.message
-        if not isinstance(message, RefereeRegisterResponse) or message.status != "ACCEPTED":
+        if (
+            not isinstance(message, messages.RefereeRegisterResponse)
+            or message.status != "ACCEPTED"
+        ):
             return effects
         own, settings = self._registration, self._settings
         self._identity = RefereeIdentity(own.agent_id, settings.endpoint, own.token, self._calendar)
@@ -225,7 +200,7 @@ class Referee(Agent):
         """Tell the manager that this referee is alive, which matches it runs, and their states."""
         matches = self.matches.values() if len(self.matches) <= self._limits.states_max else ()
         awaited = chain.from_iterable(match.awaited(now) for match in self.matches.values())
-        status = RefereeStatus(
+        status = messages.RefereeStatus(
             self._registration.session,
             list(self.matches),
             receipt=self._registration.receipt or UNSET,
@@ -247,7 +222,7 @@ class Referee(Agent):
     def _status_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """A manager that does not know us has lost its journal: register again."""
         error, ack = stimulus.error, stimulus.message
-        if isinstance(ack, RefereeStatusAck) and ack.waiting is not True:
+        if isinstance(ack, messages.RefereeStatusAck) and ack.waiting is not True:
             self._stop_waiting()
         if not isinstance(error, PeerRefused) or error.context.get("code") not in UNKNOWN_REFEREE:
             return []
@@ -260,7 +235,9 @@ class Referee(Agent):
             self._registration.waits = False
             self.news.append("The organiser let it in.")
 
-    def _match_started(self, asked: Asked, message: StartMatch, now: float) -> list[Effect]:
+    def _match_started(
+        self, asked: Asked, message: messages.StartMatch, now: float
+    ) -> list[Effect]:
         """Foreign managers start matches; ours announces them."""
         if self._is_early(asked):
             return []
@@ -295,10 +272,12 @@ class Referee(Agent):
             effects += self._take(foreign.seated(assigned), now, where)
         return effects
 
-    def _announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
+    def _announced(
+        self, asked: Asked, message: messages.RoundAnnouncement, now: float
+    ) -> list[Effect]:
         if message.session is UNSET and self._is_early(asked):
             return []
-        ack = RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
+        ack = messages.RoundAnnouncementAck(player_id=self.agent_id, round_id=message.round_id)
         if self._foreign_manager:
             begun = self._with_begun(self._foreign_manager.announced(asked, message, now), now)
             return [self.reply(asked, ack, now), *begun]
@@ -319,7 +298,7 @@ class Referee(Agent):
         if own.proofs and not own.is_proved(asked.caller):
             raise TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
 
-    def _begin(self, matches: Sequence[RoundMatch], now: float) -> list[Effect]:
+    def _begin(self, matches: Sequence[messages.RoundMatch], now: float) -> list[Effect]:
         effects: list[Effect] = []
         for match in matches:
             if match.seats is not UNSET and match.epoch is not UNSET:
@@ -327,7 +306,7 @@ class Referee(Agent):
         return effects
 
     def _take(
-        self, described: RoundMatch, now: float, where: tuple[str, int] | None = None
+        self, described: messages.RoundMatch, now: float, where: tuple[str, int] | None = None
     ) -> list[Effect]:
         """A new match; or one that runs here, with new addresses or in a later epoch."""
         assert described.seats is not UNSET
@@ -347,7 +326,7 @@ class Referee(Agent):
         self.matches[described.match_id] = match
         return [*dropped, *self._run(match, now, match.start, now)]
 
-    def _match(self, described: RoundMatch, where: tuple[str, int]) -> Match:
+    def _match(self, described: messages.RoundMatch, where: tuple[str, int]) -> Match:
         assert self._identity
         assert described.seats is not UNSET
         assert described.epoch is not UNSET
@@ -385,7 +364,9 @@ class Referee(Agent):
 
     def _with_dialects(self, match: Match, effect: Effect) -> Effect:
         """A report also says the dialects of players that the manager does not know yet."""
-        if not (isinstance(effect, Call) and isinstance(effect.message, MatchResultReport)):
+        if not (
+            isinstance(effect, Call) and isinstance(effect.message, messages.MatchResultReport)
+        ):
             return effect
         found = {each.agent_id: self._dialects.get(each.agent_id, "") for each in match.players}
         known = {each.agent_id: each.dialect for each in match.players}
@@ -409,11 +390,15 @@ class Referee(Agent):
         stop: list[Effect] = [Drop(StatusKey())] if self._status_seconds > 0 else []
         return [*stop, End()]
 
-    def _round_completed(self, asked: Asked, message: RoundCompleted, now: float) -> list[Effect]:
-        ack = RoundCompletedAck(player_id=self.agent_id, round_id=message.round_id)
+    def _round_completed(
+        self, asked: Asked, message: messages.RoundCompleted, now: float
+    ) -> list[Effect]:
+        ack = messages.RoundCompletedAck(player_id=self.agent_id, round_id=message.round_id)
         return [self.reply(asked, ack, now)]
 
-    def _league_completed(self, asked: Asked, message: LeagueCompleted, now: float) -> list[Effect]:
+    def _league_completed(
+        self, asked: Asked, message: messages.LeagueCompleted, now: float
+    ) -> list[Effect]:
         own = self._registration.session
         self._check_manager(asked, "only the manager ends the league")
         if not self.agent_id or (own and message.session != own):
@@ -421,22 +406,26 @@ class Referee(Agent):
         self._is_league_over = True
         if message.aborted is True:  # The manager tells the players what is decided.
             self.matches.clear()
-        reply = self.reply(asked, LeagueCompletedAck(player_id=self.agent_id), now)
+        reply = self.reply(asked, messages.LeagueCompletedAck(player_id=self.agent_id), now)
         return [reply, *self._end_if_over()]
 
-    def _league_error(self, asked: Asked, message: LeagueErrorMessage, now: float) -> list[Effect]:
+    def _league_error(
+        self, asked: Asked, message: messages.LeagueErrorMessage, now: float
+    ) -> list[Effect]:
         self._check_manager(asked, "only the manager refuses what is asked of the league")
         self.say_error(message)
-        return [self.reply(asked, LeagueErrorAck(player_id=self.agent_id), now)]
+        return [self.reply(asked, messages.LeagueErrorAck(player_id=self.agent_id), now)]
 
     def _check_manager(self, asked: Asked, sentence: str) -> None:
         if self._foreign_manager and not self._foreign_manager.is_manager(asked.caller):
             raise TokenInvalid(sentence)
         self._check_proof(asked)
 
-    def _match_state(self, asked: Asked, message: MatchStateRequest, now: float) -> list[Effect]:
+    def _match_state(
+        self, asked: Asked, message: messages.MatchStateRequest, now: float
+    ) -> list[Effect]:
         match = self._at(message.match_id)
-        state = MatchStateResponse(
+        state = messages.MatchStateResponse(
             match.match_id, STATE[match.phase], match.epoch, match.turn, match.waiting_for()
         )
         return [self.reply(asked, state, now)]
@@ -452,7 +441,7 @@ class Referee(Agent):
         effects = self._run(match, now, match.pushed, pusher, message, now)
         if match.fault:
             return [Reply(asked.reply, match.fault), *effects]
-        return [self.reply(asked, PushAck(), now), *effects]
+        return [self.reply(asked, messages.PushAck(), now), *effects]
 
     def _only_match_for(self, message: Any, caller: Caller) -> Match:
         """The match of an answer that names none: no other waits for it."""
@@ -490,15 +479,15 @@ class Referee(Agent):
         PollKey: _at_foreign_manager(lambda foreign, woken, now: foreign.poll(now)),
         Clock: _clock_rang,
     }
-    MESSAGES: ClassVar[dict[type[Message], Handler]] = {
-        EndpointChallenge: Agent.prove,
-        RoundAnnouncement: _announced,
-        StartMatch: _match_started,
-        RoundCompleted: _round_completed,
-        LeagueCompleted: _league_completed,
-        LeagueErrorMessage: _league_error,
-        MatchStateRequest: _match_state,
-        GameJoinAck: _pushed,
-        ChooseParityResponse: _pushed,
-        GameMoveResponse: _pushed,
+    MESSAGES: ClassVar[dict[type[messages.Message], Handler]] = {
+        messages.EndpointChallenge: Agent.prove,
+        messages.RoundAnnouncement: _announced,
+        messages.StartMatch: _match_started,
+        messages.RoundCompleted: _round_completed,
+        messages.LeagueCompleted: _league_completed,
+        messages.LeagueErrorMessage: _league_error,
+        messages.MatchStateRequest: _match_state,
+        messages.GameJoinAck: _pushed,
+        messages.ChooseParityResponse: _pushed,
+        messages.GameMoveResponse: _pushed,
     }

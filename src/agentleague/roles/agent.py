@@ -17,28 +17,9 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from agentleague.errors import (
-    AlreadyComplete,
-    LateRegistration,
-    LeagueError,
-    PeerRefused,
-    TokenInvalid,
-    TokenMissing,
-)
-from agentleague.protocol import tokens
+from agentleague import errors
+from agentleague.protocol import messages, tokens
 from agentleague.protocol.jsonrpc import without_tokens
-from agentleague.protocol.messages import (
-    EndpointChallenge,
-    EndpointProof,
-    LeagueErrorMessage,
-    LeagueQuery,
-    LeagueQueryResponse,
-    LeagueRegisterRequest,
-    LeagueRegisterResponse,
-    Message,
-    Receipt,
-    RefereeRegisterResponse,
-)
 from agentleague.protocol.printable import log_text
 from agentleague.protocol.timestamps import Calendar
 from agentleague.protocol.tokens import is_proved, proof_key
@@ -57,8 +38,8 @@ GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organi
 GIVE_REFEREE_CODE = "--referee-code or LEAGUE_REFEREE_CODE; the organiser knows it"
 WHERE = "say where others reach this one with: --endpoint http://HOST:PORT/mcp"
 NO_ID = " The manager gave it no id: it goes by its name."
-IS_LATE = (LateRegistration.code, AlreadyComplete.code)
-BAD_TOKEN = (TokenMissing.code, TokenInvalid.code)
+IS_LATE = (errors.LateRegistration.code, errors.AlreadyComplete.code)
+BAD_TOKEN = (errors.TokenMissing.code, errors.TokenInvalid.code)
 
 
 @dataclass(frozen=True)
@@ -89,7 +70,7 @@ class AgentState(Struct, frozen=True):
     claim: str = ""  # made at random by its first run; nobody but its manager is told
     proofs: bool = False  # whether the manager promised to prove its messages
     match_tokens: bool = False  # whether referees show it match tokens
-    receipt: Receipt | None = None  # the last one that its manager gave it
+    receipt: messages.Receipt | None = None  # the last one that its manager gave it
 
 
 class Refused(Struct, frozen=True):
@@ -107,7 +88,7 @@ class Registration:
         self.agent_id = self.token = self.league_id = self.session = ""
         self.remembered = ""  # the token to show when it registers again
         self.claim = ""  # what it shows with every registration; empty: nothing
-        self.receipt: Receipt | None = None  # to show beside it
+        self.receipt: messages.Receipt | None = None  # to show beside it
         self._receipt_of = ""  # the league that gave it
         self.lease_seconds = 0.0  # how long a referee may be silent; 0: as long as it likes
         self.has_id = False  # whether the manager gave it one; else it goes by its name
@@ -131,27 +112,27 @@ class Registration:
         """Whether a message came from the manager, as far as a proof shows it."""
         return is_proved(caller.proof, self._proof_keys, caller.body)
 
-    def keep(self, receipt: Receipt | UnsetType) -> None:
+    def keep(self, receipt: messages.Receipt | UnsetType) -> None:
         """The manager gave this receipt; one without a seal would prove nothing."""
         if receipt is not UNSET and receipt.seal is not UNSET:
             self.receipt, self._receipt_of = receipt, self.league_id
 
-    def ask(self, request: Message, now: float) -> list[Effect]:
+    def ask(self, request: messages.Message, now: float) -> list[Effect]:
         """Send the request, with the token of an earlier run and the join code, if any."""
         until = now + self._settings.reply_seconds
         return [Call(RegisterKey(), self.manager, self._with_proof(request), until)]
 
     def answered(
-        self, message: Message | None, error: LeagueError | None, now: float
+        self, message: messages.Message | None, error: errors.LeagueError | None, now: float
     ) -> list[Effect]:
         """Registered, refused for good, or no answer yet."""
-        if isinstance(message, LeagueRegisterResponse | RefereeRegisterResponse):
+        if isinstance(message, messages.LeagueRegisterResponse | messages.RefereeRegisterResponse):
             return self._decided(message)
         if error and "what_to_do" in error.context:
             advice = error.context["what_to_do"]
             reason = f"{self.manager.url} understands no registration of ours: {advice}"
             return [End(Refused(reason))]
-        if isinstance(error, PeerRefused) and not error.context["data"].get("retryable"):
+        if isinstance(error, errors.PeerRefused) and not error.context["data"].get("retryable"):
             if self.remembered and error.context["code"] in BAD_TOKEN:
                 self.remembered, self.receipt = "", None
                 return [WakeAt(RegisterKey(), now)]
@@ -159,7 +140,7 @@ class Registration:
         self.failed_tries += 1
         return [WakeAt(RegisterKey(), now + self._settings.register_seconds)]
 
-    def _in_words(self, error: PeerRefused) -> str:
+    def _in_words(self, error: errors.PeerRefused) -> str:
         """The refusal for a person; a wrong code is told in the words of the command."""
         code, said = error.context["code"], str(error.context["data"].get("error_message") or error)
         if code in BAD_TOKEN and "referee_code" in said:
@@ -170,11 +151,13 @@ class Registration:
             return f"wrong join code; {GIVE_CODE}"
         return f"this league has a join code; {GIVE_CODE.replace('the right one', 'it')}"
 
-    def _with_proof(self, request: Message) -> Message:
+    def _with_proof(self, request: messages.Message) -> messages.Message:
         more: dict[str, Any] = {}
         if self.remembered:
             more["auth_token"] = self.remembered
-        name = "player_meta" if isinstance(request, LeagueRegisterRequest) else "referee_meta"
+        name = (
+            "player_meta" if isinstance(request, messages.LeagueRegisterRequest) else "referee_meta"
+        )
         code, receipt = self._settings.join_code, self.receipt
         own = {"join_code": code, "claim": self.claim, "receipt": receipt}
         shown = {field: value for field, value in own.items() if value}
@@ -182,7 +165,9 @@ class Registration:
             more[name] = msgspec.structs.replace(getattr(request, name), **shown)
         return msgspec.structs.replace(request, **more)
 
-    def _decided(self, message: LeagueRegisterResponse | RefereeRegisterResponse) -> list[Effect]:
+    def _decided(
+        self, message: messages.LeagueRegisterResponse | messages.RefereeRegisterResponse
+    ) -> list[Effect]:
         if message.status != "ACCEPTED":
             hint = "" if message.hint is UNSET else f": {message.hint}"
             back = TOO_LATE if message.error_code in IS_LATE else ""
@@ -191,7 +176,7 @@ class Registration:
         self.league_id = message.league_id
         if self.league_id != self._receipt_of:
             self.receipt = None
-        if isinstance(message, RefereeRegisterResponse):
+        if isinstance(message, messages.RefereeRegisterResponse):
             given = message.referee_id
             self.session = message.session or ""
             self.is_ours = bool(self.session)
@@ -225,7 +210,7 @@ class ReachabilityCheck:
 
     def ask(self, agent_id: str, timestamp: str, now: float) -> list[Effect]:
         """Ask; this needs no token."""
-        query = LeagueQuery(
+        query = messages.LeagueQuery(
             "GET_AGENT",
             query_params={"agent_id": agent_id},
             sender=f"agent:{agent_id}",
@@ -235,11 +220,11 @@ class ReachabilityCheck:
         return [Call(ReachabilityKey(), self._manager, query, now + self._reply_seconds)]
 
     def answered(
-        self, message: Message | None, error: LeagueError | None, now: float
+        self, message: messages.Message | None, error: errors.LeagueError | None, now: float
     ) -> tuple[str, list[Effect]]:
         """What there is to say, if anything, and when to ask again."""
-        answer = message if isinstance(message, LeagueQueryResponse) else None
-        if isinstance(error, PeerRefused) or (answer and not answer.success):
+        answer = message if isinstance(message, messages.LeagueQueryResponse) else None
+        if isinstance(error, errors.PeerRefused) or (answer and not answer.success):
             return "", []  # It is a foreign manager.
         agent = (answer.data or {}).get("agent") if answer else None
         told = agent if isinstance(agent, dict) else {}
@@ -280,7 +265,7 @@ class Agent(ABC):
 
     ANSWERS: ClassVar[dict[type, Handler]]
     TIMERS: ClassVar[dict[type, Handler]]
-    MESSAGES: ClassVar[dict[type[Message], Handler]]
+    MESSAGES: ClassVar[dict[type[messages.Message], Handler]]
     KIND: ClassVar[str]
 
     def __init__(self, settings: AgentSettings, limits: AgentLimits) -> None:
@@ -323,7 +308,7 @@ class Agent(ABC):
         raise TypeError(f"a {self.KIND} records nothing, and yet there is {event}")
 
     @abstractmethod
-    def registration_request(self, now: float) -> Message:
+    def registration_request(self, now: float) -> messages.Message:
         """What it says of itself when it registers."""
 
     def register(self, now: float) -> list[Effect]:
@@ -339,7 +324,7 @@ class Agent(ABC):
         """A message came; one that is refused changes nothing."""
         try:
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
-        except LeagueError as error:
+        except errors.LeagueError as error:
             return [Reply(stimulus.reply, error)]
 
     def answered(self, stimulus: Answered, now: float) -> list[Effect]:
@@ -386,11 +371,11 @@ class Agent(ABC):
             f"{GIVE_REFEREE_CODE}."
         )
 
-    def prove(self, asked: Asked, message: EndpointChallenge, now: float) -> list[Effect]:
+    def prove(self, asked: Asked, message: messages.EndpointChallenge, now: float) -> list[Effect]:
         """The manager shows the digest of a claim: yes only to its own, else it proves a thief."""
         claim = self._registration.claim
         is_own = bool(claim) and tokens.same(claim, message.claim_digest)
-        return [self.reply(asked, EndpointProof(is_own), now)]
+        return [self.reply(asked, messages.EndpointProof(is_own), now)]
 
     def say_once(self, about: str, sentence: str) -> None:
         """Tell the person who runs it, unless it was said before, or enough was."""
@@ -398,7 +383,7 @@ class Agent(ABC):
             self._said.add(about)
             self.news.append(sentence)
 
-    def say_error(self, message: LeagueErrorMessage) -> None:
+    def say_error(self, message: messages.LeagueErrorMessage) -> None:
         """The manager refused something that it could not answer."""
         what = message.original_message_type or message.context.get("action") or "something"
         name = f"{message.error_code} {message.error_name or message.error_description}".strip()
@@ -417,7 +402,7 @@ class Agent(ABC):
             self.news.append(sentence)
         return effects
 
-    def reply(self, asked: Asked, answer: Message, now: float, **more: Any) -> Reply:
+    def reply(self, asked: Asked, answer: messages.Message, now: float, **more: Any) -> Reply:
         """An answer in its envelope."""
         enveloped = msgspec.structs.replace(
             answer,

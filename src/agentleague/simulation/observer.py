@@ -18,17 +18,9 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct
 
+from agentleague import errors
 from agentleague.dialects import answers
 from agentleague.dialects.negotiation import REGISTRATIONS
-from agentleague.errors import (
-    UNREACHABLE,
-    AlreadyComplete,
-    DuplicateReport,
-    LeagueError,
-    MatchMismatch,
-    RateLimited,
-    StorageError,
-)
 from agentleague.league.events import (
     LeagueEnded,
     LeagueStarted,
@@ -69,7 +61,10 @@ Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draw
 _COUNTED = ("played", "wins", "draws", "losses", "points")
 _COUNTING = (LeagueStarted, MatchClosed, MatchRuled, LeagueEnded)  # rows that change the table
 _JUDGED = (LockRequest, MatchResultReport)  # A union would be made anew for each answer.
-_LATER = (StorageError.code, RateLimited.code)  # refusals after which the same is sent again
+_LATER = (
+    errors.StorageError.code,
+    errors.RateLimited.code,
+)  # refusals after which the same is sent again
 _encode = msgspec.json.Encoder().encode
 _standing_rows = msgspec.json.Decoder(list[StandingRow])
 
@@ -159,7 +154,7 @@ class Observer(Watcher):
         match = self._match(question.match_id)
         try:
             answer = answers.read_answer(question, 200, body)
-        except LeagueError as error:
+        except errors.LeagueError as error:
             self.locks.refused(host_of(url), question, error)
             return
         self._check_receipt(answer)
@@ -234,7 +229,7 @@ class Observer(Watcher):
         self.attempts.setdefault((url, message.match_id), []).append(self._clock.time)
 
     def _registered(self, url: str, question: Message, body: bytes) -> None:
-        with suppress(LeagueError):
+        with suppress(errors.LeagueError):
             answer = answers.read_answer(question, 200, body)
             self.tokens.registered(host_of(url), question, answer)
 
@@ -329,13 +324,13 @@ class LockChecks:
                 self._wrong(f"a report of {match.match_id} against its result was accepted")
 
     def refused(
-        self, asker: str, question: LockRequest | MatchResultReport, error: LeagueError
+        self, asker: str, question: LockRequest | MatchResultReport, error: errors.LeagueError
     ) -> None:
         """A lock or report was refused, and its sender knows."""
         code, match = error.context.get("code"), self._league.matches[question.match_id]
         if code is None or not asker.startswith("referee"):
             return
-        if code == DuplicateReport.code and isinstance(question, MatchResultReport):
+        if code == errors.DuplicateReport.code and isinstance(question, MatchResultReport):
             self._contradicted(question, match)
         if asker not in self.dishonest and not self._may_refuse(code, question, match):
             kind = "lock" if isinstance(question, LockRequest) else "report"
@@ -364,9 +359,9 @@ class LockChecks:
         self, code: str, question: LockRequest | MatchResultReport, match: MatchRecord
     ) -> bool:
         """Whether the rules say so; what is on disk by now is at least what was decided then."""
-        if code == AlreadyComplete.code:
+        if code == errors.AlreadyComplete.code:
             return self._league.phase is Phase.COMPLETED
-        if code != MatchMismatch.code:
+        if code != errors.MatchMismatch.code:
             return code in _LATER
         is_ours = (question.epoch, _id_of(question)) == (match.epoch, match.referee_id)
         return not is_ours or (isinstance(question, LockRequest) and _is_unreached(question))
@@ -379,7 +374,7 @@ def _is_lie(report: MatchResultReport, match: MatchRecord) -> bool:
 
 def _is_unreached(request: LockRequest) -> bool:
     """Nobody heard a byte from either player: that is first taken for the referee's fault."""
-    return all(cause == UNREACHABLE for _, cause in request.forfeits) and not request.moves
+    return all(cause == errors.UNREACHABLE for _, cause in request.forfeits) and not request.moves
 
 
 def _id_of(message: LockRequest | MatchResultReport) -> str:

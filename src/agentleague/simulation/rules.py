@@ -20,14 +20,7 @@ from agentleague.league.events import (
     TokenRenewed,
 )
 from agentleague.league.league import League
-from agentleague.protocol.messages import (
-    LeagueRegisterResponse,
-    MatchResultAck,
-    Message,
-    RefereeRegisterResponse,
-    RoundMatch,
-    Rules,
-)
+from agentleague.protocol import messages
 from agentleague.protocol.tokens import digest
 from agentleague.roles.effects import Event
 
@@ -60,11 +53,13 @@ class TokenChecks:
         elif isinstance(event, TokenConfirmed):
             self._in_use[event.agent_id] = event.generation
 
-    def registered(self, asker: str, question: Message, answer: Message | None) -> None:
+    def registered(
+        self, asker: str, question: messages.Message, answer: messages.Message | None
+    ) -> None:
         """An agent knows that it is registered."""
-        if isinstance(answer, LeagueRegisterResponse):
+        if isinstance(answer, messages.LeagueRegisterResponse):
             agent_id = answer.player_id
-        elif isinstance(answer, RefereeRegisterResponse):
+        elif isinstance(answer, messages.RefereeRegisterResponse):
             agent_id = answer.referee_id
         else:
             return
@@ -92,7 +87,7 @@ class CapacityChecks:
         self._league, self._wrong = league, wrong
         self._open: dict[str, set[tuple[str, Any]]] = {}  # referee -> matches and epochs
 
-    def handed_out(self, at: float, url: str, matches: Sequence[RoundMatch]) -> None:
+    def handed_out(self, at: float, url: str, matches: Sequence[messages.RoundMatch]) -> None:
         """Matches are on their way to a referee."""
         own = {(each.match_id, each.epoch) for each in matches if each.seats}
         if not own:
@@ -117,9 +112,9 @@ class CapacityChecks:
         """A manager that begins anew does not know what it has handed out."""
         self._open.clear()
 
-    def acknowledged(self, at: float, url: str, ack: Message | None) -> None:
+    def acknowledged(self, at: float, url: str, ack: messages.Message | None) -> None:
         """The answer to a report may bring the next match."""
-        if isinstance(ack, MatchResultAck) and ack.matches:
+        if isinstance(ack, messages.MatchResultAck) and ack.matches:
             self.handed_out(at, url, ack.matches)
 
 
@@ -178,7 +173,7 @@ def forgotten_sessions(league: League, rows: Timed, given: Any) -> Iterator[str]
                 yield f"{event.agent_id} began anew, and nobody was given {match_id}"
 
 
-def wrong_gaps(rules: Rules, times: Sequence[float], seconds: float) -> Iterator[str]:
+def wrong_gaps(rules: messages.Rules, times: Sequence[float], seconds: float) -> Iterator[str]:
     """A question to a silent player is repeated after its time and the delay of the rules."""
     for retry, (before, after) in enumerate(pairwise(times)):
         delay = rules.retry_delay_seconds * rules.retry_backoff**retry
