@@ -521,7 +521,7 @@ HUNTS = {
     rows_are_written_with_the_next_ones: Hunt("chaos", "confirmed before it was on disk"),
     errors_of_the_disk_are_swallowed: Hunt("chaos", "confirmed before it was on disk", 21),
     nobody_is_written_to_have_a_bye: Hunt("chaos", "verify: row"),
-    verify_ignores_the_number: Hunt("chaos", "verify does not see", 20),
+    verify_ignores_the_number: Hunt("chaos", "verify does not see", 80),
     the_fence_is_the_epoch: Hunt("hostile", "had lost it was accepted"),
     leases_have_no_cap: Hunt("hostile", "not over"),
     referees_are_given_all_they_can_get: Hunt("hostile", "at once"),

@@ -139,9 +139,8 @@ def _verified(simulated: SimulatedLeague) -> Iterator[str]:
         yield f"verify: row {difference.row}: {difference.sentence}"
     observer = simulated.observer
     if not difference and not observer.league.aborted:
-        forgery = forge(
-            observer.rows, observer.events, Random(f"forger|{observer.rows[-1].hash!r}")
-        )
+        chance = Random(f"forger|{simulated.seed}")  # Not from the rows: they change with the code.
+        forgery = forge(observer.rows, observer.events, chance)
         if forgery and verify(forgery.rows, simulated.load_game).difference is None:
             yield f"verify does not see: {forgery.what} (row {forgery.seq})"
     hidden = simulated.disk.flip_bits()

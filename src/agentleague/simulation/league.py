@@ -80,7 +80,7 @@ class SimulatedLeague:
         self.network.on_sent = self._event
         self.processes: dict[str, Process] = {}
         self.agents = agents
-        self._seed = seed
+        self.seed = seed
         names = {"league_id": LEAGUE_ID, "game_type": agents.game.name}
         self._settings = {**names, "players": players, "referees": referees, **(settings or {})}
         self._secrets = Secrets(_key("draw", seed), _key("token", seed), _key("admin", seed).hex())
@@ -213,7 +213,7 @@ class SimulatedLeague:
 
     def _give_traits(self) -> None:
         for name, trait in self.agents.traits.items():
-            changes = answer_filter(trait, f"{name}|{self._seed}")
+            changes = answer_filter(trait, f"{name}|{self.seed}")
             if changes:
                 self.network.answer_filters[url_of(name)] = changes
             if trait == IMPOSTOR:
@@ -236,7 +236,7 @@ class SimulatedLeague:
             self.observer,
             Address(MANAGER, url_of(MANAGER)),
             life_with_tokens=life_with_tokens,
-            seed=self._seed,
+            seed=self.seed,
         )
         self.observer.attackers.add(THIEF)
         self.observer.listeners.append(thief.sees)
@@ -299,14 +299,14 @@ class SimulatedLeague:
         return build
 
     def _transport(self, name: str, ports: Ports) -> Transport:
-        trait, seed = self.agents.traits.get(name, ""), f"{name}|{self._seed}"
+        trait, seed = self.agents.traits.get(name, ""), f"{name}|{self.seed}"
         if trait == FOREIGN:
             return ForeignTransport(ports.transport, ports.clock, self.agents.game, seed)
         changed = TRANSPORTS.get(trait)
         return changed(ports.transport, ports.clock, seed) if changed else ports.transport
 
     def _player(self, number: int) -> Callable[[Ports], Host]:
-        name, seed = f"player{number}", f"{self._seed}|{number}"
+        name, seed = f"player{number}", f"{self.seed}|{number}"
 
         def build(ports: Ports) -> Host:
             settings = PlayerSettings(
@@ -332,7 +332,7 @@ class SimulatedLeague:
             self.network.deafen(ports.transport, UNREADY_SECONDS)
         if ports.state.claim or trait in (FOREIGN, UNREADY):
             return ports.state
-        return replace(ports.state, claim=f"{name}|{self._seed}|{ports.clock.now()}")
+        return replace(ports.state, claim=f"{name}|{self.seed}|{ports.clock.now()}")
 
     def load_game(self, name: str) -> Game:
         """The one that is played."""
