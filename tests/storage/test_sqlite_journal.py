@@ -26,7 +26,8 @@ from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head
 from agentleague.storage.directory import open_reader
-from agentleague.storage.sqlite import FIND, JournalLimits, SqliteJournal, SqliteReader
+from agentleague.storage.sqlite import JournalLimits, SqliteJournal
+from agentleague.storage.sqlite_reader import FIND, SqliteReader
 from storage.crashed import child
 
 QUICK = JournalLimits(retry_seconds=0.01, follow_seconds=0.001)
