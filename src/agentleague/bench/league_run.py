@@ -280,17 +280,14 @@ def _with_journal(measured: Measurement, folder: Path) -> Measurement:
         if row.kind == "round_scheduled":
             scheduled = row.at
         elif row.kind == "round_ended":
-            rounds.append(_seconds(scheduled, row.at))
+            first, last = map(datetime.fromisoformat, (scheduled, row.at))
+            rounds.append((last - first).total_seconds())
     replay_seconds = perf_counter() - began
     gc.enable()
     size = journal.size_bytes()
     return replace(
         measured, round_seconds=rounds, journal_bytes=size, replay_seconds=replay_seconds
     )
-
-
-def _seconds(first: str, last: str) -> float:
-    return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
 
 
 class MatchTimes:

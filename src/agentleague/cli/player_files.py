@@ -27,8 +27,9 @@ def load_player(path: Path, games: Callable[[], Sequence[str]]) -> Player:
     timer.daemon = True  # It keeps no process alive.
     timer.start()
     try:
-        with _without_running():
-            module = _run(path.absolute())
+        with _without_running():  # As `python FILE` would, with its own folder to import from.
+            sys.path.insert(0, str(path.absolute().parent))
+            module = plugins.run_file(path.absolute(), f"player_file_{path.stem}")
     except (Exception, SystemExit) as error:  # Anybody may have written the file.
         frames = traceback.extract_tb(error.__traceback__)
         lines = [f" (line {f.lineno})" for f in frames if f.filename == str(path.absolute())]
@@ -93,9 +94,3 @@ def _without_running() -> Iterator[None]:
         yield
     finally:
         Player.run = run  # type: ignore[method-assign]
-
-
-def _run(path: Path) -> ModuleType:
-    """Run the file as `python FILE` would, with its own folder to import from."""
-    sys.path.insert(0, str(path.parent))
-    return plugins.run_file(path, f"player_file_{path.stem}")

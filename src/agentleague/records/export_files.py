@@ -44,7 +44,10 @@ def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
     assigned = by_match(events)
     yield "README.txt", readme(league)
     yield from league_files(league, times[-1])
-    yield from _match_lists(league, times[-1])
+    home = f"data/leagues/{path_part(league.rules.league_id)}"
+    yield f"{home}/rounds.json", _json({**_state(league, times[-1]), "rounds": _rounds(league)})
+    matches = [_match_row(league, match) for match in league.matches.values()]
+    yield f"{home}/matches.csv", _csv(MATCH_FIELDS, matches)
     for match_id, match in league.matches.items():
         at = times[match.decided_seq - 1]
         yield match_file(league, match_id, at, assigned.get(match_id, ()))
@@ -90,13 +93,6 @@ def league_files(league: League, now: str) -> Iterator[File]:
     yield "config/agents/agents_config.json", _json(_agents(league))
     yield f"{home}/standings.json", _json({**_state(league, now), "standings": table})
     yield f"{home}/standings.csv", _csv(TABLE_FIELDS, table)
-
-
-def _match_lists(league: League, now: str) -> Iterator[File]:
-    home = f"data/leagues/{path_part(league.rules.league_id)}"
-    yield f"{home}/rounds.json", _json({**_state(league, now), "rounds": _rounds(league)})
-    matches = [_match_row(league, match) for match in league.matches.values()]
-    yield f"{home}/matches.csv", _csv(MATCH_FIELDS, matches)
 
 
 def match_file(league: League, match_id: str, decided_at: str, events: Iterable[Event]) -> File:

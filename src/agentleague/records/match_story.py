@@ -201,7 +201,8 @@ def _lines(facts: Facts, in_full: bool) -> Iterator[str]:
         yield from (_exchange(facts, contact, in_full) for contact in facts.transcript)
     else:
         yield "What was said to whom was not kept, only the moves."
-        yield from _moves(facts)
+        for turn, player_id, move in (facts.draw and facts.draw.moves) or ():
+            yield f"  turn {turn + 1}  {facts.name(player_id)}: {one_line_json(move)}"
     if facts.transcript_left_out:
         yield f"  ... and {facts.transcript_left_out} exchanges more, which were not kept."
     yield from _draw(facts)
@@ -272,11 +273,6 @@ def cause_of(contact: Contact) -> Cause | None:
 
 def _verdict(contact: Contact) -> str:
     return detailed(contact.verdict, contact.message, contact.move)
-
-
-def _moves(facts: Facts) -> Iterator[str]:
-    for turn, player_id, move in (facts.draw and facts.draw.moves) or ():
-        yield f"  turn {turn + 1}  {facts.name(player_id)}: {one_line_json(move)}"
 
 
 def _draw(facts: Facts) -> Iterator[str]:

@@ -183,8 +183,10 @@ class Host:
             return
         if self.on_seen:
             self.on_seen(stimulus, effects)
-        if self._ledger and (events := [each.event for each in effects if type(each) is Record]):
-            self._append(events, self._ledger)
+        ledger = self._ledger
+        if ledger and (events := [each.event for each in effects if type(each) is Record]):
+            after, self._decided = self._decided, self._decided + len(events)
+            ledger.journal.append(ledger.league_id, after, events, self._on_committed)
         if self._decided == self._committed:
             for effect in effects:
                 self._RELEASE[type(effect)](self, effect)
@@ -193,10 +195,6 @@ class Host:
             self._waiting.extend((waiting, now, effect) for effect in effects)
         if self.on_step:
             self.on_step()
-
-    def _append(self, events: Sequence[Event], ledger: Ledger) -> None:
-        after, self._decided = self._decided, self._decided + len(events)
-        ledger.journal.append(ledger.league_id, after, events, self._on_committed)
 
     def _on_committed(self, heads: Sequence[ports.Head] | StorageError) -> None:
         if isinstance(heads, StorageError):

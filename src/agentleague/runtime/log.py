@@ -188,7 +188,8 @@ def in_words(entry: Entry) -> str | None:
     if entry.event in _SAID_BY_NEWS:
         return None
     line = fields(entry)
-    plainly = f"{entry.event.replace('_', ' ').capitalize()} {_summary(line)}"
+    facts = [str(line[name]) for name in _SUMMARY if name in line]
+    plainly = " ".join([entry.event.replace("_", " ").capitalize(), *facts])
     sentence = _WORDS.get(entry.event)
     words = sentence.format_map(_Blanks(line)) if sentence else plainly
     return " ".join(words.split()).replace(" :", ":").rstrip(":")
@@ -235,10 +236,8 @@ _WORDS = {
 }
 
 
-def _summary(line: dict[str, Any]) -> str:
-    """The facts of a line that has no sentence of its own."""
-    shown = ("round_id", "player_id", "referee_id", "agent_id", "why", "champion", "text")
-    return " ".join(str(line[name]) for name in shown if name in line)
+# The facts that are said of an event without a sentence of its own.
+_SUMMARY = ("round_id", "player_id", "referee_id", "agent_id", "why", "champion", "text")
 
 
 @dataclass(frozen=True)

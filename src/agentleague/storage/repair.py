@@ -117,7 +117,8 @@ def _save(
         connection.execute("COMMIT")
     if head.seq == 0:
         raise StorageError(f"not one row of {directory} can be saved; restore a copy of it")
-    unproved = _unproved(trials, league_id, head.seq)
+    found = {row.seq: row for each in trials for row in _readable(each, league_id, head.seq)}
+    unproved = [found[seq] for seq in sorted(found)]
     if unproved:
         end = max(end, Head(unproved[-1].seq, unproved[-1].hash))
     elif is_end_there and (noted or not _hides_more(directory, trials, league_id, head.seq)):
@@ -147,11 +148,6 @@ def _hides_more(directory: Path, trials: list[Path], league_id: str, last: int) 
     if not hidden_commits(directory):
         return False
     return sum(1 for _ in _true_rows(trials[:1], league_id)) == last
-
-
-def _unproved(trials: list[Path], league_id: str, after: int) -> list[Row]:
-    found = {row.seq: row for trial in trials for row in _readable(trial, league_id, after)}
-    return [found[seq] for seq in sorted(found)]
 
 
 def _readable(trial: Path, league_id: str, after: int) -> Iterator[Row]:

@@ -194,7 +194,10 @@ class SqliteJournal(SqliteReader):
             self._connection.close()
             if self._head_file is not None:
                 with self._noting():
-                    self._note_proved(self._head_file)
+                    if self._proved:
+                        of = self._proved.context
+                        head = Head(of["lost_until"], bytes.fromhex(of["hash"]))
+                        self._head_file.write(of["league_id"], head)
                     self._head_file.close()
             release(self._lock)
             self._lock = None
@@ -226,11 +229,6 @@ class SqliteJournal(SqliteReader):
         if head.seq and not self.lost:
             self._head_file.write(league_id, head)
             self._head_file.sync()
-
-    def _note_proved(self, head_file: HeadFile) -> None:
-        if self._proved:
-            of = self._proved.context
-            head_file.write(of["league_id"], Head(of["lost_until"], bytes.fromhex(of["hash"])))
 
     def _refusal(self, league_id: str, after: int, count: int) -> StorageError | None:
         if self._end is not None:

@@ -230,20 +230,21 @@ class HttpTransport:
         envelope, message, error, _ = incoming
         source = caller.source or request.source
         account = self._account(source, caller.token, message)
-        delay = self._delay(account, message)
+        now, rate = self._clock.now(), self._policy.rate
+        patience = rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
+        delay = self._buckets.take(account, now, patience) if account else 0.0
         if delay is None:
-            seconds = self._buckets.seconds_until_free(account, self._clock.now())
-            wait = max(1, round(seconds))
+            wait = max(1, round(self._buckets.seconds_until_free(account, now)))
             full = errors.RateLimited("too many requests; slow down", retry_after=wait)
             envelope.body, envelope.whole = b"{}", b""  # The refusal may wait for seconds.
-            held = self._buckets.hold(account, self._clock.now())
+            held = self._buckets.hold(account, now)
             tell = partial(reply.refuse, source, full)
             self.server.hold(held, tell, reply.respond.drop)
         elif message is None:
             reply.refuse(source, error or errors.InternalError("the request was not read"))
         else:
             ask = partial(self._ask_where, message, caller, reply)
-            self._clock.call_at(self._clock.now() + delay, ask) if delay else ask()
+            self._clock.call_at(now + delay, ask) if delay else ask()
 
     def _ask_where(self, message: Message, caller: Caller, reply: "_Reply") -> None:
         """Ask; a registration at a host name after its addresses were looked up."""
@@ -285,12 +286,6 @@ class HttpTransport:
             return ""
         # Many players may share an address, and each of them may go wild.
         return token if token and policy.is_known(token) else _payer(source)
-
-    def _delay(self, account: str, message: Message | None) -> float | None:
-        if not account:
-            return 0.0
-        patience = self._policy.rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
-        return self._buckets.take(account, self._clock.now(), patience)
 
     def refusal(self, envelope: Envelope, error: LeagueError) -> bytes:
         """An error in the form of its request."""

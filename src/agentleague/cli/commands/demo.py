@@ -116,7 +116,10 @@ def command(
             home = Home(Path(folder), seed, files=files)
             played = run(play(settings, home, progress, game=typed, local_players=named))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(*_interrupted(kept)) from None
+        if not kept or not has_journal(kept):
+            raise
+        see = f"{_command()} status {dir_option(kept)}"
+        raise KeyboardInterrupt(f"What was played is kept; see it with: {see}") from None
     if as_json:
         output.print_json(_summary(played, kept))
     else:
@@ -161,13 +164,6 @@ def _print_result(played: Played, kept: Path | None) -> None:
             f"{row['technical_losses']} of its matches without a game; see why with:\n"
             f"  {_command()} agent {row['player_id']} {where}"
         )
-
-
-def _interrupted(kept: Path | None) -> list[str]:
-    """The text after Ctrl-C, if there is anything to see."""
-    if not kept or not has_journal(kept):
-        return []
-    return [f"What was played is kept; see it with: {_command()} status {dir_option(kept)}"]
 
 
 def _command() -> str:

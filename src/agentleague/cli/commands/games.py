@@ -91,13 +91,9 @@ def _described(name: str) -> dict[str, Any]:
     except UnsupportedGame as error:
         return {"name": name, "summary": "", "options": {}, "error": str(error)}
     options = dict(getattr(game, "defaults", {}))
-    return {"name": name, "summary": _first_sentence(game), "options": options, "error": None}
-
-
-def _first_sentence(game: object) -> str:
     words = " ".join((game.__doc__ or "").partition("\n\n")[0].split())
     sentence, stop, _ = words.partition(". ")
-    return sentence + stop.strip()
+    return {"name": name, "summary": sentence + stop.strip(), "options": options, "error": None}
 
 
 def _options(game: dict[str, Any]) -> str:

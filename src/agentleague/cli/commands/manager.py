@@ -278,7 +278,10 @@ def _state(league: League, settings: ManagerSettings, directory: Path) -> str:
     waiting = _waiting_for(league, settings, directory)
     if settings.who_may_referee != "code":
         return waiting
-    return f"{waiting}\n{_referees_wait(settings, directory)}"
+    how = "There is no referee code, so each referee waits until you let it in, with:"
+    if settings.referee_code:
+        how = "Referees show the referee code; let in others, one by one, with:"
+    return f"{waiting}\n{how} league approve REF01 {dir_option(directory)}"
 
 
 def _waiting_for(league: League, settings: ManagerSettings, directory: Path) -> str:
@@ -298,11 +301,3 @@ def _waiting_for(league: League, settings: ManagerSettings, directory: Path) -> 
         f"Waiting for players and {referees}. Stop with Ctrl-C.\n"
         f"The league starts{when} with: {start}"
     )
-
-
-def _referees_wait(settings: ManagerSettings, directory: Path) -> str:
-    """How referees come in that have to show a code."""
-    approve = f"league approve REF01 {dir_option(directory)}"
-    if settings.referee_code:
-        return f"Referees show the referee code; let in others, one by one, with: {approve}"
-    return f"There is no referee code, so each referee waits until you let it in, with: {approve}"

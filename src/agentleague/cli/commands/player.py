@@ -1,6 +1,5 @@
 """`league player`: one player, from a file or with a strategy by name."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,16 +66,19 @@ def command(
         raise click.UsageError(f"give either {file} or --strategy {strategy}, not both")
     if file and not file.exists() and str(file) in plugins.strategy_names():
         raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
+    typed = map(as_typed, games)
     asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
     player = load_player(file, plugins.game_names) if file else None
     if player:
         player.author_errors.in_full = bool(verbose) or is_debugging()
     own_name = player.name if player else f"Player {strategy or 'random'}"
+    own_games = player.games if player else plugins.game_names()
+    more_games = (find_game(each).name if isinstance(each, Path) else each for each in typed)
     settings = replace(
         asked,
         manager_url=manager_url(asked.manager_url),
         display_name=asked.display_name or own_name,
-        game_types=_games(player.games if player else plugins.game_names(), games),
+        game_types=sorted({*own_games, *more_games}),
     )
     where = place_of_agent(settings, say)
 
@@ -91,10 +93,3 @@ def command(
 
     more = [player.attach] if player else []
     serve_agent(settings, "player", open_agent, verbose, *more)
-
-
-def _games(own: Sequence[str], more: Sequence[str]) -> list[str]:
-    """The names of the games it plays; a game in a file has its name there."""
-    typed = map(as_typed, more)
-    named = (find_game(each).name if isinstance(each, Path) else each for each in typed)
-    return sorted({*own, *named})

@@ -9,7 +9,6 @@ import click
 from agentleague.cli.directory import SECRETS, dir_option, directory_argument
 from agentleague.cli.output import counted, listed, say
 from agentleague.errors import LeagueError
-from agentleague.league.league import League
 from agentleague.protocol.printable import one_line
 from agentleague.records.event_text import sentence
 from agentleague.records.reading import event_of, no_league, open_league
@@ -83,16 +82,11 @@ def in_words(made: Repaired, to: Path) -> Iterator[str]:
     first, last = made.last + 1, made.lost_until
     rows = f"Row {last} is" if first == last else f"Rows {first} to {last} are"
     yield f"{rows} lost."
-    yield from _undecided(league)
-    yield from _unproved(made.unproved)
-
-
-def _undecided(league: League) -> Iterator[str]:
-    """The matches that were or may have been decided in the rows that are lost."""
-    matches = [each.match_id for each in league.matches.values() if not each.decided]
-    if matches:
-        shown = listed(matches, MATCHES_SHOWN_MAX)
+    undecided = [each.match_id for each in league.matches.values() if not each.decided]
+    if undecided:
+        shown = listed(undecided, MATCHES_SHOWN_MAX)
         yield f"Without a result now, whatever their players were told: {shown}."
+    yield from _unproved(made.unproved)
 
 
 def _unproved(rows: list[Row]) -> Iterator[str]:

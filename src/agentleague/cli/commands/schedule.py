@@ -51,8 +51,9 @@ def command(
 
     async def ask(source: Source) -> Schedule:
         status = await source.ask("GET_STATUS")
-        if round_id:
-            _check_round(status, round_id)
+        total = status.get("total_rounds")
+        if round_id and isinstance(total, int) and 0 < total < round_id:
+            raise LeagueError(f"there is no round {round_id}; there are rounds 1 to {total}")
         rounds = await all_rounds(source, **({"round_id": round_id} if round_id else {}))
         agents = [] if as_json else await all_rows(source, "GET_AGENTS", "agents", kind="player")
         names = {row["agent_id"]: row["display_name"] for row in agents}
@@ -75,12 +76,6 @@ def _about(rounds: list[dict[str, Any]], current: int) -> list[dict[str, Any]]:
     most = max(2, ROWS_MAX // max([1, *(len(each["matches"]) for each in rounds)]))
     first = max(0, min(current - 2, len(rounds) - most))
     return rounds[first : first + most]
-
-
-def _check_round(status: dict[str, Any], round_id: int) -> None:
-    total = status.get("total_rounds")
-    if isinstance(total, int) and 0 < total < round_id:
-        raise LeagueError(f"there is no round {round_id}; there are rounds 1 to {total}")
 
 
 def _rows(rounds: list[dict[str, Any]], names: dict[str, str]) -> Iterator[dict[str, Any]]:

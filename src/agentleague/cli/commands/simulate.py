@@ -11,7 +11,7 @@ import msgspec
 
 from agentleague.cli.output import counted, is_plain, is_quiet, print_json
 from agentleague.protocol.messages import WIRE_NAME
-from agentleague.simulation.league import BEGAN, SimulatedLeague
+from agentleague.simulation.league import BEGAN
 from agentleague.simulation.modes import (
     MODES,
     SeedReport,
@@ -91,7 +91,9 @@ def command(
 
 def _trace(mode: str, seed: int, as_json: bool) -> None:
     league, violation = attempt(MODES[mode](seed))
-    lines = list(_trace_lines(league))
+    faults = [TraceLine(at - BEGAN, "", "", what) for at, what in league.observer.incidents]
+    messages = [_line(each) for each in league.observer.deliveries]
+    lines = sorted([*faults, *messages], key=lambda line: line.at)
     if as_json:
         rows = [line._asdict() for line in lines]
         trace = {"mode": mode, "seed": seed, "violation": violation, "lines": rows}
@@ -160,13 +162,6 @@ class TraceLine(NamedTuple):
     what: str
 
 
-def _trace_lines(league: SimulatedLeague) -> Iterator[TraceLine]:
-    """All messages and faults, in order of time."""
-    faults = [TraceLine(at - BEGAN, "", "", what) for at, what in league.observer.incidents]
-    messages = [_line(each) for each in league.observer.deliveries]
-    yield from sorted([*faults, *messages], key=lambda line: line.at)
-
-
 def _sentence(line: TraceLine) -> str:
     """One line for a person."""
     way = f"{line.source} -> {line.target}: " if line.source else "*** "
@@ -179,7 +174,10 @@ def _line(delivery: Delivery) -> TraceLine:
     if delivery.is_answer:
         name = f"{content.get('message_type') or 'an answer'} to {name}"
     facts = [f"{key}={content[key]}" for key in SHOWN if content.get(key) not in (None, "")]
-    what = " ".join([name, *facts, *_result(content)])
+    result = content.get("game_result")
+    if isinstance(result, dict):
+        facts.append(f"{result.get('status')} winner={result.get('winner_player_id')}")
+    what = " ".join([name, *facts])
     return TraceLine(delivery.at - BEGAN, delivery.source, host_of(delivery.url), what)
 
 
@@ -196,10 +194,3 @@ def _content(body: bytes) -> dict[str, Any]:
         return {"message_type": f"refusal ({error.get('message')})"}
     content = envelope.get("params") or envelope.get("result")
     return content if isinstance(content, dict) else {}
-
-
-def _result(content: dict[str, Any]) -> list[str]:
-    result = content.get("game_result")
-    if not isinstance(result, dict):
-        return []
-    return [f"{result.get('status')} winner={result.get('winner_player_id')}"]

@@ -75,7 +75,7 @@ def command(
         output.print_json(status | metrics)
         return
     output.print_facts(_facts(status), str(status.get("league_id")))
-    for line in _live(status):
+    for line in (f"{LIVE[field]}: {row}." for field in LIVE for row in status.get(field, ())):
         print(output.shown(line))
     if metrics:
         _print_metrics(metrics)
@@ -99,10 +99,6 @@ async def _now(source: Source, directory: Path | None = None) -> dict[str, list[
     except (LeagueError, LookupError):  # A foreign manager.
         return {}
     return {"in_play": in_play, "not_reachable": lost}
-
-
-def _live(status: dict[str, Any]) -> list[str]:
-    return [f"{LIVE[field]}: {row}." for field in LIVE for row in status.get(field, ())]
 
 
 def _of_directory(directory: Path, status: dict[str, Any]) -> str:
