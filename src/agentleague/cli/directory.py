@@ -18,32 +18,28 @@ SETTINGS = ".toml"  # A league may lie beside its settings.
 SHOWN_MAX = 3
 
 
-def one_directory(argument: Path | None, option: Path | None) -> Path | None:
-    """The directory as it was typed, with --dir before it or without.
+def directory_argument(
+    default: str | None = None, help_text: str = "The same as DIR.", *, is_needed: bool = True
+) -> Callable[[Command], Command]:
+    """Add DIR to a command, with --dir before it or without; without a default it may be needed.
 
     Somebody who names the journal means its directory.
     """
-    if argument and option:
-        raise click.UsageError(f"name one directory: either {argument} or --dir {option}")
-    found = argument or option
-    return found.parent if found and found.name == FILE_NAME else found
-
-
-def directory_argument(
-    default: str | None = None, help_text: str = "The same as DIR."
-) -> Callable[[Command], Command]:
-    """Add DIR to a command, with --dir before it or without; it must be given without a default."""
 
     def add(command: Command) -> Command:
         @wraps(command)
         def with_directory(*, argument: Path | None, option: Path | None, **more: Any) -> Any:
-            directory = one_directory(argument, option) or (Path(default) if default else None)
-            if directory is None:
+            if argument and option:
+                raise click.UsageError(f"name one directory: either {argument} or --dir {option}")
+            directory = argument or option or (Path(default) if default else None)
+            if directory is None and is_needed:
                 context = click.get_current_context()
                 raise click.UsageError(f"DIR is missing; type: {context.command_path} DIR", context)
+            if directory and directory.name == FILE_NAME:
+                directory = directory.parent
             return command(directory=directory, **more)
 
-        metavar = "[DIR]" if default else "DIR"
+        metavar = "DIR" if is_needed and not default else "[DIR]"
         kind = click.Path(path_type=Path)
         option = click.option("--dir", "option", metavar="DIR", type=kind, help=help_text)
         argument = click.argument("argument", metavar=metavar, required=False, type=kind)

@@ -3,13 +3,12 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterable
-from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from agentleague.cli.directory import dir_option, manager_address, one_directory
+from agentleague.cli.directory import dir_option, directory_argument, manager_address
 from agentleague.errors import LeagueError
 from agentleague.runtime.query_pages import Source, Work, all_rows
 
@@ -45,35 +44,19 @@ rules_option = click.option(
 
 def reading_options(command: Command) -> Command:
     """Add DIR, --manager, --dir and --json; the command gets one `directory`."""
-
-    @wraps(command)
-    def with_directory(*, argument: Path | None, directory: Path | None, **more: Any) -> Any:
-        return command(directory=one_directory(argument, directory), **more)
-
-    decorated: Any = with_directory
-    for option in (
-        click.argument(
-            "argument", metavar="[DIR]", required=False, type=click.Path(path_type=Path)
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option(
-            "--dir",
-            "directory",
-            metavar="DIR",
-            type=click.Path(path_type=Path),
-            help="Read the journal in this directory instead of asking a manager.",
-        ),
-        click.option(
-            "--manager",
-            "manager_url",
-            metavar="URL",
-            callback=lambda context, parameter, typed: _as_url(typed) if typed else typed,
-            help="The manager to ask: its URL, HOST:PORT, or a PORT of this machine.  "
-            f"[env var: {VARIABLE}; default: {MANAGER}]",
-        ),
-    ):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
+    manager = click.option(
+        "--manager",
+        "manager_url",
+        metavar="URL",
+        callback=lambda context, parameter, typed: _as_url(typed) if typed else typed,
+        help="The manager to ask: its URL, HOST:PORT, or a PORT of this machine.  "
+        f"[env var: {VARIABLE}; default: {MANAGER}]",
+    )
+    text = "Read the journal in this directory instead of asking a manager."
+    directory = directory_argument(help_text=text, is_needed=False)
+    return manager(
+        directory(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command))
+    )
 
 
 all_option = click.option(
