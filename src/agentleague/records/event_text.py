@@ -7,13 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from agentleague.dialects.table import in_words
-from agentleague.league import events
-from agentleague.league.match_result import (
-    dispute_in_words,
-    loss_in_words,
-    misuse_in_words,
-    ruling_in_words,
-)
+from agentleague.league import events, match_result
 from agentleague.protocol.printable import counted
 from agentleague.roles.effects import Event
 
@@ -86,15 +80,15 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     events.RoundScheduled: lambda e: (
         f"Round {e.round_id} has {counted(len(e.matches), 'match', 'matches')}"
     ),
-    events.LossAccepted: lambda e: f"After a loss: {loss_in_words(e)}",
+    events.LossAccepted: lambda e: f"After a loss: {match_result.loss_in_words(e)}",
     events.MatchAssigned: lambda e: f"{e.match_id} was given to {e.referee_id} because {e.why}",
     events.MatchBegun: lambda e: f"{e.match_id}: its referee said that it runs",
     events.MatchLocked: lambda e: f"{e.match_id}: lock {e.index} drew {e.value}",
     events.MatchDecided: _result,
     events.MatchClosed: lambda e: f"{e.match_id} is closed: its players were told",
-    events.Disputed: lambda e: f"{e.match_id} is disputed: {dispute_in_words(e)}",
-    events.MatchRuled: lambda e: f"{e.match_id}: {ruling_in_words(e)}",
-    events.TokenMisused: lambda e: f"{e.agent_id}: {misuse_in_words(e)}",
+    events.Disputed: lambda e: f"{e.match_id} is disputed: {match_result.dispute_in_words(e)}",
+    events.MatchRuled: lambda e: f"{e.match_id}: {match_result.ruling_in_words(e)}",
+    events.TokenMisused: lambda e: f"{e.agent_id}: {match_result.misuse_in_words(e)}",
     events.TokenShown: lambda e: f"{e.agent_id} showed its token",
     events.DialectLearnt: lambda e: f"{e.agent_id} is spoken to in {in_words(e.dialect)}",
     events.RoundEnded: lambda e: f"Round {e.round_id} is over",

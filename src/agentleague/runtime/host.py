@@ -18,28 +18,9 @@ from agentleague.errors import Damaged, InternalError, LeagueError, Lost, Storag
 from agentleague.league.events import read_event
 from agentleague.league.match_records import MATCHES_AT_HAND
 from agentleague.protocol.messages import Message, Receipt
-from agentleague.roles import ports
-from agentleague.roles.effects import (
-    Call,
-    Drop,
-    Effect,
-    End,
-    Event,
-    Record,
-    Reply,
-    RunStrategy,
-    WakeAt,
-)
-from agentleague.roles.stimuli import (
-    Answered,
-    Asked,
-    Caller,
-    Key,
-    Started,
-    Stimulus,
-    StrategyReturned,
-    Woken,
-)
+from agentleague.roles import effects, ports, stimuli
+from agentleague.roles.effects import Call, Effect, Event, Record
+from agentleague.roles.stimuli import Answered, Asked, Key, Stimulus
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]
@@ -168,7 +149,7 @@ class Host:
     def start(self, wall_offset: float) -> None:
         """Begin: listen, and tell the role."""
         self._transport.listen(self._on_ask)
-        self.feed(Started(wall_offset))
+        self.feed(stimuli.Started(wall_offset))
 
     def feed(self, stimulus: Stimulus) -> None:
         """Something happened: let the role decide, write its events, then carry out the rest."""
@@ -177,22 +158,22 @@ class Host:
             self._give_up(stimulus, StorageError("this manager has stopped; try again later"))
             return
         try:
-            effects = self.role.handle(stimulus, now)
+            wanted = self.role.handle(stimulus, now)
         except Exception as bug:
             self._stumble(stimulus, bug)
             return
         if self.on_seen:
-            self.on_seen(stimulus, effects)
+            self.on_seen(stimulus, wanted)
         ledger = self._ledger
-        if ledger and (events := [each.event for each in effects if type(each) is Record]):
+        if ledger and (events := [each.event for each in wanted if type(each) is Record]):
             after, self._decided = self._decided, self._decided + len(events)
             ledger.journal.append(ledger.league_id, after, events, self._on_committed)
         if self._decided == self._committed:
-            for effect in effects:
+            for effect in wanted:
                 self._RELEASE[type(effect)](self, effect)
         else:
             waiting = self._decided
-            self._waiting.extend((waiting, now, effect) for effect in effects)
+            self._waiting.extend((waiting, now, effect) for effect in wanted)
         if self.on_step:
             self.on_step()
 
@@ -214,19 +195,19 @@ class Host:
     def _written(self, effect: Record) -> None:
         """It was written when it was decided."""
 
-    def _reply(self, effect: Reply) -> None:
+    def _reply(self, effect: effects.Reply) -> None:
         answer = effect.answer
         if effect.receipt is not None and isinstance(answer, Message):
             answer = self._with_receipt(answer, effect.receipt)
         self._replies.pop(effect.to)(answer)
 
-    def _drop(self, effect: Drop) -> None:
+    def _drop(self, effect: effects.Drop) -> None:
         for waiting in (self._calls, self._timers):
             cancel = waiting.pop(effect.key, None)
             if cancel:
                 cancel()
 
-    def _end(self, effect: End) -> None:
+    def _end(self, effect: effects.End) -> None:
         self.ended = True
         self.on_end(effect.summary)
 
@@ -244,24 +225,28 @@ class Host:
             effect.to, message, until, done, effect.headers
         )
 
-    def _wake_at(self, effect: WakeAt) -> None:
+    def _wake_at(self, effect: effects.WakeAt) -> None:
         def wake() -> None:
             self._timers.pop(effect.key, None)
-            self.feed(Woken(effect.key))
+            self.feed(stimuli.Woken(effect.key))
 
         former = self._timers.pop(effect.key, None)
         if former:
             former()
         self._timers[effect.key] = self._clock.call_at(effect.when, wake)
 
-    def _run_strategy(self, effect: RunStrategy) -> None:
+    def _run_strategy(self, effect: effects.RunStrategy) -> None:
         assert self._runner, "a role with a strategy needs a runner"
         self._runner.run(
-            effect.turn, lambda move, error: self.feed(StrategyReturned(effect.key, move, error))
+            effect.turn,
+            lambda move, error: self.feed(stimuli.StrategyReturned(effect.key, move, error)),
         )
 
     def _on_ask(
-        self, message: Message, caller: Caller, reply: Callable[[Message | LeagueError], None]
+        self,
+        message: Message,
+        caller: stimuli.Caller,
+        reply: Callable[[Message | LeagueError], None],
     ) -> None:
         is_full = self._ledger is not None and self._ledger.journal.state == "full"
         if is_full or self._decided - self._committed > self._limits.waiting:
@@ -312,10 +297,10 @@ class Host:
 
     _RELEASE: ClassVar[dict[type, Callable[..., None]]] = {
         Record: _written,
-        Reply: _reply,
+        effects.Reply: _reply,
         Call: _call,
-        Drop: _drop,
-        WakeAt: _wake_at,
-        RunStrategy: _run_strategy,
-        End: _end,
+        effects.Drop: _drop,
+        effects.WakeAt: _wake_at,
+        effects.RunStrategy: _run_strategy,
+        effects.End: _end,
     }

@@ -11,15 +11,9 @@ import msgspec
 
 from agentleague.cli.output import counted, is_plain, is_quiet, print_json
 from agentleague.protocol.messages import WIRE_NAME
+from agentleague.simulation import modes
 from agentleague.simulation.league import BEGAN
-from agentleague.simulation.modes import (
-    MODES,
-    SeedReport,
-    attempt,
-    never_drawn,
-    processes_for,
-    simulate_all,
-)
+from agentleague.simulation.modes import MODES
 from agentleague.simulation.network import host_of
 from agentleague.simulation.observer import Delivery
 
@@ -74,8 +68,8 @@ def command(
     number = seeds or (SEEDS if seed is None else 1)
     first, began = seed or 0, time.perf_counter()
     reports = []
-    processes = processes_for(number, jobs)
-    workers = simulate_all(mode, range(first, first + number), processes)
+    processes = modes.processes_for(number, jobs)
+    workers = modes.simulate_all(mode, range(first, first + number), processes)
     with workers as leagues, _bar(number, mode) as step:
         for each in leagues:
             reports.append(each)
@@ -90,7 +84,7 @@ def command(
 
 
 def _trace(mode: str, seed: int, as_json: bool) -> None:
-    league, violation = attempt(MODES[mode](seed))
+    league, violation = modes.attempt(MODES[mode](seed))
     faults = [TraceLine(at - BEGAN, "", "", what) for at, what in league.observer.incidents]
     messages = [_line(each) for each in league.observer.deliveries]
     lines = sorted([*faults, *messages], key=lambda line: line.at)
@@ -106,14 +100,14 @@ def _trace(mode: str, seed: int, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _summary(mode: str, reports: list[SeedReport], seconds: float) -> dict[str, Any]:
+def _summary(mode: str, reports: list[modes.SeedReport], seconds: float) -> dict[str, Any]:
     again, first = f"league simulate --mode {mode} --seed", reports[0].seed
     failures = [
         {"seed": each.seed, "violation": each.violation, "command": f"{again} {each.seed} --trace"}
         for each in reports
         if each.violation
     ]
-    over_all = never_drawn(reports)
+    over_all = modes.never_drawn(reports)
     if over_all:
         command = f"{again} {first} --seeds {len(reports)}"
         failures.append({"seed": first, "violation": over_all, "command": command})
