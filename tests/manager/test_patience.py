@@ -1,8 +1,10 @@
 """One player that hangs costs the others all its retries once, and then one attempt a match."""
 
-from dataclasses import replace
+from dataclasses import replace as with_settings
+from functools import partial
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from agentleague.league.queries import state_of
 from agentleague.protocol.messages import AwaitedAnswer, ChooseParityCall, LeagueQuery
@@ -77,7 +79,7 @@ def test_a_league_that_was_begun_before_there_was_patience_goes_on_and_keeps_all
     rows = list(league.journal.read("league_test"))
     assert b"patience" not in rows[0].body
 
-    league.settings = replace(league.settings, patience="learning")
+    league.settings = with_settings(league.settings, patience="learning")
     check_rules(league.settings, iter(rows), "cup")
     league.restart_manager()
     league.play()
@@ -151,3 +153,52 @@ def test_a_referee_can_only_wait_for_players_of_its_own_open_matches():
     assert [words.split()[0] for words in waits(league)] == [
         player_id for player_id in ("P01", "P02") if player_id in mine.players
     ]
+
+
+@rule("R-QUERY-10")
+def test_whatever_a_referee_repeats_the_organiser_is_told_once_and_reads_no_nonsense():
+    league, _ = league_with_a_hanging_player()
+    league.run_until(lambda: len(league.league.open_matches) > 0)
+    hear = partial(league.manager._assignments.awaited.hear, "REF01")
+    long = AwaitedAnswer("R1M1", "P01", "GAME_INVITATION", 1.7e308, 2, 4)
+
+    for _ in range(3):
+        hear([long] * 60)
+        hear([])
+    hear([replace(long, attempt=attempt, attempts=2) for attempt in (-5, 0, 3)])
+    nonsense = waits(league)
+    hear([long] * 60)
+
+    shown = "P01 'Player' to join in R1M1: at most 26 s still, attempt 2 of 4"
+    assert nonsense == []
+    assert waits(league) == [shown]
+    assert said_about_waiting(league) == [f"Waiting for {shown}."]
+    league.play()
+    league.manager._assignments.awaited.hear("REF01", [long])
+    assert waits(league) == []
+
+
+def test_a_status_is_only_read_for_the_referee_that_sent_it_and_a_query_for_ten_rows(monkeypatch):
+    league = MemoryLeague(24, 2).fill()
+    league.run_until(lambda: len(league.league.open_matches) == 12)
+    awaited, named = league.manager._assignments.awaited, []
+
+    class Players(dict):
+        def __getitem__(self, player_id):
+            named.append(player_id)
+            return super().__getitem__(player_id)
+
+    monkeypatch.setattr(league.league.roster, "players", Players(league.league.roster.players))
+    rows = {"REF01": [], "REF02": []}
+    for record in map(league.league.matches.__getitem__, league.league.open_matches):
+        for player_id in record.players:
+            row = AwaitedAnswer(record.match_id, player_id, "GAME_INVITATION", 5.0, 1, 2)
+            rows[record.referee_id].append(row)
+
+    awaited.hear("REF01", rows["REF01"])
+    awaited.hear("REF02", [replace(rows["REF02"][0], attempt=2)])
+    told = len(named)
+    awaited.hear("REF02", rows["REF02"])
+    waits(league)
+
+    assert (told, len(named)) == (1, 1 + 10)

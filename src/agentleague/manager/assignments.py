@@ -211,11 +211,9 @@ class Assignments:
         self._workload = Workload(
             lambda match_id: match_id in self._league.open_matches, self._limits.weight_max
         )
-        self._leases = Leases(self._limits.late_seconds)
+        self.leases = Leases(self._limits.late_seconds)
         self._unassigned: dict[str, float] = {}  # matches without a referee -> since when
-        self.awaited = Awaited(
-            step, self._leases, self._unassigned, next_referee=self._next_referee
-        )
+        self.awaited = Awaited(step, self.leases, self._unassigned, next_referee=self._next_referee)
         self.starts = ForeignStarts(step, failed=self.not_started)
         self.referee_notices = RefereeNotices(
             step, broadcasts=broadcasts, done=self._give_to_referee
@@ -255,7 +253,7 @@ class Assignments:
         for match_id in matches:
             record = self._league.matches.get(match_id)
             if record and record.referee_id == referee_id:
-                self._leases.renew(match_id, self._step.now, states.get(match_id, ""))
+                self.leases.renew(match_id, self._step.now, states.get(match_id, ""))
 
     def locked(self, referee_id: str, match_id: str) -> None:
         """A lock renews a lease; after the lock that decides, only the players are to be told."""
@@ -263,10 +261,10 @@ class Assignments:
             self._workload.plan(referee_id, match_id)
             self._lease(referee_id, [match_id])
         self.heard(referee_id)
-        self._leases.renew(match_id, self._step.now, "COLLECTING_CHOICES")
+        self.leases.renew(match_id, self._step.now, "COLLECTING_CHOICES")
         if self._league.matches[match_id].decided:
             seconds = self._settings.game_over_seconds
-            self._leases.decide(match_id, self._step.now, seconds)
+            self.leases.decide(match_id, self._step.now, seconds)
 
     def _replace_former(self, referee_id: str) -> None:
         """A silent referee that was at the same end point before is not there any more."""
@@ -352,7 +350,7 @@ class Assignments:
         for each in {referee_id, self._league.matches[match_id].referee_id}:
             self._workload.done(each, match_id)
         self._unassigned.pop(match_id, None)
-        self._leases.end(match_id)
+        self.leases.end(match_id)
         self.starts.learn(match_id)
         self.starts.end(match_id)
         self._result_notices.stop(match_id)
@@ -368,7 +366,7 @@ class Assignments:
         """A player has a new end point or token: the referee of its open match must know."""
         for record in self._league.matches.of_player.get(player_id, ()):
             is_ours = self._attendance.is_ours(record.referee_id)  # Others would begin anew.
-            if is_ours and record.match_id in self._leases and not record.decided:
+            if is_ours and record.match_id in self.leases and not record.decided:
                 self._send(record.referee_id, [record.match_id])
 
     def assignment_answered(
@@ -394,8 +392,8 @@ class Assignments:
         self._is_check_set = False
         if self._league.paused:
             return
-        for match_id in self._leases.expired(self._step.now):
-            if self._leases.left(match_id, self._step.now) == 0.0:  # Else it went with another.
+        for match_id in self.leases.expired(self._step.now):
+            if self.leases.left(match_id, self._step.now) == 0.0:  # Else it went with another.
                 self._expire(match_id)
         self.awaited.tell(self.starts.refusals)
         self._set_check()
@@ -424,7 +422,7 @@ class Assignments:
         ):
             return
         self._workload.done(record.referee_id, match_id)
-        self._leases.end(match_id)
+        self.leases.end(match_id)
         self.starts.end(match_id)
         is_free = returned and self._is_free(match_id)
         if record.given_out - record.returns >= self._limits.epochs_max and not is_free:
@@ -469,7 +467,7 @@ class Assignments:
 
     def end_pause(self) -> None:
         """The league continues: no clock ran during the pause."""
-        self._leases.restart_all(self._step.now)
+        self.leases.restart_all(self._step.now)
         self._attendance.end_pause(self._workload.referees)
         for referee_id in self._workload.referees:
             self.hand_out(referee_id)
@@ -509,13 +507,13 @@ class Assignments:
         is_ours, longest = self._attendance.is_ours(referee_id), self._longest_match()
         seconds = self._settings.lease_seconds if is_ours else longest
         for match_id in matches:
-            self._leases.begin(match_id, self._step.now, seconds, longest if is_ours else 0.0)
+            self.leases.begin(match_id, self._step.now, seconds, longest if is_ours else 0.0)
         self._set_check()
 
     def _set_check(self) -> None:
         if self._is_check_set:
             return
-        when = self._leases.next_check(self._step.now, self._settings.lease_seconds / 4)
+        when = self.leases.next_check(self._step.now, self._settings.lease_seconds / 4)
         if when is not None:
             self._is_check_set = True
             self._step.wake(keys.LeaseCheck(), when)
@@ -524,7 +522,7 @@ class Assignments:
         referee_id, attendance = self._league.matches[match_id].referee_id, self._attendance
         is_ours = attendance.is_ours(referee_id)
         late = f"{referee_id} did not report {match_id} in time"  # though it answers, perhaps
-        self._leases.end(match_id)
+        self.leases.end(match_id)
         if attendance.is_silent(referee_id) and referee_id not in attendance.gone:
             self.leave(referee_id, f"{referee_id} was silent" if is_ours else late)
         else:

@@ -1,6 +1,7 @@
 """How long each referee may hold each match without a message, and what happens then."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 
 from msgspec import Struct
 
@@ -122,43 +123,52 @@ class Awaited:
         next_referee: Callable[[MatchRecord], str | None],
     ) -> None:
         self._step, self._leases, self._next_referee = step, leases, next_referee
-        self.state_of = leases.state
         self._unassigned = unassigned
         # Referee -> when it said so, and for which answers it waits; those the organiser knows of.
-        self._answers: dict[str, tuple[float, Sequence[AwaitedAnswer]]] = {}
+        self._answers: dict[str, tuple[float, Iterable[AwaitedAnswer]]] = {}
         self._told: set[tuple[str, str, str]] = set()
 
-    def hear(self, referee_id: str, rows: Sequence[AwaitedAnswer]) -> None:
+    def hear(self, referee_id: str, rows: Iterable[AwaitedAnswer]) -> None:
         """A referee says what it waits for; the organiser hears, once, of what is half over."""
-        known = self._told
-        self._answers[referee_id], self._told = (self._step.now, rows), set()
-        for row, words in self._awaited(self._step.now):
-            asked = (row.match_id, row.player_id, row.message)
-            seconds, _ = self._terms(row)
-            if asked in known or row.attempt > 1 or row.time_remaining < seconds / 2:
-                self._told.add(asked)
-                if asked not in known:
-                    self._step.notify(f"Waiting for {words}.")
+        is_open = self._step.league.open_matches
+        own = (row for row in rows if self._is_asked(referee_id, row))
+        said = {(row.match_id, row.player_id, row.message): row for row in own}
+        self._answers[referee_id] = self._step.now, said.values()
+        for asked, row in said.items():
+            is_long = row.attempt > 1 or row.time_remaining < self._terms(row)[0] / 2
+            if is_long and asked not in self._told:
+                self._told = {asked, *(each for each in self._told if each[0] in is_open)}
+                self._step.notify(f"Waiting for {self._words(row, 0.0)}.")
 
     def answers(self, now: float) -> list[str]:
         """For which answers of players referees wait, in words."""
-        return [words for _, words in self._awaited(now)][:AWAITED_MAX]
+        found = (
+            self._words(row, now - heard_at)
+            for referee_id, (heard_at, rows) in self._answers.items()
+            for row in rows
+            if self._is_asked(referee_id, row)
+        )
+        return list(islice(found, AWAITED_MAX))
 
-    def _awaited(self, now: float) -> Iterator[tuple[AwaitedAnswer, str]]:
+    def _is_asked(self, referee_id: str, row: AwaitedAnswer) -> bool:
+        """Whether this referee may wait for that: it can send anything."""
+        league = self._step.league
+        if row.match_id not in league.open_matches:
+            return False
+        record = league.matches[row.match_id]
+        is_its = record.referee_id == referee_id and row.player_id in record.players
+        is_possible = 1 <= row.attempt <= row.attempts <= self._terms(row)[1] + 1
+        return is_its and is_possible and not record.decided
+
+    def _words(self, row: AwaitedAnswer, waited: float) -> str:
         league, rules = self._step.league, self._step.league.rules.rules
-        for referee_id, (heard_at, rows) in self._answers.items():
-            for row in (row for row in rows if row.match_id in league.open_matches):
-                record = league.matches[row.match_id]
-                is_its = record.referee_id == referee_id and row.player_id in record.players
-                seconds, retries = self._terms(row)
-                is_possible = 1 <= row.attempt <= row.attempts <= retries + 1
-                if is_its and is_possible and not record.decided:
-                    all_time = _question(rules, seconds, row.attempts - 1, row.attempt - 1)
-                    left = max(0.0, all_time - seconds + row.time_remaining - (now - heard_at))
-                    name = league.roster.players[row.player_id].display_name
-                    who = f"{row.player_id} '{name}' to {TO_DO[row.message]} in {row.match_id}"
-                    attempt = f"attempt {row.attempt} of {row.attempts}"
-                    yield row, f"{who}: at most {left:.0f} s still, {attempt}"
+        seconds, retries = self._terms(row)
+        later = _question(rules, seconds, row.attempts - 1, row.attempt - 1) - seconds
+        left = min(later + row.time_remaining, _question(rules, seconds, retries)) - waited
+        name = league.roster.players[row.player_id].display_name
+        who = f"{row.player_id} '{name}' to {TO_DO[row.message]} in {row.match_id}"
+        attempt = f"attempt {row.attempt} of {row.attempts}"
+        return f"{who}: at most {max(0.0, left):.0f} s still, {attempt}"
 
     def _terms(self, row: AwaitedAnswer) -> tuple[float, int]:
         """For how long such a question is open at each attempt, and how often it is retried."""

@@ -504,11 +504,11 @@ class Manager:
         return self._assignments.awaited.answers(now)
 
     def _live_match(self, data: dict[str, Any], is_organiser: bool) -> None:
-        facts, awaited = data["match"], self._assignments.awaited
-        if words := awaited.in_words(facts["match_id"]):
+        facts, assignments = data["match"], self._assignments
+        if words := assignments.awaited.in_words(facts["match_id"]):
             facts["awaited"] = words
         if facts["state"] not in (None, "FINISHED") and self.league.phase is Phase.RUNNING:
-            facts["state"] = awaited.state_of(facts["match_id"]) or facts["state"]
+            facts["state"] = assignments.leases.state(facts["match_id"]) or facts["state"]
 
     def _command(self, asked: Asked, message: messages.LeagueCommand) -> None:
         said = self._organiser.obey(asked.caller.token, message.command, message.params)
