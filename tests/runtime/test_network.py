@@ -19,7 +19,7 @@ from agentleague.runtime.network import (
     place_of_manager,
 )
 from agentleague.runtime.processes import Place
-from agentleague.transport.guard import Guard
+from agentleague.transport.guard import Guard, parse_url
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, TransportPolicy
 
 FAMILIES = (socket.AF_INET, socket.AF_INET6)
@@ -186,9 +186,12 @@ def test_the_manager_that_its_user_typed_may_be_anywhere_and_nobody_else(network
     public = agent("http://203.0.113.7:8000/mcp", network=network, bind="192.168.1.22")[0].guard
     named = agent("http://cup.example/mcp", network=network, bind="192.168.1.22")[0].guard
 
-    assert public.allows("203.0.113.7")
-    assert not public.allows("203.0.113.8")
-    assert named.allows("203.0.113.7", "cup.example")
+    public.check_url("http://203.0.113.7:8000/other")
+    for elsewhere in ("http://203.0.113.7:8001/mcp", "http://203.0.113.8:8000/mcp"):
+        with pytest.raises(EndpointNotAllowed):
+            public.check_url(elsewhere)
+    assert named.allows("203.0.113.7", parse_url("http://cup.example/mcp"))
+    assert not named.allows("203.0.113.7", parse_url("http://cup.example:22/mcp"))
     assert not named.allows("203.0.113.7")
     assert public.allows("192.168.1.5") is (network != "local")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -11,6 +12,7 @@ from agentleague.errors import LeagueError
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime.local_league import AgentGroup, LocalWorkers
 from agentleague.runtime.processes import open_player
+from agentleague.transport.guard import Guard
 from commands import BIN, SECONDS, first_line, free_port, started
 from foreign.http_agent import serve
 from hostile.contest import place
@@ -119,13 +121,13 @@ class DocumentManager:
         self.server.server_close()
 
 
-async def asked_at(url, questions):
+async def asked_at(url, questions, where=None):
     """What these questions came to, asked by a player that is registered there."""
     player = Player("Ann")
     agent = await open_player(
         lambda own: PlayerSettings(manager_url=url, endpoint=own, display_name="Ann"),
         lambda turn: "odd",
-        place(),
+        where or place(),
     )
     player.attach(agent)
     try:
@@ -164,6 +166,28 @@ def test_a_foreign_manager_is_asked_in_the_documents_words_and_its_shape_is_unde
     assert {(q["sender"], q["auth_token"], q["league_id"]) for q in manager.queries} == {
         ("player:P07", "abc", "theirs")
     }
+
+
+def test_a_question_with_its_token_goes_only_where_the_player_itself_may_call():
+    class Moved(Guard):
+        """Allows its manager until the name leads elsewhere."""
+
+        is_moved = False
+
+        def allows(self, address, endpoint=None):
+            return not self.is_moved and super().allows(address, endpoint)
+
+    manager, guard = DocumentManager(), Moved()
+
+    def questions(player):
+        guard.is_moved = True
+        with pytest.raises(LeagueError, match="does not call"):
+            player.standings()
+
+    asyncio.run(asked_at(manager.url, questions, replace(place(), guard=guard)))
+    manager.stop()
+
+    assert manager.queries == []
 
 
 def test_who_is_in_no_league_is_told_when_to_ask():

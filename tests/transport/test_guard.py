@@ -244,11 +244,14 @@ TYPED = [
     # what the user typed, what is called and where it leads, whether it may be called
     ("http://203.0.113.7/", "203.0.113.7", "203.0.113.7", True),
     ("http://203.0.113.7/", "x.example", "203.0.113.7", True),  # The very address.
+    ("http://203.0.113.7/", "203.0.113.7:22", "203.0.113.7", False),  # Not all that is there.
+    ("https://203.0.113.7/", "203.0.113.7:443", "203.0.113.7", True),
     ("http://203.0.113.7/", "203.0.113.8", "203.0.113.8", False),
     ("http://203.0.113.7/", "x.example", "203.0.113.8", False),
-    ("http://[2001:DB8::7]/", "2001:db8::7", "2001:db8::7", True),
+    ("http://[2001:DB8::7]/", "[2001:db8::7]", "2001:db8::7", True),
     ("http://cup.example/", "cup.example", "203.0.113.7", True),
     ("http://cup.example/", "cup.example", "203.0.113.8", True),  # It has several, or moved.
+    ("http://cup.example/", "cup.example:22", "203.0.113.7", False),
     ("http://cup.example/", "203.0.113.7", "203.0.113.7", False),
     ("http://cup.example/", "x.example", "203.0.113.7", False),
     ("http://cup.example/", "cup.example", "169.254.169.254", False),  # It means something else.
@@ -264,11 +267,12 @@ def test_where_its_user_sent_an_agent_it_may_call_and_nowhere_else(network):
     guards = [Guard(network, LAN, parse_url(row[0])) for row in TYPED]
     called = zip(guards, TYPED, strict=True)
 
-    assert [guard.allows(row[2], row[1]) for guard, row in called] == [row[3] for row in TYPED]
-    loopback = Guard("lan", LAN, parse_url("http://cup.example/"))
-    assert not any(
-        loopback.allows(each, "cup.example") for each in ("127.0.0.1", "64:ff9b::7f00:1")
-    )
+    assert [guard.allows(row[2], parse_url(f"http://{row[1]}/")) for guard, row in called] == [
+        row[3] for row in TYPED
+    ]
+    cup = parse_url("http://cup.example/")
+    loopback = Guard("lan", LAN, cup)
+    assert not any(loopback.allows(each, cup) for each in ("127.0.0.1", "64:ff9b::7f00:1"))
 
 
 def test_the_name_that_its_user_typed_is_dialled_at_no_address_of_this_machine(listener):
@@ -285,7 +289,7 @@ class Fickle(Guard):
         super().__init__("local")
         self.asked = []
 
-    def allows(self, address, host=""):
+    def allows(self, address, endpoint=None):
         self.asked.append(address)
         return len(self.asked) == 1
 

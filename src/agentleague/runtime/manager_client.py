@@ -40,10 +40,16 @@ class Asker(NamedTuple):
 class ManagerClient:
     """Questions to one manager; close it in the end."""
 
-    def __init__(self, url: str, wall: Callable[[], float], asker: Asker = Asker()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        url: str,
+        wall: Callable[[], float],
+        asker: Asker = Asker(),  # noqa: B008
+        guard: Guard | None = None,  # of the agent for which it asks
+    ) -> None:
         self._url, self._wall, self._asker = url, wall, asker
         self._loop = asyncio.get_running_loop()
-        guard = Guard("lan", ANYWHERE)
+        guard = guard or Guard("lan", ANYWHERE)
         guard.check_url(url)
         self._transport = HttpTransport(
             LoopClock(self._loop), TransportPolicy("player", guard, wall)

@@ -111,7 +111,7 @@ def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -
     endpoint = parse_url(url)
     guard.check_url(url)
     found = _look_up(endpoint, resolve)
-    allowed = [each for each in found if guard.allows(each, endpoint.host)]
+    allowed = [each for each in found if guard.allows(each, endpoint)]
     if not allowed and any(map(is_loopback, found)):
         raise EndpointNotAllowed(
             f"The manager's name {endpoint.host} leads to this very machine; say so with: "
@@ -124,7 +124,7 @@ def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -
         )
     for address in allowed:
         mine = _way_to(address)
-        if mine and guard.allows(mine, endpoint.host):
+        if mine and guard.allows(mine, endpoint):
             return mine
     raise LeagueError(
         f"this machine has no way to the manager at {url}; is it in the same network? If so, say "

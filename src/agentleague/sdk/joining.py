@@ -88,7 +88,7 @@ class ManagerQuestions:
     def __init__(self, agent: Running) -> None:
         role = agent.host.role
         assert isinstance(role, Role)
-        self._role, self._dialects = role, agent.transport.dialects
+        self._role, self._transport = role, agent.transport
 
     @property
     def player_id(self) -> str:
@@ -100,10 +100,10 @@ class ManagerQuestions:
         own, url = self._role.state, self._role.manager.url
         if not own.agent_id:
             raise LeagueError(f"the player has not registered: nobody answers at {url} yet")
-        known = self._dialects.known.get(url)
+        known = self._transport.dialects.known.get(url)
         dialect = known.dialect if known else ""
         asker = Asker(f"player:{own.agent_id}", own.token, own.league_id, dialect)
-        client = ManagerClient(url, wall, asker)
+        client = ManagerClient(url, wall, asker, self._transport.guard)
         try:
             return await work(client)
         finally:

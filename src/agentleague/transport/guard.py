@@ -121,8 +121,8 @@ class Guard:
     Where `lan` is to include this machine, loopback is one of the networks: otherwise an agent
     could have every manager and referee call whatever listens on their own machines.
 
-    `typed` is the host that the agent's own user named: it may be anywhere, and so it alone. Its
-    name never leads to this machine, else who owns the name could call what listens here.
+    `typed` is the host and port that the agent's own user named: it may be anywhere, and so it
+    alone. Its name never leads to this machine, else who owns it could call what listens here.
 
     Raises: ValueError for what is no network.
     """
@@ -135,7 +135,7 @@ class Guard:
     ) -> None:
         given = [ip_network(cidr) for cidr in lan]
         self._networks = tuple(given) if network == "lan" else _LOOPBACK
-        self._typed = typed.host if typed else None
+        self._typed = (typed.host, typed.port) if typed else None
         self.remedy = (
             'it calls this machine only; to call others it needs network = "lan" in its settings, '
             "or --network lan"
@@ -147,7 +147,7 @@ class Guard:
     def check_url(self, url: str) -> None:
         """Judges the spelling, and an address if given. Raises EndpointNotAllowed with a remedy."""
         endpoint = parse_url(url)
-        if endpoint.address is None or self.allows(endpoint.host):
+        if endpoint.address is None or self.allows(endpoint.host, endpoint):
             return
         if _within(endpoint.address, _NEVER):
             remedy = "nobody can; say the address that others see"
@@ -173,13 +173,16 @@ class Guard:
                 f"{self.remedy}."
             )
 
-    def allows(self, address: str, host: str = "") -> bool:
-        """Whether this process may talk to this IP address of a host, and to any it stands for."""
+    def allows(self, address: str, called: Endpoint | None = None) -> bool:
+        """Whether this process may talk to this IP address, and to any it stands for."""
         try:
             outer = ip_address(address)
         except ValueError:
             return False
-        is_typed = self._typed in (host, str(outer))
+        is_typed = called is not None and self._typed in (
+            (called.host, called.port),
+            (str(outer), called.port),
+        )
         if isinstance(outer, IPv6Address) and outer.ipv4_mapped is not None:
             return self._allows_plain(outer.ipv4_mapped, is_typed)
         meant = (outer, *_embedded(outer))
@@ -220,7 +223,7 @@ class Dialer:
         """Connects to the first allowed address that answers. Raises OSError or ValueError."""
         loop = asyncio.get_running_loop()
         addresses = await self._addresses(endpoint, loop)
-        allowed = [each for each in addresses if self._guard.allows(each[1][0], endpoint.host)]
+        allowed = [each for each in addresses if self._guard.allows(each[1][0], endpoint)]
         problem = OSError("none of its addresses is allowed here")
         for family, address in allowed:
             try:
@@ -235,7 +238,7 @@ class Dialer:
         self, endpoint: Endpoint, family: int, address: Any, protocol: asyncio.Protocol
     ) -> None:
         is_plain = endpoint.scheme == "http"
-        gate = _Gate(protocol if is_plain else None, self._guard, endpoint.host)
+        gate = _Gate(protocol if is_plain else None, self._guard, endpoint)
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_connection(lambda: gate, *address[:2], family=family)
         if gate.problem:
@@ -290,8 +293,8 @@ class _Gate(asyncio.Protocol):
     connects, uvloop ends the whole process.
     """
 
-    def __init__(self, protocol: asyncio.Protocol | None, guard: Guard, host: str) -> None:
-        self._protocol, self._guard, self._host = protocol, guard, host
+    def __init__(self, protocol: asyncio.Protocol | None, guard: Guard, called: Endpoint) -> None:
+        self._protocol, self._guard, self._called = protocol, guard, called
         self.problem: OSError | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -300,7 +303,7 @@ class _Gate(asyncio.Protocol):
             self.problem = ConnectionResetError("it hung up at once")
         elif peer == transport.get_extra_info("sockname"):  # Our own port happened to be that one.
             self.problem = ConnectionRefusedError("it reached only itself")
-        elif not self._guard.allows(peer[0], self._host):
+        elif not self._guard.allows(peer[0], self._called):
             self.problem = PermissionError(f"{peer[0]} is not allowed here")
         if self.problem:
             transport.abort()

@@ -116,8 +116,9 @@ class HttpTransport:
         self._decides = policy.receiver != "player"
         self._is_limited = policy.receiver == "manager"
         self.server = self._new_server()
-        self._client = HttpClient(policy.guard)
-        self._to_manager = HttpClient(policy.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
+        self.guard = policy.guard
+        self._client = HttpClient(self.guard)
+        self._to_manager = HttpClient(self.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
         self._on_ask: OnAsk | None = None
