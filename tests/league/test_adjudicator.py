@@ -1,6 +1,7 @@
 """What the manager answers to a lock or report, row by row of the design's table."""
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from agentleague.errors import DuplicateReport, MatchMismatch, UnexpectedMessage, WrongType
@@ -436,3 +437,18 @@ def test_the_commitment_is_fixed_before_the_match_and_opened_with_the_result():
     assert draw.commitment == sealed
     assert draws.commitment(bytes.fromhex(draw.seed), LEAGUE_ID, "R1M1") == sealed
     assert decisions.adjudicator.commitment("R1M2") != sealed
+
+
+@rule("R-MATCH-26")
+def test_only_of_a_player_that_forfeited_is_it_believed_that_it_let_every_attempt_run_out():
+    said = dict.fromkeys(("P01", "P02", "P09"), "CHOOSE_PARITY_CALL")
+
+    def kept(moves, forfeits, timed_out):
+        decisions = Decisions(2).start()
+        winner = decisions.lock(moves, forfeits).answer.result.winner
+        return decisions.report(winner, timed_out=timed_out).events[0].timed_out
+
+    moves = [(0, "P01", "even"), (0, "P02", "odd")]
+    assert kept(moves, [], said) is UNSET
+    assert kept(moves, [], dict.fromkeys(said)) == {"P01": None, "P02": None}
+    assert kept([], [("P01", "failed")], said) == {"P01": "CHOOSE_PARITY_CALL"}

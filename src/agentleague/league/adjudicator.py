@@ -363,12 +363,17 @@ def duplicate_report(record: MatchRecord, why: str) -> DuplicateReport:
 
 
 def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
-    """The referee's account of the match, without rows about other players."""
+    """The referee's account of the match, without rows about other players.
+
+    `timed_out` costs a player its retries in later matches, so it counts only after a forfeit.
+    """
     rows: list[Exchange] = [] if report.transcript is UNSET else report.transcript
     kept = [row for row in rows if row.player_id in record.players]
     left_out = 0 if report.transcript_left_out is UNSET else report.transcript_left_out
     silences = {} if report.silences is UNSET else report.silences
-    late = report.timed_out
+    lost = dict(record.decided.forfeits if record.decided else ())
+    said = (report.timed_out or {}).items()
+    late = {each: what for each, what in said if each in (lost if what else record.players)}
     return MatchClosed(
         record.match_id,
         record.epoch,
@@ -379,7 +384,7 @@ def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
             for player_id, (unanswered, answered) in silences.items()
             if player_id in record.players
         },
-        timed_out=late and {each: late[each] for each in record.players if each in late},
+        timed_out=late or UNSET,
     )
 
 
