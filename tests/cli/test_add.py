@@ -63,6 +63,19 @@ def test_a_player_that_does_not_play_yet_is_added_all_the_same_and_its_words_are
     )
 
 
+def test_a_player_is_tried_by_the_rules_of_its_league(tmp_path):
+    cup = tmp_path / "cup"
+    a_manager(cup, "--missing-fields", "refuse")
+    players = started(sys.executable, "-I", "-S", PLAYERS, "-", "moves=odd")
+    url = players.stdout.readline().strip()
+
+    told = league("add-player", "Ann", url, "--dir", cup).stderr
+
+    assert told.startswith("It does not play even_odd yet: when asked with GAME_INVITATION, there")
+    assert "this league has missing_fields=refuse, and the answer lacks conversation_id, " in told
+    assert "Try it again" not in told  # `league play` has other rules.
+
+
 def test_a_referee_that_never_registers_is_brought_in(tmp_path):
     cup = tmp_path / "cup"
     manager, _ = a_manager(cup)

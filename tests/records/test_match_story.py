@@ -103,20 +103,20 @@ def test_an_invitation_that_was_never_answered():
 
 @rule("R-MATCH-32")
 def test_an_answer_that_a_strict_league_refused():
-    lacks = "this league has missing_fields=refuse, and the answer lacks sender, auth_token"
-    for verdict, why in (
-        ("E003", lacks),
-        ("E011", "this league has missing_fields=refuse, and the answer lacks auth_token"),
-        ("E021", "timestamp '12:00' is not UTC"),
+    strict = "this league has missing_fields=refuse, and "
+    for verdict, setting, why in (
+        ("E003", strict, "the answer lacks sender, auth_token"),
+        ("E011", strict, "the answer lacks auth_token"),
+        ("E021", "", "timestamp '12:00' is not UTC"),
     ):
-        row = (*asked("P01", None, verdict), f"came {why}")
+        row = (*asked("P01", None, verdict), f"came {setting}{why}")
         decisions = one_match([], [("P01", "gave no usable answer")], [row])
 
         *_, line, last = words(decisions)
 
         assert f"{verdict} (an answer that was refused: {why}) after 2 ms" in line
         assert "should send every field as docs/reference/messages.md has it" in last
-        assert last.endswith(f"`auth_token` of the call: {why}.")
+        assert last.endswith(f"`auth_token` of the call: {setting}{why}.")
         (failure,) = player_match(facts_of(decisions.league, "R1M1"), "P01").failures
         assert failure.change.endswith(why)
 

@@ -131,7 +131,7 @@ def explained(verdict: str, note: str) -> Cause | None:
         quoted = heard if heard.startswith(_OURS) else f"an answer that said: {heard}"
         return Cause(quoted, "R-DIA-09", change)
     if known is _REFUSED:
-        change += f": {heard}"
+        change, heard = f"{change}: {heard}", heard.removeprefix(STRICT)
     return Cause(": ".join(dict.fromkeys((known.came, heard))), known.rule, change)
 
 

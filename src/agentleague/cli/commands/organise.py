@@ -117,11 +117,13 @@ def _try(directory: Path, url: str) -> str:
         if league.phase is not Phase.REGISTERING:
             return ""  # The manager says why it is too late.
         game = league.rules.game_type
-        words, dialect = try_once(url, game, league.rules.rules.game_options)
+        rules = league.rules.rules
+        words, dialect = try_once(url, game, rules)
     except LeagueError as error:
         say(f"It was not tried: {error}.")
         return ""
-    say(f"{words} Try it again with: league play {shlex.quote(url)} random --game {game}")
+    again = f" Try it again with: league play {shlex.quote(url)} random --game {game}"
+    say(words + ("" if rules.missing_fields == "refuse" else again))  # It has no such rule.
     return dialect
 
 

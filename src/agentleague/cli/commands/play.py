@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from agentleague.errors import LeagueError
 from agentleague.league.events import MatchDecided
 from agentleague.league.league import League
 from agentleague.league.standings import Standing
+from agentleague.protocol.messages import Rules
 from agentleague.records import match_story
 from agentleague.records.comparison import CONFIDENCE, elo, wilson
 from agentleague.records.match_story import facts_of
@@ -155,13 +156,19 @@ def _settings(
     )
 
 
-def try_once(url: str, game: str, options: dict[str, Any]) -> tuple[str, str]:
-    """Let an agent play one match against random; what to say of it, and its dialect.
+def try_once(url: str, game: str, rules: Rules) -> tuple[str, str]:
+    """Let an agent play one match against random by a league's rules; what to say, its dialect.
 
     Raises LeagueError if the match cannot be played here. The agent is not told that the league is
     over: some would end.
     """
-    settings = _settings(game, options, 2, TRIAL_SECONDS, None)
+    move_seconds = min(TRIAL_SECONDS, rules.move_seconds)
+    settings = replace(
+        _settings(game, rules.game_options, 2, move_seconds, None),
+        join_seconds=min(TRIAL_SECONDS, rules.join_seconds),
+        missing_fields="refuse" if rules.missing_fields == "refuse" else "warn",
+        unsigned_pushes=rules.unsigned_pushes,
+    )
     named = local_players((url, "random"), game, None)
     with TemporaryDirectory(prefix="league-") as folder:
         home = Home(Path(folder), survives=False)
