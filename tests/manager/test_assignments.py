@@ -159,6 +159,16 @@ def test_when_no_referee_comes_matches_are_no_contest_and_the_league_ends():
     assert any("is no contest: no other referee was there" in said for said in league.manager.news)
 
 
+def test_matches_that_wait_for_the_same_reason_share_a_line():
+    league = MemoryLeague(4, 1, referee_wait_seconds=100.0).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    no_referees_left(league)
+
+    league.play()
+
+    assert "R1M1, R1M2: REF01 was silent." in league.manager.news
+
+
 def test_a_referee_that_comes_in_time_takes_over_what_waits():
     league = MemoryLeague(4, 1, referee_wait_seconds=100.0).fill()
     league.run_until(lambda: league.league.round_id == 1)

@@ -103,9 +103,9 @@ def test_after_its_time_a_match_is_said_to_wait_for_another_referee():
     league.check_leases(until=lambda: len(league.role.news) > 1)
 
     assert list(league.role.news)[1:] == [
-        "R1M1: REF01 did not report R1M1 in time.",
         "No other referee is there. Start one; without one the matches that wait are no contest "
         "after 600 seconds.",
+        "R1M1: REF01 did not report R1M1 in time.",
     ]
     words = "it waits for another referee than REF01, 600 s still; then it is no contest"
     assert asked(league, "GET_STATUS")["awaited_reports"] == [f"R1M1: {words}"]

@@ -531,7 +531,7 @@ def test_every_match_waits_its_full_time_for_a_referee():
 @rule("R-LEASE-05")
 def test_a_match_that_is_reported_while_it_waits_for_a_referee_is_not_told_again():
     league = League(cycles=2)
-    league.check_leases(until=lambda: league.role.news[-1].startswith("No other referee is there"))
+    league.check_leases(until=lambda: league.role.news[-2].startswith("No other referee is there"))
 
     league.report()
     league.settle()

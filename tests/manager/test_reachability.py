@@ -60,6 +60,23 @@ def test_an_agent_that_is_silent_is_sought_until_it_is_there_and_each_change_is_
     assert not seen.is_sought("P01", end)
 
 
+def test_after_a_restart_that_finds_nobody_only_the_first_few_are_told_one_by_one():
+    decisions = Decisions(6)
+    seen = Reachability(decisions.league)
+    ends = {id_: member.endpoint for id_, member in decisions.league.roster.players.items()}
+    seen.resume()
+
+    seen.learnt("P06", ends["P06"], True)
+    told = [seen.learnt(id_, ends[id_], False) for id_ in ("P01", "P02", "P03", "P04", "P05")]
+    later = seen.learnt("P06", ends["P06"], False)
+
+    assert [each.partition(":")[0] for each in told] == [
+        *("P01 is not reachable", "P02 is not reachable", "P03 is not reachable"),
+        *("More agents are not reachable; see which with", ""),
+    ]
+    assert later.startswith("P06 is not reachable: nobody answers")
+
+
 @rule("R-REG-12")
 def test_what_was_found_at_an_end_point_that_the_agent_left_says_nothing():
     decisions, seen, ends = tried()

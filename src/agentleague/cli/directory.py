@@ -85,7 +85,10 @@ def manager_address(directory: Path) -> str | None:
 def no_manager(directory: Path) -> str:
     """The sentence for a directory where no manager runs: how to start it."""
     start = f"league manager {dir_option(directory)}"
-    return f"no manager runs in {directory}; start it with: {start}"
+    is_kept = (directory / SETTINGS_NAME).exists()  # `league demo` keeps none.
+    is_demo = has_journal_file(directory) and not is_kept
+    demo = " (a demo cannot go on: its players ended with it)" if is_demo else ""
+    return f"no manager runs in {directory}{demo}; start it with: {start}"
 
 
 def how_to_approve(referees: Sequence[str], directory: Path | None) -> str:

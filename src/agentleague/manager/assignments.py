@@ -567,13 +567,13 @@ class Assignments:
         if record.decided:
             self._result_notices.tell(record.match_id)
             return
-        self._step.notify(f"{record.match_id}: {why}.")
         if self._alone_since is None:
             self._alone_since = self._step.now
             self._step.notify(
                 "No other referee is there. Start one; without one the matches that wait are no "
                 f"contest after {self._settings.referee_wait_seconds:g} seconds."
             )
+        self._step.notify_of(record.match_id, why)
         self._unassigned.setdefault(record.match_id, self._alone_since)
         self._set_wait()
 

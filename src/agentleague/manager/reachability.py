@@ -16,6 +16,8 @@ from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import PlayerMeta, RefereeMeta
 from agentleague.roles.stimuli import Asked
 
+LOST_TOLD = 3  # agents that a restart does not find, each in a line of its own
+
 
 class Reachability:
     """Which agents can be reached. Methods return a sentence for the organiser, or nothing."""
@@ -28,6 +30,8 @@ class Reachability:
         self.known: dict[str, bool] = {}
         self.is_tried = False  # whether there is somebody who tries
         self.new: dict[str, float] = {}  # agents that may not listen yet -> when they registered
+        self._resumed: set[str] = set()  # agents that a restart has still to look for
+        self._lost = 0  # of these
         self._doubted: set[str] = set()  # agents that were reachable and are tried again
         self.awaited: deque[tuple[EndpointLook, str]] = deque()  # end points to be tried at once,
         self._waiting: dict[int, Asked] = {}  # of registrations that are answered after that
@@ -56,6 +60,7 @@ class Reachability:
         roster = self._league.roster
         for agent_id in () if self._is_over else (*roster.players, *roster.referees):
             self.unchecked.append((agent_id, self._endpoint(agent_id)))
+            self._resumed.add(agent_id)
 
     def waited_for(self, now: float) -> list[str]:
         """Those that registered just now and cannot be connected to yet."""
@@ -89,12 +94,18 @@ class Reachability:
         if endpoint != self._endpoint(agent_id):
             return ""
         self._doubted.discard(agent_id)
+        is_resumed = agent_id in self._resumed
+        self._resumed.discard(agent_id)
         was_reachable = self.known.get(agent_id)
         self.known[agent_id] = is_reachable
         if is_reachable:
             return f"{agent_id} is reachable now, at {endpoint}." if was_reachable is False else ""
         if was_reachable is False:
             return ""
+        self._lost += is_resumed
+        if is_resumed and self._lost > LOST_TOLD:
+            more = "More agents are not reachable; see which with: league status --dir DIR"
+            return more if self._lost == LOST_TOLD + 1 else ""
         return (
             f"{agent_id} is not reachable: nobody answers at {endpoint}. Is it running, is that "
             "port open in its firewall, is it in the same network?"

@@ -169,6 +169,13 @@ class Step:
         if sentence:
             self.news.append(sentence)
 
+    def notify_of(self, match_id: str, why: str) -> None:
+        """Tell the organiser why something becomes of a match; equal lines become one."""
+        same = f": {why}."
+        is_same = self.news and self.news[-1].endswith(same)
+        others = f"{self.news.pop().removesuffix(same)}, " if is_same else ""
+        self.news.append(f"{others}{match_id}{same}")
+
     def learn_dialect(self, agent_id: str, dialect: str) -> None:
         """Journal which dialect an agent speaks, if that is new."""
         known = self.league.roster.dialects.get(agent_id, OURS.name)

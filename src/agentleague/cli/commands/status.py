@@ -1,5 +1,6 @@
 """`league status`: how far a league is, and how well it works."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ async def _now(source: Source, directory: Path | None = None) -> dict[str, list[
         lost = [row["agent_id"] for row in agents if row.get("reachable") is False]
     except (LeagueError, LookupError):  # A foreign manager.
         return {}
+    in_play.sort(key=lambda match_id: [int(number) for number in re.findall(r"\d+", match_id)])
     return {"in_play": in_play, "not_reachable": lost}
 
 
