@@ -39,12 +39,8 @@ from agentleague.storage.sqlite import SqliteJournal
 
 def release_before_commit(monkeypatch):
     """Effects go out when they are decided, whatever is on disk by then."""
-
-    def append(host, events, ledger):
-        ledger.journal.append(ledger.league_id, host._decided, events, lambda heads: None)
-        host._decided = host._committed = host._decided + len(events)
-
-    monkeypatch.setattr(Host, "_append", append)
+    committed = property(lambda host: host._decided, lambda host, number: None)
+    monkeypatch.setattr(Host, "_committed", committed, raising=False)
     monkeypatch.setattr(Host, "_with_receipt", lambda host, message, seq: message)
 
 

@@ -45,17 +45,14 @@ async def _table(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]], 
         if len({row["player_id"] for row in rows}) == len(rows):
             break  # Else a row moved between two pages.
     status = await source.ask("GET_STATUS")
-    champion = None if status.get("aborted") else status.get("champion")
-    for row in rows:
-        if row["player_id"] == champion:
-            row["champion"] = True
     notes = [note async for note in _footnotes(source, status)]
     return status, rows, notes, await _first(source, rows, status)
 
 
 async def _first(source: Source, rows: list[dict[str, Any]], status: dict[str, Any]) -> str:
     """The champion, or what separates first and second, if they have the same points."""
-    champion = next((row for row in rows if row.get("champion")), None)
+    named = None if status.get("aborted") else status.get("champion")
+    champion = next((row for row in rows if named and row["player_id"] == named), None)
     is_tie = len(rows) > 1 and rows[0]["points"] == rows[1]["points"] and rows[0]["played"]
     if not champion and not is_tie:
         return ""
