@@ -13,7 +13,7 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.league import queries
-from agentleague.league.events import LeagueEnded, LeaguePaused, PlayerRemoved
+from agentleague.league.events import LeagueEnded, LeaguePaused, LeagueStarted, PlayerRemoved
 from agentleague.protocol.messages import LeagueQuery
 from league.decisions import Decisions
 from league.querying import BYTES_MAX, ask, size
@@ -445,6 +445,20 @@ def test_a_table_that_is_cut_has_the_first_ranks_and_the_asker(name):
         assert first == list(range(1, len(rows)))
         assert end == max(own, len(rows))
         assert size(decisions, "GET_STANDINGS", asker) <= BYTES_MAX
+
+
+@rule("R-TABLE-07")
+def test_the_asker_stands_in_its_place_among_those_who_share_its_rank(monkeypatch):
+    monkeypatch.setattr("league.decisions.TIE_BREAKS", ["wins"])
+    decisions = Decisions(100)
+    decisions.record(LeagueStarted(list(decisions.league.roster.players), "c" * 64))
+    decisions.schedule(1)
+    table = [row.player_id for row in decisions.league.table.rows()]
+
+    for asker in ("P02", "P99"):
+        shown = [row["player_id"] for row in ask(decisions, "GET_STANDINGS", asker)["standings"]]
+        assert asker in shown
+        assert shown == sorted(shown, key=table.index)
 
 
 @rule("R-TABLE-07")

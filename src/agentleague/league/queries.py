@@ -108,11 +108,12 @@ def answer(league: League, query_type: str, params: Mapping[str, Any], asker: st
 
 def _standings(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:
     rows = league.table.rows()
+    places = {row.player_id: place for place, row in enumerate(rows)}
     own = [] if params.keys() & {"offset", "limit"} else [r for r in rows if r.player_id == asker]
     chosen = [row for row in page(rows, params, ROWS_A_PAGE) if row not in own]
     shown = fitting([*own, *chosen], ROOM_BYTES // 2)
     return {
-        "standings": sorted(shown, key=itemgetter("rank")),
+        "standings": sorted(shown, key=lambda row: places[row["player_id"]]),
         "current_round": league.round_id,
         "total": len(rows),
     }
