@@ -21,8 +21,7 @@ Found = dict[str, type[errors.LeagueError]]  # "path" of what is missing, "path 
 OPEN, OURS = (LeagueQuery, LeagueCommand), ("league_command", "agent:")  # what anybody may ask
 FOR_BOTH = ("register", "register_request")  # methods of players and of referees
 AGENT_ID = re.compile(r"(?:P|REF)\d{2,}", re.ASCII)
-_NUMBER = r"(?:0|[1-9]\d*)"
-_VERSION = re.compile(rf"{_NUMBER}(?:\.{_NUMBER}){{2}}([-+][\w.+-]+)?", re.ASCII).fullmatch
+_VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}([-+][\w.+-]+)?", re.ASCII).fullmatch
 _RULES: list[tuple[str, str, Any]] = [  # of document 004 about a field: what it is, and whether
     ("protocol", f"it is {PROTOCOL}", lambda at: at == PROTOCOL),
     ("sender", "it is type:id, as player:P01", re.compile("(player|referee):.+").fullmatch),
