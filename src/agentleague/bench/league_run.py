@@ -43,7 +43,6 @@ from agentleague.records.shared_files import keep_files
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.clock import wall
 from agentleague.runtime.local_league import (
     HOSTS,
     AgentGroup,
@@ -55,7 +54,7 @@ from agentleague.runtime.local_league import (
     open_built_in,
     raise_descriptor_limit,
 )
-from agentleague.runtime.manager_client import ManagerClient
+from agentleague.runtime.manager_client import with_manager
 from agentleague.runtime.processes import Home, Place, Running, open_manager, run
 from agentleague.runtime.state_files import read_secrets
 from agentleague.storage.directory import open_reader
@@ -203,7 +202,8 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         await asyncio.gather(*(workers.count_from_now() for workers in worker_groups))
         with sampling(folder, "manager") if plan.is_profiled else nullcontext():
             stopwatch = Stopwatch("manager", [manager])
-            await _start(manager.url, folder)
+            key = read_secrets(folder).admin_token
+            await with_manager(manager.url, lambda client: client.command("start", {}, key))
             watched = await wait_for_end(
                 plan, manager, RunningLeague(role, _pids(referees, players))
             )
@@ -245,14 +245,6 @@ def _pids(referees: RemoteWorkers, players: Sequence[RemoteWorkers]) -> Mapping[
         "referee": [referees.pid or 0],
         "player": [workers.pid or 0 for workers in players],
     }
-
-
-async def _start(url: str, folder: Path) -> None:
-    client = ManagerClient(url, wall)
-    try:
-        await client.command("start", {}, read_secrets(folder).admin_token)
-    finally:
-        await client.close()
 
 
 async def wait_for_end(plan: Plan, manager: Running, league: RunningLeague) -> Any:

@@ -108,7 +108,7 @@ def _mistake(error: click.UsageError, context: click.Context) -> str:
         return f"there is no option {error.option_name}{f'; did you mean {near}?' if near else ''}"
     if isinstance(error, click.BadOptionUsage):
         return _wrong_value(error.option_name, error.message, context)
-    if isinstance(error, click.MissingParameter):
+    if isinstance(error, click.MissingParameter) and error.param:
         return f"{_shown(error.param, context)} is missing; type: {_usage(context)}"
     if isinstance(error, click.BadParameter) and error.param:
         verb = "" if error.message.startswith("must ") else ":"
@@ -150,10 +150,8 @@ def _wrong_value(name: str, message: str, context: click.Context) -> str:
     return f"{name} needs a value"
 
 
-def _shown(param: click.Parameter | None, context: click.Context) -> str:
+def _shown(param: click.Parameter, context: click.Context) -> str:
     """An option by its name, an argument as the usage line has it."""
-    if param is None:
-        return "something"
     return param.opts[-1] if isinstance(param, click.Option) else param.make_metavar(context)
 
 

@@ -96,14 +96,9 @@ def _as_url(text: str) -> str:
 
 async def with_manager(url: str, work: Work[T], key: str = "") -> T:
     """What comes of `work` at a running manager; `key` is the organiser's, who is told more."""
-    from agentleague.runtime.clock import wall
-    from agentleague.runtime.manager_client import Asker, ManagerClient
+    from agentleague.runtime import manager_client
 
-    client = ManagerClient(url, wall, Asker(token=key))
-    try:
-        return await work(client)
-    finally:
-        await client.close()
+    return await manager_client.with_manager(url, work, manager_client.Asker(token=key))
 
 
 async def find_agent_id(source: Source, typed: str, **params: Any) -> str | None:

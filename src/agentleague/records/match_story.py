@@ -58,7 +58,6 @@ class Draw(Struct):
 class Dispute(Struct):
     """A referee contradicts a result, or itself."""
 
-    referee_id: str
     words: str
 
 
@@ -67,8 +66,6 @@ class OrganisersRuling(Struct):
 
     verdict: str
     words: str
-    winner_player_id: str | None = None
-    reason: str = ""
 
 
 class Facts(Struct):

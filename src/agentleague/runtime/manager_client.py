@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -13,10 +13,12 @@ from agentleague.protocol import messages
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
-from agentleague.runtime.clock import LoopClock
+from agentleague.runtime.clock import LoopClock, wall
+from agentleague.runtime.query_pages import Work
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, TransportPolicy
 
+T = TypeVar("T")
 SECONDS = 10.0
 PATIENCE = 100  # how often a manager may say that it wants to be asked later
 ANYWHERE = ("0.0.0.0/0", "::/0")  # A typed address is always allowed.
@@ -125,6 +127,20 @@ class ManagerClient:
         to = Address("manager", self._url, self._asker.dialect)
         self._transport.call(to, query, until, done)
         return await answered
+
+
+async def with_manager(
+    url: str,
+    work: Work[T],
+    asker: Asker = Asker(),  # noqa: B008
+    guard: Guard | None = None,
+) -> T:
+    """What comes of `work` at a running manager, which it is given to ask."""
+    client = ManagerClient(url, wall, asker, guard)
+    try:
+        return await work(client)
+    finally:
+        await client.close()
 
 
 def _knows_no_questions(error: LeagueError) -> bool:

@@ -287,8 +287,7 @@ class Running:
         if sentence:
             role.news.append(sentence)
             self._look()
-        sought: bool = role.reachability.is_sought(agent_id, endpoint)
-        return sought
+        return bool(role.reachability.is_sought(agent_id, endpoint))
 
     def _on_seen(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
         for watcher in self._watchers:

@@ -16,8 +16,7 @@ from agentleague.roles.effects import Effect
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Stimulus
 from agentleague.runtime.author_functions import Background
-from agentleague.runtime.clock import wall
-from agentleague.runtime.manager_client import Asker, ManagerClient
+from agentleague.runtime.manager_client import Asker, with_manager
 from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.processes import Place, Running, open_player, run
 from agentleague.runtime.query_pages import Work
@@ -103,11 +102,7 @@ class ManagerQuestions:
         known = self._transport.dialects.known.get(url)
         dialect = known.dialect if known else ""
         asker = Asker(f"player:{own.agent_id}", own.token, own.league_id, dialect)
-        client = ManagerClient(url, wall, asker, self._transport.guard)
-        try:
-            return await work(client)
-        finally:
-            await client.close()
+        return await with_manager(url, work, asker, self._transport.guard)
 
 
 class Hooks:

@@ -145,8 +145,7 @@ class Player:
         """A player's row of the table and its last matches: its own, unless another is named."""
         about = player_id or self.player_id
         told = self.query("GET_PLAYER_STATS", seconds=seconds, player_id=about)
-        stats: dict[str, Any] = told.get("player_stats", told)
-        return stats
+        return dict(told.get("player_stats", told))
 
     def status(self, *, seconds: float = ASK_SECONDS) -> dict[str, Any]:
         """How far the league is: `status`, `current_round`, `total_rounds` and more."""
