@@ -38,7 +38,9 @@ def command(game: str | None, as_json: bool) -> None:
         return
     width = max((len(game["name"]) for game in games), default=0)
     for each in games:
-        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{_options(each)}")
+        options = ", ".join(f"{name}={value}" for name, value in each["options"].items())
+        shown = f" ({options})" if options else ""
+        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{shown}")
 
 
 def _print_game(game: Game, as_json: bool) -> None:
@@ -94,9 +96,3 @@ def _described(name: str) -> dict[str, Any]:
     words = " ".join((game.__doc__ or "").partition("\n\n")[0].split())
     sentence, stop, _ = words.partition(". ")
     return {"name": name, "summary": sentence + stop.strip(), "options": options, "error": None}
-
-
-def _options(game: dict[str, Any]) -> str:
-    """The options with their defaults, at the end of the line."""
-    options = ", ".join(f"{name}={value}" for name, value in game["options"].items())
-    return f" ({options})" if options else ""
