@@ -126,6 +126,21 @@ def test_the_game_of_a_directory_is_run_only_if_its_user_names_its_file(above):
     assert not (above / "run").exists()
 
 
+def test_what_a_directory_opens_that_its_user_did_not_type_is_said(above):
+    written(above / "cup", played()[:5])  # Without its secrets: nothing is opened.
+    (above / "cup" / "manager.settings").write_text(
+        'bind = "127.0.0.2"\nnetwork = "lan"\nshared_dir = "/srv/\\u009bothers"\nport = 0\n'
+        'unique_names = "off"\nreferee_access = "anyone"\nlan = ["10.0.0.0/8"]\n'
+    )
+
+    told = league("manager", "--dir", "cup", "--lan", "10.1.0.0/16", cwd=above, check=False)
+
+    assert told.stderr.splitlines()[0] == (
+        'As cup/manager.settings has it: bind = "127.0.0.2", network = "lan", '
+        'referee_access = "anyone", shared_dir = "/srv/?others"'
+    )
+
+
 # What runs code, and the only files that may use it.
 RUNNING = {
     "run_file": {"runtime/plugins.py", "cli/player_files.py"},

@@ -29,9 +29,9 @@ from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import CannotListen, Home, kept_rules, open_manager, run
-from agentleague.runtime.settings import Given, describe
+from agentleague.runtime.settings import Given, as_toml, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
-from agentleague.storage.directory import has_journal_file, remedy
+from agentleague.storage.directory import SETTINGS_NAME, has_journal_file, remedy
 
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 LIMITED = (  # Each may not be more than the other.
@@ -40,6 +40,7 @@ LIMITED = (  # Each may not be more than the other.
     ("draw_points", "win_points"),
     ("loss_points", "draw_points"),
 )
+OPENING = ("bind", "network", "lan", "trusted_proxies", "referee_access", "shared_dir")
 EXAMPLES = """\b
 Examples:
   league manager --players 4
@@ -136,7 +137,8 @@ def command(
 def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSettings]:
     """What to keep for the next start, and the settings, as a league that is there had them.
 
-    A file with a game runs only if it is named again.
+    A file with a game runs only if it is named again. The directory may be anybody's, so what it
+    opens is said.
     """
     if not has_journal_file(directory):
         return dict(given.values), given.make(ManagerSettings)
@@ -149,6 +151,10 @@ def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSe
             f"{output.shown(asked.game_type)} came from a file; name that again, with: {again}"
         )
         raise given.wrong("game_type", problem)
+    opened = [name for name in OPENING if kept.get(name) and name not in given.values]
+    if opened:
+        values = ", ".join(f"{name} = {output.shown(as_toml(kept[name]))}" for name in opened)
+        say(f"As {directory / SETTINGS_NAME} has it: {values}")
     return kept, asked
 
 
