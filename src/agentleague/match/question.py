@@ -159,7 +159,7 @@ class Question:
     ) -> list[Act]:
         """A player may answer a complaint with the join or the move that was wanted."""
         if isinstance(message, ANSWERS):
-            line = self._notes.begin(self._seat, "GAME_ERROR", len(self._lines), now)
+            line = self._notes.begin(self._seat, self.terms.message, self._complaints + 1, now)
             return self._judged(line, message, transcript.OK, now)
         is_heard = not isinstance(error, NoAnswer | NoConnection)
         if is_heard and self._next is Next.ASK_AGAIN and not self.result:
