@@ -86,6 +86,10 @@ def test_every_generated_page_is_current():
         assert on_disk == text, f"docs/reference/{name} is stale: run `make reference`"
 
 
+def test_the_one_state_of_a_match_that_no_document_has_is_explained_beside_the_messages():
+    assert "`state` is `UNKNOWN` until its referee says it" in GENERATED["messages.md"]
+
+
 def test_the_picture_of_a_match_is_current():
     on_disk = (DOCS / "explanation" / "match.svg").read_text(encoding="utf-8")
 

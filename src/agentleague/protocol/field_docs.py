@@ -257,7 +257,11 @@ NOTES: dict[str, Note] = {
     "query_type": Note("What is asked, as GET_STANDINGS or GET_STATUS.", "GET_STATUS"),
     "query_params": Note("Of which player, round, match; which page (`offset`, `limit`).", {}),
     "success": Note("Whether there is an answer.", True),
-    "data": Note("The answer; its keys depend on the query.", {"status": "RUNNING"}),
+    "data": Note(
+        "The answer, by query. A match's `state` is `UNKNOWN` until its referee says it, and its "
+        "`total` 0 until it is closed.",
+        {"status": "RUNNING"},
+    ),
     "error": Note("Why there is none."),
     "current_round": Note("The round that is played; 0 before the first.", 1),
     "rounds": Note("The rounds with their matches.", []),
