@@ -273,6 +273,7 @@ class EndpointTaken(EndpointNotAllowed):
 class EndpointUnreachable(EndpointNotAllowed):
     """Nobody listens at the end point of a player, and the league wants that; same wire code."""
 
+    retryable = True
     reason = "Contact endpoint unreachable"
 
 

@@ -6,6 +6,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentleague import errors
 from agentleague.errors import (
     DuplicateName,
     DuplicateReport,
@@ -366,6 +367,26 @@ def test_whatever_the_context_holds_the_refusal_is_a_message(context, sentence):
 
         assert type(message) is cls
         json.loads(codec.encode(error_data(message)))
+
+
+@rule("R-ERR-11")
+@each_row(
+    ("error", "action", "retryable"),
+    [
+        (errors.TokenMissing("?"), "Send your token as auth_token.", False),
+        (errors.TokenMissing("?", field="player_meta.join_code"), "Ask the organiser for", False),
+        (errors.TokenInvalid("?", field="referee_meta.referee_code"), "Ask the organiser", False),
+        (errors.EndpointNotAllowed("?"), "Register an http or https end point", False),
+        (errors.EndpointTaken("?"), "Listen at an end point of your own", False),
+        (errors.EndpointUnreachable("?"), "Start the server of your end point, then", True),
+        (errors.RefereeUnreachable("?"), "Start the server of your end point, then", True),
+    ],
+)
+def test_what_to_do_fits_what_was_refused(error, action, retryable):
+    told = error_message(error, "LEAGUE_REGISTER_REQUEST", sender="league_manager", timestamp=NOW)
+
+    assert told.action_required.startswith(action)
+    assert told.retryable is retryable
 
 
 @each_row("cls", [*wire_errors()])

@@ -136,11 +136,12 @@ def test_a_refused_referee_gives_up_with_the_managers_words():
 
 def test_an_error_that_will_not_go_away_ends_it_and_one_that_may_is_waited_out():
     final = PeerRefused("bad", number=-32602, code="E003", data={"retryable": False})
+    unheard = PeerRefused("nobody listens", number=1002, code="E043", data={"retryable": True})
     passing = PeerRefused("later", number=-32603, code="E053", data={"retryable": True})
 
-    assert isinstance(
-        a_referee(False).handle(Answered(RegisterKey(), None, final, 0.1), BEGAN)[0], End
-    )
+    for error in (final, unheard):  # It does listen, so that its end point is wrong.
+        (end,) = a_referee(False).handle(Answered(RegisterKey(), None, error, 0.1), BEGAN)
+        assert isinstance(end, End)
     assert isinstance(
         a_referee(False).handle(Answered(RegisterKey(), None, passing, 0.1), BEGAN)[0], WakeAt
     )

@@ -24,7 +24,7 @@ REMEDIES = {
     "E021": "Send UTC, in the form 2025-01-15T10:30:00Z.",
     "E030": "Ask again when the league has begun.",
     "E031": "Nothing: the league is over.",
-    "E040": "Wait until the match asks for this message.",
+    "E040": "Send it when it is due: error_message says why it is not.",
     "E041": "Register with another display_name.",
     "E042": "Register with this league's game in game_types.",
     "E043": "Register an http or https end point that this league may call, and listen there.",
@@ -38,6 +38,12 @@ REMEDIES = {
     "E051": "Use a method or message_type from context.known.",
     "E052": "Nothing: the fault is ours; the organiser can look it up in our log.",
     "E053": "Send the same message again later.",
+}
+FINER_REMEDIES = {  # by the end of context.field, or by class
+    "_code": "Ask the organiser for the code, and send it in the field named in context.field.",
+    "EndpointTaken": "Listen at an end point of your own, or ask the organiser.",
+    "EndpointUnreachable": "Start the server of your end point, then register again.",
+    "RefereeUnreachable": "Start the server of your end point, then register again.",
 }
 OUR_FAULT = {"E052": "Something went wrong on our side.", "E053": "The journal is not available."}
 OF_A_MATCH = 4001  # document 001's number for a wrong token in a match
@@ -73,6 +79,8 @@ def error_message(
     )
     if error.code == TokenInvalid.code and about.get("auth_token"):
         context |= about_token(str((request or {})["auth_token"]), error.number_for(asked), who)
+    is_code = str(error.context.get("field")).endswith("_code")
+    finer = "_code" if is_code else type(error).__name__
     asked, sentence = hide.text(asked)[:64], str(error).encode(errors="replace").decode()
     fields = {
         **about,
@@ -82,7 +90,7 @@ def error_message(
         "error_name": error.name,
         "error_description": error.name,
         "error_message": OUR_FAULT.get(error.code) or hide.text(sentence)[:500],
-        "action_required": REMEDIES[error.code],
+        "action_required": FINER_REMEDIES.get(finer, REMEDIES[error.code]),
         "retryable": error.retryable,
         "context": {"action": asked, **context},
     }

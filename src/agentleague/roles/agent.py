@@ -132,7 +132,10 @@ class Registration:
             advice = error.context["what_to_do"]
             reason = f"{self.manager.url} understands no registration of ours: {advice}"
             return [End(Refused(reason))]
-        if isinstance(error, errors.PeerRefused) and not error.context["data"].get("retryable"):
+        if isinstance(error, errors.PeerRefused) and (
+            error.context["code"] == errors.EndpointUnreachable.code  # Once more is the same.
+            or not error.context["data"].get("retryable")
+        ):
             if self.remembered and error.context["code"] in BAD_TOKEN:
                 self.remembered, self.receipt = "", None
                 return [WakeAt(RegisterKey(), now)]
