@@ -136,6 +136,26 @@ def test_a_player_that_lost_by_silence_is_told_what_a_league_would_have_granted(
     assert "a league calls" not in wrong.stderr
 
 
+def test_matches_without_a_game_are_counted_and_give_no_elo(tmp_path):
+    (tmp_path / "wrong.py").write_text("def choose(turn):\n    return 'Even'\n")
+    (tmp_path / "once.py").write_text(
+        "def choose(turn):\n    return 'even' if turn.match_id == 'R1M1' else 'Even'\n"
+    )
+
+    never = league("play", "wrong.py", "random", "--matches", 3, cwd=tmp_path).stdout
+    once = league("play", "once.py", "random", "--matches", 3, cwd=tmp_path).stdout
+    score = play("wrong.py", "random", "--matches", 3, cwd=tmp_path)["score"]
+
+    assert never.splitlines() == [
+        "random wins: 3 to 0 in 3 matches.",
+        "  3 were lost without a game; that says nothing of how well they play. "
+        "In R1M1 P01 made an illegal move.",
+    ]
+    assert "  2 were lost without a game. In R2M1 P01 made an illegal move.\n" in once
+    assert "Elo difference" in once
+    assert (score["without_game"], score["elo"], score["elo_interval"]) == (3, None, [None, None])
+
+
 def test_seats_change_from_match_to_match():
     played = play("fixed", "fixed", "--matches", 2, "--all")
 

@@ -118,13 +118,14 @@ def command(
         with output.Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
             played = run(play(settings, home, watch, game=typed, local_players=named))
-        league, summary = played.league, _summary(played.league)
+        league = played.league
+        lost, failed = _without_game(league, folder)
+        summary = _summary(league, lost)
         if as_json:
             shown = all_matches or verbose or matches == 1
             output.print_json(summary | ({"matches": list(_matches(league))} if shown else {}))
             return
-        _print(league, summary, all_matches=all_matches, verbose=verbose)
-        failed = _first_failure(league, folder)
+        _print(league, summary, failed, all_matches=all_matches, verbose=verbose)
     for player_id, text in (("P01", a), ("P02", b)):
         if IS_URL.match(text) and (matches > 1 or not failed):  # Else the match has said it.
             name = league.roster.member(player_id).display_name
@@ -176,7 +177,7 @@ def try_once(url: str, game: str, rules: Rules) -> tuple[str, str]:
             play(settings, home, _no_progress, game=game, local_players=named, is_trial=True)
         )
         league = played.league
-        words = understood(league, _first_failure(league, folder), "P01")
+        words = understood(league, _without_game(league, folder)[1], "P01")
     return words, league.roster.dialects.get("P01", "")
 
 
@@ -202,26 +203,29 @@ def _matches(league: League) -> Iterator[dict[str, Any]]:
         yield facts_of(league, f"R{number}M1")
 
 
-def _first_failure(league: League, directory: str) -> dict[str, Any] | None:
-    """The facts of the first match that was lost without a game."""
+def _without_game(league: League, directory: str) -> tuple[int, dict[str, Any] | None]:
+    """How many matches were lost without a game, and the facts of the first of them."""
     if not any(row.technical_losses for row in league.table.rows()):
-        return None
+        return 0, None
     rows = open_reader(Path(directory)).read(league.rules.league_id)
     decided = (event_of(row) for row in rows if row.kind == "match_decided")
     lost = (each for each in decided if isinstance(each, MatchDecided) and each.forfeits)
-    return next((facts_of(league, each.match_id) for each in lost), None)
+    first = next(lost, None)
+    return (1 + sum(1 for _ in lost), facts_of(league, first.match_id)) if first else (0, None)
 
 
-def _summary(league: League) -> dict[str, Any]:
-    """What came of the matches, from the side of the first player."""
+def _summary(league: League, lost: int) -> dict[str, Any]:
+    """What came of the matches, from the side of the first player; some `lost` without a game."""
     rows = sorted(league.table.rows(), key=lambda row: row.player_id)
-    ahead = rows[0].wins - rows[1].wins
+    ahead, score = rows[0].wins - rows[1].wins, score_of(rows)
+    if lost == score["matches"]:  # They do not say how well anybody plays.
+        score |= {"elo": None, "elo_interval": [None, None]}
     return {
         "game_type": league.rules.game_type,
         "winner": rows[ahead < 0].player_id if ahead else None,
         "players": output.row_dicts(rows),
         "dialects": dict(league.roster.dialects),
-        "score": score_of(rows),
+        "score": score | {"without_game": lost},
     }
 
 
@@ -251,9 +255,16 @@ def score_of(rows: Sequence[Standing]) -> dict[str, Any]:
     }
 
 
-def _print(league: League, summary: dict[str, Any], *, all_matches: bool, verbose: bool) -> None:
+def _print(
+    league: League,
+    summary: dict[str, Any],
+    failed: dict[str, Any] | None,
+    *,
+    all_matches: bool,
+    verbose: bool,
+) -> None:
     first, second = summary["players"]
-    count = summary["score"]["matches"]
+    count, lost = summary["score"]["matches"], summary["score"]["without_game"]
     if verbose or count == 1:
         for facts in _matches(league):
             print("\n".join([*match_story.in_words(facts, in_full=verbose), ""]))
@@ -270,7 +281,13 @@ def _print(league: League, summary: dict[str, Any], *, all_matches: bool, verbos
     drawn = count - most - least
     rest = f", and {'one' if drawn == 1 else f'{drawn:,}'} that nobody won" if drawn else ""
     print(f"{wins}: {most:,} to {least:,} in {count:,} matches{rest}.")
-    print("\n".join(compared(output.shown(first["display_name"]), summary["score"])))
+    if failed:
+        why = output.shown(failed["result"]["reason"].partition(" - ")[0])
+        no_elo = "; that says nothing of how well they play" if lost == count else ""
+        were = "was" if lost == 1 else "were"
+        print(f"  {lost:,} {were} lost without a game{no_elo}. In {failed['match_id']} {why}.")
+    if lost < count:
+        print("\n".join(compared(output.shown(first["display_name"]), summary["score"])))
     if not all_matches and not verbose:
         output.say("See a line for each match with: --all")
 
