@@ -9,6 +9,8 @@ from cli.test_standings import printed
 from commands import BIN, SECONDS, first_line, league, started
 from foreign.league import PLAYERS, REFEREES
 
+TRYING = "Trying it: one match against random. If it does not answer, that takes half a minute.\n"
+
 
 def test_players_that_never_register_are_brought_in_and_play(tmp_path):
     cup = tmp_path / "cup"
@@ -29,7 +31,7 @@ def test_players_that_never_register_are_brought_in_and_play(tmp_path):
     agents = json.loads(league("agents", "--dir", cup, "--json").stdout)
     assert added.stdout == f"Ann is P01, and is called at {urls[0]}.\n"
     assert added.stderr == (  # It was tried, and does not believe that its league is over.
-        "It plays even_odd, and understands: message type as method. "
+        f"{TRYING}It plays even_odd, and understands: message type as method. "
         f"Try it again with: league play {urls[0]} random --game even_odd\n"
     )
     assert again.returncode == 1
@@ -53,7 +55,7 @@ def test_a_player_that_does_not_play_yet_is_added_all_the_same_and_its_words_are
 
     assert strict.stdout == f"Ann is P01, and is called at {url}.\n"
     assert strict.stderr.startswith(
-        "It does not play tic_tac_toe yet: when asked with GAME_INVITATION, there came "
+        f"{TRYING}It does not play tic_tac_toe yet: when asked with GAME_INVITATION, there came "
         "HTTP 422: team_colour: Field required. It should take the messages of "
     )
     assert "complained of. Try it again with: league play " in strict.stderr

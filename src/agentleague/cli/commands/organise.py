@@ -118,6 +118,7 @@ def _try(directory: Path, url: str) -> str:
             return ""  # The manager says why it is too late.
         game = league.rules.game_type
         rules = league.rules.rules
+        say("Trying it: one match against random. If it does not answer, that takes half a minute.")
         words, dialect = try_once(url, game, rules)
     except LeagueError as error:
         say(f"It was not tried: {error}.")
