@@ -73,7 +73,9 @@ def test_a_player_is_tried_by_the_rules_of_its_league(tmp_path):
 
     told = league("add-player", "Ann", url, "--dir", cup).stderr
 
-    assert told.startswith("It does not play even_odd yet: when asked with GAME_INVITATION, there")
+    assert told.startswith(
+        f"{TRYING}It does not play even_odd yet: when asked with GAME_INVITATION"
+    )
     assert "this league has missing_fields=refuse, and the answer lacks conversation_id, " in told
     assert "Try it again" not in told  # `league play` has other rules.
 

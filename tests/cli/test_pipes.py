@@ -173,6 +173,25 @@ def test_a_terminal_gets_colours_and_a_bar_unless_it_wants_none(variables, is_pl
     assert "is the champion" in sent
 
 
+def test_what_a_player_prints_stands_in_lines_of_its_own_beside_the_bar(tmp_path):
+    (tmp_path / "talks.py").write_text(
+        "import time\n"
+        "def choose(turn):\n"
+        "    time.sleep(0.3)  # The bar is drawn by then.\n"
+        "    print('I choose in', turn.match_id)\n"
+        "    return 'even'\n"
+    )
+
+    sent = on_a_terminal("play", tmp_path / "talks.py", "random", "--matches", 2)
+
+    plain = re.sub(r"\x1b\[2K|\r(?!\n)", "\n", sent)  # What begins or empties a line.
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", plain).split("\n")
+    assert [line.strip() for line in lines if "choose" in line] == [
+        "I choose in R1M1",
+        "I choose in R2M1",
+    ]
+
+
 def test_what_is_long_is_cut_on_a_terminal_with_the_command_that_shows_all(tmp_path):
     where = ("--dir", keep(Decisions(50).start(), tmp_path))
 

@@ -274,8 +274,8 @@ def test_where_nobody_listens_there_is_no_match_and_the_error_says_what_to_do():
         ("return 'Even'", "made an illegal move", "returned 'Even' in R1M1; legal: 'even', 'odd'"),
         (
             "import os; os._exit(3)",
-            "could not be reached",
-            "mine.py: its process ended with exit code 3",
+            "mine (P01) should go on running until the league is over",
+            "mine.py: its process ended with exit code 3. It loses all matches that are left.",
         ),
         ("import time; time.sleep(600)", "failed to respond within timeout", ""),
     ],

@@ -1,11 +1,17 @@
 """The players of `league play` and `league demo --player`: files, URLs, strategies."""
 
 import asyncio
+import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 from agentleague.cli.output import say
 from agentleague.cli.player_files import check_file, check_game, load_player
@@ -29,6 +35,8 @@ from agentleague.transport.probe import check_listens
 
 IS_URL = re.compile(r"[a-z]+://", re.IGNORECASE)
 FINISH_SECONDS = 2.0  # for a file to receive the end of the league
+PRINT_SECONDS = 1.0  # for what it printed last
+NO_TALLY = Tally("player", 0, 0, 0, 0.0)
 
 
 def local_players(
@@ -79,16 +87,61 @@ def _local_player(text: str, group: Callable[..., AgentGroup], *, in_full: bool)
 
 
 class FileWorkers(RemoteWorkers):
-    """A file in a process of its own, so that an error in it cannot stop the league."""
+    """A file in a process of its own, so that an error in it cannot stop the league.
+
+    What it prints is printed here: this process knows where its own progress bar is.
+    """
+
+    def __init__(self, group: AgentGroup, opener: Callable[..., Any]) -> None:
+        printed, theirs = Pipe(duplex=False)
+        super().__init__(group, partial(opener, prints_to=theirs))
+        theirs.close()
+        self._printing = Thread(target=_print_on, args=(printed,), daemon=True)
+        self._printing.start()
+        self._tally: asyncio.Task[Tally] | None = None
+
+    async def start(self) -> None:
+        """Let it register, and say at once if its process ends before the league does."""
+        await super().start()
+        self._tally = asyncio.create_task(self._until_done())
+
+    async def _until_done(self) -> Tally:
+        loop, has_said = asyncio.get_running_loop(), asyncio.Event()
+
+        def wait() -> None:  # asyncio.to_thread has few threads, and there may be many files.
+            self._pipe.poll(None)
+            with suppress(RuntimeError):  # The loop is gone.
+                loop.call_soon_threadsafe(has_said.set)
+
+        Thread(target=wait, daemon=True).start()
+        await has_said.wait()
+        try:
+            return await super().finish()
+        except LeagueError as error:
+            say(f"{error}. It loses all matches that are left.")
+            return NO_TALLY
 
     async def finish(self) -> Tally:
         """Wait a moment for it to receive the end of the league."""
+        assert self._tally
         with suppress(TimeoutError):
-            try:
-                return await asyncio.wait_for(super().finish(), FINISH_SECONDS)
-            except LeagueError as error:  # Its lost matches are in the result.
-                say(f"{error}.")
-        return Tally("player", 0, 0, 0, 0.0)
+            return await asyncio.wait_for(self._tally, FINISH_SECONDS)
+        return NO_TALLY
+
+    async def stop(self) -> None:
+        """End the process, and print what is left of what it printed."""
+        if self._tally:
+            self._tally.cancel()
+        await super().stop()
+        self._printing.join(PRINT_SECONDS)
+
+
+def _print_on(pipe: Connection) -> None:
+    if os.name != "nt":  # There a pipe is no file, and the process prints for itself.
+        with open(pipe.fileno(), errors="replace", closefd=False) as lines:
+            for line in lines:
+                sys.stderr.write(line)
+    pipe.close()
 
 
 class AddedPlayer:
@@ -115,14 +168,19 @@ class AddedPlayer:
 
     async def finish(self) -> Tally:
         """Nothing to wait for."""
-        return Tally("player", 0, 0, 0, 0.0)
+        return NO_TALLY
 
     async def stop(self) -> None:
         """It goes on running."""
 
 
-async def open_file(group: AgentGroup, number: int, *, in_full: bool = False) -> Running:
+async def open_file(
+    group: AgentGroup, number: int, *, in_full: bool, prints_to: Connection
+) -> Running:
     """The player of a file."""
+    if os.name != "nt":
+        os.dup2(prints_to.fileno(), 2)
+        prints_to.close()
     path, game = Path(group.source), find_game(group.game).name
     player = load_player(path, lambda: [game])
     check_game(player, game, path)

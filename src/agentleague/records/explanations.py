@@ -22,9 +22,11 @@ class Cause(NamedTuple):
     change: str  # follows "should"
 
 
-# Verdicts of our own: no move instead of a wrong one; no answer to what has no deadline.
-NULL_MOVE, NO_JOIN = "null", "no join"
-PART_OF = {NULL_MOVE: "E004", NO_JOIN: "E001"}
+# Verdicts of our own: no move instead of a wrong one; no answer to what has no deadline; nobody
+# any more where a player joined.
+NULL_MOVE, NO_JOIN, GONE = "null", "no join", "gone"
+PART_OF = {NULL_MOVE: "E004", NO_JOIN: "E001", GONE: "E009"}
+NOBODY = (f"{CAME}the connection was refused", f"{CAME}no connection")  # how a note begins
 
 _CONTENT = (
     "answer with what was asked for: a join has `accept`, a move has `parity_choice`, `choice` or "
@@ -62,6 +64,12 @@ CAUSES = {  # by verdict
         "R-MATCH-19",
         "be running first (start it in a terminal of its own), be reachable at the end point that "
         "it registered, and answer every POST with HTTP 200 and JSON",
+    ),
+    GONE: Cause(
+        "no usable answer",
+        "R-MATCH-19",
+        "go on running until the league is over: it was there when the match began, and its own "
+        "output says why it ended",
     ),
     "E015": Cause(
         "an answer about another match", "R-MATCH-20", "repeat the `match_id` of the call"
@@ -109,9 +117,10 @@ _COMPLAINTS = {  # the first that is found in what it said itself, or in what ca
 _OURS = ("HTTP ", "text that is not JSON", "JSON that breaks")  # how `in_its_words` may begin
 
 
-def detailed(verdict: str, message: str, move: Any) -> str:
+def detailed(verdict: str, message: str, move: Any, note: str) -> str:
     """The verdict on an answer, or the one of our own that is part of it."""
-    own = NO_JOIN if message == "GAME_INVITATION" else "" if move is not None else NULL_MOVE
+    own = GONE if note.startswith(NOBODY) else "" if move is not None else NULL_MOVE
+    own = NO_JOIN if message == "GAME_INVITATION" else own
     return own if PART_OF.get(own) == verdict else verdict
 
 

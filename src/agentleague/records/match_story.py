@@ -269,7 +269,7 @@ def cause_of(contact: Contact) -> Cause | None:
 
 
 def _verdict(contact: Contact) -> str:
-    return detailed(contact.verdict, contact.message, contact.move)
+    return detailed(contact.verdict, contact.message, contact.move, contact.note)
 
 
 def _draw(facts: Facts) -> Iterator[str]:

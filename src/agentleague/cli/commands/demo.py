@@ -153,7 +153,7 @@ def _print_result(played: Played, kept: Path | None) -> None:
         f"{output.counted(league.total_rounds, 'round')}, "
         f"{output.counted(league.total_matches, 'match', 'matches')} and "
         f"{output.counted(played.messages, 'message')} in {played.seconds:.2f} s "
-        f"({rate:,.0f} matches/s)."
+        f"({rate:,.{int(rate < 10)}f} matches/s)."
     )
     if kept:
         output.say(f"The journal is in {kept}; print the table again with:\n  {again}")
