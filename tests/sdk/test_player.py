@@ -18,10 +18,10 @@ class Cup:
         self.directory, self.port, self.players = directory, free_port(), players
         self.url = f"http://127.0.0.1:{self.port}/mcp"
 
-    def manager(self):
+    def manager(self, *more):
         process = started(
             *(BIN / "league", "manager", "--port", self.port, "--players", self.players, "--exit"),
-            *("--dir", self.directory / f"league{self.port}"),
+            *("--dir", self.directory / f"league{self.port}", *more),
         )
         first_line(process)
         return process
@@ -194,7 +194,7 @@ def test_the_manager_of_the_environment_is_the_default(monkeypatch, tmp_path):
 WRONG_SETTINGS = [
     ({"manager": "169.254.169.254:8000"}, "nobody can; say the address that others see"),
     ({"lan": ["192.168.1.7/24"]}, r"did you mean 192\.168\.1\.0/24"),
-    ({"network": "wan"}, "--network must be"),
+    ({"network": "wan"}, r"run\(network=\.\.\.\) must be"),
     ({"endpoint": "me:8101"}, "http://"),
     ({"bnd": "0.0.0.0"}, "run\\(\\) knows no bnd"),
 ]
@@ -207,6 +207,19 @@ def test_a_setting_that_cannot_be_is_said_in_a_sentence(tmp_path):
 
         with pytest.raises(SystemExit, match=problem):
             player.run(state=tmp_path, **given)
+
+
+def test_what_a_league_needs_is_named_as_run_takes_it(tmp_path):
+    """Options are those of `league player`, and this is another program."""
+    cup = Cup(tmp_path)
+    cup.manager("--join-code", "tipuf-sajil-gikop")
+    player = Player("Ann")
+    player.plays("even_odd")(lambda turn: "even")
+
+    with pytest.raises(
+        SystemExit, match=r"give it with run\(join_code=\.\.\.\) or LEAGUE_JOIN_CODE"
+    ):
+        player.run(cup.url, 0, state=tmp_path)
 
 
 def test_its_settings_may_stand_in_the_environment(monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """How an author's player joins a league: its settings, its end point, its hooks and its history."""
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,24 +27,40 @@ from agentleague.sdk.player import Player
 
 CLOSE_SECONDS = 10.0  # for hooks that are not done when the league is over
 INTERRUPTED_SECONDS = 1.0  # and after Ctrl-C
+OPTION = re.compile(r"(--[a-z-]+)(?: ((?:http:|[A-Z\d])[^\s;,]*[^\s;,.]))?")  # and its value
 Say = Callable[[str], None]
 T = TypeVar("T")
 
 
 def join_league(player: Player, given: Mapping[str, Any], say: Say) -> None:
     """Register, play, and return when the league is over. Raises SystemExit with a sentence."""
+
+    def told(sentence: str) -> None:
+        say(_in_python(sentence))
+
     try:
         if not player.games:
             raise LeagueError('put @player.plays("even_odd") above the function that moves')
         asked = _settings(player, given)
-        place = place_of_agent(asked, say)
+        place = place_of_agent(asked, told)
         whose = Whose(asked.manager_url, "player", asked.display_name, asked.port)
-        with kept(whose, asked.state or None, say) as state:
-            run(_play(player, asked, place, state, say))
+        with kept(whose, asked.state or None, told) as state:
+            run(_play(player, asked, place, state, told))
     except (LeagueError, SettingError, OSError) as error:
-        raise SystemExit(printable(f"{player.name}: {error}")) from None
+        raise SystemExit(printable(_in_python(f"{player.name}: {error}"))) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # Ctrl-C is not an error.
+
+
+def _in_python(sentence: str) -> str:
+    """A sentence that names options of `league player`, for an author who calls run()."""
+    names = {row.options[0]: row.name.removesuffix("_url") for row in describe(PlayerSettings)}
+
+    def argument(found: re.Match[str]) -> str:
+        value = repr(found[2]) if found[2] else "..."
+        return f"run({names[found[1]]}={value})" if found[1] in names else found[0]
+
+    return OPTION.sub(argument, sentence)
 
 
 def _settings(player: Player, given: Mapping[str, Any]) -> PlayerSettings:
