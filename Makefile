@@ -16,6 +16,7 @@ help:  ## List what can be made.
 
 demo: .venv/run  ## Play a whole league over real HTTP and print the table.
 	$(BIN)/league demo
+	@echo "Write a player of your own: . .venv/bin/activate && league new player my_player"
 
 quick: .venv/dev  ## Run the tests that start no process, on few random examples; after each change.
 	$(BIN)/pytest -q -m "not slow and not thorough and not process" --hypothesis-profile=quick $(PARALLEL) $(ARGS)

@@ -30,6 +30,7 @@ def test_a_clone_is_set_up_by_what_the_makefile_has():
     assert MAKE_DEMO.startswith("make demo ")
     assert MAKE_TEST.startswith("make test ")
     assert "\ndemo: .venv/run " in makefile
+    assert f"own: {ACTIVATE} && league new player " in makefile  # the next step
     assert "\ntest: .venv/dev " in makefile
 
 
