@@ -504,6 +504,20 @@ def test_any_other_answer_to_its_status_changes_nothing(message, error):
     assert leased().handle(Answered(StatusKey(), message, error, 0.1), BEGAN) == []
 
 
+def test_whoever_runs_a_referee_hears_once_that_the_manager_is_away_and_that_it_is_back():
+    role = leased()
+    role.news.clear()
+
+    for error in (None, NoConnection("x"), NoConnection("x"), None, None):
+        ack = None if error else RefereeStatusAck()
+        role.handle(Answered(StatusKey(), ack, error, 0.1), BEGAN)
+
+    assert list(role.news) == [
+        f"The manager at {role.manager.url} is away; trying again until it is back.",
+        "The manager is back.",
+    ]
+
+
 def test_while_it_registers_again_without_success_it_says_nothing_else():
     role = leased()
     unknown = PeerRefused("who?", number=5001, code="E012", data={})

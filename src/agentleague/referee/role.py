@@ -15,6 +15,7 @@ from agentleague.errors import (
     InternalError,
     LeagueError,
     MatchMismatch,
+    NoConnection,
     PeerRefused,
     TokenInvalid,
     UnexpectedMessage,
@@ -103,7 +104,7 @@ class Referee(Agent):
         self._status_seconds = 0.0  # between two signs of life; 0: none are wanted
         self._rules = messages.Rules()
         self._round_id = 0
-        self._is_league_over = False
+        self._is_league_over = self._is_manager_away = False
 
     def registration_request(self, now: float) -> messages.Message:
         """It locks, and says how many matches it takes."""
@@ -222,6 +223,11 @@ class Referee(Agent):
     def _status_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """A manager that does not know us has lost its journal: register again."""
         error, ack = stimulus.error, stimulus.message
+        is_away = isinstance(error, NoConnection)
+        if is_away is not self._is_manager_away:
+            self._is_manager_away = is_away
+            away = f"The manager at {self.manager.url} is away; trying again until it is back."
+            self.news.append(away if is_away else "The manager is back.")
         if isinstance(ack, messages.RefereeStatusAck) and ack.waiting is not True:
             self._stop_waiting()
         if not isinstance(error, PeerRefused) or error.context.get("code") not in UNKNOWN_REFEREE:
