@@ -142,6 +142,18 @@ def test_the_status_before_the_start(tmp_path):
     assert "you" not in shown
 
 
+def test_before_the_start_the_status_says_that_a_referee_is_missing(tmp_path, monkeypatch):
+    async def asked(directory, ask):
+        return {"players_wanted": 3, "referees_wanted": 1}
+
+    monkeypatch.setattr(status, "ask_manager", asked)
+    done = league("status", "--dir", keep(Decisions(2, 0), tmp_path))
+
+    shown = [line.split() for line in done.stdout.splitlines()]
+    assert ["Players", "2", "of", "3"] in shown
+    assert ["Referees", "0", "of", "1;", "start", "one", "with:", "league", "referee"] in shown
+
+
 def test_the_measures_say_what_is_wanted_and_whether_it_is_kept(tmp_path):
     shown = printed("status", "--metrics", "--dir", keep(told(), tmp_path))
 

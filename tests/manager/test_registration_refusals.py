@@ -117,6 +117,7 @@ def test_the_organiser_alone_can_ask_who_was_refused_and_how_often():
     told = ask(league, LeagueQuery("GET_STATUS"), SECRETS.admin_token).data["refused_registrations"]
 
     assert "refused_registrations" not in everybody
+    assert (everybody["players_wanted"], everybody["referees_wanted"]) == (2, 1)
     assert [row.partition(":")[0] for row in told] == [
         "player 'Bob' from 66.6.6.6",
         "player 'Dan' from 66.6.6.6",

@@ -492,6 +492,7 @@ class Manager:
         """What no journal knows: who is waited for, and who was refused, by which address."""
         if self.league.phase is Phase.REGISTERING and self._step.settings.players:
             data["players_wanted"] = self._step.settings.players
+            data["referees_wanted"] = self._step.settings.referees
         data["not_understood"] = self._not_understood.rows()[: queries.STATUS_ROWS]
         data["awaited_answers"] = self.awaited_answers(self._step.now)
         data["awaited_reports"] = self._assignments.awaited.rows()[: queries.STATUS_ROWS]

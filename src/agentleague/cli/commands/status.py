@@ -45,7 +45,7 @@ LIVE = {  # what only a running manager knows: a line for each
     "refused_registrations": "Refused",
     "contradictions": "Contradictions",
 }
-WANTED = "players_wanted"  # the running manager knows that, too, before the start
+WANTED = {"players_wanted", "referees_wanted"}  # It knows that, too, before the start.
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
@@ -68,7 +68,7 @@ def command(
         if status.get("status") != Phase.COMPLETED:
             status |= await _now(source, directory)
         told = await ask_manager(directory, lambda manager: manager.ask("GET_STATUS")) or {}
-        status |= {field: told[field] for field in (LIVE.keys() | {WANTED}) & told.keys()}
+        status |= {field: told[field] for field in (LIVE.keys() | WANTED) & told.keys()}
         return status, await source.ask("GET_METRICS") if with_metrics else {}
 
     status, metrics = read(directory, manager_url, ask)
@@ -118,14 +118,18 @@ def _of_directory(directory: Path, status: dict[str, Any]) -> str:
 
 def _facts(status: dict[str, Any]) -> dict[str, Any]:
     mark = "paused" if status.get("paused") else "aborted" if status.get("aborted") else ""
-    wanted, name = status.get(WANTED), status.get("champion_name")
+    numbers = {kind: status.get(f"{kind}_wanted") for kind in ("players", "referees")}
+    wanted = {kind: f" of {number}" if number else "" for kind, number in numbers.items()}
+    is_there = status.get("referees") or status.get("waiting_referees")
+    start = "; start one with: league referee" if wanted["referees"] and not is_there else ""
+    name = status.get("champion_name")
     facts = {
         "State": f"{status.get('status')}{f' ({mark})' if mark else ''}",
         "Game": status.get("game_type"),
         "Round": f"{status.get('current_round')} of {status.get('total_rounds')}",
         "Matches": f"{status.get('matches_completed')} of {status.get('total_matches')}",
-        "Players": f"{status.get('players')}{f' of {wanted}' if wanted else ''}",
-        "Referees": status.get("referees"),
+        "Players": f"{status.get('players')}{wanted['players']}",
+        "Referees": f"{status.get('referees')}{wanted['referees']}{start}",
     }
     for field, heading in LISTS.items():
         if status.get(field):
