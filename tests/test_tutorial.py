@@ -48,7 +48,7 @@ def test_the_second_league_of_the_tutorial_survives_a_stop_of_its_manager(tmp_pa
         terminal.serve(line)
     assert "nothing is lost" in terminal.interrupt(first)
     second = terminal.serve(again)
-    assert "2 of them known from before" in second.heard
+    assert "known from before: 2 players and 1 referee. Stop" in second.heard
     terminal.serve(last)
     terminal.until(second, "Begin another")
     status, match, verify = map(terminal.type, asked)

@@ -240,7 +240,7 @@ def test_a_manager_that_serves_on_prints_the_final_table_at_once_and_what_next(t
     agents(url)
 
     port = url.split(":")[2].removesuffix("/mcp")
-    said = until(manager, "Begin another")
+    said = until(manager, "can still be read")
     title = manager.stdout.readline()
     manager.terminate()
     rest, _ = manager.communicate(timeout=SECONDS)
@@ -248,10 +248,11 @@ def test_a_manager_that_serves_on_prints_the_final_table_at_once_and_what_next(t
     told = until(again, "Begin another")
 
     assert "final table" in title
-    assert said[-3:] == [
+    assert said[-4:] == [
         f"Check it with: league verify {cup}\n",
         f"Publish it with: league export {cup} --out {cup}-files\n",
         f"Begin another with: league manager --port {port} --players 2 --dir ANOTHER\n",
+        "Its table can still be read. Stop with Ctrl-C.\n",
     ]
     assert "final table" not in rest
     assert "This league is over" in told[1]

@@ -1,10 +1,12 @@
 """Settings as a person meets them: `league init`, a file, the environment, options."""
 
 import json
+import sys
 import tomllib
 
 import pytest
 
+from agentleague.cli.commands import manager
 from agentleague.league.events import LeagueOpened
 from agentleague.protocol.join_codes import is_guessable
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
@@ -239,3 +241,20 @@ def test_a_manager_that_stopped_is_started_as_it_was_begun(tmp_path):
 
     assert done.returncode == 1
     assert "no manager runs in cup; start it with: league manager --dir cup\n" in done.stderr
+
+
+def test_the_command_for_another_league_has_a_place_for_each_code_and_not_the_code(monkeypatch):
+    typed = "league manager --dir a --join-code secret --referee-code=secret --players 2"
+    monkeypatch.setattr(sys, "argv", typed.split())
+
+    assert manager._this_command() == (
+        "league manager --join-code CODE --referee-code=CODE --players 2"
+    )
+    assert is_guessable("CODE")  # Whoever leaves it there is told so.
+
+
+def test_an_agent_with_an_end_point_of_its_own_says_where_it_listens_and_where_it_is_called():
+    port, url = free_port(), "http://127.0.0.1:9/mcp"
+    player = started(BIN / "league", "player", "--port", port, "--endpoint", url)
+
+    assert f" listens on port {port}, is called at {url} and registers at " in first_line(player)

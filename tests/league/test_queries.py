@@ -313,6 +313,7 @@ def test_an_unknown_query_is_told_what_there_is(query_type):
 
         assert (refused.value.code, refused.value.number) == ("E046", 6002)
         assert refused.value.context["known"] == sorted(queries.QUERIES)
+        assert ", ".join(sorted(queries.QUERIES)) in str(refused.value)
         with pytest.raises(UnknownQuery):  # It is refused, with document 001's number.
             queries.respond(decisions.league, LeagueQuery(query_type.replace("st", "x")), None)
 

@@ -44,7 +44,10 @@ def serve_agent(
     async def serve(state: StateFile | None) -> bool:
         stopped = stop_signal()
         agent = await open_agent(state)
-        say(f"{name} listens at {agent.url} and registers at {settings.manager_url}.")
+        where = f"listens at {agent.url}"
+        if settings.endpoint:  # Nobody has tried yet whether that leads here.
+            where = f"listens on port {settings.port}, is called at {settings.endpoint}"
+        say(f"{name} {where} and registers at {settings.manager_url}.")
         agent.tell(say)
         log_to_stderr(agent, verbose)
         attach(agent)

@@ -98,7 +98,9 @@ def answer(league: League, query_type: str, params: Mapping[str, Any], asker: st
     """The `data` of the answer; if there is none, the error that is raised says why."""
     query = QUERIES.get(query_type)
     if query is None:
-        raise UnknownQuery(f"query_type {query_type[:64]!r} is unknown", known=sorted(QUERIES))
+        known = sorted(QUERIES)
+        why = f"query_type {query_type[:64]!r} is unknown; known are {', '.join(known)}"
+        raise UnknownQuery(why, known=known)
     if not league.has_started and query_type not in AT_ANY_TIME:
         if league.phase is Phase.COMPLETED:
             raise NotStarted("the league was ended before it had begun; there is nothing to tell")

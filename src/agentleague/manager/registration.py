@@ -105,7 +105,7 @@ class Registration:
         is_player = isinstance(asked.message, LeagueRegisterRequest)
         refusal = errors.EndpointUnreachable if is_player else errors.RefereeUnreachable
         where = _meta(asked).contact_endpoint
-        why = f"nobody listens at {where}; start the server, then register again"
+        why = f"nobody listens at {where}; start the server or mend the URL, then register again"
         self._refuse(asked, refusal(why))
 
     def add_player(self, params: Mapping[str, Any]) -> PlayerRegistered:

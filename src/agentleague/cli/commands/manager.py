@@ -34,6 +34,8 @@ from agentleague.runtime.state_files import kept_settings, new_join_code, new_le
 from agentleague.storage.directory import SETTINGS_NAME, has_journal_file, remedy
 
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
+HERE = "\nIts table can still be read. Stop with Ctrl-C."
+CODES = ("--join-code", "--referee-code")
 LIMITED = (  # Each may not be more than the other.
     ("players", "players_max"),
     ("referees", "referees_max"),
@@ -113,7 +115,9 @@ def command(
         running.tell(lambda sentence: say(with_directory(sentence, directory)))
         output.log_to_stderr(running, verbose)
         if not exits:
-            running.ended.add_done_callback(lambda ended: _print_end(role.league, directory, game))
+            running.ended.add_done_callback(
+                lambda _: _print_end(role.league, directory, game, HERE)
+            )
         last = LAST_SECONDS if exits else 0.0
         await until_stopped(running, stopped, ends=exits, last_seconds=last)
         return role.league, running.ended.done() and not exits
@@ -240,28 +244,29 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
 
 
 def _this_command() -> str:
-    """The command as it was typed, without the codes, which others may not see.
+    """The command as it was typed, with CODE for a code, which others may not see.
 
     And without what holds for this league only.
     """
     words = [word for word in sys.argv[1:] if word != "--accept-loss"]
-    hidden = {"--join-code", "--referee-code", "--dir"}
-    shown = [
-        word
-        for before, word in zip(["", *words], words, strict=False)
-        if not hidden & {before, word, word.partition("=")[0]}
-    ]
+    shown = []
+    for before, word in zip(["", *words], words, strict=False):
+        option, equals, _ = word.partition("=")
+        if before in CODES:
+            shown.append("CODE")
+        elif "--dir" not in (before, option):
+            shown.append(f"{option}=CODE" if equals and option in CODES else word)
     return shlex.join(["league", *shown])
 
 
-def _print_end(league: League, directory: Path, game: str) -> None:
+def _print_end(league: League, directory: Path, game: str, more: str = "") -> None:
     """Print the final table, and what to do with a league that is over."""
     _print_table(league, "final table", directory)
     shown = shlex.quote(str(directory))
     say(
         f"Check it with: league verify {shown}{_file(game)}\n"
         f"Publish it with: league export {shown} --out {shlex.quote(f'{directory}-files')}\n"
-        f"Begin another with: {_this_command()} --dir ANOTHER"
+        f"Begin another with: {_this_command()} --dir ANOTHER{more}"
     )
 
 
@@ -280,7 +285,7 @@ def _print_table(league: League, state: str, directory: Path) -> None:
 def _state(league: League, settings: ManagerSettings, directory: Path) -> str:
     """What the manager waits for, or where it resumes the league."""
     if league.phase is Phase.COMPLETED:
-        return "This league is over; its table can still be read. Stop with Ctrl-C."
+        return f"This league is over.{HERE}"
     waiting = _waiting_for(league, settings, directory)
     if settings.who_may_referee != "code":
         return waiting
@@ -296,10 +301,12 @@ def _waiting_for(league: League, settings: ManagerSettings, directory: Path) -> 
         paused = f"\nIt is paused; continue with: {start}" if league.paused else ""
         decided = output.counted(league.decided_total, "match", "matches")
         return f"Resumed in round {league.round_id}: {decided} decided. Stop with Ctrl-C.{paused}"
-    here = league.roster.players_total
+    roster = league.roster
     referees = f"{settings.referees} referees" if settings.referees > 1 else "a referee"
     if settings.players:
-        known = f", {here} of them known from before" if here else ""
+        there = {"player": roster.players_total, "referee": roster.referees_total}
+        told = [output.counted(number, kind) for kind, number in there.items() if number]
+        known = f"; known from before: {' and '.join(told)}" if told else ""
         return f"Waiting for {settings.players} players and {referees}{known}. Stop with Ctrl-C."
     after = settings.start_after_seconds
     when = "" if after is None else f" after {after:g} seconds, or"
