@@ -56,6 +56,8 @@ def test_demo_takes_its_settings_from_options_and_from_the_environment():
     assert (played["players"], played["total_rounds"], typed["total_rounds"]) == (2, 3, 2)
     assert all(row["points"] == 7 * row["wins"] + row["draws"] for row in played["final_standings"])
     assert "LEAGUE_MOVE_SECONDS must be a number above 0" in wrong.stderr
+    wrong = in_process.league("demo", check=False, LEAGUE_DRAW_POINTS="4")
+    assert "LEAGUE_DRAW_POINTS is 4, and win_points is 3" in wrong.stderr
 
 
 def test_demo_says_whom_it_waits_for(tmp_path):
@@ -198,7 +200,7 @@ def test_a_directory_holds_one_league_and_is_not_played_over(tmp_path):
     again = league("demo", "--dir", tmp_path, check=False)
 
     assert again.returncode == 1
-    assert "holds a league already; see it with: league standings --dir" in again.stderr
+    assert "holds a league already, which this command does not resume; see it" in again.stderr
     assert (
         json.loads(league("standings", "--dir", tmp_path, "--json").stdout)
         == (played["final_standings"])

@@ -8,9 +8,14 @@ from typing import Any, TypeVar
 import click
 
 from agentleague.cli.completions import Completed
+from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.settings import Given, Setting, describe, read_settings
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+LIMITED = (  # Each may not be more than the other.
+    *(("players", "players_max"), ("referees", "referees_max")),
+    *(("draw_points", "win_points"), ("loss_points", "draw_points")),
+)
 
 
 class SettingOption(click.Option):
@@ -69,6 +74,16 @@ def settings_options(cls: type, *names: str) -> Callable[[Decorated], Decorated]
 def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> Given:
     """Read the settings of a role from a file, the environment and options."""
     return read_settings(cls, file=file, environment=os.environ, options=options)
+
+
+def check_table(given: Given, asked: ManagerSettings, *, is_new: bool = True) -> None:
+    """Raises SettingError if there is no such table; of a league that is there points stay."""
+    for name, most in LIMITED if is_new else LIMITED[:2]:
+        value, limit = getattr(asked, name), getattr(asked, most)
+        if value is not None and value > limit:
+            raise given.wrong(name, f"is {value}, and {most} is {limit}; raise the latter")
+    if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
+        raise given.wrong("tie_breaks", "names one twice; leave it out")
 
 
 def _plain(value: Any) -> str:

@@ -516,8 +516,8 @@ def _is_there(settings: ManagerSettings, home: Home, journal: "Journal") -> bool
     leagues = journal.leagues() if has_journal_file(directory) else ()
     if leagues and not home.resumes:
         raise Claimed(
-            f"{directory} holds a league already; see it with: league standings --dir "
-            f"{directory}, or play another with: --dir ANOTHER"
+            f"{directory} holds a league already, which this command does not resume; see it with: "
+            f"league standings --dir {directory}, or play another with: --dir ANOTHER"
         )
     if home.accepts_loss and not leagues:
         raise StorageError(f"{directory} has no league to go on with; leave out --accept-loss")

@@ -22,7 +22,7 @@ from agentleague.cli.options import (
     read_game_options,
     referees_option,
 )
-from agentleague.cli.settings_options import given_settings, settings_options
+from agentleague.cli.settings_options import check_table, given_settings, settings_options
 from agentleague.manager import notices
 from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
@@ -97,17 +97,18 @@ def command(
     how_many = _how_many(players, brought)
     typed = as_typed(game)
     found = find_game(typed)
-    given = given_settings(ManagerSettings, None, options).values
+    given = given_settings(ManagerSettings, None, options)
     rules = {row.name for row in describe(ManagerSettings) if row.heading not in NOT_HERE}
     named = local_players(brought, typed, seed, in_full=output.is_debugging())
     settings = replace(
-        ManagerSettings(**{name: given[name] for name in rules & given.keys()}),
+        ManagerSettings(**{name: given.values[name] for name in rules & given.values.keys()}),
         league_id=new_league_id(found.name, seed),
         game_options=read_game_options(found, game_options),
         players=how_many,
         referees=referees,
         seeded=seed is not None,
     )
+    check_table(given, settings)
     kept = directory or (Path(tempfile.mkdtemp(prefix="league-")) if keep else None)
     temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
     try:

@@ -17,7 +17,12 @@ from agentleague.cli.options import directory_option
 from agentleague.cli.output import say
 from agentleague.cli.reading import see_all
 from agentleague.cli.serving import stop_signal, until_stopped
-from agentleague.cli.settings_options import SettingsCommand, given_settings, settings_options
+from agentleague.cli.settings_options import (
+    SettingsCommand,
+    check_table,
+    given_settings,
+    settings_options,
+)
 from agentleague.errors import Damaged, LeagueError, Lost
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
@@ -36,12 +41,6 @@ from agentleague.storage.directory import SETTINGS_NAME, has_journal_file, remed
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 HERE = "\nIts table can still be read. Stop with Ctrl-C."
 CODES = ("--join-code", "--referee-code")
-LIMITED = (  # Each may not be more than the other.
-    ("players", "players_max"),
-    ("referees", "referees_max"),
-    ("draw_points", "win_points"),
-    ("loss_points", "draw_points"),
-)
 OPENING = ("bind", "network", "lan", "trusted_proxies", "referee_access", "shared_dir")
 EXAMPLES = """\b
 Examples:
@@ -195,16 +194,11 @@ def _remarks(home: Home, role: Manager, settings: ManagerSettings) -> Iterator[s
 
 def _check(given: Given, asked: ManagerSettings, is_new: bool) -> None:
     """Raises Misused if two settings contradict each other; a league that is there goes on."""
-    for name, most in LIMITED if is_new else LIMITED[:2]:
-        value, limit = getattr(asked, name), getattr(asked, most)
-        if value is not None and value > limit:
-            raise given.wrong(name, f"is {value}, and {most} is {limit}; raise the latter")
+    check_table(given, asked, is_new=is_new)
     is_code = asked.who_may_referee == "code"
     if asked.referee_access == "local" and is_code and not asked.referee_code:
         problem = 'is "local", which holds on one machine only: write "code", and a referee_code'
         raise given.wrong("referee_access", problem)
-    if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
-        raise given.wrong("tie_breaks", "names one twice; leave it out")
     for name in ("lan", "trusted_proxies", "endpoint", "bind"):
         try:
             check_wish(name, getattr(asked, name))
