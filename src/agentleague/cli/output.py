@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -72,6 +73,7 @@ class Column(NamedTuple):
     wraps: bool = False
 
 
+WIDTH_OF_ALL = 70  # below which no column says what decided between equal points
 STANDINGS = (
     Column("rank", "Rank"),
     Column("player_id", "Id", True),
@@ -104,7 +106,8 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str, rest: str = "") -
     """
     left_out = max(0, len(rows) - ROWS_MAX) if rest and sys.stdout.isatty() else 0
     columns: Sequence[Column] = STANDINGS
-    if any("tie_break" in row for row in rows):
+    is_narrow = get_terminal_size().columns < WIDTH_OF_ALL
+    if any("tie_break" in row for row in rows) and not is_narrow:
         columns = (*STANDINGS[:-1], Column("decided", "Tie-break", True, True), STANDINGS[-1])
         rows = [{**row, "decided": row.get("tie_break", "").replace("_", " ")} for row in rows]
     cut = rows[: len(rows) - left_out]
