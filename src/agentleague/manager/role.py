@@ -35,15 +35,8 @@ from agentleague.dialects.negotiation import is_found_from
 from agentleague.dialects.table import LOST
 from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
 from agentleague.games.game import Game
-from agentleague.league import queries
+from agentleague.league import events, queries
 from agentleague.league.adjudicator import Adjudicator, Decision, duplicate_report
-from agentleague.league.events import (
-    Disputed,
-    LeagueOpened,
-    MatchClosed,
-    MatchDecided,
-    RefereeSetAside,
-)
 from agentleague.league.formats import ROUND_ROBIN
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
@@ -197,7 +190,7 @@ class Manager:
             return
         settings, play = self._settings, self.league.format
         self._step.record(
-            LeagueOpened(
+            events.LeagueOpened(
                 settings.league_id,
                 settings.game_type,
                 settings.rules,
@@ -441,18 +434,18 @@ class Manager:
                 self._field_checks.told.add(who, said, TokenInvalid.code)
         self._misuse.reported(record, report.wrong_tokens or {})
 
-    def _write(self, events: Sequence[Event]) -> None:
+    def _write(self, decided: Sequence[Event]) -> None:
         """Record what the adjudicator decided; the organiser is told of disputes and doubts."""
-        for event in events:
+        for event in decided:
             before = self.league.timed_out
             self._step.record(event)
-            if isinstance(event, MatchClosed) and self.league.timed_out is not before:
+            if isinstance(event, events.MatchClosed) and self.league.timed_out is not before:
                 for player_id in sorted(self.league.timed_out.keys() - before.keys()):
                     member = self.league.roster.players[player_id]
                     self._step.notify(notices.timed_out(member, event.match_id))
-            elif isinstance(event, Disputed):
+            elif isinstance(event, events.Disputed):
                 self._step.notify(notices.disputed(event))
-            elif isinstance(event, MatchDecided):
+            elif isinstance(event, events.MatchDecided):
                 self._look_at_claim(self.league.matches[event.match_id])
 
     def _look_at_claim(self, record: MatchRecord) -> None:
@@ -463,7 +456,7 @@ class Manager:
         players = sorted(league.contradictions.get(referee_id, ()))
         is_enough = len(players) >= league.limits.contradictions_max
         if record.contradicted and is_enough and referee_id not in league.roster.set_aside:
-            self._step.record(RefereeSetAside(referee_id, players))
+            self._step.record(events.RefereeSetAside(referee_id, players))
             self._step.notify(notices.set_aside(referee_id, players))
             self._assignments.set_aside(referee_id)
 
