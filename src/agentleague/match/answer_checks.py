@@ -64,12 +64,10 @@ def _check_documented(asked: Seated, message: Any) -> None:
     fields = {name: getattr(message, name, None) for name in (*DOCUMENTED, *times)}
     lacks = [name for name, at in fields.items() if not at or not isinstance(at, str)]
     own, token = asked.player_id, str(message.auth_token)
-    if not message.auth_token:
-        lacks.append("auth_token")
+    lacks += [] if message.auth_token else ["auth_token"]
     if lacks:
         error = errors.TokenMissing if lacks == ["auth_token"] else errors.MissingField
-        why = f"{STRICT}the answer lacks {', '.join(lacks)}"
-        raise error(why, field=lacks[0], kind="missing")
+        raise error(f"{STRICT}the answer lacks {', '.join(lacks)}", field=lacks[0], kind="missing")
     for name in times:
         timestamps.parse(getattr(message, name), name)
     rules = (
@@ -81,11 +79,8 @@ def _check_documented(asked: Seated, message: Any) -> None:
         if not is_so:
             raise wrong(f"{STRICT}{why}", field=why.partition(" ")[0])
     if not (_is_token_of(asked, token) or tokens.same(token, tokens.digest(asked.match_token))):
-        shown, why = (
-            about_token(token, OF_A_MATCH, own),
-            "auth_token is neither yours nor the call's",
-        )
-        raise errors.TokenInvalid(f"{STRICT}{why}", field="auth_token", **shown)
+        shown = about_token(token, OF_A_MATCH, own)
+        raise errors.TokenInvalid(f"{STRICT}auth_token is not yours", field="auth_token", **shown)
 
 
 def forfeits(

@@ -183,7 +183,6 @@ GAMES = {
 }
 _OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "could have made other moves")
 
-_REMOVED = "could change nothing: the organiser removed it"
 _VERDICTS = {  # by words of a cause, which counts before the last verdict
     "timeout": "E001",
     "illegal": "E004",
@@ -210,12 +209,8 @@ def ending_of(  # noqa: PLR0913 - seven facts of one match.
     if result.no_contest:
         return Ending(f"It counts for neither player: {reason}", ["R-LEASE-05"], [])
     if not verified:
-        won = _won(names, result)
-        return Ending(
-            f"{won}, as its referee reported it; the league could not check that",
-            ["R-LEAGUE-12"],
-            [],
-        )
+        believed = "as its referee reported it; the league could not check that"
+        return Ending(f"{_won(names, result)}, {believed}", ["R-LEAGUE-12"], [])
     if result.status == "TECHNICAL_LOSS":
         failed = [player_id for player_id in losers if player_id in forfeits]
         last = {each: troubles.get(each, ("", "")) for each in failed}
@@ -224,29 +219,25 @@ def ending_of(  # noqa: PLR0913 - seven facts of one match.
         if {_blamed(forfeits[each], last[each][0]) for each in failed} == {NULL_MOVE}:
             reason = "no move was sent, only null"
         return Ending(f"{lost} lost without a game: {reason}", ["R-MATCH-07"], advice)
-    if result.status == "DRAW":
-        return Ending(f"{_won(names, result)}: {reason}", [game.ends], [])
-    advice = [f"{names[each]} {game.luck}." for each in losers]
+    advice = [f"{names[each]} {game.luck}." for each in losers if result.status != "DRAW"]
     return Ending(f"{_won(names, result)}: {reason}", [game.ends], advice)
 
 
 def _won(names: Mapping[str, str], result: Result) -> str:
-    winner = result.winner_player_id
-    if winner is not None:
+    if (winner := result.winner_player_id) is not None:
         return f"{names.get(winner, winner)} won"
     return "Nobody won" if result.status == "TECHNICAL_LOSS" else "A draw"
 
 
 def _blamed(cause: str, verdict: str) -> str:
     """The verdict that lost the match, by its cause, else the last one."""
-    found = [known for word, known in _VERDICTS.items() if word in cause]
-    blamed = found[0] if found else verdict
+    blamed = next((known for word, known in _VERDICTS.items() if word in cause), verdict)
     return verdict if PART_OF.get(verdict) == blamed else blamed
 
 
 def _advice(cause: str, verdict: str, note: str) -> str:
     if "removed" in cause:
-        return _REMOVED
+        return "could change nothing: the organiser removed it"
     blamed, (said, _) = _blamed(cause, verdict), read_note(note)
     found = explained(blamed, note if said or blamed == verdict else "")
     change = (found or CAUSES["no content"]).change

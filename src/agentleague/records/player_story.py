@@ -144,13 +144,7 @@ def _failure(row: Contact, game_type: str) -> Failure:
     if row.verdict == "E004":
         came = came if row.move is None else f"{one_line_json(row.move)}, {came}"
         rules += [GAMES[game_type].moves] if game_type in GAMES else []
+    asked, verdict = one_line(row.message, 64), one_line(row.verdict, 64)
     return Failure(
-        one_line(row.message, 64),
-        row.attempt,
-        row.at,
-        one_line(row.verdict, 64),
-        came,
-        row.answered_after,
-        rules,
-        known.change,
+        asked, row.attempt, row.at, verdict, came, row.answered_after, rules, known.change
     )

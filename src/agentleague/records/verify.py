@@ -21,12 +21,7 @@ from agentleague.league.match_result import loss_in_words
 from agentleague.league.recount import Recount
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.protocol import draws
-from agentleague.records.match_check import (
-    bytes_of,
-    order_problem,
-    result_problem,
-    ruling_problem,
-)
+from agentleague.records.match_check import bytes_of, order_problem, result_problem, ruling_problem
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row

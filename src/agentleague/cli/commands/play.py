@@ -163,9 +163,8 @@ def try_once(url: str, game: str, rules: Rules) -> tuple[str, str]:
     Raises LeagueError if the match cannot be played here. The agent is not told that the league is
     over: some would end.
     """
-    move_seconds = min(TRIAL_SECONDS, rules.move_seconds)
     settings = replace(
-        _settings(game, rules.game_options, 2, move_seconds, None),
+        _settings(game, rules.game_options, 2, min(TRIAL_SECONDS, rules.move_seconds), None),
         join_seconds=min(TRIAL_SECONDS, rules.join_seconds),
         missing_fields="refuse" if rules.missing_fields == "refuse" else "warn",
         unsigned_pushes=rules.unsigned_pushes,

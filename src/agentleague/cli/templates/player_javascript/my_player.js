@@ -194,15 +194,11 @@ const server = createServer(async (request, response) => {
 let registered; // what the manager answered
 
 /** Anybody can say that the league is over: the manager is asked, for a while if it is away. */
-async function isOver(league_id) {
-  if (!registered || ![undefined, registered.league_id].includes(league_id)) return false;
-  const question = {
-    message_type: "LEAGUE_QUERY",
-    auth_token: registered.auth_token,
-    league_id: registered.league_id,
-    query_type: "GET_STATUS",
-    query_params: {},
-  };
+async function isOver(named) {
+  const { league_id, auth_token } = registered ?? {};
+  if (!registered || ![undefined, league_id].includes(named)) return false;
+  const query = { league_id, auth_token, query_type: "GET_STATUS", query_params: {} };
+  const question = { message_type: "LEAGUE_QUERY", ...query };
   for (const until = Date.now() + DOUBT_MS; Date.now() < until; await sleep(2000)) {
     const { result, error } = await ask("league_query", question).catch(() => ({}));
     if (result) return result.status === "LEAGUE_COMPLETED";
