@@ -301,7 +301,7 @@ class NoAnswer(PeerUnavailable):
     code, name, number = "E001", "TIMEOUT_ERROR", -1
 
 
-UNREACHABLE, CLOSED = "unreachable", "closed"  # kinds of NoConnection
+UNREACHABLE, CLOSED = "unreachable", "closed"  # kinds of NoConnection, NoAnswer
 
 
 class NoConnection(PeerUnavailable):

@@ -12,7 +12,7 @@ import uvloop
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentleague.errors import NoAnswer, NoConnection
+from agentleague.errors import UNREACHABLE, NoAnswer, NoConnection
 from agentleague.transport import guard
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpClient, PostOptions
@@ -389,6 +389,7 @@ def test_the_deadline_runs_while_a_name_is_resolved(run):
         async with Caller(resolve=resolve) as caller:
             answer = await caller.post("http://slow.example/", seconds=0.03)
             assert str(answer.error) == "nobody took the connection in time"
+            assert answer.error.context["kind"] == UNREACHABLE
             return outcome(answer)
 
     assert run(scenario()) == (0, b"", NoAnswer)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httptools
 
-from agentleague.errors import CLOSED, LeagueError, NoAnswer, NoConnection
+from agentleague.errors import CLOSED, UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol.printable import log_text
 
 if TYPE_CHECKING:
@@ -84,9 +84,10 @@ class Call:
 
     def expire(self) -> None:
         """Its time is up."""
-        how = self.connection.progress if self.connection else "it had to wait for a connection"
+        waited = NoAnswer("it had to wait for a connection")
+        late = self.connection.late if self.connection else waited
         self.cancel()  # First, so that a retry cannot meet the same connection.
-        self.finish(0, b"", None, NoAnswer(how))
+        self.finish(0, b"", None, late)
 
 
 class Connection(asyncio.Protocol):
@@ -133,11 +134,12 @@ class Connection(asyncio.Protocol):
             self._transport.write(unsent[0] if len(unsent) == 1 else b"".join(unsent))
 
     @property
-    def progress(self) -> str:
+    def late(self) -> NoAnswer:
         """How far it came, for a call whose time is up."""
         if self._transport is None:
-            return "nobody took the connection in time"
-        return "its answer began and did not end in time" if self._begun else "no answer in time"
+            return NoAnswer("nobody took the connection in time", kind=UNREACHABLE)
+        begun = "its answer began and did not end in time"
+        return NoAnswer(begun if self._begun else "no answer in time")
 
     def retire(self) -> None:
         """Takes no more calls, and goes when nobody waits for an answer any more."""
