@@ -167,6 +167,12 @@ def test_a_file_in_another_encoding_is_said(cup):
         read(file=cup("join_code = 'é'", encoding="latin-1"))
 
 
+def test_what_the_terminal_sent_in_another_encoding_is_refused_since_nobody_could_send_it_back():
+    for name, said in (("join_code", "caf\udce9"), ("lan", "caf\udce9, b")):
+        with pytest.raises(SettingError, match=f"LEAGUE_{name.upper()} must be UTF-8, not .*caf"):
+            read(environment={f"LEAGUE_{name.upper()}": said})
+
+
 def test_a_mark_of_its_byte_order_is_no_part_of_a_file(cup):
     assert read(file=cup("cycles = 2", encoding="utf-8-sig")).cycles == 2
 

@@ -84,7 +84,7 @@ def test_every_default_is_written_as_toml_reads_it(cls):
             assert read == (list(each.value) if isinstance(each.value, tuple) else each.value)
 
 
-def test_tables_and_texts_with_quotes_are_written_as_toml_reads_them():
-    value = {"best_of": 3, "words": ['say "hi"', "a\\b"], "deep": {"on": True}}
+def test_tables_and_texts_with_quotes_and_control_characters_are_written_as_toml_reads_them():
+    value = {"best_of": 3, "words": ['say "hi"', "a\\b", "\x7f\x1b\u2028é"], "deep": {"on": True}}
 
     assert tomllib.loads(f"value = {as_toml(value)}")["value"] == value

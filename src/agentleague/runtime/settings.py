@@ -170,7 +170,8 @@ def as_toml(value: Any) -> str:
         return "{" + ", ".join(f"{key} = {as_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(as_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)  # Numbers, texts, true and false alike.
+    text = json.dumps(value, ensure_ascii=False)  # Numbers, texts, true and false alike.
+    return text.replace("\x7f", "\\u007f")  # DEL, which TOML takes only so.
 
 
 @cache
@@ -383,6 +384,8 @@ def _from_options(rows: Mapping[str, Setting], options: Mapping[str, Any]) -> Fo
 def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> Any:
     """The value in its own type, or what is wrong with it."""
     value, kind = given, kinds.type_info(row.annotation)
+    if isinstance(given, str) and re.search(r"[\ud800-\udfff]", given):
+        return SettingError(f"{where} must be UTF-8, not {_shown(given)}")
     if isinstance(kind, kinds.StrType) and not isinstance(given, str):
         instead = ": put it in quotes"
     elif strict and _fits(given, row):

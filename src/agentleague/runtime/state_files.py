@@ -229,7 +229,7 @@ def keep_settings(directory: Path, given: Mapping[str, Any]) -> None:
     The options of the game stand in the journal, as every rule; TOML may not be able to write them.
     """
     lines = [f"{name} = {as_toml(given[name])}\n" for name in given if name != "game_options"]
-    text = "".join(lines).encode(errors="replace")
+    text = "".join(lines).encode()
     path = directory / SETTINGS_NAME
     draft = path.with_suffix(".new")
     try:
