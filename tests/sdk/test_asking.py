@@ -91,7 +91,7 @@ class DocumentManager:
     ROWS = ({"rank": 1, "player_id": "P07", "points": 3}, {"rank": 2, "player_id": "P08"})
 
     def __init__(self):
-        self.queries, self.hangs = [], threading.Event()
+        self.queries, self.hangs, self.registers = [], threading.Event(), threading.Event()
         self.server = serve(lambda path, body: (200, self.hear(body)))
         self.url = f"http://127.0.0.1:{self.server.server_port}/mcp"
 
@@ -99,6 +99,7 @@ class DocumentManager:
         asked = body.get("params", {})
         result = {"message_type": "LEAGUE_REGISTER_RESPONSE", "status": "ACCEPTED"}
         result |= {"player_id": "P07", "auth_token": "abc", "league_id": "theirs"}
+        self.registers.wait(SECONDS)
         if asked.get("message_type") == "LEAGUE_QUERY":
             self.queries.append(asked)
             result = {"message_type": "LEAGUE_QUERY_RESPONSE", "query_type": asked["query_type"]}
@@ -121,11 +122,11 @@ class DocumentManager:
         self.server.server_close()
 
 
-async def asked_at(url, questions, where=None):
+async def asked_at(manager, questions, where=None):
     """What these questions came to, asked by a player that is registered there."""
     player = Player("Ann")
     agent = await open_player(
-        lambda own: PlayerSettings(manager_url=url, endpoint=own, display_name="Ann"),
+        lambda own: PlayerSettings(manager_url=manager.url, endpoint=own, display_name="Ann"),
         lambda turn: "odd",
         where or place(),
     )
@@ -133,6 +134,7 @@ async def asked_at(url, questions, where=None):
     try:
         with pytest.raises(LeagueError, match="has not registered: nobody answers at http://"):
             await asyncio.to_thread(player.status)  # Its answer is still on the way.
+        manager.registers.set()
         await asyncio.wait_for(agent.registered, SECONDS)
         return await asyncio.to_thread(questions, player)
     finally:
@@ -154,7 +156,7 @@ def test_a_foreign_manager_is_asked_in_the_documents_words_and_its_shape_is_unde
             player.standings()
         return shown, errors
 
-    (table, rounds, match), errors = asyncio.run(asked_at(manager.url, questions))
+    (table, rounds, match), errors = asyncio.run(asked_at(manager, questions))
 
     assert [row["player_id"] for row in table] == ["P07", "P08"]
     assert (rounds, match) == ([{"round": 1}], {"match_id": "M1"})
@@ -184,7 +186,7 @@ def test_a_question_with_its_token_goes_only_where_the_player_itself_may_call():
         with pytest.raises(LeagueError, match="does not call"):
             player.standings()
 
-    asyncio.run(asked_at(manager.url, questions, replace(place(), guard=guard)))
+    asyncio.run(asked_at(manager, questions, replace(place(), guard=guard)))
     manager.stop()
 
     assert manager.queries == []
