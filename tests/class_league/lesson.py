@@ -216,7 +216,7 @@ class Lesson:
         """Only these files hold one, by design: the settings, keys and what agents remember."""
         directory = self.room.directory
         key = (directory / "cup" / "admin.token").read_text().strip()
-        kept = {"cup.toml", "admin.token", "secret.key"}
+        kept = {"cup.toml", "admin.token", "secret.key", "manager.settings"}
         for file in directory.rglob("*"):
             if file.is_file() and file.name not in kept and "states" not in file.parts:
                 data = file.read_bytes()
