@@ -105,7 +105,7 @@ def test_after_kill_9_the_directory_is_enough_and_its_codes_are_told_to_nobody(
     again = started(BIN / "league", "manager", "--dir", cup)
 
     assert first_line(again) == place
-    assert "Waiting for 4 players and a referee, 1 of them known" in read_until(again, "Waiting")
+    assert "a referee; known from before: 1 player. Stop" in read_until(again, "Waiting")
     stranger = started(BIN / "league", "player", "--manager", port, "--port", 0, "--name", "Eve")
     assert "join code" in read_until(stranger, "refused")
     rules = next(open_reader(cup).read(place.partition(":")[0])).body
