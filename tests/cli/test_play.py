@@ -149,9 +149,9 @@ def test_matches_without_a_game_are_counted_and_give_no_elo(tmp_path):
     assert never.splitlines() == [
         "random wins: 3 to 0 in 3 matches.",
         "  3 were lost without a game; that says nothing of how well they play. "
-        "In R1M1 P01 made an illegal move.",
+        "In R1M1 wrong made an illegal move.",
     ]
-    assert "  2 were lost without a game. In R2M1 P01 made an illegal move.\n" in once
+    assert "  2 were lost without a game. In R2M1 once made an illegal move.\n" in once
     assert "Elo difference" in once
     assert (score["without_game"], score["elo"], score["elo_interval"]) == (3, None, [None, None])
 

@@ -1,5 +1,6 @@
 """`league play`: matches between two agents, and how they went."""
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -281,7 +282,9 @@ def _print(
     rest = f", and {'one' if drawn == 1 else f'{drawn:,}'} that nobody won" if drawn else ""
     print(f"{wins}: {most:,} to {least:,} in {count:,} matches{rest}.")
     if failed:
-        why = output.shown(failed["result"]["reason"].partition(" - ")[0])
+        names = {row["player_id"]: output.shown(row["display_name"]) for row in (first, second)}
+        reason = output.shown(failed["result"]["reason"].partition(" - ")[0])
+        why = re.sub("P0[12]", lambda found: names[found[0]], reason)
         no_elo = "; that says nothing of how well they play" if lost == count else ""
         were = "was" if lost == 1 else "were"
         print(f"  {lost:,} {were} lost without a game{no_elo}. In {failed['match_id']} {why}.")
