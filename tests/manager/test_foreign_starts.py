@@ -363,6 +363,18 @@ def test_an_answer_that_breaks_the_rules_is_disputed():
 
 
 @rule("R-START-03")
+def test_an_answer_that_somebody_forfeited_is_confirmed_where_nobody_vouches_for_the_referee():
+    league = League(referees=2, referee_access="anyone")
+    details = ResultDetails(status="TECHNICAL_LOSS")
+
+    league.answer(MatchResultReport("R1M1", ReportedResult("P01", {}, details)))
+
+    (assigned,) = league.events(MatchAssigned)
+    assert (assigned.referee_id, assigned.claimed) == ("REF02", [("P02", "forfeited")])
+    assert not league.role.league.decided_total
+
+
+@rule("R-START-03")
 def test_an_answer_after_the_report_changes_nothing():
     league = League()
     league.report()
