@@ -40,7 +40,7 @@ class SharedFiles:
 
     at_hand = ROWS_A_TURN
 
-    def __init__(self, directory: Path, league_id: str, out: Path) -> None:
+    def __init__(self, directory: Path, league_id: str, out: Path, before: int = 0) -> None:
         self._journal, self._league_id, self._out = open_reader(directory), league_id, out
         self._league = League(self)
         self._about: dict[str, About] = {}  # matches that are not written to their end
@@ -48,7 +48,12 @@ class SharedFiles:
         self._played: dict[str, dict[str, Any]] = {}  # player -> what is new in its history
         self._new_players: set[str] = set()  # who have no history yet, whatever a file says
         self._now = ""  # when the last row was written, if the table does not show it yet
-        self.is_current = False  # whether it has read all that was there when it began
+        self._before = before  # the last row that was there when it began
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it has read all that was there when it began."""
+        return self._league.seq >= self._before
 
     def find(self, first: int, last: int, match_id: str) -> Iterator[tuple[int, Event]]:
         """The events from row `first` to `last` that name this match, with their numbers."""
@@ -76,7 +81,6 @@ class SharedFiles:
             rows = [*islice(self._journal.read(self._league_id, self._league.seq), ROWS_A_TURN)]
             for row in rows:
                 self._take(row)
-            self.is_current = self.is_current or len(rows) < ROWS_A_TURN
             if not rows:
                 return
 
@@ -180,6 +184,7 @@ class FilesThread:
         self._worked = thread_time()
 
 
-def keep_files(out: str, directory: Path, league_id: str) -> Callable[[], None]:
+def keep_files(out: str, directory: Path, league_id: str, before: int) -> Callable[[], None]:
     """Begin to write the files of the league in `directory`; what to call in the end."""
-    return FilesThread(SharedFiles(directory, league_id, Path(out or directory / "shared"))).close
+    out_path = Path(out or directory / "shared")
+    return FilesThread(SharedFiles(directory, league_id, out_path, before)).close
