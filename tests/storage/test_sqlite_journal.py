@@ -190,6 +190,19 @@ def test_the_lock_file_names_the_writer_and_nothing_of_the_one_before(directory:
         assert (directory / "manager.lock").read_text() == f"{os.getpid()}\n\n"
 
 
+def test_the_lock_file_never_gives_its_room_to_a_full_disk(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+    monkeypatch.setattr(os, "ftruncate", lambda _, length: lengths.append(length))
+
+    with closing(open_journal(directory)) as journal:
+        journal.claim("cup")
+
+    assert lengths
+    assert 0 not in lengths
+
+
 def test_without_its_lock_file_the_older_manager_stops_and_tells_nobody(
     journal: SqliteJournal, directory: Path
 ) -> None:

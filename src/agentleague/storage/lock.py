@@ -59,9 +59,10 @@ def _lock_patiently(descriptor: int) -> None:
 
 def publish(descriptor: int, address: str) -> None:
     """Say where the manager that holds the lock is called."""
-    os.ftruncate(descriptor, 0)
+    text = f"{os.getpid()}\n{address}\n".encode()
     os.lseek(descriptor, 0, os.SEEK_SET)
-    os.write(descriptor, f"{os.getpid()}\n{address}\n".encode())
+    os.write(descriptor, text)  # Over what is there: a full disk would not give its room back.
+    os.ftruncate(descriptor, len(text))
 
 
 def address_in(directory: Path) -> str | None:
