@@ -125,8 +125,11 @@ def serve(control):
 
 def report_exits(children):
     """Tell the exit status of each child that has ended."""
-    while children:
-        pid, status = os.waitpid(-1, os.WNOHANG)
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:  # The last ones, while this was interrupted by itself.
+            return
         if pid == 0:
             return
         pipe = children.pop(pid)
