@@ -19,6 +19,7 @@ from agentleague.storage.memory import MemoryJournal
 
 ANN = Address("P01", "http://ann/mcp")
 QUERY = LeagueQuery("GET_STATUS")
+ANSWER = MatchResultAck(match_id="R1M1")
 
 
 class ScriptedRole:
@@ -34,8 +35,27 @@ class ScriptedRole:
             raise effects
         return effects
 
+    def answer(self, message, caller, now):
+        return None
+
     def apply(self, event):
         pass
+
+
+class AtOnce(ScriptedRole):
+    """Answers each message at once with itself, unless it is told what else to do."""
+
+    applied = 0
+
+    def __init__(self, *script, bug=None):
+        super().__init__(*script)
+        self.bug, self.asked = bug, 0
+
+    def answer(self, message, caller, now):
+        self.asked += 1
+        if self.bug:
+            raise self.bug
+        return message
 
 
 class SlowDisk:
@@ -238,6 +258,67 @@ def test_a_bug_in_a_role_is_answered_as_our_fault_and_the_next_request_is_served
     assert "a bug" in caplog.text
     assert heard[1] is QUERY
     assert isinstance(role.told[-1], Asked)
+
+
+def test_what_a_role_answers_at_once_is_no_stimulus():
+    heard, steps = [], []
+    host, _, wire, _ = hosted()
+    host.role = role = AtOnce()
+    host.on_step = lambda: steps.append(1)
+    host.start(0.0)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert heard == [QUERY]
+    assert role.told == [Started(0.0)]
+    assert len(steps) == 2  # One for the start, one for the answer.
+
+
+def test_nothing_is_answered_at_once_while_a_decision_before_it_is_not_on_disk():
+    disk, heard = SlowDisk(), []
+    host, _, wire, _ = hosted(disk=disk)
+    host.role = role = AtOnce([record()], [Reply(1, ANSWER)])
+    host.start(0.0)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    assert (heard, role.asked) == ([], 0)
+
+    disk.commit()
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    assert heard == [ANSWER, QUERY]
+
+
+def test_whoever_watches_a_role_sees_every_message_and_its_answer():
+    seen, heard = [], []
+    host, _, wire, _ = hosted()
+    host.role = role = AtOnce([], [Reply(1, ANSWER)])
+    host.on_seen = lambda stimulus, effects: seen.append((type(stimulus), effects))
+    host.start(0.0)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert seen == [(Started, []), (Asked, [Reply(1, ANSWER)])]
+    assert (heard, role.asked) == ([ANSWER], 0)
+
+
+@pytest.mark.parametrize(("applied", "stops"), [(0, False), (1, True)])
+def test_a_bug_in_an_answer_at_once_is_handled_like_any_other(applied, stops, caplog):
+    failures, heard = [], []
+    host, _, wire, _ = hosted(disk=SlowDisk())
+    host.role = role = AtOnce(bug=ZeroDivisionError("a bug"))
+    host.on_failure = failures.append
+    host.start(0.0)
+    role.applied = applied
+
+    for _ in range(2):
+        wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert [type(each) for each in heard] == [
+        InternalError,
+        StorageError if stops else InternalError,
+    ]
+    assert "a bug" in caplog.text
+    assert (bool(failures), role.asked) == (stops, 1 if stops else 2)
 
 
 def test_a_bug_after_a_decision_stops_a_role_that_records():

@@ -58,7 +58,7 @@ from agentleague.protocol import messages
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Effect, Event, Reply
 from agentleague.roles.settings import ManagerSettings, Secrets
-from agentleague.roles.stimuli import Answered, Asked, Started, Stimulus, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Stimulus, Woken
 
 # Generations are seconds since 2020: so one that is itself lost never comes again.
 YEAR_2020, GENERATION_STEP = 1_577_836_800, 1_000
@@ -158,6 +158,12 @@ class Manager:
         if not self.league.open_matches:
             self.rounds.close_if_done()
         return step.effects
+
+    def answer(
+        self, message: messages.Message, caller: Caller, now: float
+    ) -> messages.Message | LeagueError | None:
+        """Nothing: every message may decide something."""
+        return None
 
     def apply(self, event: Event) -> None:
         """Apply one decision from the journal."""

@@ -306,6 +306,12 @@ class Agent(ABC):
         """Decide what to do."""
         return self.STIMULI[type(stimulus)](self, stimulus, now)
 
+    def answer(
+        self, message: messages.Message, caller: Caller, now: float
+    ) -> messages.Message | errors.LeagueError | None:
+        """Nothing: every message is handled."""
+        return None
+
     def apply(self, event: Event) -> None:
         """It has no journal: what it holds may be lost with it."""
         raise TypeError(f"a {self.KIND} records nothing, and yet there is {event}")

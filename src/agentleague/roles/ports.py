@@ -48,6 +48,12 @@ class Role(Protocol):
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]: ...
 
+    def answer(self, message: Message, caller: Caller, now: float) -> Message | LeagueError | None:
+        """What is answered at once, where nothing has to be recorded, called or timed.
+
+        None: nothing has changed, and `handle` is asked.
+        """
+
     def apply(self, event: Event) -> None: ...
 
 

@@ -248,14 +248,35 @@ class Host:
         caller: stimuli.Caller,
         reply: Callable[[Message | LeagueError], None],
     ) -> None:
+        """Let the role answer at once, unless others wait for the disk, or must see each step."""
         is_full = self._ledger is not None and self._ledger.journal.state == "full"
         if is_full or self._decided - self._committed > self._limits.waiting:
             reply(StorageError("the disk is behind; send the same message again later"))
             return
+        answer = None
+        if self._decided == self._committed and self.on_seen is None and not self._has_failed:
+            try:
+                answer = self.role.answer(message, caller, self._clock.now())
+            except Exception as bug:
+                self._stumble(self._new_request(message, caller, reply), bug)
+                return
+        if answer is None:
+            self.feed(self._new_request(message, caller, reply))
+            return
+        reply(answer)
+        if self.on_step:
+            self.on_step()
+
+    def _new_request(
+        self,
+        message: Message,
+        caller: stimuli.Caller,
+        reply: Callable[[Message | LeagueError], None],
+    ) -> Asked:
+        """A request whose answer is an effect."""
         self._asked += 1
-        number = self._asked
-        self._replies[number] = reply
-        self.feed(Asked(message, caller, number))
+        self._replies[self._asked] = reply
+        return Asked(message, caller, self._asked)
 
     def _stumble(self, stimulus: Stimulus, bug: Exception) -> None:
         """A bug of ours: say so, and go on; but never with decisions that are not on disk."""

@@ -3,17 +3,20 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from string import digits
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from agentleague.errors import LeagueError
+from agentleague.protocol.messages import Message
 from agentleague.roles.agent import AgentState
 from agentleague.roles.effects import Effect, Event
 from agentleague.roles.ports import Role
-from agentleague.roles.stimuli import Stimulus
+from agentleague.roles.stimuli import Caller, Stimulus
 from agentleague.runtime.host import Host
 from agentleague.simulation.clock import Lifetime
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import SimulatedNetwork, SimulatedTransport, url_of
 
+T = TypeVar("T")
 PROBE_SECONDS = 0.1  # between two looks at an end point where nobody listens
 FAILED_SECONDS = 1.0  # until a process that ended by itself is started again
 
@@ -156,8 +159,15 @@ class Watched:
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """As the role does."""
+        return self._watch(self.role.handle, stimulus, now)
+
+    def answer(self, message: Message, caller: Caller, now: float) -> Message | LeagueError | None:
+        """As the role does."""
+        return self._watch(self.role.answer, message, caller, now)
+
+    def _watch(self, work: Callable[..., T], *given: Any) -> T:
         try:
-            return self.role.handle(stimulus, now)
+            return work(*given)
         except Exception as bug:
             self._bugs.append(f"{type(self.role).__name__}: {type(bug).__name__}: {bug}")
             raise
