@@ -55,11 +55,27 @@ REPORT = MatchResultReport("R1M1", ReportedResult("P01"))
 CHOICE = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
 ODD_OF_P01 = ChooseParityResponse("odd", player_id="P01")
 DEEP = b"[" * 5000 + b"]" * 5000
+OURS = b'{"jsonrpc":"2.0","result"'  # As our own agents begin; with a space in it, nobody's.
 
 
 def answered(request, body, status=200, retry_after=None):
-    body = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return answers.read_answer(request, status, body, retry_after)
+    """Read in both ways: as one of ours, if it begins so, and as any other."""
+    if not isinstance(body, bytes):
+        body = json.dumps(body, separators=(",", ":")).encode()
+    other = body.replace(OURS, OURS.replace(b":", b": "), 1)
+    found, said = (outcome(request, status, text, retry_after) for text in (body, other))
+    if isinstance(found, LeagueError):
+        assert (type(found), found.context) == (type(said), said.context)
+        raise found
+    assert found == said
+    return found
+
+
+def outcome(request, status, body, retry_after):
+    try:
+        return answers.read_answer(request, status, body, retry_after)
+    except LeagueError as error:
+        return error
 
 
 def rpc(result, **more):
@@ -111,6 +127,56 @@ def as_tool(text):
 )
 def test_a_move_is_found_wherever_it_stands(body):
     assert answered(CALL, body) == ChooseParityResponse("odd", match_id="R1M1")
+
+
+JOINED = {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "player_id": "P01", "accept": True}
+TAKEN = {"message_type": "MATCH_RESULT_ACK", "match_id": "R1M1"}
+
+
+@each_row(
+    "request_, body",
+    [
+        (INVITE, rpc(JOINED)),
+        (INVITE, rpc({**JOINED, "accept": False})),
+        (INVITE, rpc({**JOINED, "accept": None, "accepted": True})),
+        (INVITE, rpc({**JOINED, "accept": "no"})),
+        (INVITE, rpc({"message_type": "GAME_JOIN_ACK", "x": {"accept": True, "player_id": "P02"}})),
+        (INVITE, rpc({"message_type": "GAME_JOIN_ACK", "status": "DECLINED"})),
+        (INVITE, OURS + b':{"message_type":"GAME_JOIN_ACK","accept":true,"accept":null},"id":1}'),
+        (INVITE, rpc({**JOINED, "match_id": 7})),
+        (INVITE, rpc({**JOINED, "structuredContent": {"accept": False}})),
+        (CALL, rpc({**CHOICE, "choice": "even"})),
+        (CALL, rpc({**CHOICE, "player_id": 7})),
+        (CALL, rpc({**CHOICE, "content": [{"text": '{"parity_choice":"even"}'}]})),
+        (CALL, rpc(CHOICE, params={"parity_choice": "even"})),
+        (MOVE, rpc({"message_type": "GAME_MOVE_RESPONSE", "move": {"to": [1, 2]}})),
+        (REPORT, rpc(TAKEN)),
+        (msgspec.structs.replace(REPORT, epoch=1), rpc(TAKEN)),
+        (msgspec.structs.replace(REPORT, epoch=1), rpc({**TAKEN, "match_id": ""})),
+        (msgspec.structs.replace(REPORT, epoch=1), rpc({**TAKEN, "warnings": None})),
+        (LOCK, rpc({"message_type": "LOCK_RESPONSE", "match_id": "R1M1", "index": 0})),
+        (GameOver(game_result=GameResult("DRAW")), rpc({"message_type": "GAME_OVER_ACK"})),
+    ],
+)
+def test_an_answer_that_begins_like_one_of_ours_is_read_as_any_other(request_, body):
+    answered(request_, body)  # It compares both ways.
+
+
+@each_row(
+    "request_, body",
+    [
+        (INVITE, rpc({**JOINED, "isError": True})),
+        (CALL, rpc(CHOICE, error={"code": -1, "message": "no"})),
+        (REPORT, rpc({**TAKEN, "match_id": "", "status": "unknown"})),
+        (CALL, rpc({"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1"})),
+        (CALL, rpc({**CHOICE, "content": [{"text": "no"}], "isError": True})),
+        (LOCK, rpc({"message_type": "LOCK_RESPONSE", "match_id": "R1M1"})),
+        (LOCK, rpc({"message_type": "LOCK_RESPONSE", "match_id": "R1M1", "index": "0"})),
+    ],
+)
+def test_an_answer_that_begins_like_one_of_ours_is_refused_like_any_other(request_, body):
+    with pytest.raises(LeagueError):
+        answered(request_, body)
 
 
 @rule("R-MSG-07")
