@@ -125,3 +125,8 @@ def test_a_proof_is_good_for_one_token_league_agent_and_body(token, league_id, a
 def test_any_text_may_be_shown_as_a_proof(shown):
     assert not tokens.is_proved(shown, [tokens.channel_key(TOKEN)], b"{}")
     assert not tokens.is_proved(shown, [], b"{}")
+
+
+@given(st.binary(max_size=200), st.binary(max_size=300))
+def test_a_proof_is_the_hmac_of_the_standard_library_for_any_key(key, body):
+    assert tokens.proof([key], body) == hmac.new(key, body, "sha256").hexdigest()

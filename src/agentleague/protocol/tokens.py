@@ -2,14 +2,20 @@
 
 import hmac
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import sha256
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 MATCH_TOKEN = "mtok_"
 GUEST_TOKEN = MATCH_TOKEN + "0_"  # of epoch 0, which no match of ours has
 LEAGUE_TOKEN = "tok_"
 PROOF_HEADER = "X-League-Proof"
+_BLOCK = 64  # bytes that SHA-256 takes at a time
+_INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))
 _MADE_HERE = re.compile(r"mtok_.*|(\w+_)?[0-9a-f]{40,}", re.DOTALL)
 
 
@@ -83,15 +89,19 @@ def _sign(key: bytes, *parts: str | int) -> str:
 
 
 def _mac(key: bytes, text: bytes) -> str:
-    signature = _keyed(key).copy()
-    signature.update(text)
-    return signature.hexdigest()
+    """The HMAC-SHA256 in hex: what `hmac` computes, in half its time for a key that is known."""
+    copy_inner, copy_outer = _keyed(key)
+    inner, outer = copy_inner(), copy_outer()
+    inner.update(text)
+    outer.update(inner.digest())
+    return outer.hexdigest()
 
 
 @lru_cache(maxsize=4096)
-def _keyed(key: bytes) -> hmac.HMAC:
-    """Setting up a key costs several times what signing with it does."""
-    return hmac.new(key, digestmod="sha256")
+def _keyed(key: bytes) -> tuple[Callable[[], "_Hash"], Callable[[], "_Hash"]]:
+    """Copies of both hashes after the block of the key, which is the same for every text."""
+    block = (sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+    return sha256(block.translate(_INNER)).copy, sha256(block.translate(_OUTER)).copy
 
 
 def _bytes(text: str) -> bytes:
