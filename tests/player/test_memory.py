@@ -356,3 +356,24 @@ def test_most_of_the_history_is_packed():
         history.append(numbered(each))
 
     assert len(pickle.dumps(history)) < 35 * 1_000
+
+
+def test_a_match_is_unpacked_once_however_often_it_is_looked_at():
+    history, matches = remembered(17)
+
+    first, second = history.copy(), history.copy()
+
+    assert list(first) == matches
+    assert all(one is other for one, other in zip(first, second, strict=True))
+    assert first[0] is second[:1][0] is history[0]
+
+
+def test_a_player_that_looks_at_its_history_need_not_unpack_what_comes_later():
+    history, _ = remembered(6)
+    _ = history[0]
+    later = [numbered(each) for each in range(6, 17)]
+
+    for match in later:
+        history.append(match)
+
+    assert all(shown is match for shown, match in zip(history[6:], later, strict=True))

@@ -1,7 +1,7 @@
 """What a player remembers: its matches, the last table, and matches of earlier leagues.
 
-Matches are packed until somebody looks at them: a thousand of them take more than 1 MB as mappings,
-and some 30 KB packed, since they are nearly alike. So one process can host a hundred players.
+Matches are packed until somebody looks at them: a thousand of them take some 1.5 MB as mappings,
+and 30 KB packed, since they are nearly alike. So one process can host a hundred players.
 """
 
 import zlib
@@ -55,58 +55,81 @@ LIMITS = PlayerLimits()
 Match = Mapping[str, Any]
 
 
+class _Block:
+    """Matches that are packed until somebody looks at them; from then on they stay unpacked."""
+
+    def __init__(self, matches: list[Match], *, packs: bool) -> None:
+        self._packed = zlib.compress(msgspec.json.encode(matches)) if packs else b""
+        self._matches = [] if packs else matches
+
+    @property
+    def is_open(self) -> bool:
+        return not self._packed
+
+    def matches(self) -> list[Match]:
+        """All of them, unpacked once; strategies look from several threads."""
+        packed = self._packed
+        if packed:
+            self._matches = msgspec.json.decode(zlib.decompress(packed))
+            self._packed = b""
+        return self._matches
+
+
 class History(Sequence[Match]):
-    """The last matches, oldest first; a block of them is packed."""
+    """The last matches, oldest first, in blocks; a copy shares what was unpacked."""
 
     def __init__(self, limits: PlayerLimits = LIMITS) -> None:
         self._limits = limits
-        self._packed: list[bytes] = []  # a block each
+        self._blocks: list[_Block] = []
         self._newest: list[Match] = []
 
     def append(self, match: Match) -> None:
         """Remember one more, and forget the oldest block of too many."""
         self._newest.append(match)
-        size = self._limits.history_block
+        size, blocks = self._limits.history_block, self._blocks
         if len(self._newest) > size:
-            self._packed.append(zlib.compress(msgspec.json.encode(self._newest[:size])))
+            # Who looked at the block before will look at this one.
+            packs = not (blocks and blocks[-1].is_open)
+            blocks.append(_Block(self._newest[:size], packs=packs))
             del self._newest[:size]
         if self._too_old >= size:
-            del self._packed[0]
+            del blocks[0]
 
     def forget(self, match_id: str) -> None:
         """A match is played again."""
         kept = [match for match in self if match["match_id"] != match_id]
-        self._packed, self._newest = [], []
+        self._blocks, self._newest = [], []
         for match in kept:
             self.append(match)
 
     def copy(self) -> "History":
         """As it is now, without what is appended later."""
         copy = History(self._limits)
-        copy._packed, copy._newest = self._packed.copy(), self._newest.copy()
+        copy._blocks, copy._newest = self._blocks.copy(), self._newest.copy()
         return copy
 
     def __len__(self) -> int:
         return min(self._kept, self._limits.history_matches)
 
     def __iter__(self) -> Iterator[Match]:
-        blocks = map(_unpacked, self._packed)
+        blocks = (block.matches() for block in self._blocks)
         return islice(chain.from_iterable(chain(blocks, [self._newest])), self._too_old, None)
 
     def __getitem__(self, number: Any) -> Any:
-        if isinstance(number, slice):
-            return [self[each] for each in range(len(self))[number]]
-        place = range(len(self))[number] + self._too_old
-        block, index = divmod(place, self._limits.history_block)
-        is_packed = block < len(self._packed)
-        return (_unpacked(self._packed[block]) if is_packed else self._newest)[index]
+        found = range(self._too_old, self._kept)[number]
+        return self._at(found) if isinstance(found, int) else [self._at(place) for place in found]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
+    def _at(self, place: int) -> Match:
+        block, index = divmod(place, self._limits.history_block)
+        is_newest = block == len(self._blocks)
+        return (self._newest if is_newest else self._blocks[block].matches())[index]
+
     @property
     def _kept(self) -> int:
-        return len(self._packed) * self._limits.history_block + len(self._newest)
+        return len(self._blocks) * self._limits.history_block + len(self._newest)
 
     @property
     def _too_old(self) -> int:
@@ -274,8 +297,3 @@ def _end(result: Any) -> tuple[Any, Any] | None:
 def generation_of(message: GameOver) -> int:
     """How often the draws of its match were made anew, in the manager's numbers."""
     return 0 if message.draw is UNSET else message.draw.generation or 0
-
-
-def _unpacked(block: bytes) -> list[Match]:
-    matches: list[Match] = msgspec.json.decode(zlib.decompress(block))
-    return matches

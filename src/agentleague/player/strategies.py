@@ -11,7 +11,7 @@ even/odd that gains nothing: the drawn number decides, and the other choice only
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -98,18 +98,16 @@ def opponents_moves(turn: Turn) -> list[str]:
     """The known moves of this opponent, oldest first."""
     made = [match["result"]["choices"].get(match["opponent_id"]) for match in _matches(turn)]
     made += [throw for _, throw in _throws(turn)]
-    return [move for move in made if move in list(ANSWERS.get(turn.game_type, ()))]
+    known = list(ANSWERS.get(turn.game_type, ()))
+    return [move for move in made if move in known]
 
 
-def _matches(turn: Turn) -> Iterator[Mapping[str, Any]]:
+def _matches(turn: Turn) -> list[Mapping[str, Any]]:
     """The matches against this opponent."""
-    for match in turn.past:
-        name = match["opponent_name"]
-        if name and name == turn.opponent_name and match["game_type"] == turn.game_type:
-            yield match
-    for match in turn.history:
-        if match["opponent_id"] == turn.opponent_id:
-            yield match
+    name, opponent_id = turn.opponent_name, turn.opponent_id
+    past = turn.past if name else ()
+    earlier = [m for m in past if m["opponent_name"] == name and m["game_type"] == turn.game_type]
+    return earlier + [match for match in turn.history if match["opponent_id"] == opponent_id]
 
 
 def _throws(turn: Turn) -> Sequence[tuple[str, str]]:
