@@ -80,6 +80,7 @@ class Plan:
     watch: Watch | None = None
     directory: Path | None = None  # where its journal lies; among temporary files unless given
     is_profiled: bool = False  # whether manager and referees count which functions run
+    has_files: bool = True  # whether the manager keeps the files of document 001 current
 
     @property
     def cycles(self) -> int:
@@ -188,7 +189,8 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         cycles=plan.cycles,
         reply_seconds=REPLY_SECONDS,  # So that a slow machine is measured all the same.
     )
-    home = Home(folder, "bench", resumes=False, files=partial(keep_files, ""))
+    files = partial(keep_files, "") if plan.has_files else None
+    home = Home(folder, "bench", resumes=False, files=files)
     manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)

@@ -1,16 +1,18 @@
 """Measure leagues and bare HTTP exchanges in turn, so that both meet the same machine.
 
-Also which machine that is, and where the journal lies: to sync a file in memory costs nothing.
+Also which machine that is, where the journal lies (to sync a file in memory costs nothing), and
+how much of the processors other processes took meanwhile.
 """
 
 import os
 import platform
 import statistics
+import sysconfig
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agentleague.bench.bare_http import exchange
 from agentleague.bench.league_run import Plan, measure_league, within
@@ -20,7 +22,7 @@ MATCHES_A_LEAGUE = 5_000
 MATCHES_ALONE_MAX = 500  # between two players who have the machine for themselves
 MATCHES_A_SECOND = 250  # planned a second: about four leagues in the time
 
-MOUNTS = Path("/proc/mounts")
+MOUNTS, STAT = Path("/proc/mounts"), Path("/proc/stat")
 IN_MEMORY = ("tmpfs", "ramfs")  # To sync such a file costs nothing.
 OTHER_FOLDERS = ("/var/tmp", ".")  # where temporary files may lie if the usual folder is in memory
 
@@ -53,6 +55,11 @@ class Sample:
         return self.matches_per_second * self.messages_per_match
 
     @property
+    def cpu_us(self) -> float:
+        """CPU of a match, all processes together."""
+        return sum(self.cpu_us_per_match.values())
+
+    @property
     def ratio(self) -> float:
         """League to bare pair."""
         return self.matches_per_second / self.bare_matches_per_second
@@ -64,7 +71,8 @@ class Bench:
 
     plan: Plan
     alone: Sequence[float]  # seconds of matches that had the machine for themselves, sorted
-    samples: list[Sample]
+    samples: Sequence[Sample]
+    others_share: float | None  # of the processors' time; None where the system does not tell
 
     def figure(self, name: str) -> Figure:
         """One figure over the samples."""
@@ -92,15 +100,14 @@ def measure(
     plan: Plan, seconds: float, now: Callable[[], float], on_sample: Callable[[Sample], None]
 ) -> Bench:
     """Measure for about so many seconds, at least one league."""
-    began = now()
+    began, others = now(), OtherProcesses()
+    samples: list[Sample] = []
     matches = int(max(10, min(seconds * 25, MATCHES_ALONE_MAX)))
-    alone = Plan(2, 1, matches, 1, directory=plan.directory)
-    bench = Bench(plan, measure_league(alone).match_seconds, [])
-    while not bench.samples or now() - began < seconds:
-        sample = _sample(plan)
-        bench.samples.append(sample)
-        on_sample(sample)
-    return bench
+    alone = measure_league(replace(plan, players=2, referees=1, matches=matches))
+    while not samples or now() - began < seconds:
+        samples.append(_sample(plan))
+        on_sample(samples[-1])
+    return Bench(plan, alone.match_seconds, samples, others.share())
 
 
 def _sample(plan: Plan) -> Sample:
@@ -133,17 +140,60 @@ class Machine(NamedTuple):
     cores: int
     system: str
     python: str
+    is_pgo: bool | None  # built with profile-guided optimisation; None where it does not tell
     load: float | None  # of the last minute: processes that wanted to run
     file_system: str  # that holds the journal; empty where the system does not tell
 
 
 def this_machine(folder: Path) -> Machine:
     """This machine, with the journal in this folder."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     system = f"{platform.system()} {platform.machine()}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    kind = file_system_of(folder)
-    return Machine(cores(), system, python, None if load is None else round(load, 1), kind)
+    is_pgo = built_with_pgo(sysconfig.get_config_vars())
+    return Machine(cores(), system, python, is_pgo, _load(), file_system_of(folder))
+
+
+def built_with_pgo(variables: Mapping[str, Any]) -> bool | None:
+    """Whether an interpreter was, by the variables of its build; None where they do not tell.
+
+    Debian's do not: it builds with profiles and takes their flags out of what is installed.
+    """
+    names = ("CONFIG_ARGS", "PY_CFLAGS_NODIST", "PY_CORE_CFLAGS")
+    flags = " ".join(str(variables.get(name, "")) for name in names)
+    if any(f in flags for f in ("--enable-optimizations", "-fprofile-use", "-fprofile-instr-use")):
+        return True
+    return False if variables.get("PGO_PROF_USE_FLAG") else None
+
+
+def _load() -> float | None:
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+
+
+class OtherProcesses:
+    """How much of the processors other processes take from now on."""
+
+    def __init__(self, stat: Path = STAT) -> None:
+        self._stat, self._load = stat, _load()
+        self._before = self._seconds()
+
+    def share(self) -> float | None:
+        """The share so far, by the load before where no times are told; None if nothing is."""
+        busy, total, own = (
+            now - before for now, before in zip(self._seconds(), self._before, strict=True)
+        )
+        if total:
+            return max(0.0, busy - own) / total
+        return None if self._load is None else min(1.0, self._load / cores())
+
+    def _seconds(self) -> tuple[float, float, float]:
+        """Of all processors while busy, and in all; of this process and those that it awaited."""
+        own = sum(os.times()[:4])
+        try:
+            first = self._stat.read_text(encoding="utf-8").partition("\n")[0]
+        except OSError:
+            return 0.0, 0.0, own
+        ticks = [int(field) / os.sysconf("SC_CLK_TCK") for field in first.split()[1:9]]
+        return sum(ticks) - ticks[3] - ticks[4], sum(ticks), own  # But for idle and iowait.
 
 
 def processes_for(cores: int) -> int:

@@ -16,6 +16,8 @@ BENCH = (
 )
 PROFILE = (Column("percent", "%"), Column("function", "Function", True))
 HOTTEST = 10  # functions that are named
+OTHERS_MAX = 0.05  # of the processors' time; beyond that a measurement is worth less
+PGO = {True: "built with PGO", False: "built without PGO", None: "PGO unknown"}
 
 
 def bench_title(bench: Bench, machine: Machine) -> str:
@@ -43,6 +45,7 @@ def bench_rows(bench: Bench) -> list[dict[str, str]]:
         _row("a match under load, ms, half within", bench.figure("match_ms_p50"), 1),
         _row("a match under load, ms, 99 % within", bench.figure("match_ms_p99"), 1),
     ]
+    rows.append(_row("CPU us a match, in all", bench.figure("cpu_us")))
     for role, figure in bench.by_role("cpu_us_per_match").items():
         rows.append(_row(f"CPU us a match, {ROLES[role]}", figure))
     for role, figure in bench.by_role("peak_mb").items():
@@ -61,6 +64,7 @@ def summary(bench: Bench) -> dict[str, Any]:
         "match_ms_p50": 3,
         "match_ms_p99": 3,
         "journal_bytes_per_match": 1,
+        "cpu_us": 1,
     }
     figures = {name: bench.figure(name) for name in names}
     ratio = bench.figure("ratio")
@@ -77,11 +81,23 @@ def summary(bench: Bench) -> dict[str, Any]:
         "match_alone_ms_p99": round(within(bench.alone, 99) * 1e3, 3),
         "cpu_us_per_match": _medians(bench.by_role("cpu_us_per_match")),
         "peak_mb": _medians(bench.by_role("peak_mb")),
+        "others_share": None if bench.others_share is None else round(bench.others_share, 3),
+        "warning": warning(bench),
         "spread": {
             "ratio_to_bare_transport": [round(ratio.least, 3), round(ratio.most, 3)],
             **{name: [round(f.least, 3), round(f.most, 3)] for name, f in figures.items()},
         },
     }
+
+
+def warning(bench: Bench) -> str:
+    """Empty unless other processes took the processors from the league."""
+    if bench.others_share is None or bench.others_share <= OTHERS_MAX:
+        return ""
+    return (
+        f"Other processes took {100 * bench.others_share:.0f} % of this machine's processors: "
+        "the figures are worse than its own. Measure again when it is idle."
+    )
 
 
 def profile_title(role: str, measured: Measurement, machine: Machine) -> str:
@@ -114,7 +130,8 @@ def plain_profile(measured: Measurement) -> dict[str, Any]:
 
 def machine_text(machine: Machine) -> str:
     """The machine in a few words."""
-    text = f"{counted(machine.cores, 'core')}, {machine.system}, {machine.python}"
+    text = f"{counted(machine.cores, 'core')}, {machine.system}, {machine.python} "
+    text += f"({PGO[machine.is_pgo]})"
     return f"{text}, journal on {machine.file_system}" if machine.file_system else text
 
 

@@ -11,6 +11,8 @@ from agentleague.bench.league_run import Plan, measure_league
 from agentleague.cli import bench_text
 from agentleague.cli.options import directory_option, referees_option
 from agentleague.cli.output import counted, print_json, print_rows, say
+from agentleague.cli.settings_options import settings_options
+from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import raise_descriptor_limit
 
 EXAMPLES = """\b
@@ -66,6 +68,7 @@ To compare leagues by size, or to watch a long one, see docs/performance.md.
     "The folder below which the journals lie; a temporary one, on a disk if there is one.",
     exists=True,
 )
+@settings_options(ManagerSettings, "files")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     players: int,
@@ -73,6 +76,7 @@ def command(
     seconds: float,
     profile: bool,
     directory: Path | None,
+    files: bool | None,
     as_json: bool,
 ) -> None:
     """Measure, print."""
@@ -81,6 +85,7 @@ def command(
     machine = measure.this_machine(folder)
     processes = measure.processes_for(measure.cores())
     plan = measure.plan_for(players, referees, seconds, processes, folder)
+    plan = replace(plan, has_files=files is not False)
     if profile:
         _profile(plan, machine, as_json)
     else:
@@ -89,6 +94,8 @@ def command(
 
 def _measure(plan: Plan, seconds: float, machine: measure.Machine, as_json: bool) -> None:
     bench = measure.measure(plan, seconds, time.perf_counter, _say_sample)
+    if bench_text.warning(bench):
+        say(bench_text.warning(bench))
     if as_json:
         print_json({**bench_text.summary(bench), "machine": machine._asdict()})
     else:
