@@ -36,9 +36,19 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     RoundCompleted,
 )
-from agentleague.roles.effects import Call, Drop, Effect, End, Record, Reply, RunStrategy, WakeAt
+from agentleague.roles.effects import (
+    Broadcast,
+    Call,
+    Drop,
+    Effect,
+    End,
+    Record,
+    Reply,
+    RunStrategy,
+    WakeAt,
+)
 from agentleague.roles.settings import ManagerSettings
-from agentleague.roles.stimuli import Answered
+from agentleague.roles.stimuli import Answered, Told
 from agentleague.runtime import plugins
 from agentleague.runtime.host import Host
 from agentleague.runtime.processes import Running
@@ -46,18 +56,42 @@ from agentleague.storage.sqlite import SqliteJournal
 
 
 class Failpoint(NamedTuple):
-    """Before an effect is released; or after it was, and answered, and nothing else went out."""
+    """Before an effect is released; or after it was, and answered, and nothing else went out.
+
+    Of a broadcast one agent gets the messages before one of this kind, or up to it.
+    """
 
     is_here: Callable[[Host, Any], bool]
     goes_out: bool = False
+    kind: type = object
 
 
 def answers(kind: type) -> Callable[[Host, Effect], bool]:
     return lambda host, effect: isinstance(effect, Reply) and isinstance(effect.answer, kind)
 
 
-def sends(kind: type) -> Callable[[Host, Effect], bool]:
-    return lambda host, effect: isinstance(effect, Call) and isinstance(effect.message, kind)
+def sends(kind: type, *, goes_out: bool = False) -> Failpoint:
+    def is_here(host: Host, effect: Effect) -> bool:
+        if isinstance(effect, Broadcast):
+            return any(part_of(letter, kind) is not None for _, letter in effect.letters)
+        return isinstance(effect, Call) and isinstance(effect.message, kind)
+
+    return Failpoint(is_here, goes_out, kind)
+
+
+def part_of(letter: Any, kind: type, more: int = 0) -> Any:
+    """The messages before one of this kind, and so many more."""
+    kinds = [isinstance(message, kind) for message, _ in letter]
+    return letter[: kinds.index(True) + more] if True in kinds else None
+
+
+def cut(effect: Any, point: Failpoint) -> Any:
+    """What of an effect goes out before the end; None: nothing."""
+    if not isinstance(effect, Broadcast):
+        return effect if point.goes_out else None
+    parts = [(to, part_of(letter, point.kind, point.goes_out)) for to, letter in effect.letters]
+    letters = [(to, part) for to, part in parts if part][:1]
+    return msgspec.structs.replace(effect, letters=letters) if letters else None
 
 
 def decides(host: Host, effect: Effect) -> bool:
@@ -75,19 +109,19 @@ FAILPOINTS = {
     # of a manager
     "registration stored": Failpoint(answers(LeagueRegisterResponse)),
     "referee registration stored": Failpoint(answers(RefereeRegisterResponse)),
-    "schedule written": Failpoint(sends(RoundAnnouncement)),
-    "announcement half sent": Failpoint(sends(RoundAnnouncement), goes_out=True),
+    "schedule written": sends(RoundAnnouncement),
+    "announcement half sent": sends(RoundAnnouncement, goes_out=True),
     "locked but not answered": Failpoint(decides),
     "reported but not acknowledged": Failpoint(answers(MatchResultAck)),
     "last result of a round": Failpoint(closes_the_round),
-    "standings but no ROUND_COMPLETED": Failpoint(sends(RoundCompleted)),
-    "ROUND_COMPLETED to one": Failpoint(sends(RoundCompleted), goes_out=True),
-    "LEAGUE_COMPLETED to nobody": Failpoint(sends(LeagueCompleted)),
-    "LEAGUE_COMPLETED to one": Failpoint(sends(LeagueCompleted), goes_out=True),
+    "standings but no ROUND_COMPLETED": sends(RoundCompleted),
+    "ROUND_COMPLETED to one": sends(RoundCompleted, goes_out=True),
+    "LEAGUE_COMPLETED to nobody": sends(LeagueCompleted),
+    "LEAGUE_COMPLETED to one": sends(LeagueCompleted, goes_out=True),
     # of a referee
-    "GAME_OVER to nobody": Failpoint(sends(GameOver)),
-    "GAME_OVER to one": Failpoint(sends(GameOver), goes_out=True),
-    "not reported": Failpoint(sends(MatchResultReport)),
+    "GAME_OVER to nobody": sends(GameOver),
+    "GAME_OVER to one": sends(GameOver, goes_out=True),
+    "not reported": sends(MatchResultReport),
     # of a player
     "joined but not moved": Failpoint(answers(ChooseParityResponse)),
     "told but not acknowledged": Failpoint(answers(GameOverAck)),
@@ -104,15 +138,16 @@ def fail_at(point: Failpoint, marker: Path) -> None:
     """From now on every effect is looked at before it is released."""
     released = dict(Host._RELEASE)
 
-    def release(host: Host, effect: Effect) -> None:
+    def release(host: Host, effect: Effect, *held: float) -> None:
         is_here = not marker.exists() and point.is_here(host, effect)
-        if is_here and not point.goes_out:
+        part = cut(effect, point) if is_here else effect
+        if part is None:
             die(marker)
-        released[type(effect)](host, effect)
+        released[type(effect)](host, part, *held)
         if is_here:
             freeze(effect, marker)
 
-    for kind in (Record, Reply, Call, Drop, WakeAt, RunStrategy, End):
+    for kind in (Record, Reply, Call, Broadcast, Drop, WakeAt, RunStrategy, End):
         Host._RELEASE[kind] = release
 
 
@@ -120,12 +155,12 @@ def freeze(effect: Any, marker: Path) -> None:
     """Nothing goes out any more, and the answer to this one call is the end."""
 
     def feed(host: Host, stimulus: Any) -> None:
-        if isinstance(stimulus, Answered) and stimulus.key == effect.key:
+        if isinstance(stimulus, Answered | Told) and stimulus.key == effect.key:
             die(marker)
 
     Host.feed = feed  # type: ignore[method-assign]
     for kind in Host._RELEASE:
-        Host._RELEASE[kind] = lambda host, other: None
+        Host._RELEASE[kind] = lambda host, other, *held: None
 
 
 def fail_before_the_token_is_kept(marker: Path) -> None:

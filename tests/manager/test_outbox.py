@@ -1,16 +1,37 @@
-"""The outbox: to each agent in order, one message at a time."""
+"""The outbox: to each agent in order; to agents of ours all at once, to others one by one."""
 
 from agentleague.manager.assignments import Workload
+from agentleague.manager.keys import BroadcastCall
 from agentleague.manager.outbox import Outbox, Outgoing
 from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
     RoundAnnouncement,
     RoundCompleted,
 )
-from agentleague.roles.effects import Address
+from agentleague.roles.effects import Address, Broadcast, Call
 
-ANN = Address("P01", "http://ann/mcp")
-BOB = Address("P02", "http://bob/mcp")
+
+class Post:
+    """An outbox; those whose names begin with a capital are agents of ours."""
+
+    def __init__(self, called_max=1_000):
+        self.places = {}
+        self.outbox = Outbox(self.address, 10.0, called_max)
+
+    def address(self, agent_id):
+        keys = (b"key",) if agent_id[0].isupper() else ()
+        return Address(agent_id, self.places.get(agent_id, f"http://{agent_id}/mcp"), "", keys)
+
+    def sends(self, agent_id, *outgoing, now=0.0):
+        """What goes out in one step with these messages to one agent."""
+        for each in outgoing:
+            self.outbox.send(agent_id, each)
+        return sent(self.outbox.calls(now))
+
+    def hears(self, agent_id, now, *, ran_out=False):
+        """The subjects that are done with, and what goes out then."""
+        done = self.outbox.answered(agent_id, ran_out=ran_out)
+        return [each.subject for each in done], sent(self.outbox.calls(now))
 
 
 def table(round_id):
@@ -21,118 +42,172 @@ def completed(round_id):
     return Outgoing(RoundCompleted(round_id=round_id), f"completed {round_id}")
 
 
-def sent(calls):
-    return [(call.to.agent_id, call.message.round_id, call.until) for call in calls]
+def sent(effects):
+    """To whom, about which rounds, until when."""
+    letters = []
+    for each in effects:
+        if isinstance(each, Call):
+            letters.append((each.to.agent_id, [each.message.round_id], each.until))
+        else:
+            assert isinstance(each, Broadcast)
+            for to, letter in each.letters:
+                rounds = [message.round_id for message, _ in letter]
+                letters.append((to.agent_id, rounds, each.until))
+    return letters
 
 
 def test_a_second_message_waits_for_the_answer_to_the_first():
-    outbox = Outbox(10.0)
+    post = Post()
 
-    assert sent(outbox.send(ANN, completed(1), 0.0)) == [("P01", 1, 10.0)]
-    assert outbox.send(ANN, completed(2), 0.0) == []
-    tag, calls = outbox.answered(ANN, 3.0, ran_out=False)
+    assert post.sends("ann", completed(1), completed(2)) == [("ann", [1], 10.0)]
 
-    assert tag == "completed 1"
-    assert sent(calls) == [("P01", 2, 13.0)]
+    assert post.hears("ann", 3.0) == (["completed 1"], [("ann", [2], 13.0)])
+
+
+def test_an_agent_of_ours_gets_all_that_waits_at_once_and_the_next_after_its_answer():
+    post = Post()
+
+    assert post.sends("Ann", table(1), completed(1)) == [("Ann", [1, 1], 10.0)]
+    assert post.sends("Ann", completed(2)) == []
+    assert post.sends("Ann", table(2), now=2.0) == []
+
+    assert post.hears("Ann", 3.0) == (["table 1", "completed 1"], [("Ann", [2, 2], 13.0)])
+    assert post.hears("Ann", 4.0) == (["completed 2", "table 2"], [])
+    assert post.outbox.is_empty()
+
+
+def test_one_broadcast_goes_to_all_of_ours_who_are_told_in_the_same_step():
+    post, over = Post(), completed(1)
+    over.receipt = 7
+    for agent_id in ("Ann", "bob", "Carl"):
+        post.outbox.send(agent_id, over)
+
+    call, broadcast = post.outbox.calls(0.0)
+
+    assert (call.to.agent_id, call.message, call.receipt) == ("bob", over.message, 7)
+    assert [to.agent_id for to, _ in broadcast.letters] == ["Ann", "Carl"]
+    assert all(letter == [(over.message, 7)] for _, letter in broadcast.letters)
+
+
+def test_who_has_heard_a_broadcast_is_counted_once():
+    post, key = Post(), BroadcastCall(1)
+    for agent_id in ("Ann", "Bob", "Carl", "Dora"):
+        post.outbox.send(agent_id, completed(1))
+    post.outbox.calls(0.0)
+
+    assert post.outbox.heard(key, ["Bob", "Dora"]) == ["Ann", "Carl"]
+    assert post.outbox.heard(key, ["Bob"]) == ["Dora"]
+    assert post.outbox.heard(key, []) == ["Bob"]
+
+
+def test_of_messages_that_ran_out_all_but_the_first_are_told_again_one_by_one():
+    post = Post()
+    post.sends("Ann", table(1), completed(1), completed(2))
+
+    assert post.hears("Ann", 10.0, ran_out=True) == (["table 1"], [("Ann", [2], 20.0)])
+    assert [each.subject for _, each in post.outbox.dropped] == ["completed 1"]
+
+    assert post.sends("Ann", table(3), completed(3)) == []
+    assert post.hears("Ann", 11.0) == (["completed 2"], [("Ann", [3, 3], 21.0)])
 
 
 def test_agents_do_not_wait_for_one_another():
-    outbox = Outbox(10.0)
-    outbox.send(ANN, completed(1), 0.0)
+    post = Post()
+    post.sends("ann", completed(1))
 
-    assert len(outbox.send(BOB, completed(1), 0.0)) == 1
+    assert len(post.sends("bob", completed(1))) == 1
 
 
 def test_where_there_is_no_room_messages_wait_their_turn():
-    outbox, carl = Outbox(10.0, called_max=1), Address("P03", "http://carl/mcp")
-    outbox.send(ANN, completed(1), 0.0)
-    assert outbox.send(BOB, table(1), 0.0) == []
-    assert outbox.send(carl, completed(1), 0.0) == []
-    assert outbox.send(ANN, completed(2), 0.0) == []
+    post = Post(called_max=1)
+    post.sends("ann", completed(1))
+    assert post.sends("bob", table(1)) == []
+    assert post.sends("Carl", completed(1)) == []
+    assert post.sends("ann", completed(2)) == []
+    assert post.sends("bob", table(2)) == []  # It replaces one that was never sent.
+    assert post.sends("Carl", completed(2)) == []
+    assert post.outbox.is_behind()
 
-    assert outbox.send(BOB, table(2), 0.0) == []  # It replaces one that was never sent.
-    moved = Address("P03", "http://elsewhere/mcp")
-    assert outbox.send(moved, completed(2), 0.0) == []
-    told = []
-    to, now = ANN, 0.0
-    while not outbox.is_empty():
-        now += 1.0
-        _, calls = outbox.answered(to, now, ran_out=False)
-        told += [(call.to.url, call.message.round_id, call.until) for call in calls]
-        to = calls[0].to if calls else to
+    told, to = [], "ann"
+    while not post.outbox.is_empty():
+        _, out = post.hears(to, len(told) + 1.0)
+        told += out
+        to = out[0][0] if out else to
 
-    assert told == [
-        ("http://bob/mcp", 2, 11.0),
-        ("http://elsewhere/mcp", 1, 12.0),
-        ("http://ann/mcp", 2, 13.0),
-        ("http://elsewhere/mcp", 2, 14.0),
-    ]
+    assert told == [("bob", [2], 11.0), ("Carl", [1, 2], 12.0), ("ann", [2], 13.0)]
+
+
+def test_a_message_goes_to_where_its_agent_is_by_then():
+    post = Post(called_max=1)
+    post.sends("ann", completed(1))
+    post.sends("bob", completed(1))
+    post.places["bob"] = "http://elsewhere/mcp"
+
+    post.outbox.answered("ann", ran_out=False)
+    (call,) = post.outbox.calls(1.0)
+
+    assert call.to.url == "http://elsewhere/mcp"
 
 
 def test_a_newer_table_replaces_one_that_waits_but_not_one_in_flight():
-    outbox = Outbox(10.0)
-    outbox.send(ANN, table(1), 0.0)
-    outbox.send(ANN, table(2), 0.0)
-    outbox.send(ANN, table(3), 0.0)
+    post = Post()
+    post.sends("ann", table(1))
+    post.sends("ann", table(2))
+    post.sends("ann", table(3))
 
-    _, calls = outbox.answered(ANN, 1.0, ran_out=False)
-    assert sent(calls) == [("P01", 3, 11.0)]
-    assert outbox.answered(ANN, 2.0, ran_out=False) == ("table 3", [])
-    assert outbox.is_empty()
+    assert post.hears("ann", 1.0) == (["table 1"], [("ann", [3], 11.0)])
+    assert post.hears("ann", 2.0) == (["table 3"], [])
+    assert post.outbox.is_empty()
 
 
 def test_for_an_agent_that_let_a_message_run_out_only_the_newest_of_each_type_waits():
-    outbox = Outbox(10.0)
-    for outgoing in (completed(1), table(1), completed(2), table(2)):
-        outbox.send(ANN, outgoing, 0.0)
+    post = Post()
+    post.sends("ann", completed(1), table(1), completed(2), table(2))
 
-    _, calls = outbox.answered(ANN, 10.0, ran_out=True)
-    outbox.send(ANN, completed(3), 11.0)
+    _, calls = post.hears("ann", 10.0, ran_out=True)
+    post.sends("ann", completed(3), now=11.0)
 
-    assert sent(calls) == [("P01", 2, 20.0)]
+    assert calls == [("ann", [2], 20.0)]
     tags = []
-    while not outbox.is_empty():
-        tags.append(outbox.answered(ANN, 12.0, ran_out=False)[0])
+    while not post.outbox.is_empty():
+        tags += post.hears("ann", 12.0)[0]
     assert tags == ["completed 2", "table 2", "completed 3"]
 
 
 def test_once_it_answers_nothing_is_dropped_any_more():
-    outbox = Outbox(10.0)
-    outbox.send(ANN, completed(1), 0.0)
-    outbox.answered(ANN, 10.0, ran_out=True)
-    outbox.send(ANN, completed(2), 10.0)
-    outbox.answered(ANN, 11.0, ran_out=False)
+    post = Post()
+    post.sends("ann", completed(1))
+    post.hears("ann", 10.0, ran_out=True)
+    post.sends("ann", completed(2))
+    post.hears("ann", 11.0)
 
     for round_id in (3, 4, 5):
-        outbox.send(ANN, completed(round_id), 12.0)
+        post.sends("ann", completed(round_id))
 
-    tags = [outbox.answered(ANN, 13.0, ran_out=False)[0] for _ in range(3)]
-    assert tags == ["completed 3", "completed 4", "completed 5"]
+    tags = [post.hears("ann", 13.0)[0] for _ in range(3)]
+    assert tags == [["completed 3"], ["completed 4"], ["completed 5"]]
 
 
 def test_what_is_told_again_is_told_once_and_last():
-    outbox = Outbox(10.0)
-    for outgoing in (table(1), completed(1), completed(2)):
-        outbox.send(ANN, outgoing, 0.0)
+    post = Post()
+    post.sends("ann", table(1), completed(1), completed(2))
 
-    outbox.send(ANN, Outgoing(RoundCompleted(round_id=1), "completed 1", keep=True), 0.0)
+    post.sends("ann", Outgoing(RoundCompleted(round_id=1), "completed 1", keep=True))
 
-    tags = [outbox.answered(ANN, 1.0, ran_out=False)[0] for _ in range(3)]
-    assert tags == ["table 1", "completed 2", "completed 1"]
-    assert outbox.is_empty()
+    tags = [post.hears("ann", 1.0)[0] for _ in range(3)]
+    assert tags == [["table 1"], ["completed 2"], ["completed 1"]]
+    assert post.outbox.is_empty()
 
 
 def test_assignments_are_never_dropped():
-    outbox = Outbox(10.0)
-    outbox.send(ANN, completed(1), 0.0)
+    post = Post()
+    post.sends("ann", completed(1))
     for number in (1, 2):
-        outbox.send(ANN, Outgoing(RoundAnnouncement(round_id=number), number, keep=True), 0.0)
+        post.sends("ann", Outgoing(RoundAnnouncement(round_id=number), number, keep=True))
 
-    _, calls = outbox.answered(ANN, 10.0, ran_out=True)
-
-    assert sent(calls) == [("P01", 1, 20.0)]
-    assert outbox.answered(ANN, 11.0, ran_out=False)[0] == 1
-    assert outbox.dropped == []
+    assert post.hears("ann", 10.0, ran_out=True)[1] == [("ann", [1], 20.0)]
+    assert post.hears("ann", 11.0)[0] == [1]
+    assert post.outbox.dropped == []
 
 
 def test_a_referee_gets_no_more_than_it_can_take_and_more_when_it_reports():
@@ -189,15 +264,13 @@ def test_a_report_that_repeats_is_answered_with_the_same_next_match():
 
 
 def test_an_agent_that_lags_and_waits_for_room_waits_once():
-    outbox = Outbox(10.0, called_max=1)
-    outbox.send(BOB, completed(1), 0.0)
-    outbox.answered(BOB, 10.0, ran_out=True)
-    outbox.send(ANN, completed(1), 10.0)
-    outbox.send(BOB, completed(2), 10.0)
-    outbox.send(BOB, completed(3), 10.0)  # Bob lags: the newest of each type is enough.
+    post = Post(called_max=1)
+    post.sends("bob", completed(1))
+    post.hears("bob", 10.0, ran_out=True)
+    post.sends("ann", completed(1), now=10.0)
+    post.sends("bob", completed(2), now=10.0)
+    post.sends("bob", completed(3), now=10.0)  # Bob lags: the newest of each type is enough.
 
-    _, calls = outbox.answered(ANN, 11.0, ran_out=False)
-
-    assert sent(calls) == [("P02", 3, 21.0)]
-    assert outbox.answered(BOB, 12.0, ran_out=False) == ("completed 3", [])
-    assert outbox.is_empty()
+    assert post.hears("ann", 11.0)[1] == [("bob", [3], 21.0)]
+    assert post.hears("bob", 12.0) == (["completed 3"], [])
+    assert post.outbox.is_empty()

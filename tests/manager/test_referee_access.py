@@ -24,7 +24,7 @@ from agentleague.protocol.messages import (
     ReportedResult,
 )
 from agentleague.records.verify import verify
-from agentleague.roles.effects import Call
+from agentleague.roles.effects import Broadcast
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Asked, Caller
 from agentleague.runtime.processes import check_rules
@@ -229,8 +229,9 @@ def test_one_of_ours_that_waits_hears_that_the_league_is_over(when):
         assert waits.ended
     else:
         asked = Asked(RefereeStatus(""), Caller(AWAY, waits.role.state.token), 1)
-        calls = league.manager.handle(asked, league.clock.now())
-        assert any(isinstance(each, Call) and each.to.agent_id == "REF02" for each in calls)
+        effects = league.manager.handle(asked, league.clock.now())
+        (broadcast,) = [each for each in effects if isinstance(each, Broadcast)]
+        assert [to.agent_id for to, _ in broadcast.letters] == ["REF02"]
     assert isinstance(league.command("approve", referee_id="REF02"), LateRegistration)
 
 

@@ -15,7 +15,7 @@ from agentleague.league.events import (
 )
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.manager.role import Manager
-from agentleague.roles.effects import Call, End
+from agentleague.roles.effects import Broadcast, Call, End
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Started
 from agentleague.runtime.processes import check_rules
@@ -74,7 +74,8 @@ def test_a_manager_whose_journal_ends_with_the_start_announces_the_first_round()
     effects = manager.handle(Started(0.0), BEGAN)
 
     assert manager.league.round_id == 1
-    assert [each.to.agent_id for each in effects if isinstance(each, Call)] == ["P01", "P02"]
+    (broadcast,) = [each for each in effects if isinstance(each, Broadcast)]
+    assert [to.agent_id for to, _ in broadcast.letters] == ["P01", "P02"]
 
 
 @rule("R-RESUME-01")
@@ -210,4 +211,4 @@ def test_a_finished_league_stays_silent_and_ends_at_once():
     effects = manager.handle(Started(0.0), BEGAN)
 
     assert [type(effect) for effect in effects] == [End]
-    assert not any(isinstance(effect, Call) for effect in effects)
+    assert not any(isinstance(effect, Call | Broadcast) for effect in effects)

@@ -3,21 +3,41 @@
 import pytest
 from msgspec import UNSET
 
-from agentleague.errors import InternalError, StorageError
+from agentleague.errors import InternalError, NoConnection, StorageError
 from agentleague.league.events import MatchClosed
 from agentleague.protocol.messages import (
     LeagueQuery,
+    LeagueStandingsUpdate,
     MatchResultAck,
     RoundCompleted,
 )
-from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply, RunStrategy, WakeAt
+from agentleague.roles.effects import (
+    Address,
+    Broadcast,
+    Call,
+    Drop,
+    End,
+    Record,
+    Reply,
+    RunStrategy,
+    WakeAt,
+)
 from agentleague.roles.ports import Answer, Head
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
+from agentleague.roles.stimuli import (
+    Answered,
+    Asked,
+    Caller,
+    Started,
+    StrategyReturned,
+    Told,
+    Woken,
+)
 from agentleague.runtime.host import Host, HostLimits, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 
 ANN = Address("P01", "http://ann/mcp")
+BOB = Address("P02", "http://bob/mcp")
 QUERY = LeagueQuery("GET_STATUS")
 ANSWER = MatchResultAck(match_id="R1M1")
 
@@ -95,8 +115,16 @@ class Wire:
         self.done.append(done)
         return self.drop
 
+    def broadcast(self, letters, until, done):
+        self.letters, self.awaited, self.failed = letters, [to.agent_id for to, _ in letters], {}
+        self.until.append(until)
+        self.done.append(done)
+        return self
+
     def drop(self):
         self.dropped += 1
+
+    cancel = drop
 
 
 def record(match_id="R1M1"):
@@ -198,6 +226,49 @@ def test_a_dropped_call_is_cancelled_once():
     host.feed(Woken("now"))
 
     assert wire.dropped == 1
+
+
+def test_what_is_one_message_for_several_stays_one_when_its_row_is_named():
+    disk, over, table = SlowDisk(), RoundCompleted(round_id=1), LeagueStandingsUpdate()
+    letter = [(table, None), (over, 1)]
+    broadcast = Broadcast("k", [(ANN, letter), (BOB, letter)], until=5.0)
+    host, _, wire, clock = hosted([record(), broadcast], disk=disk)
+    clock.call_at(30.0, disk.commit)
+
+    host.feed(Woken("now"))
+    clock.run(until=lambda: bool(wire.until))
+
+    assert wire.until == [35.0]  # Its full time, from when it goes out.
+    (to_ann, (first, told)), (to_bob, others) = wire.letters
+    assert (to_ann, to_bob, told.receipt.hash) == (ANN, BOB, "01" * 32)
+    assert first is table
+    assert all(each is other for each, other in zip((first, told), others, strict=True))
+
+
+def test_a_role_hears_every_second_who_is_still_awaited_and_once_that_all_have_heard():
+    host, role, wire, clock = hosted([Broadcast("k", [(ANN, []), (BOB, [])], 5.0)])
+    host.start(0.0)
+    refused = NoConnection("nobody listens")
+
+    wire.failed, wire.awaited = {"P01": refused}, ["P02"]
+    clock.run(until=lambda: clock.now() >= 2.0)
+    wire.done[0]({"P01": refused})
+    clock.run()
+
+    assert clock.now() == 2.0
+    early = Told("k", {"P01": refused}, ["P02"])
+    assert role.told[1:] == [early, early, Told("k", {"P01": refused})]
+
+
+def test_a_dropped_broadcast_is_cancelled_and_heard_of_no_more():
+    host, role, wire, clock = hosted([Broadcast("k", [(ANN, [])], 5.0)], [Drop("k")])
+    host.start(0.0)
+
+    host.feed(Woken("now"))
+    clock.run()
+
+    assert (wire.dropped, clock.now()) == (1, 0.0)
+    assert not any(isinstance(each, Told) for each in role.told)
 
 
 def test_a_timer_rings_under_its_key_and_a_second_one_replaces_the_first():

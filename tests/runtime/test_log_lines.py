@@ -19,8 +19,16 @@ from agentleague.protocol.messages import (
     RoundMatch,
 )
 from agentleague.protocol.printable import log_text
-from agentleague.roles.effects import Address, Call, Drop, End, Record, Reply
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned, Woken
+from agentleague.roles.effects import Address, Broadcast, Call, Drop, End, Record, Reply
+from agentleague.roles.stimuli import (
+    Answered,
+    Asked,
+    Caller,
+    Started,
+    StrategyReturned,
+    Told,
+    Woken,
+)
 from agentleague.runtime.log import Entry, LogFile, Watcher, fields, in_words
 from memory_league import MemoryLeague
 
@@ -28,6 +36,8 @@ TOKEN = "tok_P01_" + "0123456789abcdef" * 4
 QUERY = LeagueQuery("GET_STATUS", sender="player:P01", conversation_id="conv-7", auth_token=TOKEN)
 ASKED = Asked(QUERY, Caller("127.0.0.1", TOKEN), 1)
 CALL = Call("key", Address("P02", "http://p2/mcp"), RoundCompleted(conversation_id="conv-1"), 9.0)
+
+LATE = {"P02": NoAnswer("too late")}
 
 
 def lines(*steps, level=logging.INFO):
@@ -66,6 +76,16 @@ def lines(*steps, level=logging.INFO):
                 "conversation_id": "conv-1",
                 "error_code": "E001",
                 "seconds": 10.0,
+                "text": "too late",
+            },
+        ),
+        (
+            [(Told("key", {"P02": NoAnswer("too late")}, ["P03"]),), (Told("key", LATE),)],
+            {
+                "level": "WARNING",
+                "event": "call_failed",
+                "agent": "P02",
+                "error_code": "E001",
                 "text": "too late",
             },
         ),
@@ -112,11 +132,13 @@ def test_messages_that_went_well_are_for_debugging_alone():
         (ASKED, Reply(1, LeagueQueryResponse())),
         (Woken("x"), CALL),
         (Answered("key", None, None, 0.25),),
+        (Woken("x"), Broadcast("all", [(CALL.to, [(CALL.message, None)])], 9.0)),
+        (Told("all", {}),),
     ]
 
     assert lines(*steps) == []
     assert [line["event"] for line in lines(*steps, level=logging.DEBUG)] == [
-        *("asked", "replied", "called", "answered")
+        *("asked", "replied", "called", "answered", "called")
     ]
 
 

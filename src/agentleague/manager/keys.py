@@ -50,6 +50,10 @@ class ControlCall(MatchKey, frozen=True): ...  # it is told nonsense, to compare
 class OutboxCall(AgentKey, frozen=True): ...  # a message of the outbox
 
 
+class BroadcastCall(Key, frozen=True):  # messages of the outbox to many
+    number: int
+
+
 # What a message of the outbox tells: its handler is called when it was answered or given up.
 class RoundAnnounced(RoundKey, frozen=True): ...  # a player's copy of the announcement
 class RefereeChanged(MatchKey, frozen=True): ...  # a match has another referee

@@ -58,7 +58,7 @@ from agentleague.protocol import messages
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Effect, Event, Reply
 from agentleague.roles.settings import ManagerSettings, Secrets
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Stimulus, Woken
+from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Stimulus, Told, Woken
 
 # Generations are seconds since 2020: so one that is itself lost never comes again.
 YEAR_2020, GENERATION_STEP = 1_577_836_800, 1_000
@@ -157,6 +157,7 @@ class Manager:
         self._STIMULI[type(stimulus)](self, stimulus)
         if not self.league.open_matches:
             self.rounds.close_if_done()
+        step.effects += step.outbox.calls(now)
         return step.effects
 
     def answer(
@@ -240,23 +241,26 @@ class Manager:
 
     def _message_answered(self, key: keys.OutboxCall, stimulus: Answered) -> None:
         """A message of the outbox was answered, or given up."""
-        agent_id, error = key.agent_id, stimulus.error
-        step, outbox = self._step, self._step.outbox
-        step.notify(self.reachability.answered(agent_id, error))
-        ran_out = isinstance(error, NoAnswer)
-        self.rounds.message_settled(agent_id, ran_out=ran_out)
-        subject, calls = outbox.answered(step.address(agent_id), step.now, ran_out=ran_out)
-        step.effects += calls
-        self._settle(agent_id, subject, error)
-        while outbox.dropped:
-            other_id, outgoing = outbox.dropped.pop()
-            self._settle(other_id, outgoing.subject, error)
+        self._settle(key.agent_id, stimulus.error)
         self.rounds.end_if_told()
 
-    def _settle(self, agent_id: str, subject: keys.Key | None, error: LeagueError | None) -> None:
-        """Go on with what waited for this message."""
-        if subject is not None:
-            self._SUBJECTS[type(subject)](self, agent_id, subject, error)
+    def _told(self, stimulus: Told) -> None:
+        """A broadcast was answered, or given up, by more agents."""
+        for agent_id in self._step.outbox.heard(stimulus.key, stimulus.awaited):
+            self._settle(agent_id, stimulus.failed.get(agent_id))
+        self.rounds.end_if_told()
+
+    def _settle(self, agent_id: str, error: LeagueError | None) -> None:
+        """Go on with what waited for the messages in flight to an agent."""
+        outbox, ran_out = self._step.outbox, isinstance(error, NoAnswer)
+        self._step.notify(self.reachability.answered(agent_id, error))
+        self.rounds.message_settled(agent_id, ran_out=ran_out)
+        settled = [(agent_id, each) for each in outbox.answered(agent_id, ran_out=ran_out)]
+        settled += outbox.dropped
+        outbox.dropped.clear()
+        for who, outgoing in settled:
+            if outgoing.subject is not None:
+                self._SUBJECTS[type(outgoing.subject)](self, who, outgoing.subject, error)
 
     def _proof_answered(self, key: keys.ProofCall, stimulus: Answered) -> None:
         """Somebody at an end point said whether a registration is its own."""
@@ -520,6 +524,7 @@ class Manager:
         Started: _started,
         Asked: _asked,
         Answered: lambda self, answer: self._CALLS[type(answer.key)](self, answer.key, answer),
+        Told: _told,
         Woken: _woken,
     }
     _MESSAGES: ClassVar[dict[type[messages.Message], Callable[..., None]]] = {

@@ -93,7 +93,7 @@ class Step:
     ) -> None:
         self.league, self.settings = league, settings
         self.limits, self._proof_keys = limits or ManagerLimits(), proof_keys
-        self.outbox = Outbox(settings.reply_seconds, self.limits.called_max)
+        self.outbox = Outbox(self.address, settings.reply_seconds, self.limits.called_max)
         self.calendar = Calendar(0.0)
         self.now = 0.0
         self.effects: list[Effect] = []
@@ -125,9 +125,8 @@ class Step:
         receipt: int | None = None,
         keep: bool = False,
     ) -> None:
-        """Send a message to one agent, after those that it was not told yet."""
-        outgoing = Outgoing(message, subject, receipt, keep)
-        self.effects += self.outbox.send(self.address(agent_id), outgoing, self.now)
+        """Send a message to one agent when the step ends, after those that it was not told yet."""
+        self.outbox.send(agent_id, Outgoing(message, subject, receipt, keep))
 
     def reply(
         self, asked: Asked, answer: Message | LeagueError, receipt: int | None = None

@@ -51,8 +51,20 @@ class Call(Struct, frozen=True, gc=False):
     headers: Headers = ()  # of the request, beside the message
 
 
+class Broadcast(Struct, frozen=True):
+    """Send each of many agents its messages, in order, and say who has not answered by `until`.
+
+    A letter has an address, and messages with the row that the host names in each, if any; those
+    who get the same bytes share one message object.
+    """
+
+    key: Key
+    letters: Sequence[tuple[Address, Sequence[tuple[Message, int | None]]]]
+    until: float
+
+
 class Drop(Struct, frozen=True, gc=False):
-    """Stop waiting for a call."""
+    """Stop waiting for a call or a broadcast."""
 
     key: Key
 
@@ -101,4 +113,4 @@ class End(Struct, frozen=True):
     summary: Any = None
 
 
-Effect = Record | Reply | Call | Drop | WakeAt | RunStrategy | End
+Effect = Record | Reply | Call | Broadcast | Drop | WakeAt | RunStrategy | End

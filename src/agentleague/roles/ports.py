@@ -1,6 +1,6 @@
 """The ports: all that a host needs from the world, and the one thing it needs from a role."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from agentleague.errors import LeagueError, Lost, StorageError
@@ -41,6 +41,19 @@ class Answer(NamedTuple):
 
 
 OnAnswer = Callable[[Answer], None]
+OnTold = Callable[[Mapping[str, LeagueError]], None]
+
+
+class Telling(Protocol):
+    """A broadcast under way: for whom it waits, and whom it could not tell."""
+
+    @property
+    def awaited(self) -> Collection[str]: ...
+
+    @property
+    def failed(self) -> Mapping[str, LeagueError]: ...
+
+    def cancel(self) -> None: ...
 
 
 class Role(Protocol):
@@ -69,13 +82,21 @@ OnAsk = Callable[[Message, Caller, Callable[[Message | LeagueError], None]], Non
 
 
 class Transport(Protocol):
-    """Messages in and out; an agent that is called in another dialect than ours gets no headers."""
+    """Messages in and out; an agent that is called in another dialect than ours gets no headers.
+
+    In a broadcast each agent gets its messages in order; one that fails does not keep the next from
+    being sent, unless the time is over. `done` is told at the end, never within the call.
+    """
 
     def listen(self, on_ask: OnAsk) -> None: ...
 
     def call(
         self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
     ) -> Cancel: ...
+
+    def broadcast(
+        self, letters: Sequence[tuple[Address, Sequence[Message]]], until: float, done: OnTold
+    ) -> Telling: ...
 
 
 class JournalReader(Protocol):

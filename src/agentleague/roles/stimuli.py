@@ -1,7 +1,7 @@
 """What can happen to a role."""
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -93,6 +93,17 @@ class Answered(Struct, frozen=True):
     is_last: bool = True
 
 
+class Told(Struct, frozen=True):
+    """A broadcast was heard: by all but those that `failed`, and those that are still `awaited`.
+
+    While somebody is awaited, it comes again.
+    """
+
+    key: Key
+    failed: Mapping[str, LeagueError]
+    awaited: Collection[str] = ()
+
+
 class Woken(Struct, frozen=True, gc=False):
     """A timer rang."""
 
@@ -107,4 +118,4 @@ class StrategyReturned(Struct, frozen=True):
     error: str | None = None
 
 
-Stimulus = Started | Asked | Answered | Woken | StrategyReturned
+Stimulus = Started | Asked | Answered | Told | Woken | StrategyReturned

@@ -7,7 +7,7 @@ waited has its full time from when it goes out: a slow disk is no agent's silenc
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
@@ -19,8 +19,8 @@ from agentleague.league.events import read_event
 from agentleague.league.match_records import MATCHES_AT_HAND
 from agentleague.protocol.messages import Message, Receipt
 from agentleague.roles import effects, ports, stimuli
-from agentleague.roles.effects import Call, Effect, Event, Record
-from agentleague.roles.stimuli import Answered, Asked, Key, Stimulus
+from agentleague.roles.effects import Broadcast, Call, Effect, Event, Record
+from agentleague.roles.stimuli import Answered, Asked, Key, Stimulus, Told
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]
@@ -34,6 +34,7 @@ class HostLimits:
     hashes: int = 20_000  # of the newest rows that are kept in memory
     waiting: int = 9_000  # events on their way to disk; the journal itself takes 10,000
     replayed: int = 1_000  # rows at a time: a quarter faster than one by one
+    telling_seconds: float = 1.0  # between two looks at who has heard a broadcast so far
 
 
 class RowHashes:
@@ -187,10 +188,8 @@ class Host:
         now = self._clock.now()
         while self._waiting and self._waiting[0][0] <= self._committed:
             _, decided_at, effect = self._waiting.popleft()
-            if isinstance(effect, Call):
-                self._call(effect, held_seconds=now - decided_at)
-            else:
-                self._RELEASE[type(effect)](self, effect)
+            held = (now - decided_at,) if isinstance(effect, Call | Broadcast) else ()
+            self._RELEASE[type(effect)](self, effect, *held)
 
     def _written(self, effect: Record) -> None:
         """It was written when it was decided."""
@@ -224,6 +223,28 @@ class Host:
         self._calls[effect.key] = self._transport.call(
             effect.to, message, until, done, effect.headers
         )
+
+    def _broadcast(self, effect: Broadcast, held_seconds: float = 0.0) -> None:
+        key = effect.key
+
+        def done(failed: Mapping[str, LeagueError]) -> None:
+            del self._calls[key]
+            self._timers.pop(key)()
+            self.feed(Told(key, failed))
+
+        def look() -> None:
+            self._look_again(key, look)
+            self.feed(Told(key, dict(telling.failed), list(telling.awaited)))
+
+        telling = self._transport.broadcast(
+            self._with_receipts(effect.letters), effect.until + held_seconds, done
+        )
+        self._calls[key] = telling.cancel
+        self._look_again(key, look)
+
+    def _look_again(self, key: Key, look: Callable[[], None]) -> None:
+        when = self._clock.now() + self._limits.telling_seconds
+        self._timers[key] = self._clock.call_at(when, look)
 
     def _wake_at(self, effect: effects.WakeAt) -> None:
         def wake() -> None:
@@ -308,6 +329,20 @@ class Host:
                 return message
         return msgspec.structs.replace(message, receipt=self._receipt)
 
+    def _with_receipts(
+        self, letters: Sequence[tuple[effects.Address, Sequence[tuple[Message, int | None]]]]
+    ) -> list[tuple[effects.Address, list[Message]]]:
+        """Letters as they go out: what was one message for several stays one."""
+        given: dict[int, Message] = {}
+        for _, letter in letters:
+            for message, seq in letter:
+                if seq is not None and id(message) not in given:
+                    given[id(message)] = self._with_receipt(message, seq)
+        return [
+            (to, [given.get(id(message), message) for message, _ in letter])
+            for to, letter in letters
+        ]
+
     def _hash_on_disk(self, seq: int) -> bytes:
         assert self._ledger, "only who writes a journal names its rows"
         return next(self._ledger.journal.read(self._ledger.league_id, seq - 1)).hash
@@ -320,6 +355,7 @@ class Host:
         Record: _written,
         effects.Reply: _reply,
         Call: _call,
+        Broadcast: _broadcast,
         effects.Drop: _drop,
         effects.WakeAt: _wake_at,
         effects.RunStrategy: _run_strategy,

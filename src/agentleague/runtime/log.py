@@ -25,8 +25,16 @@ from agentleague.errors import LeagueError
 from agentleague.protocol.messages import LockResponse, Message, RoundAnnouncement, tag_of
 from agentleague.protocol.printable import log_text
 from agentleague.protocol.timestamps import write
-from agentleague.roles.effects import Call, Drop, Effect, End, Event, Record, Reply
-from agentleague.roles.stimuli import Answered, Asked, Key, Started, Stimulus, StrategyReturned
+from agentleague.roles.effects import Broadcast, Call, Drop, Effect, End, Event, Record, Reply
+from agentleague.roles.stimuli import (
+    Answered,
+    Asked,
+    Key,
+    Started,
+    Stimulus,
+    StrategyReturned,
+    Told,
+)
 
 TEXT_MAX = 400  # characters
 
@@ -89,14 +97,21 @@ class Watcher:
         call = self._calls.pop(stimulus.key, None)
         error, answer = stimulus.error, stimulus.message
         if error:
-            said = [error.context.get("said") or str(error), error.context.get("tried")]
-            about = {"error_code": error.code, "text": "; ".join(filter(None, said))}
-            self._note(logging.WARNING, "call_failed", **_of(call, stimulus), **about)
+            self._failed(error, **_of(call, stimulus))
         elif isinstance(answer, LockResponse) and answer.result is not UNSET:
             reason = answer.result.game_result.reason
             self._note(logging.INFO, "result", text=reason, **_of(call, stimulus))
         elif self._is_debugging:
             self._note(logging.DEBUG, "answered", **_of(call, stimulus))
+
+    def _told(self, stimulus: Told) -> None:
+        for agent_id, error in () if stimulus.awaited else stimulus.failed.items():
+            self._failed(error, agent=agent_id)
+
+    def _failed(self, error: LeagueError, **fields: Any) -> None:
+        said = [error.context.get("said") or str(error), error.context.get("tried")]
+        about = {"error_code": error.code, "text": "; ".join(filter(None, said))}
+        self._note(logging.WARNING, "call_failed", **fields, **about)
 
     def _strategy_returned(self, stimulus: StrategyReturned) -> None:
         if stimulus.error is not None:
@@ -127,16 +142,23 @@ class Watcher:
         if self._is_debugging:
             self._note(logging.DEBUG, "called", agent=effect.to.agent_id, message=effect.message)
 
+    def _broadcasts(self, effect: Broadcast, stimulus: Stimulus) -> None:
+        for to, letter in effect.letters if self._is_debugging else ():
+            for message, _ in letter:
+                self._note(logging.DEBUG, "called", agent=to.agent_id, message=message)
+
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
         Started: lambda self, stimulus: self._note(logging.INFO, "started"),
         Asked: _asked,
         Answered: _answered,
+        Told: _told,
         StrategyReturned: _strategy_returned,
     }
     _EFFECTS: ClassVar[dict[type, Callable[..., None]]] = {
         Record: _records,
         Reply: _replies,
         Call: _calls_out,
+        Broadcast: _broadcasts,
         Drop: lambda self, effect, stimulus: self._calls.pop(effect.key, None),
         End: lambda self, effect, stimulus: self._note(logging.INFO, "ended"),
     }

@@ -131,6 +131,7 @@ class ForeignTransport:
 
     def __init__(self, transport: Transport, clock: Lifetime, game: Game, seed: str) -> None:
         self._transport, self._clock, self._game, self._seed = transport, clock, game, seed
+        self.broadcast = transport.broadcast
         self._matches: dict[str, RoundMatch] = {}
         self._rules = Rules()
 
@@ -190,7 +191,7 @@ class RefereeTransport:
     def __init__(self, transport: Transport, clock: Lifetime, seed: str) -> None:
         self._transport, self._clock = transport, clock
         self._chance = Random(f"{self.TRAIT}|{seed}")
-        self.listen = transport.listen
+        self.listen, self.broadcast = transport.listen, transport.broadcast
 
 
 class FalseTransport(RefereeTransport):

@@ -21,8 +21,9 @@ from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.protocol.tokens import proof
 from agentleague.roles.effects import Address, Headers
-from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk
+from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
+from agentleague.transport.broadcast import SeparateCalls
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.guard import Guard
@@ -186,6 +187,12 @@ class HttpTransport:
             options = PostOptions(options.shared, headers, proof(to.proof_keys, body))
         call.stop = client.post(to.url, body, until, call.answered, options)
         return call.cancel
+
+    def broadcast(
+        self, letters: Sequence[tuple[Address, Sequence[Message]]], until: float, done: OnTold
+    ) -> Telling:
+        """Tell many agents; the end comes later, never within this call."""
+        return SeparateCalls(self.call, letters, until, done)
 
     def _post(
         self,

@@ -1,6 +1,6 @@
 """A network within one process: the same bytes as over HTTP, without sockets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
@@ -10,8 +10,9 @@ from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.protocol.tokens import PROOF_HEADER, proof
 from agentleague.roles.effects import Address, Headers
-from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk
+from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller, write_headers
+from agentleague.transport.broadcast import SeparateCalls
 from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
 
@@ -74,6 +75,12 @@ class MemoryTransport:
             request.head = write_headers(headers)
         stop = self._send(request, to.url, body, until)
         return lambda: (conversation.cancel if conversation else stop)()
+
+    def broadcast(
+        self, letters: Sequence[tuple[Address, Sequence[Message]]], until: float, done: OnTold
+    ) -> Telling:
+        """Tell many agents; the end comes later, never within this call."""
+        return SeparateCalls(self.call, letters, until, done)
 
     def _post(
         self,
